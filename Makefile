@@ -1,0 +1,40 @@
+# make run    the app on http://localhost:8501
+# make test   all tests, those in a browser included
+# make lint   ruff and mypy
+# make messages   take new strings into the catalogues of assets/locale
+
+PYTHON ?= python3
+PORT ?= 8501
+ADDRESS ?= localhost
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test lint messages
+.DEFAULT_GOAL := run
+
+run: $(VENV)/.installed
+	$(BIN)/streamlit run streamlit_app.py --server.port $(PORT) --server.address $(ADDRESS)
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+messages: $(VENV)/.installed
+	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --no-location --sort-output --output $(VENV)/messages.pot .
+	$(BIN)/pybabel -q update --input-file $(VENV)/messages.pot --output-dir assets/locale --width 120 \
+		--no-fuzzy-matching --ignore-obsolete --omit-header
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: requirements.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $(VENV)/.installed $@

@@ -1,0 +1,338 @@
+// One plot that lives in the page: fed frame by frame, it keeps its DOM node, its zoom and the reader's choices.
+// A frame is JSON: {traces: [{name, value?}], layout: {name, value?}, chrome, sentAt?}; a part without a value is one we have
+// (core/figures/wire.py). Plots are drawn by plotly.js, which the app serves from the installed Python package.
+
+let plotly = null; // a promise of the library, shared by all plots of the page
+
+function loadPlotly(address) {
+  plotly ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = address;
+    script.onload = () => (window.Plotly ? resolve(window.Plotly) : reject(new Error("no Plotly")));
+    script.onerror = () => reject(new Error("not reachable"));
+    document.head.appendChild(script);
+  }).catch((error) => {
+    plotly = null; // the next frame tries again
+    throw error;
+  });
+  return plotly;
+}
+
+const ICONS = {
+  png: { width: 24, height: 24, path: "M4 4h16v16H4z M6 6v9l3.5-4 3 3.5 2.5-2.5 3 3V6z" },
+  svg: { width: 24, height: 24, path: "M3 3h5v2h8V3h5v5h-2v8h2v5h-5v-2H8v2H3v-5h2V8H3z M7 8v8h1v1h8v-1h1V8h-1V7H8v1z" },
+  html: { width: 24, height: 24, path: "M8 6l-6 6 6 6 1.6-1.6L5.2 12l4.4-4.4z M16 6l6 6-6 6-1.6-1.6 4.4-4.4-4.4-4.4z" },
+};
+
+class LivePlot {
+  constructor(parent) {
+    this.figure = document.createElement("figure");
+    this.figure.className = "live-plot";
+    this.plot = document.createElement("div");
+    this.plot.setAttribute("role", "img");
+    this.figure.append(this.plot);
+    parent.append(this.figure);
+    this.parent = parent;
+    this.figure.livePlot = this;
+    this.parts = new Map();
+    this.updates = 0;
+    this.delays = []; // ms from the server's stamp to the drawn frame, the last 200
+    this.sampledAt = performance.now();
+    this.resizer = new ResizeObserver(() => this.fit());
+    this.resizer.observe(this.figure);
+    this.onVisible = () => document.hidden || this.draw();
+    document.addEventListener("visibilitychange", this.onVisible);
+    this.onRelease = () => this.release();
+    this.figure.addEventListener("pointerdown", () => this.hold(), { capture: true });
+    for (const name of ["pointerup", "pointercancel"]) window.addEventListener(name, this.onRelease, { capture: true });
+  }
+
+  // Take a frame in; draw it unless a newer one comes first or nobody looks.
+  receive(frame, channel) {
+    this.channel = channel;
+    this.chrome = frame.chrome;
+    const wanted = [...frame.traces, frame.layout];
+    for (const part of wanted) if (part.value !== undefined) this.parts.set(part.name, part.value);
+    this.plot.setAttribute("aria-label", this.chrome.alt);
+    this.figure.style.height = `${this.chrome.height}px`;
+    if (wanted.some((part) => !this.parts.has(part.name))) return this.askAgain();
+    const names = new Set(wanted.map((part) => part.name));
+    for (const name of this.parts.keys()) if (!names.has(name)) this.parts.delete(name);
+    this.next = { frame, sentAt: frame.sentAt };
+    return this.draw();
+  }
+
+  // A new frame under a pressed pointer would end the reader's drag or swallow the click: wait, but not for ever.
+  hold() {
+    this.held = true;
+    clearTimeout(this.releasing);
+    this.releasing = setTimeout(() => this.release(), 15_000);
+  }
+
+  release() {
+    if (!this.held) return;
+    clearTimeout(this.releasing);
+    // plotly acts on a click only when it knows that it was not the first of two
+    this.releasing = setTimeout(() => {
+      this.held = false;
+      this.draw();
+    }, 350);
+  }
+
+  // The whole figure again, please; not more than once a second.
+  askAgain() {
+    const now = performance.now();
+    if (now - (this.askedAt ?? -Infinity) < 1000) return;
+    this.askedAt = now;
+    this.channel.setTriggerValue("resend", true);
+  }
+
+  async draw() {
+    if (this.drawing || this.held || !this.next || this.closed) return;
+    if (document.hidden && this.updates > 0) return;
+    this.drawing = true;
+    try {
+      const Plotly = await loadPlotly(this.chrome.plotly);
+      while (!this.closed && !this.held && this.next) await this.show(Plotly);
+    } catch (error) {
+      if (!this.closed) this.fail(error); // the next frame tries again
+    } finally {
+      this.drawing = false;
+    }
+  }
+
+  // The newest frame, unless it looks like the one shown: a paused feed costs nothing.
+  async show(Plotly) {
+    const { frame, sentAt } = this.next;
+    this.next = null;
+    const ground = theme(this.parent);
+    const { height, language } = this.chrome;
+    const look = JSON.stringify([frame.traces.map((part) => part.name), frame.layout.name, ground, height, language]);
+    if (look === this.look) return;
+    const started = performance.now();
+    // Copies, because plotly writes into what it is given; arrays are strings here, so a copy is cheap.
+    const traces = identified(frame.traces.map((part) => ({ ...this.parts.get(part.name) })));
+    await Plotly.react(this.plot, traces, this.layout(frame, ground), this.config(Plotly));
+    this.look = look;
+    if (this.updates === 0) this.listen();
+    await painted();
+    this.count(performance.now() - started, sentAt);
+    this.figure.querySelector(".live-plot-missing")?.remove();
+  }
+
+  // The figure's layout over the page's colours, fonts and the reader's language.
+  layout(frame, ground) {
+    const layout = structuredClone(this.parts.get(frame.layout.name));
+    layout.template = merge(ground, layout.template ?? {});
+    layout.uirevision ??= "keep";
+    layout.autosize = true;
+    layout.height = this.chrome.height;
+    layout.separators ??= separators(this.chrome.language);
+    // A finger that drags a plot means to scroll the page.
+    if (matchMedia("(pointer: coarse)").matches) layout.dragmode ??= false;
+    return layout;
+  }
+
+  // Made once a language: for a config that is not the same, plotly would build the plot anew.
+  config(Plotly) {
+    if (this.configured?.language === this.chrome.language) return this.configured.config;
+    const label = this.chrome.labels;
+    const button = (format, title) => ({ name: format, title, icon: ICONS[format], click: () => this.download(Plotly, format) });
+    const config = {
+      displaylogo: false,
+      responsive: false, // the observer below also sees the sidebar open
+      locale: this.chrome.language,
+      locales: { [this.chrome.language]: { dictionary: label.modebar, format: dateFormat(this.chrome.language) } },
+      modeBarButtonsToRemove: ["toImage", "sendChartToCloud", "lasso2d", "select2d"],
+      modeBarButtonsToAdd: [button("png", label.png), button("svg", label.svg), button("html", label.html)],
+    };
+    this.configured = { language: this.chrome.language, config };
+    return config;
+  }
+
+  listen() {
+    const send = (name) => (event) => {
+      if (this.chrome.events.includes(name) && event.points?.length) this.channel.setTriggerValue(name, describe(event.points[0]));
+    };
+    this.plot.on("plotly_click", send("click"));
+    let waiting = null; // a hover is told once the pointer rests
+    this.plot.on("plotly_hover", (event) => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => send("hover")(event), 150);
+    });
+    this.plot.on("plotly_unhover", () => clearTimeout(waiting));
+  }
+
+  count(drawMs, sentAt) {
+    const data = this.figure.dataset;
+    data.updates = String(++this.updates);
+    data.drawMs = drawMs.toFixed(1);
+    if (sentAt === undefined || this.updates === 1) return; // the first waited for the library
+    const delay = Math.round(Date.now() - sentAt);
+    this.delays.push(delay);
+    if (this.delays.length > 200) this.delays.shift();
+    const sorted = [...this.delays].sort((a, b) => a - b);
+    const quantile = (q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
+    data.latencyMs = String(delay);
+    data.latencyP95Ms = String(quantile(0.95));
+    const now = performance.now();
+    if (this.chrome.sampleEveryS > 0 && now - this.sampledAt > 1000 * this.chrome.sampleEveryS) {
+      this.sampledAt = now;
+      const sample = { updates: this.updates, draw_ms: drawMs, median_ms: quantile(0.5), p95_ms: quantile(0.95), draws: sorted.length };
+      this.channel.setStateValue("sample", sample);
+    }
+  }
+
+  async download(Plotly, format) {
+    const { width, height } = this.plot.getBoundingClientRect();
+    const background = css(this.parent, "--st-background-color", "#ffffff");
+    const layout = { ...this.plot.layout, paper_bgcolor: background, width: undefined };
+    const filename = this.chrome.filename;
+    if (format !== "html") {
+      const figure = { data: this.plot.data, layout: { ...layout, width, height } };
+      await Plotly.downloadImage(figure, { format, filename, width, height, scale: format === "png" ? 2 : 1 });
+      return;
+    }
+    const library = await (await fetch(this.chrome.plotly)).text();
+    const figure = JSON.stringify({ data: this.plot.data, layout }, (key, value) => (key.startsWith("_") ? undefined : value));
+    const page =
+      `<!doctype html><html lang="${this.chrome.language}"><meta charset="utf-8"><title></title>` +
+      `<body style="margin:0;background:${background}"><div id="plot"></div><script>${library}</script>` +
+      `<script>const figure=${figure.replace(/</g, "\\u003c")};document.title=${JSON.stringify(this.chrome.alt).replace(/</g, "\\u003c")};` +
+      `Plotly.newPlot("plot",figure.data,figure.layout,{responsive:true,displaylogo:false})</script></body></html>`;
+    save(new Blob([page], { type: "text/html" }), `${filename}.html`);
+  }
+
+  fit() {
+    cancelAnimationFrame(this.fitting);
+    this.fitting = requestAnimationFrame(() => {
+      if (!this.closed && this.updates > 0 && this.figure.clientWidth > 0) window.Plotly.Plots.resize(this.plot);
+    });
+  }
+
+  fail(error) {
+    console.warn("plot not drawn:", error.message);
+    if (this.figure.querySelector(".live-plot-missing")) return;
+    const note = document.createElement("p");
+    note.className = "live-plot-missing";
+    note.textContent = this.chrome.labels.missing;
+    this.figure.append(note);
+  }
+
+  close() {
+    this.closed = true;
+    this.resizer.disconnect();
+    document.removeEventListener("visibilitychange", this.onVisible);
+    for (const name of ["pointerup", "pointercancel"]) window.removeEventListener(name, this.onRelease, { capture: true });
+    window.Plotly?.purge(this.plot);
+    this.figure.remove();
+  }
+}
+
+const plots = new WeakMap(); // by the element Streamlit gives us, the same for every frame of one key
+
+export function receive({ data, parentElement, setStateValue, setTriggerValue }) {
+  const frame = JSON.parse(new TextDecoder().decode(data));
+  if (!plots.has(parentElement)) plots.set(parentElement, new LivePlot(parentElement));
+  const plot = plots.get(parentElement);
+  plot.receive(frame, { setStateValue, setTriggerValue });
+  // Streamlit also calls this for a frame that a newer one overtook: only an element that left the page takes its plot along.
+  return () =>
+    setTimeout(() => {
+      if (parentElement.isConnected || plots.get(parentElement) !== plot) return;
+      plots.delete(parentElement);
+      plot.close();
+    });
+}
+
+// plotly remembers a trace's visibility by its uid, and would make a new one for every frame.
+function identified(traces) {
+  const taken = new Set();
+  for (const [i, trace] of traces.entries()) {
+    // It also becomes part of a CSS selector: letters and digits alone.
+    trace.uid ??= `${trace.type ?? "scatter"}-${trace.name ?? i}`.replace(/[^A-Za-z0-9_-]/g, "-");
+    if (taken.has(trace.uid)) trace.uid += `-${i}`;
+    taken.add(trace.uid);
+  }
+  return traces;
+}
+
+function painted() {
+  return document.hidden ? Promise.resolve() : new Promise((done) => requestAnimationFrame(() => done()));
+}
+
+function css(element, name, otherwise) {
+  const value = getComputedStyle(element).getPropertyValue(name).trim();
+  return value && value !== "unset" ? value : otherwise;
+}
+
+// The page's colours as the lowest layer of a plotly template: what a figure sets itself wins.
+function theme(element) {
+  const text = css(element, "--st-text-color", "#23272e");
+  const line = css(element, "--st-border-color", "#d8d5cc");
+  const background = css(element, "--st-background-color", "#ffffff");
+  const axis = { gridcolor: line, linecolor: line, tickcolor: line, zerolinecolor: line };
+  const space = { ...axis, backgroundcolor: "rgba(0,0,0,0)" };
+  const size = 0.86 * parseFloat(getComputedStyle(document.documentElement).fontSize); // grows with the page's text
+  return {
+    layout: {
+      font: { color: text, family: css(element, "--st-font", "sans-serif"), size: Math.round(size) || 13 },
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      xaxis: axis,
+      yaxis: axis,
+      scene: { xaxis: space, yaxis: space, zaxis: space },
+      polar: { radialaxis: axis, angularaxis: axis, bgcolor: "rgba(0,0,0,0)" },
+      hoverlabel: { bgcolor: background, bordercolor: line, font: { color: text } },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: text, activecolor: css(element, "--st-primary-color", text) },
+    },
+  };
+}
+
+function merge(under, over) {
+  const plain = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+  const out = { ...under };
+  for (const [key, value] of Object.entries(over)) out[key] = plain(value) && plain(under[key]) ? merge(under[key], value) : value;
+  return out;
+}
+
+function separators(language) {
+  const parts = new Intl.NumberFormat(language).formatToParts(12345.6);
+  const of = (type) => parts.find((part) => part.type === type)?.value ?? "";
+  return of("decimal") + of("group");
+}
+
+function dateFormat(language) {
+  const names = (count, at, options) =>
+    Array.from({ length: count }, (_, i) => new Intl.DateTimeFormat(language, { ...options, timeZone: "UTC" }).format(at(i)));
+  const month = (i) => new Date(Date.UTC(2024, i, 15));
+  const day = (i) => new Date(Date.UTC(2024, 0, 7 + i)); // a Sunday first
+  return {
+    months: names(12, month, { month: "long" }),
+    shortMonths: names(12, month, { month: "short" }),
+    days: names(7, day, { weekday: "long" }),
+    shortDays: names(7, day, { weekday: "short" }),
+  };
+}
+
+function describe(point) {
+  const plain = (value) => (typeof value === "number" || typeof value === "string" ? value : null);
+  const index = point.pointNumber ?? point.pointIndex ?? null;
+  return {
+    x: plain(point.x),
+    y: plain(point.y),
+    z: plain(point.z),
+    trace: point.data?.name ?? "",
+    curve: point.curveNumber,
+    index: Array.isArray(index) ? index : [index],
+    customdata: point.customdata ?? null,
+  };
+}
+
+function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,28 @@
+"""The command line, one file a command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from core.cli import bench, evaluate, record, train
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; 0 where it did what was asked, 2 where the input was at fault (one sentence on stderr)."""
+    parser = argparse.ArgumentParser(
+        prog="python -m core", description="Train, evaluate, record and measure the observatory's models."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in (train, evaluate, record, bench):
+        command.add_parser(commands)
+    options = parser.parse_args(arguments)
+    try:
+        options.run(options)
+    except (ValueError, OSError) as error:
+        print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{parser.prog} {options.command}: stopped", file=sys.stderr)
+        return 130
+    return 0

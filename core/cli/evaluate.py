@@ -1,0 +1,102 @@
+"""`python -m core evaluate MODEL`: one JSON object, or a table for people."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from core import checkpoints
+from core.market.book import BookRows, read_market
+from core.market.evaluation import evaluate
+from core.market.labels import LABEL_KINDS
+from core.market.predictor import DEFAULT, Predictor, load_predictor
+from core.training.tlob import VALIDATION_END
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its models."""
+    parser = commands.add_parser("evaluate", help="score a checkpoint on data")
+    models = parser.add_subparsers(dest="model", required=True, metavar="MODEL")
+    p = models.add_parser(
+        "tlob",
+        help="TLOB on order-book files",
+        description="Score TLOB beside the naive rules. Thresholds, constants and rules are the card's. "
+        "Files that the card was trained on are scored on their test part alone, others whole.",
+    )
+    p.add_argument("--data", nargs="+", required=True, type=Path, metavar="FILE", help="one market's Parquet or CSV files")
+    p.add_argument("--horizon", type=int, default=None, help="steps ahead; the first of the card's where left out")
+    p.add_argument("--label", choices=LABEL_KINDS, default="smoothed")
+    p.add_argument("--checkpoint", default=DEFAULT)
+    p.add_argument("--folder", type=Path, default=checkpoints.FOLDER, help="where the checkpoint is")
+    p.add_argument("--market", default=None, help="entry of the card to use; recognised from the files' names where left out")
+    p.add_argument("--part", choices=("auto", "test", "all"), default="auto", help="score the last 20 %% or everything")
+    p.add_argument("--json", action="store_true", help="print one JSON object")
+    p.set_defaults(run=_run_tlob)
+
+
+def _run_tlob(o: argparse.Namespace) -> None:
+    predictor = load_predictor(o.checkpoint, folder=o.folder)
+    head = predictor.head(o.label, o.horizon if o.horizon is not None else predictor.heads[0][1])
+    rows = read_market(o.data)
+    entry = _entry(predictor, o)
+    part = o.part if o.part != "auto" else ("test" if _trained_on(predictor, o.data) else "all")
+    first = _test_start(predictor, rows) if part == "test" else 0
+    result = evaluate(predictor, rows, entry, first=first, heads=[head], progress=_bar())[0]
+    answer: dict[str, Any] = {
+        "model": "tlob",
+        "checkpoint": o.checkpoint,
+        "market": entry.name,
+        "part": part,
+        "alpha": entry.alphas[head],
+        **result.summary(),
+    }
+    print(json.dumps(answer) if o.json else _table(answer))
+
+
+def _entry(predictor: Predictor, o: argparse.Namespace) -> Any:
+    if o.market is None:
+        return predictor.market(o.data[0].name)
+    if o.market not in predictor.markets:
+        raise ValueError(f"the card of {o.checkpoint!r} has no market {o.market!r}: it has {', '.join(predictor.markets)}")
+    return predictor.markets[o.market]
+
+
+def _trained_on(predictor: Predictor, paths: list[Path]) -> bool:
+    known = {row["sha256"] for row in predictor.card["data"]}
+    return any(checkpoints.sha256(path) in known for path in paths)
+
+
+def _test_start(predictor: Predictor, rows: BookRows) -> int:
+    """First row of the test part that is a window and the longest horizon clear of what came before (D10)."""
+    return int(len(rows) * VALIDATION_END) + predictor.window + max(horizon for _, horizon in predictor.heads)
+
+
+def _bar() -> Any:
+    from tqdm import tqdm
+
+    bar = tqdm(unit="window", file=sys.stderr, disable=None)
+
+    def show(done: int, total: int) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+        if done == total:
+            bar.close()
+
+    return show
+
+
+def _table(answer: dict[str, Any]) -> str:
+    lines = [
+        f"{answer['checkpoint']} on {answer['market']} ({answer['part']}, {answer['samples']:,} samples), "
+        f"{answer['label']} label, {answer['horizon']} steps"
+    ]
+    for rule, found in (("tlob", answer), *answer["baselines"].items()):
+        numbers = (
+            f"{name} {found[key]:.4f}"
+            for name, key in (("macro-F1", "macro_f1"), ("Matthews", "matthews"), ("accuracy", "accuracy"))
+        )
+        lines.append(f"  {rule:<12} {'   '.join(numbers)}")
+    return "\n".join(lines)

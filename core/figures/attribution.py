@@ -1,0 +1,216 @@
+"""Figures of input attributions over a window of the book: what each of the 128 x 40 inputs added to the answer (D2).
+
+Attributions are in the explained number's unit (probability): blue raised it, orange lowered it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from core.figures.attention import Write, three_digits
+from core.figures.style import ASK, BID, BLUE, DIVERGING, ORANGE, VIOLET, base_layout
+from core.figures.words import Translate, untranslated
+from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FEATURES, FloatArray
+
+_FEATURE: Final = np.arange(len(FEATURES))
+SIZES: Final = np.concatenate([_FEATURE[ASK_SIZES][::-1], _FEATURE[BID_SIZES]])
+PRICES: Final = np.concatenate([_FEATURE[ASK_PRICES][::-1], _FEATURE[BID_PRICES]])
+"""Columns in the order of a ladder: the farthest ask on top, the best prices in the middle, the farthest bid below."""
+
+MAX_PRICE_BINS = 120
+DECADES = 2.0
+"""What compressed colours span below the strongest attribution, on either side of zero."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shading:
+    """From attributions to colours: linear, or compressed so that a hundredth of the strongest can still be seen.
+
+    Attributes:
+        end: the strongest attribution in size, where the colours end; above 0.
+    """
+
+    end: float
+    compressed: bool
+
+    @classmethod
+    def of(cls, values: NDArray[np.floating], *, compressed: bool) -> Shading:
+        """Ends at the largest of the values, of which some may be NaN."""
+        return cls(end=float(np.nanmax(np.abs(values))) or 1.0, compressed=compressed)
+
+    def colour(self, values: NDArray[np.floating]) -> NDArray[np.float32]:
+        """Values -> -1..1, odd and rising: v / end, or sign(v) log(1 + 10^D |v| / end) / log(1 + 10^D)."""
+        share = np.asarray(values, dtype=np.float64) / self.end
+        if self.compressed:
+            share = np.sign(share) * np.log1p(10**DECADES * np.abs(share)) / np.log1p(10**DECADES)
+        return share.astype(np.float32)
+
+    def bar(self, title: str, write: Write) -> dict[str, Any]:
+        """A colour bar that names attributions, not colours."""
+        ticks = np.array((-1, -0.1, 0, 0.1, 1) if self.compressed else (-1, -0.5, 0, 0.5, 1)) * self.end
+        return {
+            "orientation": "h",
+            "len": 0.92,
+            "y": 1.0,
+            "yanchor": "bottom",
+            "thickness": 8,
+            "outlinewidth": 0,
+            "ticks": "",
+            "title": {"text": title, "side": "top"},
+            "tickvals": self.colour(ticks),
+            "ticktext": [("+" if tick > 0 else "") + write(float(tick)) if tick else "0" for tick in ticks],
+        }
+
+
+def inputs_figure(
+    values: NDArray[np.floating],
+    seconds: FloatArray,
+    *,
+    compressed: bool = True,
+    keep: str = "inputs",
+    write: Write = three_digits,
+    _: Translate = untranslated,
+) -> go.Figure:
+    """Every attribution (steps, 40) by time and input, sizes above prices, with each input's sum over time beside it."""
+    figure = make_subplots(
+        rows=2,
+        cols=2,
+        shared_xaxes="columns",
+        shared_yaxes="rows",
+        column_widths=[0.78, 0.22],
+        horizontal_spacing=0.02,
+        vertical_spacing=0.03,
+    )
+    shading = Shading.of(values, compressed=compressed)
+    sums = values.sum(axis=0)
+    hover = _("{input} at {time} s: {value}").format(input="%{y}", time="%{x:.2f}", value="%{customdata:+.3~g}")
+    for row, columns in ((1, SIZES), (2, PRICES)):
+        names = [FEATURES[column] for column in columns]
+        cells = np.asarray(values[:, columns].T, dtype=np.float32)
+        figure.add_heatmap(
+            z=shading.colour(cells),
+            customdata=cells,
+            x=seconds,
+            y=names,
+            coloraxis="coloraxis",
+            hovertemplate=hover + "<extra></extra>",
+            row=row,
+            col=1,
+        )
+        total = sums[columns]
+        figure.add_bar(
+            x=total,
+            y=names,
+            orientation="h",
+            marker={"color": np.where(total >= 0, BLUE, ORANGE)},
+            hovertemplate="%{y}: %{x:+.3~g}<extra></extra>",
+            row=row,
+            col=2,
+        )
+    figure.update_layout(base_layout(keep=keep, legend=False))
+    figure.update_layout(
+        bargap=0.15,
+        coloraxis={"colorscale": DIVERGING, "cmin": -1, "cmax": 1, "colorbar": shading.bar(_("Attribution"), write)},
+    )
+    figure.update_yaxes(autorange="reversed", tickfont={"size": 10}, dtick=1, ticklen=2, showgrid=False)
+    figure.update_yaxes(ticks="", col=2)
+    figure.update_xaxes(showgrid=False, col=1)
+    figure.update_xaxes(title=_("Seconds before now"), row=2, col=1)
+    figure.update_xaxes(title=_("Sum"), nticks=3, tickangle=0, row=2, col=2)
+    return figure
+
+
+def moments_figure(
+    values: NDArray[np.floating], seconds: FloatArray, *, keep: str = "moments", _: Translate = untranslated
+) -> go.Figure:
+    """What each moment added, all its inputs together; and the running sum, which ends at the whole."""
+    sums = values.sum(axis=1, dtype=np.float64)
+    figure = go.Figure()
+    figure.add_bar(
+        x=seconds,
+        y=sums,
+        name=_("Added by this moment"),
+        showlegend=False,
+        marker={"color": np.where(sums >= 0, BLUE, ORANGE), "line": {"width": 0}},
+        hovertemplate="%{x:.2f} s: %{y:+.3~g}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=seconds,
+        y=np.cumsum(sums),
+        name=_("Sum so far"),
+        mode="lines",
+        line={"shape": "hv", "width": 1.5, "color": VIOLET},
+        hovertemplate="%{y:+.3f}<extra></extra>",
+    )
+    figure.update_layout(base_layout(x_title=_("Seconds before now"), y_title=_("Attribution"), keep=keep))
+    figure.update_layout(bargap=0.05)
+    return figure
+
+
+def spread_over_prices(values: NDArray[np.floating], levels: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Put every level's attribution, its price's and its size's together, at the price where the level stood.
+
+    Args:
+        values: (steps, 40). levels: (steps, 40), the book itself.
+
+    Returns:
+        Prices of the bins (p,), rising; sums (p, steps), NaN where no level stood; and a bin's height in quote currency. Nothing
+        is left out: all sums together are those of `values`.
+    """
+    prices = np.concatenate([levels[:, ASK_PRICES], levels[:, BID_PRICES]], axis=1)
+    added = np.concatenate(
+        [values[:, ASK_PRICES] + values[:, ASK_SIZES], values[:, BID_PRICES] + values[:, BID_SIZES]], axis=1, dtype=np.float64
+    )
+    low, high = float(prices.min()), float(prices.max())
+    gaps = np.diff(np.sort(prices, axis=1), axis=1)
+    step = max(float(gaps.min()), (high - low) / (MAX_PRICE_BINS - 1), 1e-12)
+    bins = np.round((prices - low) / step).astype(np.int64)
+    count = int(bins.max()) + 1
+    at = (bins, np.broadcast_to(np.arange(len(levels))[:, None], bins.shape))
+    sums, stood = np.zeros((count, len(levels))), np.zeros((count, len(levels)), dtype=bool)
+    np.add.at(sums, at, added)
+    stood[at] = True
+    return np.asarray(low + step * np.arange(count)), np.where(stood, sums, np.nan), step
+
+
+def book_figure(
+    values: NDArray[np.floating],
+    levels: FloatArray,
+    seconds: FloatArray,
+    *,
+    compressed: bool = True,
+    keep: str = "book",
+    write: Write = three_digits,
+    _: Translate = untranslated,
+) -> go.Figure:
+    """The attributions on the book itself: each level, at the price where it stood, coloured by what it added."""
+    prices, sums, step = spread_over_prices(values, levels)
+    shading = Shading.of(sums, compressed=compressed)
+    figure = go.Figure()
+    figure.add_heatmap(
+        z=shading.colour(sums),
+        customdata=sums.astype(np.float32),
+        x=seconds,
+        y=prices,
+        zmin=-1,
+        zmax=1,
+        colorscale=DIVERGING,
+        hovertemplate=_("{price} at {time} s: {value}").format(price="%{y}", time="%{x:.2f}", value="%{customdata:+.3~g}")
+        + "<extra></extra>",
+        colorbar=shading.bar(_("Attribution"), write),
+        hoverongaps=False,
+    )
+    for name, line, colour in ((_("Best ask"), levels[:, 0], ASK), (_("Best bid"), levels[:, 2], BID)):
+        figure.add_scatter(
+            x=seconds, y=line, name=name, mode="lines", line={"color": colour, "width": 1.5, "shape": "hv"}, hoverinfo="skip"
+        )
+    figure.update_layout(base_layout(x_title=_("Seconds before now"), y_title=_("Price (quote currency)"), keep=keep))
+    figure.update_layout(legend={"y": 1.17})  # over the colour bar
+    figure.update_layout(meta={"bin": step})  # quote currency a cell, for whoever says how fine the picture is
+    return figure

@@ -1,0 +1,12 @@
+"""Words on a figure: core knows no language, so a figure takes the translator of whoever draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Translate = Callable[[str], str]
+
+
+def untranslated(message: str) -> str:
+    """The English source text as it is."""
+    return message

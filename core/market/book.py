@@ -1,0 +1,221 @@
+"""The limit order book as the rest of the program sees it: ten levels a side, and the files that hold rows of them.
+
+Source: tlob-architecture section 2.1; DESIGN "Shared contracts" for the file's columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+LEVELS = 10
+STEP_MS = 250
+"""The sampling grid, milliseconds a row."""
+
+FILE_COLUMNS = tuple(
+    f"{side}_{what}_{level}" for level in range(1, LEVELS + 1) for side in ("ask", "bid") for what in ("price", "size")
+)
+"""Columns of a file in the model's order: ask_price_1, ask_size_1, bid_price_1, bid_size_1, ask_price_2, ..."""
+
+FEATURES = tuple(f"{side}_{what}{level}" for level in range(1, LEVELS + 1) for side in ("ASK", "BID") for what in ("P", "V"))
+"""The same columns by the document's names: ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ..."""
+
+ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES = (slice(first, None, 4) for first in range(4))
+"""Where each kind of column lies on the feature axis."""
+
+FloatArray = NDArray[np.float64]
+
+
+class BookError(ValueError):
+    """A book or a file of books that breaks the contract; the message says what was wrong and what would be right."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderBookSnapshot:
+    """Ten levels a side at one moment.
+
+    Attributes:
+        levels: (40,) in `FEATURES` order; prices in quote currency, sizes in the venue's unit. Never written to.
+        exchange_ms: the exchange's own time, milliseconds since the epoch (the receive time where it sends none).
+        received_ns: when this machine had it, `time.time_ns`.
+        sequence: the venue's update number, where it has one.
+    """
+
+    levels: FloatArray
+    exchange_ms: int
+    received_ns: int
+    sequence: int | None = None
+
+    @property
+    def mid(self) -> float:
+        """Half way between best ask and best bid, quote currency."""
+        return float(self.levels[0] + self.levels[2]) / 2
+
+    @property
+    def spread_bps(self) -> float:
+        """Best ask less best bid, in basis points of the mid."""
+        return float(self.levels[0] - self.levels[2]) / self.mid * 1e4
+
+
+def interleave(asks: FloatArray, bids: FloatArray) -> FloatArray:
+    """(10, 2) price and size a side, best first -> (40,) in `FEATURES` order.
+
+    Raises:
+        BookError: for fewer than ten levels, a crossed or unsorted book, or a size or price that is not positive.
+    """
+    if len(asks) < LEVELS or len(bids) < LEVELS:
+        raise BookError(f"the book has {len(asks)} asks and {len(bids)} bids: {LEVELS} a side are needed")
+    levels = np.concatenate([asks[:LEVELS, :2], bids[:LEVELS, :2]], axis=1).reshape(-1).astype(np.float64)
+    problem = first_fault(levels[None])
+    if problem:
+        raise BookError(f"the book {problem}")
+    return levels
+
+
+def first_fault(rows: FloatArray) -> str | None:
+    """What is wrong with the first bad row of (n, 40), as the end of a sentence; None where nothing is."""
+    if not np.isfinite(rows).all():
+        return f"has a missing or infinite value in row {int(np.argwhere(~np.isfinite(rows))[0, 0])}"
+    if not (rows > 0).all():
+        return f"has a price or size of zero or less in row {int(np.argwhere(~(rows > 0))[0, 0])}"
+    crossed = np.flatnonzero(rows[:, 0] <= rows[:, 2])
+    if crossed.size:
+        return f"is crossed in row {int(crossed[0])}: the best ask is not above the best bid"
+    unsorted = (np.diff(rows[:, ASK_PRICES], axis=1) <= 0).any(axis=1) | (np.diff(rows[:, BID_PRICES], axis=1) >= 0).any(axis=1)
+    if unsorted.any():
+        return f"is unsorted in row {int(np.flatnonzero(unsorted)[0])}: asks must rise and bids must fall from the best"
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BookRows:
+    """Rows of a book through time.
+
+    Attributes:
+        timestamps: (n,) int64, milliseconds UTC, rising.
+        levels: (n, 40) in `FEATURES` order.
+    """
+
+    timestamps: NDArray[np.int64]
+    levels: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+    @property
+    def mid(self) -> FloatArray:
+        """(n,) mid-price, quote currency."""
+        return (self.levels[:, 0] + self.levels[:, 2]) / 2
+
+    def __getitem__(self, rows: slice) -> BookRows:
+        return BookRows(timestamps=self.timestamps[rows], levels=self.levels[rows])
+
+
+def rows_from_frame(frame: pd.DataFrame, *, name: str = "the file") -> BookRows:
+    """A frame with a `timestamp` column and `FILE_COLUMNS` -> checked rows.
+
+    Raises:
+        BookError: naming the missing column or the first bad row.
+    """
+    missing = [column for column in ("timestamp", *FILE_COLUMNS) if column not in frame.columns]
+    if missing:
+        raise BookError(
+            f"{name} lacks the column {missing[0]!r}: an order-book file has timestamp, ask_price_1..10, ask_size_1..10, "
+            "bid_price_1..10 and bid_size_1..10"
+        )
+    if frame.empty:
+        raise BookError(f"{name} has no rows: at least one book is needed")
+    try:
+        timestamps = _whole_milliseconds(frame["timestamp"])
+        levels = frame[list(FILE_COLUMNS)].to_numpy(dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise BookError(
+            f"{name} holds something other than numbers: timestamps must be whole milliseconds, the rest decimal numbers"
+        ) from error
+    if (np.diff(timestamps) < 0).any():
+        raise BookError(f"{name} is not in time order: sort it by timestamp")
+    problem = first_fault(levels)
+    if problem:
+        raise BookError(f"{name} {problem}")
+    return BookRows(timestamps=timestamps, levels=levels)
+
+
+def _whole_milliseconds(column: pd.Series) -> NDArray[np.int64]:
+    if pd.api.types.is_datetime64_any_dtype(column):
+        raise TypeError("dates are no milliseconds")
+    values = column.to_numpy(dtype=np.float64)  # exact for any date
+    if not np.isfinite(values).all() or (values % 1).any():
+        raise ValueError("a missing or broken timestamp")
+    return values.astype(np.int64)
+
+
+def frame_from_rows(rows: BookRows) -> pd.DataFrame:
+    """The inverse of `rows_from_frame`."""
+    frame = pd.DataFrame(rows.levels, columns=list(FILE_COLUMNS))
+    frame.insert(0, "timestamp", rows.timestamps)
+    return frame
+
+
+def read_rows(path: Path) -> BookRows:
+    """Rows of a Parquet or CSV file.
+
+    Raises:
+        BookError: where the file cannot be read or breaks the contract.
+    """
+    wanted = {"timestamp", *FILE_COLUMNS}
+    try:
+        if path.suffix.lower() == ".csv":
+            frame = pd.read_csv(path, usecols=lambda column: column in wanted)
+        else:
+            present = [column for column in pq.read_schema(path).names if column in wanted]
+            frame = pd.read_parquet(path, columns=present)
+    except FileNotFoundError as error:
+        raise BookError(f"there is no file {path}: give a Parquet or CSV file of order-book rows") from error
+    except Exception as error:  # pyarrow and pandas raise a dozen kinds for a file that is not what its name says
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BookError(f"{path.name} is not a readable Parquet or CSV file: {why}") from error
+    return rows_from_frame(frame, name=path.name)
+
+
+def read_market(paths: list[Path]) -> BookRows:
+    """The files of one market, joined in time order and put on the 250 ms grid where they are not on it.
+
+    Of several books at one moment (files that overlap, say) the last counts.
+    """
+    parts = sorted((read_rows(path) for path in paths), key=lambda rows: int(rows.timestamps[0]))
+    timestamps, levels = np.concatenate([part.timestamps for part in parts]), np.concatenate([part.levels for part in parts])
+    order = np.argsort(timestamps, kind="stable")
+    order = order[np.append(np.diff(timestamps[order]) > 0, True)]
+    rows = BookRows(timestamps=timestamps[order], levels=levels[order])
+    return rows if on_grid(rows) else resample(rows)
+
+
+def on_grid(rows: BookRows) -> bool:
+    """Whether every step is a whole number of grid steps, one at least."""
+    steps = np.diff(rows.timestamps)
+    return bool((steps > 0).all() and not (steps % STEP_MS).any())
+
+
+def resample(rows: BookRows, *, carry_ms: int = 60_000) -> BookRows:
+    """One row every 250 ms: the last book known at that moment, carried for `carry_ms` at most.
+
+    Past that the grid leaves a hole, which `segments` then finds: an old book is not a book.
+    """
+    first, last = int(rows.timestamps[0]), int(rows.timestamps[-1])
+    grid = np.arange(-(-first // STEP_MS) * STEP_MS, last + 1, STEP_MS, dtype=np.int64)
+    index = np.searchsorted(rows.timestamps, grid, side="right") - 1
+    fresh = grid - rows.timestamps[index] <= carry_ms
+    return BookRows(timestamps=grid[fresh], levels=rows.levels[index[fresh]])
+
+
+def segments(timestamps: NDArray[np.int64]) -> list[slice]:
+    """Stretches of a grid without a gap: no window and no label may reach from one into the next."""
+    breaks = np.flatnonzero(np.diff(timestamps) != STEP_MS) + 1
+    edges = [0, *breaks.tolist(), len(timestamps)]
+    return [slice(a, b) for a, b in pairwise(edges)]

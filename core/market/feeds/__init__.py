@@ -1,0 +1,1 @@
+"""Where books come from: one file a source, one protocol."""

@@ -1,0 +1,159 @@
+"""A made-up market, one step every 250 ms: a latent value that wanders, quotes that follow it, queues that live on their prices.
+
+Not calibrated to any venue. What it keeps of a real book is what a model can lean on: sizes lean to one side before the price
+goes there, because one flow drives both; a queue stays at its price when the best price moves away; prices rest between moves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, LEVELS, STEP_MS, FloatArray
+from core.market.feeds.trades import Side
+
+DT_S = STEP_MS / 1e3
+DEPTH = 40
+"""Ticks kept a side: those past the tenth come into view when the price moves."""
+LOT = 100
+"""Sizes are whole hundredths."""
+FLOOR_TICKS = 1_000.0
+"""The value turns back here, so that no price comes near zero."""
+FLOW_MEMORY_S = 10.0
+DRIFT_BPS = 0.5
+"""Basis points a second the value drifts under full pressure."""
+TOUCHED = 0.3
+"""Chance that a queue changes in a step."""
+KEPT = 0.6
+"""How much of a queue's departure from its mean survives a change."""
+LOG_SPREAD = 0.6
+"""Standard deviation of log sizes about their mean."""
+LEANING = 0.9
+"""How far full pressure moves the mean log size at the touch, up on one side and down on the other."""
+TRADES_A_STEP = 0.6
+
+_RANK = np.arange(DEPTH)
+_MEAN = math.log(4.0) + 0.35 * np.log1p(_RANK)
+_NEARNESS = np.exp(-_RANK / 4.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarketSettings:
+    """What may be changed while the market runs.
+
+    Attributes:
+        volatility_bps: standard deviation of the value's own noise over one second, basis points, 0 to 50.
+        spread_ticks: best ask less best bid, 1 to 20 ticks.
+        pressure: -1 (all sell) to 1 (all buy): makes the value drift and the sizes near the touch lean.
+
+    Raises:
+        ValueError: for a value out of its range.
+    """
+
+    volatility_bps: float = 1.0
+    spread_ticks: int = 1
+    pressure: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("volatility_bps", 0, 50), ("spread_ticks", 1, 20), ("pressure", -1, 1)):
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"{name} is {getattr(self, name)}: give a value from {low} to {high}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarketStep:
+    """One step's book, (40,) in `FEATURES` order, and its trades as (price, size, side)."""
+
+    levels: FloatArray
+    trades: tuple[tuple[float, float, Side], ...]
+
+
+class MarketProcess:
+    """The market itself: the same seed and the same settings at the same steps give the same books.
+
+    Args:
+        seed: of everything random.
+        start_price: of the first mid, quote currency. ticks_per_unit: 100 makes a tick of 0.01.
+
+    Raises:
+        ValueError: for a start price of fewer than 2,000 ticks.
+    """
+
+    def __init__(self, seed: int, *, start_price: float = 100.0, ticks_per_unit: int = 100) -> None:
+        if start_price * ticks_per_unit < 2 * FLOOR_TICKS:
+            raise ValueError(f"a start of {start_price * ticks_per_unit:g} ticks is too low: give {2 * FLOOR_TICKS:g} or more")
+        self._ticks_per_unit = ticks_per_unit
+        self._random = np.random.default_rng(seed)
+        self._value = start_price * ticks_per_unit
+        self._flow = 0.0
+        self._spread = 1
+        self._bid = round(self._value - 0.5)
+        self._bids, self._asks = (self._fresh(_MEAN) for _ in range(2))  # log sizes, best first
+
+    def step(self, settings: MarketSettings) -> MarketStep:
+        """The next 250 ms."""
+        lean = self._push(settings)
+        moved = self._requote(settings.spread_ticks)
+        self._bids, self._asks = self._shift(self._bids, moved[0]), self._shift(self._asks, -moved[1])
+        self._bids, self._asks = self._requeue(self._bids, lean), self._requeue(self._asks, -lean)
+        levels = self._levels()
+        return MarketStep(levels=levels, trades=self._trades(levels, lean, moved[0]))
+
+    def _push(self, settings: MarketSettings) -> float:
+        """Move the value; returns the pressure it was under, -1 to 1."""
+        memory = math.exp(-DT_S / FLOW_MEMORY_S)
+        flow_noise, value_noise = self._random.standard_normal(2)
+        self._flow = memory * self._flow + math.sqrt(1 - memory**2) * flow_noise
+        lean = float(np.clip(settings.pressure + 0.4 * self._flow, -1, 1))
+        move_bps = DRIFT_BPS * DT_S * lean + settings.volatility_bps * math.sqrt(DT_S) * value_noise
+        self._value *= math.exp(move_bps / 1e4)
+        if self._value < FLOOR_TICKS:
+            self._value = FLOOR_TICKS**2 / self._value
+        return lean
+
+    def _requote(self, spread: int) -> tuple[int, int]:
+        """Quotes follow the value once it is three quarters of a tick away; returns how far bid and ask moved, ticks."""
+        away = self._value - (self._bid + self._spread / 2)
+        before = self._bid, self._bid + self._spread
+        if abs(away) > 0.75 or spread != self._spread:
+            self._bid = round(self._value - spread / 2)
+            self._spread = spread
+        return self._bid - before[0], self._bid + self._spread - before[1]
+
+    def _shift(self, queues: FloatArray, toward: int) -> FloatArray:
+        """The best price moved `toward` the other side by so many ticks (negative: away): queues stay on their prices."""
+        count = min(abs(toward), DEPTH)
+        if toward > 0:  # new best prices, whose queues are short at first
+            return np.concatenate([self._fresh(_MEAN[:count] - LOG_SPREAD), queues[: DEPTH - count]])
+        return np.concatenate([queues[count:], self._fresh(_MEAN[DEPTH - count :])])
+
+    def _fresh(self, mean: FloatArray) -> FloatArray:
+        return mean + LOG_SPREAD * self._random.standard_normal(len(mean))
+
+    def _requeue(self, queues: FloatArray, lean: float) -> FloatArray:
+        touched = self._random.random(DEPTH) < TOUCHED
+        noise = LOG_SPREAD * math.sqrt(1 - KEPT**2) * self._random.standard_normal(DEPTH)
+        mean = _MEAN + LEANING * lean * _NEARNESS
+        return np.where(touched, mean + KEPT * (queues - mean) + noise, queues)
+
+    def _levels(self) -> FloatArray:
+        levels = np.empty(4 * LEVELS)
+        levels[ASK_PRICES] = (self._bid + self._spread + _RANK[:LEVELS]) / self._ticks_per_unit
+        levels[BID_PRICES] = (self._bid - _RANK[:LEVELS]) / self._ticks_per_unit
+        for sizes, queues in ((ASK_SIZES, self._asks), (BID_SIZES, self._bids)):
+            lots = np.rint(LOT * np.exp(queues[:LEVELS]))
+            levels[sizes] = np.maximum(lots, 1) / LOT
+        return levels
+
+    def _trades(self, levels: FloatArray, lean: float, moved: int) -> tuple[tuple[float, float, Side], ...]:
+        signs = np.where(self._random.random(self._random.poisson(TRADES_A_STEP)) < 0.5 + 0.35 * lean, 1, -1).tolist()
+        if moved:
+            signs.append(1 if moved > 0 else -1)  # somebody took the price there
+        trades: list[tuple[float, float, Side]] = []
+        for sign in signs:
+            price, size = (levels[0], levels[1]) if sign > 0 else (levels[2], levels[3])
+            part = math.ceil(LOT * float(size) * self._random.uniform(0.02, 0.5)) / LOT
+            trades.append((float(price), part, "buy" if sign > 0 else "sell"))
+        return tuple(trades)

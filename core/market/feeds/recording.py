@@ -1,0 +1,130 @@
+"""A file of books played back: the app's default source, and the one to study."""
+
+from __future__ import annotations
+
+import bisect
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from core.market.book import STEP_MS, OrderBookSnapshot, read_market, segments
+from core.market.feeds.played import PlayedFeed
+from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+from core.market.feeds.trades import read_trades
+
+
+class RecordingFeed(PlayedFeed):
+    """Plays a Parquet or CSV file of books on the 250 ms grid, with the trades beside it where there are any.
+
+    A hole in the file is skipped and marked as a gap.
+
+    Args:
+        path: the file; one that is not on the grid is put on it.
+        market: what to look up in a checkpoint's card, "NEXO/USDT".
+        speed: multiple of real time, None for as fast as it goes.
+        lead: rows that come at once at the start and, those before the target, after a jump: with a model's window here, its
+            first prediction needs no waiting.
+        loop: begin again at the end; otherwise the feed ends there.
+        key: to keep two playbacks of one file apart.
+        clock: seconds, never running backwards.
+
+    Raises:
+        BookError: where the file breaks the contract (`core.market.book`).
+        ValueError: for a speed that is not above 0.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        market: str,
+        speed: float | None = 1.0,
+        lead: int = 0,
+        loop: bool = True,
+        key: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(
+            key=key or f"recording/{path.name}", market=market, playing=FeedState.REPLAYING, speed=speed, clock=clock
+        )
+        self.path, self.loop = path, loop
+        self._book = read_market([path])
+        self._book.levels.setflags(write=False)
+        self._lead = max(1, min(lead, self.length // 2))
+        self._trades = read_trades(path)
+        self._trade_times = [trade.exchange_ms for trade in self._trades]
+        self._starts = np.array([piece.start for piece in segments(self._book.timestamps)])
+        self._lock = threading.Lock()
+        self._next = 0
+        self._jump: int | None = min(self._lead, len(self._book)) - 1
+        self._begun = False
+
+    @property
+    def length(self) -> int:
+        """Rows in the file."""
+        return len(self._book)
+
+    @property
+    def duration(self) -> float:
+        """Seconds it takes at real time, holes skipped."""
+        return self.length * STEP_MS / 1e3
+
+    @property
+    def position(self) -> int:
+        """The row that came out last (0 before any has)."""
+        return self._jump if self._jump is not None else max(0, self._next - 1)
+
+    @property
+    def started_ms(self) -> int:
+        """The first row's time, milliseconds since the epoch."""
+        return int(self._book.timestamps[0])
+
+    def seek(self, to: float) -> None:
+        """Jump: an int is a row's number, a float from 0.0 to 1.0 a fraction of the whole.
+
+        Raises:
+            ValueError: for what lies outside the recording.
+        """
+        last = self.length - 1
+        row = to if isinstance(to, int) else round(to * last) if 0 <= to <= 1 else -1
+        if not 0 <= row <= last:
+            raise ValueError(f"the recording has no place {to!r}: give a row from 0 to {last}, or a fraction from 0.0 to 1.0")
+        with self._lock:
+            self._jump = row
+        self._changed()
+
+    def _at_once(self, state: FeedState) -> list[FeedEvent]:
+        with self._lock:
+            target, self._jump = self._jump, None
+            if target is None:
+                return []
+            piece = int(self._starts[np.searchsorted(self._starts, target, side="right") - 1])
+            first, self._next = max(piece, target - self._lead + 1), target + 1
+        events: list[FeedEvent] = [StatusChange(state=state, gap=True)] if self._begun else []
+        self._begun = True
+        for row in range(first, target + 1):
+            events += self._events_of(row)
+        return events
+
+    def _row(self, state: FeedState) -> list[FeedEvent] | None:
+        with self._lock:
+            row = self._next
+            if row < self.length:
+                self._next = row + 1
+        if row < self.length:
+            hole = row and row in self._starts
+            return [*([StatusChange(state=state, gap=True)] if hole else []), *self._events_of(row)]
+        if not self.loop:
+            return None
+        with self._lock:
+            self._jump = min(self._lead, self.length) - 1 if self._jump is None else self._jump
+        return self._at_once(state)
+
+    def _events_of(self, row: int) -> list[FeedEvent]:
+        when = int(self._book.timestamps[row])
+        first, last = (bisect.bisect_right(self._trade_times, edge) for edge in (when - STEP_MS, when))
+        book = OrderBookSnapshot(levels=self._book.levels[row], exchange_ms=when, received_ns=time.time_ns(), sequence=row)
+        return [*self._trades[first:last], book]

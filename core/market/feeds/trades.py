@@ -1,0 +1,58 @@
+"""Trades beside a book file: `folder/name.parquet` has them in `folder/trades/name.parquet`, where there are any.
+
+Columns: `timestamp` (int64, ms), `price`, `size` (float64), `side` (int8, the aggressor's: 1 buy, -1 sell, 0 unknown).
+They lie in a folder of their own so that every Parquet file in the first one is a book.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.market.book import BookError
+from core.market.feeds.protocol import Trade
+
+Side = Literal["buy", "sell"] | None
+
+SCHEMA = pa.schema([("timestamp", pa.int64()), ("price", pa.float64()), ("size", pa.float64()), ("side", pa.int8())])
+SIDES: dict[int, Side] = {1: "buy", -1: "sell", 0: None}
+CODES: dict[Side, int] = {side: code for code, side in SIDES.items()}
+
+
+def trades_path(book: Path) -> Path:
+    """Where the trades of a book file are."""
+    return book.parent / "trades" / f"{book.stem}.parquet"
+
+
+def trades_table(trades: Iterable[Trade]) -> pa.Table:
+    """The file's table."""
+    rows = [
+        {"timestamp": trade.exchange_ms, "price": trade.price, "size": trade.size, "side": CODES[trade.side]} for trade in trades
+    ]
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def read_trades(book: Path) -> list[Trade]:
+    """The trades of a book file in time order; none where there is no such file.
+
+    Raises:
+        BookError: where the file is not what it should be.
+    """
+    path = trades_path(book)
+    if not path.is_file():
+        return []
+    try:
+        table = pq.read_table(path, columns=SCHEMA.names).cast(SCHEMA)
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise BookError(f"{path.name} holds no trades: columns timestamp, price, size and side are needed") from error
+    columns = [table.column(name).to_numpy() for name in SCHEMA.names]
+    order = np.argsort(columns[0], kind="stable")
+    return [
+        Trade(exchange_ms=int(when), price=float(price), size=float(size), side=SIDES.get(int(side)))
+        for when, price, size, side in zip(*(column[order] for column in columns), strict=True)
+    ]

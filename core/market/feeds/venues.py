@@ -1,0 +1,89 @@
+"""How deep a book to ask each venue for, read from the source of the pinned ccxt (4.5.90), and how to make its exchange objects.
+
+A stream of changes on top of a snapshot knows nothing of the prices the snapshot left out, and ccxt drops what lies past the
+depth asked for. So where the client keeps the book (Binance), deep is right: replayed from recorded messages, a book of 100
+levels a side has a wrong level among its first ten in one of five books within six minutes of BTC/USDT, one of 1,000 in two of
+3,449 (`reach` watches for the rest). Where the venue itself keeps the best n levels up to date, little more than ten is right.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from core.market.feeds.protocol import FeedFailed
+
+Configure = Callable[[Any], None]
+"""Changes a fresh ccxt exchange object before its first use: other addresses, a proxy, options."""
+
+BINANCE = frozenset({"binance", "binanceus", "binanceusdm", "binancecoinm"})
+CLOSE_S = 2.0
+SOCKET_LEVELS = {"kraken": 25, "bybit": 50, "bybiteu": 50, "kucoin": 50, "kucoinfutures": 50, "whitebit": 50}
+"""Valid: Kraken 10, 25, 100, 500, 1000; Bybit 1, 50, 200, 1000; KuCoin 5, 50 (the whole book each time), 20, 100; WhiteBIT up to
+100. Every other venue is asked for what ccxt asks by default (OKX 400 levels, Coinbase the whole book)."""
+POLL_LEVELS = {**dict.fromkeys(BINANCE, 20), "kucoin": 20, "kucoinfutures": 20, "bybit": 25, "bybiteu": 25}
+
+
+@cache
+def ccxt_modules() -> tuple[Any, Any]:
+    """`ccxt.pro` and `ccxt.async_support`, imported on first use: it takes about a second and 100 MB."""
+    import ccxt.async_support
+    import ccxt.pro
+
+    return ccxt.pro, ccxt.async_support
+
+
+def make_exchange(exchange: str, symbol: str | None = None, configure: Configure | None = None) -> Any:
+    """A ccxt exchange object, with sockets where ccxt has them; it does nothing yet and binds itself to a loop when first used.
+
+    Raises:
+        FeedFailed: where ccxt knows no such exchange.
+    """
+    pro, plain = ccxt_modules()
+    if exchange not in plain.exchanges:
+        near = nearest(exchange, plain.exchanges)
+        raise FeedFailed(f"there is no exchange {exchange!r} in ccxt{': the nearest are ' + near if near else ''}")
+    made = getattr(pro if exchange in pro.exchanges else plain, exchange)()
+    if exchange == "binance" and symbol is not None:  # three lists of thousands of markets, of which one is wanted
+        base_settled = symbol.partition("/")[0] == symbol.partition(":")[2].partition("-")[0]
+        made.options["fetchMarkets"] = {"types": ["spot" if ":" not in symbol else "inverse" if base_settled else "linear"]}
+    if configure is not None:
+        configure(made)
+    return made
+
+
+def socket_levels(exchange: str, market: dict[str, Any]) -> int | None:
+    """The `limit` of `watch_order_book`; None for the venue's own default."""
+    if exchange in BINANCE:
+        return 5000 if market.get("spot") else 1000
+    if exchange in ("bybit", "bybiteu") and market.get("option"):
+        return 25
+    return SOCKET_LEVELS.get(exchange)
+
+
+def poll_levels(exchange: str) -> int | None:
+    """The `limit` of `fetch_order_book`; None for the venue's own default."""
+    return POLL_LEVELS.get(exchange)
+
+
+async def close_exchange(exchange: Any) -> None:
+    """Close an exchange object's sockets and session; what it knows of its markets stays.
+
+    A peer that is gone does not answer a closing handshake: its sockets are cut after a moment.
+    """
+    try:
+        async with asyncio.timeout(CLOSE_S):
+            await exchange.close()
+    except TimeoutError:
+        exchange.clients.clear()  # so that the second call goes straight to the session, and that closes what is under it
+        await exchange.close()
+
+
+def nearest(name: str, names: list[str], count: int = 3) -> str:
+    """The spellings closest to a name, as "a, b and c"; empty where none is close."""
+    folded = {known.upper(): known for known in names}
+    close = [folded[match] for match in get_close_matches(name.upper(), list(folded), n=count, cutoff=0.5)]
+    return " and ".join(part for part in (", ".join(close[:-1]), *close[-1:]) if part)

@@ -1,0 +1,216 @@
+"""A window of the book, taken out of time: to be looked at closely, linked to, saved and opened again.
+
+Frozen windows live in memory, the newest few hundred of them, for as long as the process does; a file keeps one for good.
+"""
+
+from __future__ import annotations
+
+import threading
+import zipfile
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.market.book import FEATURES, STEP_MS, BookRows, FloatArray, first_fault, segments
+
+KEPT = 256
+MOST_BYTES = 64 * 2**20
+"""Unpacked size above which a file is not a window; one with all its maps takes half a megabyte."""
+
+
+class WindowError(ValueError):
+    """A window that breaks the contract; the message says what was wrong and what would be right."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FrozenWindow:
+    """Consecutive rows of one book. Two with the same content are equal; the arrays are never written to.
+
+    Attributes:
+        timestamps: (n,) int64, milliseconds UTC, 250 apart. levels: (n, 40) in `FEATURES` order, oldest first.
+        market: the feed's key and symbol, which pick the market's entry in a card ("live/binance/NEXO/USDT").
+        predictor: name of the checkpoint that was looking at it.
+
+    Raises:
+        WindowError: for other shapes, a gap, or a book that is no book.
+    """
+
+    timestamps: NDArray[np.int64]
+    levels: FloatArray
+    market: str
+    predictor: str
+
+    def __post_init__(self) -> None:
+        timestamps, levels = np.array(self.timestamps, dtype=np.int64), np.array(self.levels, dtype=np.float64)
+        if timestamps.ndim != 1 or not len(timestamps) or levels.shape != (len(timestamps), len(FEATURES)):
+            raise WindowError(
+                f"the window has {timestamps.shape} timestamps and {levels.shape} levels: (n,) and (n, {len(FEATURES)}) are right"
+            )
+        if (np.diff(timestamps) != STEP_MS).any():
+            raise WindowError(f"the window has a gap: its rows must be {STEP_MS} ms apart")
+        fault = first_fault(levels)
+        if fault:
+            raise WindowError(f"the window {fault}")
+        for name, array in (("timestamps", timestamps), ("levels", levels)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @cached_property
+    def id(self) -> str:
+        """Twelve letters that name this content: what a link holds."""
+        digest = blake2b(digest_size=6)
+        for part in (self.timestamps.tobytes(), self.levels.tobytes(), self.market.encode(), self.predictor.encode()):
+            digest.update(len(part).to_bytes(8, "little") + part)
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FrozenWindow) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+    @property
+    def seconds(self) -> FloatArray:
+        """(n,) seconds before the newest row: -31.75 ... 0 for 128 rows."""
+        return (self.timestamps - self.timestamps[-1]) / 1e3
+
+    @property
+    def mid(self) -> FloatArray:
+        """(n,) mid-price, quote currency."""
+        return (self.levels[:, 0] + self.levels[:, 2]) / 2
+
+
+class WindowStore:
+    """The newest frozen windows of this process, by id. Safe from any thread."""
+
+    def __init__(self, capacity: int = KEPT) -> None:
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._windows: OrderedDict[str, FrozenWindow] = OrderedDict()
+
+    def keep(self, window: FrozenWindow) -> str:
+        """Keep a window and return its id; the one untouched for longest goes where there are too many."""
+        with self._lock:
+            self._windows[window.id] = window
+            self._windows.move_to_end(window.id)
+            while len(self._windows) > self._capacity:
+                self._windows.popitem(last=False)
+        return window.id
+
+    def find(self, name: str) -> FrozenWindow | None:
+        """The window of that id; None where this process has none (any longer)."""
+        with self._lock:
+            window = self._windows.get(name)
+            if window is not None:
+                self._windows.move_to_end(name)
+            return window
+
+    def windows(self) -> list[FrozenWindow]:
+        """All of them, the last touched first."""
+        with self._lock:
+            return list(reversed(self._windows.values()))
+
+
+STORE = WindowStore()
+"""The process's own: `STORE.keep(window)` gives the id for `?frozen=`."""
+
+
+def window_ends(timestamps: NDArray[np.int64], steps: int) -> NDArray[np.int64]:
+    """Rows at which a whole window of `steps` rows without a gap ends, rising; empty where no stretch is long enough."""
+    ends = [np.arange(piece.start + steps - 1, piece.stop, dtype=np.int64) for piece in segments(timestamps)]
+    return np.concatenate(ends)
+
+
+def cut(rows: BookRows, end: int, steps: int, *, market: str, predictor: str) -> FrozenWindow:
+    """The `steps` rows that end at (and hold) row `end`.
+
+    Raises:
+        WindowError: where the file does not reach that far, or a gap lies between.
+    """
+    start = end - steps + 1
+    if start < 0 or end >= len(rows):
+        raise WindowError(f"no window of {steps} rows ends at row {end}: the recording has rows 0 to {len(rows) - 1}")
+    part = rows[start : end + 1]
+    return FrozenWindow(timestamps=part.timestamps, levels=part.levels, market=market, predictor=predictor)
+
+
+class RecordedWindows:
+    """All whole windows of one recording, by the second they end at, counted from the recording's first row.
+
+    Args:
+        rows: the recording, on the grid. steps: rows a window. market: see `FrozenWindow`.
+
+    Raises:
+        WindowError: where no stretch of the recording is long enough.
+    """
+
+    def __init__(self, rows: BookRows, steps: int, *, market: str) -> None:
+        self.rows, self.steps, self.market = rows, steps, market
+        self._ends = window_ends(rows.timestamps, steps)
+        if not len(self._ends):
+            raise WindowError(f"the recording has no stretch of {steps} rows without a gap: a window needs that many")
+        self._seconds = (rows.timestamps[self._ends] - rows.timestamps[0]) / 1e3
+
+    @property
+    def first(self) -> float:
+        """Second at which the earliest window ends."""
+        return float(self._seconds[0])
+
+    @property
+    def last(self) -> float:
+        """Second at which the latest window ends."""
+        return float(self._seconds[-1])
+
+    def nearest(self, second: float) -> float:
+        """The last second at or before this one at which a window ends; the first such second where there is none before."""
+        return float(self._seconds[self._at(second)])
+
+    def window(self, second: float, *, predictor: str) -> FrozenWindow:
+        """The window that ends at `nearest(second)`."""
+        return cut(self.rows, int(self._ends[self._at(second)]), self.steps, market=self.market, predictor=predictor)
+
+    def _at(self, second: float) -> int:
+        return max(0, int(np.searchsorted(self._seconds, second + STEP_MS / 2e3, side="right")) - 1)
+
+
+def to_npz(window: FrozenWindow, extra: Mapping[str, NDArray[Any]] | None = None) -> bytes:
+    """A window as the bytes of an .npz file, with more arrays beside it where given (its maps, its attributions)."""
+    buffer = BytesIO()
+    text = {"market": np.array(window.market), "predictor": np.array(window.predictor)}
+    arrays: dict[str, Any] = {"timestamps": window.timestamps, "levels": window.levels, **text, **(extra or {})}
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def from_npz(data: bytes) -> FrozenWindow:
+    """The window of a file that `to_npz` made; other arrays in it are left alone. Nothing is unpickled.
+
+    Raises:
+        WindowError: where the bytes are no such file.
+    """
+    wanted = ("timestamps", "levels", "market", "predictor")
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        if unpacked > MOST_BYTES:
+            raise WindowError(f"the file unpacks to {unpacked // 2**20} MiB: a window takes less than {MOST_BYTES // 2**20}")
+        with np.load(BytesIO(data), allow_pickle=False) as arrays:
+            missing = [name for name in wanted if name not in arrays]
+            if missing:
+                raise WindowError(f"the file lacks the array {missing[0]!r}: a saved window has {', '.join(wanted)}")
+            timestamps, levels, market, predictor = (arrays[name] for name in wanted)
+            return FrozenWindow(timestamps=timestamps, levels=levels, market=str(market), predictor=str(predictor))
+    except WindowError:
+        raise
+    except (zipfile.BadZipFile, ValueError, TypeError, OSError, EOFError, MemoryError, KeyError) as error:
+        raise WindowError("the file is not a saved window: choose an .npz file that this page has written") from error

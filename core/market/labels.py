@@ -1,0 +1,85 @@
+"""What a prediction is held to: the two labels of D8, and the one-line rules that know nothing of the future."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.market.book import FloatArray
+
+LabelKind = Literal["smoothed", "forward"]
+LABEL_KINDS: tuple[LabelKind, ...] = ("smoothed", "forward")
+HORIZONS = (10, 20, 50, 100)
+"""Steps ahead; at 250 ms a step: 2.5, 5, 12.5 and 25 seconds."""
+DOWN, STATIONARY, UP = 0, 1, 2
+UNKNOWN = -1
+SMOOTHING = 10
+"""The longest average on either side of the smoothed label, steps."""
+
+
+def smoothing_steps(horizon: int) -> int:
+    """w = min(10, h) of D8."""
+    return min(SMOOTHING, horizon)
+
+
+def future_move(mid: FloatArray, horizon: int, kind: LabelKind) -> FloatArray:
+    """l(t, h) of D8 for every t, as a fraction; NaN where it is undefined.
+
+    smoothed: mean of the w mids up to t+h against the mean of the w mids up to t.
+    forward: mean of the next h mids against the mid now.
+
+    Args:
+        mid: (n,) mid-prices of one stretch without gaps.
+        horizon: h, steps.
+    """
+    n = len(mid)
+    move = np.full(n, np.nan)
+    total = np.concatenate([[0.0], np.cumsum(mid)])
+    if kind == "forward":
+        t = np.arange(n - horizon)
+        move[t] = (total[t + horizon + 1] - total[t + 1]) / horizon / mid[t] - 1
+    else:
+        w = smoothing_steps(horizon)
+        t = np.arange(w - 1, n - horizon)
+        past = (total[t + 1] - total[t + 1 - w]) / w
+        future = (total[t + horizon + 1] - total[t + horizon + 1 - w]) / w
+        move[t] = future / past - 1
+    return move
+
+
+def classify(move: FloatArray, alpha: float) -> NDArray[np.int64]:
+    """DOWN below -alpha, UP above alpha, STATIONARY between, UNKNOWN for NaN."""
+    label = np.where(move > alpha, UP, np.where(move < -alpha, DOWN, STATIONARY))
+    return np.where(np.isnan(move), UNKNOWN, label).astype(np.int64)
+
+
+def fit_alpha(moves: list[FloatArray]) -> float:
+    """Half the mean |l| of the training part (D8): a fraction, not basis points.
+
+    Raises:
+        ValueError: where no move is known.
+    """
+    known = np.concatenate(moves)
+    known = known[~np.isnan(known)]
+    if not len(known):
+        raise ValueError("no move is known to fit a threshold to: more rows than the horizon are needed")
+    return float(np.abs(known).mean()) / 2
+
+
+def trailing_mean(values: FloatArray, steps: int) -> FloatArray:
+    """Mean of the last `steps` values along axis 0, of fewer at the start."""
+    total = np.concatenate([np.zeros_like(values[:1]), np.cumsum(values, axis=0)])
+    t = np.arange(len(values))
+    first = np.maximum(t + 1 - steps, 0)
+    counts = (t + 1 - first).reshape(-1, *[1] * (values.ndim - 1))
+    return (total[t + 1] - total[first]) / counts
+
+
+def momentum(mid: FloatArray, horizon: int, alpha: float) -> NDArray[np.int64]:
+    """The naive rule: the mid now against the mean of its last w = min(10, h), by the same alpha.
+
+    Shorter averages at the start, as the published baseline has it. (n,) or (n, ...) mids, time first.
+    """
+    return classify(mid / trailing_mean(mid, smoothing_steps(horizon)) - 1, alpha)

@@ -1,0 +1,22 @@
+"""Counting a model's parameters, from the live model and not from a document (D4)."""
+
+from __future__ import annotations
+
+from torch import nn
+
+
+def count(module: nn.Module) -> int:
+    """Numbers that training changes."""
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def by_part(module: nn.Module) -> dict[str, int]:
+    """Count of each named part directly under the module, those of a list one by one; they sum to `count`."""
+    parts: dict[str, int] = {}
+    for name, child in module.named_children():
+        if isinstance(child, nn.ModuleList):
+            parts |= {f"{name}.{index}": count(one) for index, one in enumerate(child)}
+        else:
+            parts[name] = count(child)
+    parts |= {name: parameter.numel() for name, parameter in module.named_parameters(recurse=False)}
+    return {name: number for name, number in parts.items() if number}

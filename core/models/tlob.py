@@ -1,0 +1,160 @@
+"""TLOB: attention over time and over features, in turn (tlob-architecture sections 2 to 6; Berti and Kasneci 2025).
+
+    book (batch, 128, 40) -> BiN -> Linear -> + positions -> pairs x [time-to-time, feature-to-feature] -> pool -> MLP
+
+The document calls the two layers of a pair spatial and temporal; here a layer is named by what its map relates (D1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from core.nn import AttentionMaps, BiN, FeedForward, LearnedPositions, MultiHeadAttention, SinusoidalPositions
+
+CLASSES = ("DOWN", "STATIONARY", "UP")
+"""Class order of every output (D3)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TLOBConfig:
+    """Everything that shapes the network.
+
+    Attributes:
+        steps: timesteps in a window (T).
+        features: book columns a timestep.
+        width: channels after the embedding.
+        heads: attention heads; each is as wide as the layer, as in the document's listing.
+        pairs: time-to-time and feature-to-feature layers, in pairs (1 to 12).
+        positions: "learned" or "sinusoidal".
+        qkv: "double" is the document's listing, "single" the lean layer of its parameter table (D4).
+        pooling: over timesteps: "mean" is the document's (D6), "last" the newest step, "learned" a trained weighting.
+        outputs: classifier heads on the one trunk, e.g. one a horizon.
+        dropout: inside the MLPs.
+    """
+
+    steps: int = 128
+    features: int = 40
+    width: int = 40
+    heads: int = 1
+    pairs: int = 4
+    positions: Literal["learned", "sinusoidal"] = "learned"
+    qkv: Literal["double", "single"] = "double"
+    pooling: Literal["mean", "last", "learned"] = "mean"
+    outputs: int = 1
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.pairs <= 12:
+            raise ValueError(f"{self.pairs} pairs of layers: TLOB takes 1 to 12")
+        if min(self.steps, self.features, self.width, self.heads, self.outputs) < 1:
+            raise ValueError("steps, features, width, heads and outputs must each be 1 or more")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for a checkpoint's card."""
+        return asdict(self)
+
+
+BTC = TLOBConfig()
+"""The document's BTC configuration: 128 steps, width 40, one head."""
+FI2010 = TLOBConfig(steps=100, width=144, heads=8)
+"""The document's FI-2010 configuration."""
+
+
+class TLOBLayer(nn.Module):
+    """x -> MLP(LayerNorm(x + attention(x))) + x, over the axis the caller put second (section 5.1).
+
+    The second residual starts from the layer's input, not from the normed sum: so the listing has it.
+    """
+
+    def __init__(self, size: int, heads: int, *, qkv: Literal["double", "single"], dropout: float) -> None:
+        super().__init__()
+        inner = size * heads
+        self.qkv: nn.ModuleDict | None = None
+        if qkv == "double":
+            self.qkv = nn.ModuleDict({name: nn.Linear(size, inner) for name in ("q", "k", "v")})
+            self.attention = MultiHeadAttention(inner, heads)
+            self.w0: nn.Module = nn.Linear(inner, size)
+        else:
+            self.attention = MultiHeadAttention(size, heads, inner=inner)
+            self.w0 = nn.Identity()
+        self.norm = nn.LayerNorm(size)
+        self.mlp = FeedForward(size, 4 * size, dropout=dropout)
+
+    def forward(self, x: Tensor, *, return_attention: bool = False) -> tuple[Tensor, Tensor | None]:
+        """(batch, n, size) -> the same shape, and the weights (batch, heads, n, n) where asked for."""
+        qkv = (x, x, x) if self.qkv is None else tuple(self.qkv[name](x) for name in ("q", "k", "v"))
+        y, weights = self.attention(*qkv, return_attention=return_attention)
+        return x + self.mlp(self.norm(x + self.w0(y))), weights
+
+
+class TLOB(nn.Module):
+    """The whole network.
+
+    >>> model = TLOB(BTC)
+    >>> model(torch.zeros(2, 128, 40)).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(self, config: TLOBConfig = BTC) -> None:
+        super().__init__()
+        c = self.config = config
+        self.bin_norm = BiN(c.features)
+        self.embedding = nn.Linear(c.features, c.width)
+        self.positions = (LearnedPositions if c.positions == "learned" else SinusoidalPositions)(c.steps, c.width)
+        self.layers = nn.ModuleList(
+            TLOBLayer(size, c.heads, qkv=c.qkv, dropout=c.dropout) for _ in range(c.pairs) for size in (c.width, c.steps)
+        )
+        if c.pooling == "learned":
+            self.pool_logits = nn.Parameter(torch.zeros(c.steps))
+        self.classifiers = nn.ModuleList(FeedForward(c.width, 128, len(CLASSES), dropout=c.dropout) for _ in range(c.outputs))
+
+    @property
+    def layer_names(self) -> list[str]:
+        """Such as "time-to-time 1" and "feature-to-feature 1": one a layer, in order."""
+        kinds = ("time-to-time", "feature-to-feature")
+        return [f"{kind} {pair}" for pair in range(1, self.config.pairs + 1) for kind in kinds]
+
+    def pool(self, x: Tensor) -> Tensor:
+        """(batch, steps, width) -> (batch, width) (D6)."""
+        if self.config.pooling == "mean":
+            return x.mean(dim=1)
+        if self.config.pooling == "last":
+            return x[:, -1]
+        return torch.einsum("btc,t->bc", x, self.pool_logits.softmax(dim=0))
+
+    def forward(self, x: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
+        """Logits for DOWN, STATIONARY, UP.
+
+        Args:
+            x: (batch, steps, features), oldest step first, columns ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ...
+            return_attention: also return each layer's weights, by name: (batch, heads, steps, steps) for
+                time-to-time, (batch, heads, width, width) for feature-to-feature, whose axes are learned channels (D2).
+
+        Returns:
+            (batch, 3), or (batch, outputs, 3) where the configuration has several outputs.
+
+        Raises:
+            ValueError: for a window of another shape.
+        """
+        if x.shape[1:] != (self.config.steps, self.config.features):
+            raise ValueError(
+                f"TLOB takes windows of {self.config.steps} steps x {self.config.features} features, not {tuple(x.shape[1:])}"
+            )
+        maps: AttentionMaps = {}
+        x = self.bin_norm(x.transpose(1, 2)).transpose(1, 2)
+        x = self.positions(self.embedding(x))
+        for index, (name, layer) in enumerate(zip(self.layer_names, self.layers, strict=True)):
+            over_features = index % 2 == 1
+            x = x.transpose(1, 2) if over_features else x
+            x, weights = layer(x, return_attention=return_attention)
+            x = x.transpose(1, 2) if over_features else x
+            if weights is not None:
+                maps[name] = weights
+        pooled = self.pool(x)
+        logits = torch.stack([classifier(pooled) for classifier in self.classifiers], dim=1)
+        logits = logits[:, 0] if self.config.outputs == 1 else logits
+        return (logits, maps) if return_attention else logits

@@ -1,0 +1,21 @@
+"""The shared vocabulary of every model here: attention, positions, feed-forward, norms, masks."""
+
+from core.nn.attention import AttentionMaps, MultiHeadAttention, scaled_dot_product_attention
+from core.nn.feed_forward import FeedForward
+from core.nn.masks import causal_mask, padding_mask, window_mask
+from core.nn.norms import BiN
+from core.nn.positions import LearnedPositions, SinusoidalPositions, sinusoidal_encoding
+
+__all__ = [
+    "AttentionMaps",
+    "BiN",
+    "FeedForward",
+    "LearnedPositions",
+    "MultiHeadAttention",
+    "SinusoidalPositions",
+    "causal_mask",
+    "padding_mask",
+    "scaled_dot_product_attention",
+    "sinusoidal_encoding",
+    "window_mask",
+]

@@ -1,0 +1,56 @@
+"""The position-wise network between two attentions.
+
+Sources: tlob-architecture section 5.3 (exact GELU), vit-report section 2.3 (tanh GELU), iiga-equations section 8 (ReLU).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+Activation = Literal["gelu", "gelu_tanh", "relu"]
+
+
+def activation_layer(name: Activation) -> nn.Module:
+    """The activation module of that name.
+
+    Raises:
+        ValueError: for a name that is none of `Activation`.
+    """
+    if name == "relu":
+        return nn.ReLU()
+    if name == "gelu":
+        return nn.GELU()
+    if name == "gelu_tanh":
+        return nn.GELU(approximate="tanh")
+    raise ValueError(f"unknown activation {name!r}: choose gelu, gelu_tanh or relu")
+
+
+class FeedForward(nn.Module):
+    """act(x W1 + b1) W2 + b2, with dropout between the two.
+
+    Args:
+        width: size of the last axis that comes in.
+        hidden: size of the middle; the documents take 4 * width.
+        output: size that comes out; `width` where not given.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        hidden: int,
+        output: int | None = None,
+        *,
+        activation: Activation = "gelu",
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(width, hidden)
+        self.activation = activation_layer(activation)
+        self.dropout = nn.Dropout(dropout)
+        self.fc2 = nn.Linear(hidden, width if output is None else output)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., width) -> (..., output)."""
+        return self.fc2(self.dropout(self.activation(self.fc1(x))))

@@ -1,0 +1,62 @@
+"""Positional encodings: sinusoidal (also in the report's variant) and learned.
+
+Sources: tlob-architecture section 2.4, iiga-equations section 4, vit-report section 2.1 (D11), attention-notebook.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def sinusoidal_encoding(
+    length: int, width: int, *, base: float = 10_000.0, scale: float = 1.0, doubled_exponent: bool = False
+) -> Tensor:
+    """PE(pos, 2i) = scale * sin(pos / base^(2i/width)), PE(pos, 2i+1) = scale * cos(same angle).
+
+    Args:
+        length: number of positions.
+        width: channels; an odd width ends on a sine.
+        base: 10,000 in every document.
+        scale: 0.1 in the ViT report, 1 elsewhere.
+        doubled_exponent: the ViT report's listing, which doubles an index that is even already (D11).
+
+    Returns:
+        (length, width), float32.
+    """
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    even = torch.arange(0, width, 2, dtype=torch.float64)
+    exponent = even * (2.0 if doubled_exponent else 1.0) / width
+    angle = position * torch.exp(-math.log(base) * exponent)
+    encoding = torch.empty(length, width, dtype=torch.float64)
+    encoding[:, 0::2] = torch.sin(angle)
+    encoding[:, 1::2] = torch.cos(angle)[:, : width // 2]
+    return (scale * encoding).float()
+
+
+class SinusoidalPositions(nn.Module):
+    """Adds the fixed encoding; holds no parameter. A shorter sequence takes the first rows."""
+
+    encoding: Tensor
+
+    def __init__(self, length: int, width: int, *, base: float = 10_000.0, scale: float = 1.0) -> None:
+        super().__init__()
+        self.register_buffer("encoding", sinusoidal_encoding(length, width, base=base, scale=scale), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, positions, width) -> the same shape."""
+        return x + self.encoding[: x.shape[1]]
+
+
+class LearnedPositions(nn.Module):
+    """Adds a trained vector a position, drawn from N(0, std^2) at first (the TLOB document: std 1)."""
+
+    def __init__(self, length: int, width: int, *, std: float = 1.0) -> None:
+        super().__init__()
+        self.encoding = nn.Parameter(torch.randn(1, length, width) * std)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, positions, width) -> the same shape."""
+        return x + self.encoding[:, : x.shape[1]]

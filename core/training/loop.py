@@ -1,0 +1,271 @@
+"""The training loop, which knows nothing of the model: batches and a loss come from the task.
+
+After karpathy/minGPT's trainer: progress bars, live charts and records are callbacks.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from core.training.schedules import warmup_cosine
+
+Batch = tuple[Tensor, ...]
+
+
+class Task(Protocol):
+    """What a model brings to the loop."""
+
+    def batches(self, epoch: int) -> Iterable[Batch]:
+        """The epoch's batches; the same for the same epoch and seed."""
+        ...
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        """A scalar to minimise."""
+        ...
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Metrics on the validation part; `score` among them, the higher the better."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopSettings:
+    """How to train.
+
+    Attributes:
+        epochs: passes of `Task.batches`; steps_per_epoch: its length, for the schedule and the bar.
+        peak_rate: AdamW's rate at the top of warm-up cosine; warmup: steps to get there.
+        clip: largest gradient norm. ema: decay of the weights' moving average, 0 for none.
+        patience: epochs without a better score before stopping early, 1 or more.
+        bf16: run the forward pass in bfloat16.
+    """
+
+    epochs: int
+    steps_per_epoch: int
+    peak_rate: float = 1e-3
+    weight_decay: float = 0.01
+    warmup: int = 200
+    clip: float = 1.0
+    ema: float = 0.0
+    patience: int = 1_000
+    bf16: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or self.steps_per_epoch < 1 or self.patience < 1:
+            raise ValueError(
+                f"{self.epochs} epochs of {self.steps_per_epoch} steps with a patience of {self.patience} train nothing: "
+                "each must be 1 or more (a step takes a whole batch of windows)"
+            )
+
+
+@dataclass
+class Progress:
+    """Where a run stands; handed to callbacks after each step and each epoch."""
+
+    step: int = 0
+    epoch: int = 0
+    loss: float = math.nan
+    rate: float = 0.0
+    best_score: float = -math.inf
+    best_epoch: int = -1
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+Callback = Callable[[str, Progress], bool | None]
+"""Called with "step" or "epoch"; returning True stops the run. After an epoch nothing is lost; after a step, the epoch begun is,
+and a run that keeps its state goes on from that epoch's start."""
+
+
+class Averages:
+    """Exponential moving average of a model's parameters and running statistics; whole numbers are copied as they are."""
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.state = {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+    @torch.no_grad()
+    def update(self, model: nn.Module, step: int) -> None:
+        """Blend the model in; a short memory at first, so that the start is forgotten."""
+        decay = min(self.decay, (1 + step) / (10 + step))
+        for name, value in model.state_dict().items():
+            if value.is_floating_point():
+                self.state[name].lerp_(value, 1 - decay)
+            else:
+                self.state[name].copy_(value)
+
+
+def fit(
+    model: nn.Module,
+    task: Task,
+    settings: LoopSettings,
+    *,
+    device: torch.device,
+    callbacks: Iterable[Callback] = (),
+    resume_from: Path | None = None,
+) -> Progress:
+    """Train `model` in place and leave the best-scoring weights in it.
+
+    Args:
+        resume_from: a file without suffix; the state is kept in `<it>.safetensors` and `<it>.json` after every epoch,
+            and a run that finds them goes on from there.
+
+    Returns:
+        The progress, with a history row an epoch.
+    """
+    torch.manual_seed(settings.seed)
+    callbacks = list(callbacks)
+    model.to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.peak_rate, weight_decay=settings.weight_decay)
+    averages = Averages(model, settings.ema) if settings.ema else None
+    best = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    progress = Progress()
+    if resume_from is not None and resume_from.with_suffix(".json").exists():
+        progress, best = _restore(resume_from, model, optimizer, averages, best)
+    total = settings.epochs * settings.steps_per_epoch
+    stopped = False
+    while progress.epoch < settings.epochs and not stopped and not _hopeless(progress, settings):
+        model.train()
+        began, losses = time.perf_counter(), 0.0
+        count = 0
+        for batch in task.batches(progress.epoch):
+            progress.rate = warmup_cosine(progress.step, peak=settings.peak_rate, warmup=settings.warmup, total=total)
+            for group in optimizer.param_groups:
+                group["lr"] = progress.rate
+            batch = tuple(part.to(device, non_blocking=True) for part in batch)
+            with torch.autocast(device.type, torch.bfloat16, enabled=settings.bf16):
+                loss = task.loss(model, batch)
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+            optimizer.step()
+            if averages is not None:
+                averages.update(model, progress.step)
+            progress.step, count = progress.step + 1, count + 1
+            progress.loss = loss.item()
+            losses += progress.loss
+            stopped = _told(callbacks, "step", progress)
+            if stopped:
+                break
+        if stopped:
+            break
+        seconds = time.perf_counter() - began
+        live = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        if averages is not None:
+            model.load_state_dict(averages.state)
+        model.eval()
+        with torch.no_grad():
+            metrics = task.validate(model)
+        progress.history.append(
+            {
+                "epoch": progress.epoch,
+                "step": progress.step,
+                "loss": losses / max(count, 1),
+                "rate": progress.rate,
+                "seconds": round(seconds, 2),
+                **metrics,
+            }
+        )
+        if metrics["score"] > progress.best_score:
+            progress.best_score, progress.best_epoch = metrics["score"], progress.epoch
+            best = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        model.load_state_dict(live)
+        progress.epoch += 1
+        if resume_from is not None:
+            _store(resume_from, model, optimizer, averages, best, progress)
+        stopped = _told(callbacks, "epoch", progress)
+    model.load_state_dict(best)
+    model.eval()
+    return progress
+
+
+def _hopeless(progress: Progress, settings: LoopSettings) -> bool:
+    return progress.epoch - 1 - progress.best_epoch >= settings.patience
+
+
+def _told(callbacks: list[Callback], event: str, progress: Progress) -> bool:
+    """Tell every callback, also after one has asked to stop; whether any did."""
+    answers = [callback(event, progress) for callback in callbacks]
+    return any(answers)
+
+
+def progress_bar(settings: LoopSettings, *, title: str) -> Callback:
+    """A tqdm bar over all steps, with loss, rate and the latest score. It appears with the first step, wherever that is."""
+    from tqdm import tqdm
+
+    total = settings.epochs * settings.steps_per_epoch
+    bars: list[tqdm] = []
+
+    def show(event: str, progress: Progress) -> None:
+        if not bars:
+            first = progress.step - 1
+            bars.append(tqdm(total=total, initial=first, desc=title, unit="step", mininterval=2.0, dynamic_ncols=True))
+        bar = bars[0]
+        bar.n = progress.step
+        if event == "epoch":
+            row = progress.history[-1]
+            bar.write(" ".join(f"{k}={v:.4g}" for k, v in row.items()))
+        shown = {"loss": f"{progress.loss:.3f}", "rate": f"{progress.rate:.1e}", "best": f"{progress.best_score:.4f}"}
+        bar.set_postfix(shown, refresh=False)
+        bar.update(0)
+
+    return show
+
+
+def _store(
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    averages: Averages | None,
+    best: dict[str, Tensor],
+    progress: Progress,
+) -> None:
+    tensors = {f"model/{k}": v for k, v in model.state_dict().items()} | {f"best/{k}": v for k, v in best.items()}
+    if averages is not None:
+        tensors |= {f"ema/{k}": v for k, v in averages.state.items()}
+    for index, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer/{index}/{k}": v for k, v in state.items()}
+    tensors["rng"] = torch.get_rng_state()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    save_file({k: v.detach().contiguous().clone() for k, v in tensors.items()}, partial)
+    partial.replace(path.with_suffix(".safetensors"))
+    path.with_suffix(".json").write_text(json.dumps(asdict(progress)))
+
+
+def _restore(
+    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, averages: Averages | None, best: dict[str, Tensor]
+) -> tuple[Progress, dict[str, Tensor]]:
+    tensors = load_file(path.with_suffix(".safetensors"))
+    values: dict[str, Any] = json.loads(path.with_suffix(".json").read_text())
+
+    def under(prefix: str) -> dict[str, Tensor]:
+        return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+    model.load_state_dict(under("model/"))
+    if averages is not None:
+        averages.state = {k: v.to(averages.state[k].device) for k, v in under("ema/").items()}
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in under("optimizer/").items():
+        index, key = name.split("/", 1)
+        state.setdefault(int(index), {})[key] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+    torch.set_rng_state(tensors["rng"])
+    return Progress(**values), {k: v.to(best[k].device) for k, v in under("best/").items()}
+
+
+def best_of(path: Path) -> tuple[dict[str, Tensor], Progress]:
+    """The best-scoring weights of a run so far and how it stands, from the state it keeps (`fit`'s `resume_from`)."""
+    tensors = load_file(path.with_suffix(".safetensors"))
+    weights = {name.removeprefix("best/"): value for name, value in tensors.items() if name.startswith("best/")}
+    return weights, Progress(**json.loads(path.with_suffix(".json").read_text()))

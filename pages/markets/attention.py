@@ -1,0 +1,133 @@
+"""What TLOB looks at: its attention maps on one window of a book, and which of the window's inputs moved the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from core.checkpoints import CheckpointError
+from core.figures import market as market_figures
+from core.market.frozen import FrozenWindow, WindowError, to_npz
+from pages.markets import attention_answers as answers
+from pages.markets import attention_inputs, attention_maps, attention_pin, attention_window
+from pages.markets.attention_answers import Reading
+from pages.markets.attention_window import Source
+from pages.markets.live_controls import horizon_name
+from pages.shared import controls, url_state
+from pages.shared.language import _, number, prose
+from pages.shared.live_plot import live_plot
+from pages.shared.stat_strip import Stat, stat_strip
+
+controls.page_header(_("What TLOB looks at"), prose("attention_lead"))
+
+try:
+    source = attention_window.pick_source()
+except CheckpointError as error:
+    controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+    st.stop()
+if source is None:
+    st.stop()
+
+
+def answer(window: FrozenWindow) -> Reading | None:
+    """The model's reading; None where there is none, and why has been said."""
+    try:
+        return answers.read(window)
+    except (WindowError, CheckpointError) as problem:
+        controls.error_box(str(problem), remedy=_("Choose another window or another model."))
+        return None
+
+
+@st.fragment(run_every=attention_window.every_s(source))
+def body(source: Source) -> None:
+    """Everything that depends on the window; runs by itself while a recording plays or a feed is followed."""
+    window = attention_window.current(source)
+    reading = answer(window) if window else None
+    if window is None or reading is None:
+        return
+    _header(window, reading)
+    left, right = st.columns([1, 1], vertical_alignment="bottom")
+    with left:
+        views = {"maps": _("Attention maps"), "inputs": _("Inputs that moved the answer")}
+        view = url_state.choice(st.segmented_control, _("View"), views, key="view", required=True)
+    if view == "inputs":
+        attention_inputs.show(window, reading)
+    else:
+        with right:
+            pinned = attention_pin.pick(window, source)
+        attention_maps.show(window, reading, _comparable(reading, pinned))
+    _take_away(window, reading, source, view)
+
+
+def _comparable(reading: Reading, pinned: FrozenWindow | None) -> Reading | None:
+    """The pinned window's reading, where its maps are of the same sizes."""
+    other = answer(pinned) if pinned else None
+    if other and [weights.shape for weights in other.maps.values()] != [weights.shape for weights in reading.maps.values()]:
+        controls.notice("stale", _("The pinned window's model has maps of other sizes: they cannot be compared."))
+        return None
+    return other
+
+
+def _header(window: FrozenWindow, reading: Reading) -> None:
+    """Which window this is and what the model says of it, all heads."""
+    quote = market_figures.quote(window.levels[-1])
+    day, time, zone = attention_window.utc(window).split(" ")
+    stat_strip(
+        [
+            Stat(name=_("Market"), value=window.market.split(" ")[-1], note=window.market.split(" ")[0]),
+            Stat(name=_("Window ends"), value=time, note=f"{day}, {zone}"),
+            Stat(name=_("Mid"), value=number(quote.mid, quote.digits)),
+            Stat(name=_("Spread"), value=_("{value} bps").format(value=number(quote.spread_bps, 3))),
+            Stat(name=_("Model"), value=window.predictor),
+        ]
+    )
+    names = {"smoothed": _("Smoothed label"), "forward": _("Forward label")}
+    kinds = [kind for kind in names if any(one[0] == kind for one in reading.predictor.heads)]
+    for column, kind in zip(st.columns(len(kinds)), kinds, strict=True):
+        mine = [i for i, one in enumerate(reading.predictor.heads) if one[0] == kind]
+        horizons = [horizon_name(reading.predictor.heads[i][1]) for i in mine]
+        with column:
+            st.markdown(_("**{label}**, probabilities by horizon").format(label=names[kind]))
+            live_plot(
+                market_figures.horizons_figure(horizons, reading.probabilities[mine], chosen=None, _=_),
+                key=f"attention_{kind}",
+                height=190,
+                filename=f"probabilities-{kind}",
+                alt=_("The probabilities of this window at every horizon."),
+            )
+
+
+def _take_away(window: FrozenWindow, reading: Reading, source: Source, view: str) -> None:
+    with st.container(horizontal=True):
+        name = f"window-{window.id}"
+        controls.download_bytes(
+            _("Window and all arrays (.npz)"),
+            lambda: to_npz(window, _arrays(window, reading, view)),
+            key="attention_npz",
+            filename=f"{name}.npz",
+            mime="application/octet-stream",
+        )
+        if view == "maps":
+            attention_maps.downloads(window, reading)
+        else:
+            attention_inputs.downloads(window, reading)
+        if source.kind == "live" and st.button(_("Freeze this window"), icon=":material/ac_unit:", key="attention_freeze"):
+            attention_window.show_frozen(window)
+        with st.popover(_("Link to this view"), icon=":material/link:"):
+            st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)
+            if source.kind == "frozen":
+                st.caption(_("A frozen window lasts as long as the app runs; the .npz file keeps it for good."))
+
+
+def _arrays(window: FrozenWindow, reading: Reading, view: str) -> dict[str, Any]:
+    """What goes into the file beside the window, by name."""
+    shown = attention_inputs.arrays(window) if view == "inputs" else {}
+    return {**reading.maps, "probabilities": reading.probabilities, **shown}
+
+
+body(source)
+st.markdown(prose("attention_weights"))
+with st.expander(_("How to read this page"), icon=":material/menu_book:"):
+    st.markdown(prose("attention_reading"))

@@ -1,0 +1,195 @@
+"""The inputs: which of the 128 x 40 numbers moved the answer, by integrated gradients, and on the book itself."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+import pandas as pd
+import streamlit as st
+
+from core.explain import summaries
+from core.explain.attribution import Attribution, BaselineKind
+from core.figures import attribution as figures
+from core.market.book import FEATURES
+from core.market.frozen import FrozenWindow
+from core.market.labels import LabelKind
+from core.models.tlob import CLASSES
+from pages.markets import attention_answers as answers
+from pages.markets.attention_answers import Reading
+from pages.markets.live_controls import horizon_name
+from pages.markets.live_panels import class_names
+from pages.shared import controls, url_state
+from pages.shared.language import _, number, percent, significant
+from pages.shared.live_plot import live_plot
+from pages.shared.stat_strip import Stat, stat_strip
+
+CALLED: Final = "called"
+ASKED: Final = "attention:attributed"
+"""Head, class and baseline of the attributions on the page."""
+
+
+def _pick_head(reading: Reading) -> int:
+    """Whose answer: a label and a horizon, named as on the live page."""
+    predictor = reading.predictor
+    labels = {"smoothed": _("Smoothed (the paper's)"), "forward": _("Forward (from the mid now)")}
+    present = {kind: text for kind, text in labels.items() if any(head[0] == kind for head in predictor.heads)}
+    left, right = st.columns(2)
+    with left:
+        label = cast(LabelKind, url_state.choice(st.segmented_control, _("Label"), present, key="label", required=True))
+    steps = {str(horizon): horizon_name(horizon) for kind, horizon in predictor.heads if kind == label}
+    with right:
+        horizon = int(url_state.choice(st.selectbox, _("Horizon"), steps, key="h"))
+    return predictor.head(label, horizon)
+
+
+def show(window: FrozenWindow, reading: Reading) -> None:
+    """The view of one window."""
+    head = _pick_head(reading)
+    label, baseline, compressed = _pick()
+    called = reading.calls[head]
+    explained = called if label == CALLED else CLASSES.index(label)
+    with st.spinner(_("Integrating gradients…"), show_time=False):
+        found = answers.attribute(window, head, explained, baseline)
+    st.session_state[ASKED] = head, explained, baseline
+    _numbers(found, explained, reading, head)
+    st.markdown(_sentence(found))
+    live_plot(
+        figures.moments_figure(found.values, window.seconds, _=_),
+        key="attribution_moments",
+        height=230,
+        filename="attribution-moments",
+        alt=_("What each moment of the window added to the probability, and the sum so far."),
+    )
+    live_plot(
+        figures.inputs_figure(found.values, window.seconds, compressed=compressed, write=significant, _=_),
+        key="attribution_inputs",
+        height=720,
+        filename="attribution-inputs",
+        alt=_("Attribution of every input at every moment, and each input's sum over time."),
+    )
+    st.caption(_input_words(reading))
+    st.subheader(_("On the book itself"), anchor=False)
+    figure = figures.book_figure(found.values, window.levels, window.seconds, compressed=compressed, write=significant, _=_)
+    live_plot(
+        figure,
+        key="attribution_book",
+        height=460,
+        filename="attribution-book",
+        alt=_("Attributions drawn on the order book: each level at the price where it stood."),
+    )
+    st.caption(
+        _(
+            "A cell takes the price's and the size's attributions of the levels that stood there; it is {height} high, in quote "
+            "currency, and nothing is left out."
+        ).format(height=significant(figure.layout.meta["bin"]))
+    )
+
+
+def _pick() -> tuple[str, BaselineKind, bool]:
+    classes = {CALLED: _("The one called")} | class_names()
+    baselines = {"average": _("An average book, standing still"), "still": _("This window's average, standing still")}
+    shades = {"compressed": _("Compressed"), "linear": _("Linear")}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        label = url_state.choice(st.segmented_control, _("Class to explain"), classes, key="class", required=True)
+        baseline = url_state.choice(
+            st.selectbox,
+            _("Against the baseline"),
+            baselines,
+            key="baseline",
+            width=320,
+            help=_(
+                "What the answer is compared with. The average book holds every input at the mean of the training data; the "
+                "other one at the mean of this window. In neither does anything move."
+            ),
+        )
+        shade = url_state.choice(
+            st.segmented_control,
+            _("Colours"),
+            shades,
+            key="shade",
+            required=True,
+            help=_("Compressed: a hundredth of the strongest can still be seen. Linear: twice as strong is twice as strong."),
+        )
+    return label, cast(BaselineKind, baseline), shade == "compressed"
+
+
+def _numbers(found: Attribution, explained: int, reading: Reading, head: int) -> None:
+    _kind, horizon = reading.predictor.heads[head]
+    name = class_names()[CLASSES[explained]]
+    off = abs(found.gap / found.difference) if found.difference else 0.0
+    stat_strip(
+        [
+            Stat(name=_("P({name}) here").format(name=name), value=percent(found.output, 2), note=horizon_name(horizon)),
+            Stat(name=_("at the baseline"), value=percent(found.baseline_output, 2)),
+            Stat(name=_("to be explained"), value=number(found.difference, 5, sign=True)),
+            Stat(
+                name=_("sum of attributions"),
+                value=number(found.total, 5, sign=True),
+                note=_("{count} gradients").format(count=number(found.nodes)),
+            ),
+            Stat(
+                name=_("completeness gap"),
+                value=number(found.gap, 7, sign=True),
+                note=_("{share} of it").format(share=percent(off, 3)),
+            ),
+        ]
+    )
+
+
+def _sentence(found: Attribution) -> str:
+    """The strongest inputs in words."""
+    sums = found.values.sum(axis=0)
+    parts = [
+        _("{input} ({value})").format(input=FEATURES[index], value=number(float(sums[index]), 4, sign=True))
+        for index, _size in summaries.strongest(abs(sums), 5)
+    ]
+    newest = abs(found.values[-1]).sum() / (abs(found.values).sum() or 1.0)
+    return _(
+        "Over the whole window these moved it most: {inputs}. The newest row alone carries {share} of all attribution, in "
+        "absolute value."
+    ).format(inputs=", ".join(parts), share=percent(float(newest)))
+
+
+def _input_words(reading: Reading) -> str:
+    """What a named input is, which depends on the checkpoint's transform."""
+    words = {
+        "ladder": _(
+            "The inputs as the model is fed them: ASK_P1 and BID_P1 are the best prices against their own mean of the last ten "
+            "steps, ASK_P2 and BID_P2 the second best against their mean over the window's last ten steps, deeper prices their "
+            "distance from that row's mid (all compressed by asinh), sizes are logarithms against the window's median."
+        ),
+        "relative": _(
+            "The inputs as the model is fed them: prices in basis points from the window's last mid, sizes as logarithms "
+            "against the window's median."
+        ),
+        "raw": _(
+            "The inputs as the model is fed them: prices and sizes as they are, less the training mean, over its standard "
+            "deviation."
+        ),
+    }
+    return words[reading.predictor.transform]
+
+
+def arrays(window: FrozenWindow) -> dict[str, Any]:
+    """The attributions on the page, and what they are of."""
+    head, explained, baseline = st.session_state[ASKED]
+    values = answers.attribute(window, head, explained, baseline).values
+    return {
+        "attribution": values,
+        "attribution_head": head,
+        "attribution_class": CLASSES[explained],
+        "attribution_baseline": baseline,
+    }
+
+
+def downloads(window: FrozenWindow, reading: Reading) -> None:
+    """The attributions as a table, a row a moment."""
+    asked = st.session_state[ASKED]
+
+    def table() -> pd.DataFrame:
+        values = answers.attribute(window, *asked).values
+        frame = pd.DataFrame(values, columns=list(FEATURES))
+        frame.insert(0, "timestamp", window.timestamps)
+        return frame
+
+    controls.download_table(_("Attributions"), table, key="attention_inputs_table", filename="attributions", formats=("csv",))

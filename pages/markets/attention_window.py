@@ -1,0 +1,268 @@
+"""The attention page's first question, which window: a second of a recording, a running feed's newest, a frozen or saved one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Final
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.market.book import STEP_MS, BookError, read_market
+from core.market.feeds import library
+from core.market.frozen import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
+from core.market.hub import hub
+from core.market.predictor import DEFAULT
+from core.market.session import MarketSession
+from pages.markets import attention_answers as answers
+from pages.shared import controls, url_state
+from pages.shared.language import _, duration, number
+
+SECOND: Final = "second"
+"""Key of the place in the recording."""
+PLAYING: Final = "attention:playing"
+FOLLOWING: Final = "attention:following"
+TICK_S: Final = 0.5
+FOLLOW_S: Final = 1.0
+STRIDES: Final = {"0.25": 0.25, "1": 1.0, "5": 5.0, "30": 30.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where windows come from.
+
+    Attributes:
+        kind: "recording", "live" or "frozen". name: of the recording, of the feed, or the frozen window's id.
+        model: name of the checkpoint that is to read them.
+    """
+
+    kind: str
+    name: str
+    model: str
+
+
+def pick_source() -> Source | None:
+    """The pickers. None where there is nothing to look at; the page has then said why.
+
+    Raises:
+        CheckpointError: where the model cannot be loaded.
+    """
+    if "frozen" in st.query_params and "window" not in st.query_params:
+        st.query_params["window"] = "frozen"  # the live page's link
+    kinds = {
+        "recording": _("Recording"),
+        "live": _("Running feed"),
+        "frozen": _("Frozen"),
+        "file": _("Saved"),
+    }
+    with st.container(border=True):
+        first, second, third = st.columns([10, 8, 4] if len(answers.model_names()) > 1 else [10, 11, 1])
+        with first:
+            kind = url_state.choice(st.segmented_control, _("Window from"), kinds, key="window", required=True)
+        if kind != "frozen":
+            url_state.remember("frozen", None)
+        with second:
+            picked = {"recording": _pick_recording, "live": _pick_feed, "frozen": _pick_frozen, "file": _pick_file}[kind]()
+        with third:
+            model = _pick_model(picked[1] if picked else "")
+    if kind != "recording":
+        st.session_state[PLAYING] = False
+    answers.predictor_of(model)
+    return Source(kind=kind, name=picked[0], model=model) if picked else None
+
+
+def _pick_model(own: str) -> str:
+    """The checkpoint that reads the window: the one it was frozen with, unless another is chosen."""
+    names = answers.model_names()
+    if own and own not in names:
+        st.caption(_("This window was frozen with the model {name}, which is not here.").format(name=own))
+    if len(names) < 2:
+        return names[0] if names else DEFAULT
+    return url_state.choice(st.selectbox, _("Model"), {name: name for name in names}, key="model", default=own or DEFAULT)
+
+
+def _pick_recording() -> tuple[str, str] | None:
+    options = {one.name: f"{one.symbol} · {one.venue} · {duration(one.duration_s)}" for one in library.recordings()}
+    return url_state.choice(st.selectbox, _("Recording"), options, key="rec"), ""
+
+
+def _pick_feed() -> tuple[str, str] | None:
+    running = {one.key: one.key for one in hub().watched()}
+    if not running:
+        controls.notice("empty", _("No feed is running: open the live page first, then come back here."))
+        st.page_link("pages/markets/live.py", label=_("Live order book"), icon=":material/candlestick_chart:")
+        return None
+    key = url_state.choice(st.selectbox, _("Feed"), running, key="feed")
+    st.toggle(_("Follow the newest window"), value=True, key=FOLLOWING, help=_("Off: hold the one on the screen."))
+    session = _running(key)
+    return (key, str(session.predictor.card["name"])) if session else None
+
+
+def _pick_frozen() -> tuple[str, str] | None:
+    kept = {window.id: window for window in STORE.windows()}
+    state, asked = st.session_state, st.query_params.get("frozen")
+    if asked and asked not in kept:
+        words = _("The frozen window {id} is gone: they last as long as the app runs, the newest {count} of them.")
+        controls.notice("stale", words.format(id=asked, count=number(KEPT)))
+    if not kept:
+        controls.notice("empty", _("Nothing is frozen yet: freeze a window on the live page, or open a saved one."))
+        return None
+    if asked in kept and asked != state.get("attention:asked"):
+        state["attention:frozen"] = asked
+    elif state.get("attention:frozen") not in kept:
+        state["attention:frozen"] = next(iter(kept))
+    name = str(st.selectbox(_("Frozen window"), sorted(kept), key="attention:frozen", format_func=lambda name: title(kept[name])))
+    url_state.remember("frozen", name)
+    state["attention:asked"] = name
+    return name, kept[name].predictor
+
+
+def _pick_file() -> tuple[str, str] | None:
+    """What is uploaded becomes a frozen window, which has a link."""
+    uploaded = st.file_uploader(_("A window saved here before (.npz)"), type="npz", key="attention:file", max_upload_size=8)
+    if uploaded is None:
+        return None
+    try:
+        window = from_npz(uploaded.getvalue())
+    except WindowError as error:
+        controls.error_box(str(error), remedy=_("Choose a file that this page has written."))
+        return None
+    show_frozen(window)
+    return None
+
+
+def show_frozen(window: FrozenWindow) -> None:
+    """Keep a window and open it here; runs the page anew."""
+    st.query_params.from_dict({**st.query_params.to_dict(), "window": "frozen", "frozen": STORE.keep(window)})
+    st.rerun()
+
+
+def title(window: FrozenWindow) -> str:
+    """A window in a few words: its market and when it ends."""
+    return f"{window.market} · {utc(window)}"
+
+
+def utc(window: FrozenWindow) -> str:
+    """When the window ends, to the row."""
+    when = datetime.fromtimestamp(int(window.timestamps[-1]) / 1e3, UTC)
+    return f"{when:%Y-%m-%d %H:%M:%S}.{when.microsecond // 10_000:02d} UTC"
+
+
+def current(source: Source) -> FrozenWindow | None:
+    """The window to look at now, with the controls that move through a recording or follow a feed."""
+    if source.kind == "recording":
+        return _recorded(source)
+    if source.kind == "live":
+        return _newest(source)
+    window = STORE.find(source.name)
+    return replace(window, predictor=source.model) if window else None
+
+
+def every_s(source: Source | None) -> float | None:
+    """How often the page's moving part runs by itself, seconds."""
+    if source is None:
+        return None
+    if source.kind == "live":
+        return FOLLOW_S if st.session_state.get(FOLLOWING, True) else None
+    return TICK_S if source.kind == "recording" and st.session_state.get(PLAYING) else None
+
+
+# -- a recording ----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=6)
+def recorded(name: str, steps: int) -> RecordedWindows:
+    """All windows of a bundled recording.
+
+    Raises:
+        BookError, LibraryError, WindowError: where it cannot be read, is not there, or is too short.
+    """
+    one = library.recording(name)
+    return RecordedWindows(read_market([one.path]), steps, market=f"recording/{one.name} {one.venue} {one.symbol}")
+
+
+def _recorded(source: Source) -> FrozenWindow | None:
+    try:
+        windows = recorded(source.name, answers.predictor_of(source.model).window)
+    except (BookError, library.LibraryError, WindowError) as error:
+        controls.error_box(str(error))
+        return None
+    second = _place(windows)
+    return windows.window(second, predictor=source.model)
+
+
+def _place(windows: RecordedWindows) -> float:
+    """Slider, step buttons and play; returns the second to show."""
+    state = st.session_state
+    stride = STRIDES.get(str(state.get("stride", st.query_params.get("stride"))), 1.0)
+    playing = bool(state.get(PLAYING))
+    if playing:
+        _move(windows, stride)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.button(_("Back"), icon=":material/skip_previous:", key="attention:back", on_click=_move, args=(windows, -stride))
+        if st.button(
+            _("Pause") if playing else _("Play"),
+            icon=":material/pause:" if playing else ":material/play_arrow:",
+            key="attention:play",
+            help=_("Walks through the recording, two steps a second."),
+        ):
+            state[PLAYING] = not playing
+            st.rerun()
+        st.button(_("Forward"), icon=":material/skip_next:", key="attention:forward", on_click=_move, args=(windows, stride))
+        strides = {code: duration(value) for code, value in STRIDES.items()}
+        url_state.choice(st.selectbox, _("Step"), strides, key="stride", default="1", width=130)
+        chosen = url_state.slider(
+            _("Second of the recording at which the window ends"),
+            windows.first,
+            windows.last,
+            key=SECOND,
+            default=windows.first,
+            linked=not playing,  # a URL that moved twice a second would bury the browser's history
+            step=STEP_MS / 1e3,
+            format="%.2f s",
+            width="stretch",
+        )
+    second = windows.nearest(chosen)
+    if second != chosen:
+        st.caption(_("A gap lies there: this is the last whole window before it."))
+    return second
+
+
+def _move(windows: RecordedWindows, by: float) -> None:
+    """Walk by some seconds; at the end, begin again."""
+    there = st.session_state.get(SECOND, windows.first) + by
+    st.session_state[SECOND] = windows.first if there > windows.last else max(there, windows.first)
+
+
+# -- a running feed -------------------------------------------------------------------------------------------------------
+
+
+def _running(key: str) -> MarketSession | None:
+    """The session of a feed that somebody started; looking at it keeps it running. None where it has stopped."""
+
+    def refuse() -> MarketSession:
+        raise LookupError
+
+    context = get_script_run_ctx()
+    try:
+        return hub().watch(f"{context.session_id if context else 'nobody'}:attention", key, refuse)
+    except LookupError:
+        return None
+
+
+def _newest(source: Source) -> FrozenWindow | None:
+    session = _running(source.name)
+    held: tuple[str, FrozenWindow] | None = st.session_state.get("attention:held")
+    if not st.session_state.get(FOLLOWING, True) and held is not None and held[0] == source.name:
+        return replace(held[1], predictor=source.model)
+    if session is None:
+        controls.notice("stale", _("This feed has stopped: open the live page to start it again."))
+        return None
+    window = session.freeze()
+    if window is None:
+        controls.notice("loading", _("There is no whole window without a gap yet: wait until the warm-up is over."))
+        return None
+    st.session_state["attention:held"] = source.name, window
+    return replace(window, predictor=source.model)

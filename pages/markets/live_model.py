@@ -1,0 +1,72 @@
+"""What answers on the live page: the checkpoint, its card, and how it did on data it never saw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.market.predictor import POOLED, MarketEntry, Predictor
+from core.models.parameters import by_part, count
+from pages.markets.live_controls import ViewChoices, horizon_name
+from pages.markets.live_scores import rule_names
+from pages.shared.language import _, number, prose
+
+
+def show(predictor: Predictor, entry: MarketEntry, choices: ViewChoices) -> None:
+    """Model and card, folded away until asked for."""
+    with st.expander(_("Model and card: {name}").format(name=predictor.card["name"]), icon=":material/badge:"):
+        st.markdown(
+            _("This market is not in the card: the pooled thresholds and constants of the markets it was trained on are used.")
+            if entry.name == POOLED
+            else _("Thresholds and constants of this market, from its training part.")
+        )
+        st.markdown(
+            _("A move counts from {alpha} basis points on ({horizon} ahead).").format(
+                alpha=number(entry.alphas[choices.head] * 1e4, 3), horizon=horizon_name(choices.horizon)
+            )
+        )
+        left, right = st.columns([3, 2])
+        with left:
+            st.markdown(_("**Test part of each market it was trained on** (the last 20 % of time, read once)"))
+            st.dataframe(_test_table(predictor.card, choices), hide_index=True, width="stretch")
+        with right:
+            st.markdown(_("**Parameters, counted in the live model: {count}**").format(count=number(count(predictor.model))))
+            st.dataframe(_parameter_table(predictor), hide_index=True, width="stretch", height=260)
+        st.markdown(prose("tlob_card"))
+        st.json(
+            {key: value for key, value in predictor.card.items() if key not in ("metrics", "markets", "history")}, expanded=False
+        )
+
+
+def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
+    names = rule_names()
+    rows = []
+    for market, results in card["metrics"].get("test", {}).items():
+        for result in results:
+            if result["label"] != choices.label:
+                continue
+            for rule, found in (("tlob", result), *result["baselines"].items()):
+                rows.append(
+                    {
+                        _("Market"): market,
+                        _("Horizon"): result["horizon"],
+                        _("Rule"): names[rule],
+                        _("Macro-F1"): number(found["macro_f1"], 3),
+                        _("Matthews"): number(found["matthews"], 3),
+                        _("Accuracy"): number(found["accuracy"], 3),
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def _parameter_table(predictor: Predictor) -> pd.DataFrame:
+    layers = {f"layers.{i}": name for i, name in enumerate(predictor.model.layer_names)}
+    heads = {f"classifiers.{i}": f"{kind} {steps}" for i, (kind, steps) in enumerate(predictor.heads)}
+    return pd.DataFrame(
+        [
+            {_("Part"): layers.get(part) or heads.get(part) or part, _("Parameters"): number(n)}
+            for part, n in by_part(predictor.model).items()
+        ]
+    )

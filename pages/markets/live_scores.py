@@ -1,0 +1,78 @@
+"""The scoreboard: TLOB beside the rules that know nothing, on what happened next."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.figures import market as figures
+from core.market import scores
+from core.market.scoreboard import ROLLING, HeadScores
+from core.market.session import MarketSession
+from pages.markets.live_controls import ViewChoices, horizon_name
+from pages.shared import controls
+from pages.shared.language import _, number, percent
+from pages.shared.live_plot import live_plot
+
+
+def rule_names() -> dict[str, str]:
+    """Who is scored, in the reader's language."""
+    return {"tlob": "TLOB", "momentum": _("Momentum rule"), "stationary": _("Always stationary")}
+
+
+def show(session: MarketSession, choices: ViewChoices) -> None:
+    """The chosen head's scores, its confusion matrix and its reliability."""
+    st.subheader(_("Scoreboard, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    found = session.scores(choices.head)
+    if not found.resolved:
+        controls.notice(
+            "loading",
+            _("No prediction has come due yet: each is scored {horizon} after it was made.").format(
+                horizon=horizon_name(choices.horizon)
+            ),
+        )
+        return
+    table, matrix, reliability = st.columns([4, 3, 3])
+    with table:
+        st.dataframe(_table(found), hide_index=True, width="stretch", height="content")
+        st.caption(
+            _(
+                "{count} predictions scored since the feed began. Momentum says where the mid "
+                "stands against its own last ten steps; it knows nothing of the future. Predictions across a gap are not scored."
+            ).format(count=number(found.resolved))
+        )
+    with matrix:
+        live_plot(
+            figures.confusion_figure(found.session["tlob"], _=_),
+            key="confusion",
+            height=280,
+            filename="confusion",
+            alt=_("What TLOB called against what happened, counts and share of the row."),
+        )
+    with reliability:
+        live_plot(
+            figures.reliability_figure(found.reliability, _=_),
+            key="reliability",
+            height=280,
+            filename="reliability",
+            alt=_("How often calls of each confidence came true."),
+        )
+        st.caption(_("Expected calibration error {ece}").format(ece=percent(float(found.reliability["ece"][0]))))
+
+
+def _table(found: HeadScores) -> pd.DataFrame:
+    spans = {_("all"): found.session, _("last {count}").format(count=number(min(ROLLING, found.resolved))): found.rolling}
+    rows = []
+    for span, matrices in spans.items():
+        for rule, name in rule_names().items():
+            got = scores.summary(matrices[rule])
+            rows.append(
+                {
+                    _("Rule"): name,
+                    _("Over"): span,
+                    _("Macro-F1"): number(got["macro_f1"], 3),
+                    _("Matthews"): number(got["matthews"], 3),
+                    _("Accuracy"): percent(got["accuracy"]),
+                }
+            )
+    return pd.DataFrame(rows)

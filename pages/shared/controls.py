@@ -1,0 +1,109 @@
+"""Small parts that pages share: downloads, states, presentation mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Final, Literal
+
+import pandas as pd
+import streamlit as st
+
+from pages.shared.language import _, current
+
+ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
+PRESENTATION: Final = "present"
+
+TableFormat = Literal["csv", "parquet"]
+
+
+@cache
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def apply_frame() -> None:
+    """The app's style sheet (the larger one too while presenting) and script. Call once a run, before anything is shown."""
+    styles = _asset("styles/app.css") + (_asset("styles/presentation.css") if presenting() else "")
+    script = f'document.documentElement.lang = "{current()}";\n{_asset("scripts/frame.js")}'
+    st.html(f"<style>{styles}</style><script>{script}</script>", unsafe_allow_javascript=True)
+
+
+def presenting() -> bool:
+    """Whether presentation mode is on: larger text, no controls (`?present=true`)."""
+    return st.session_state.get(PRESENTATION, st.query_params.get(PRESENTATION) == "true") is True
+
+
+def presentation_switch() -> None:
+    """The switch of presentation mode."""
+    st.toggle(
+        _("Presentation"), key=PRESENTATION, bind="query-params", help=_("Larger text and fewer controls, for a projector.")
+    )
+
+
+def page_header(title: str, lead: str = "") -> None:
+    """A page's title and the one sentence that says what it is for."""
+    st.title(title, anchor=False)
+    if lead:
+        st.markdown(lead)
+
+
+def error_box(sentence: str, *, remedy: str = "") -> None:
+    """What went wrong and, where there is one, what to do: a sentence each, already translated."""
+    st.error(f"{sentence} {remedy}".strip(), icon=":material/error:")
+
+
+def notice(state: Literal["empty", "loading", "stale"], sentence: str) -> None:
+    """A place where there is nothing to show yet, or where what is shown is old; the sentence is already translated."""
+    icon = {"empty": ":material/inbox:", "loading": ":material/hourglass_top:", "stale": ":material/history:"}[state]
+    shown = st.warning if state == "stale" else st.info
+    shown(sentence, icon=icon)
+
+
+def download_table(
+    label: str,
+    table: Callable[[], pd.DataFrame],
+    *,
+    key: str,
+    filename: str,
+    formats: tuple[TableFormat, ...] = ("csv", "parquet"),
+) -> None:
+    """A button a format for a table, which is made when a button is pressed.
+
+    Args:
+        label: what is downloaded; the format is added to it.
+        table: makes the table.
+        filename: without suffix.
+    """
+    encode: dict[TableFormat, Callable[[pd.DataFrame], bytes]] = {"csv": _csv, "parquet": _parquet}
+    mime = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+    with st.container(horizontal=True):
+        for form in formats:
+            st.download_button(
+                _("{what} ({format})").format(what=label, format="CSV" if form == "csv" else "Parquet"),
+                data=lambda form=form: encode[form](table()),  # type: ignore[misc]
+                file_name=f"{filename}.{form}",
+                mime=mime[form],
+                key=f"{key}_{form}",
+                icon=":material/download:",
+                on_click="ignore",
+            )
+
+
+def download_bytes(label: str, data: Callable[[], bytes], *, key: str, filename: str, mime: str) -> None:
+    """A button for a file that is made when it is pressed, such as a PNG."""
+    st.download_button(
+        label, data=data, file_name=filename, mime=mime, key=key, icon=":material/download:", on_click="ignore"
+    )
+
+
+def _csv(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False).encode()
+
+
+def _parquet(table: pd.DataFrame) -> bytes:
+    buffer = BytesIO()
+    table.to_parquet(buffer, index=False)
+    return buffer.getvalue()

@@ -1,0 +1,155 @@
+"""The reader's language: short strings by gettext, numbers and dates by Babel, prose from Markdown files.
+
+English is the source; another language is a folder `assets/locale/<code>` with a `.po` catalogue (`make messages` extracts
+and updates it) and a folder `assets/text/<code>`. Catalogues are compiled when first read, so a fresh clone needs no step.
+
+The browser's language decides. The sidebar's switch overrides it and lives in the URL (`?lang=es`).
+
+    from pages.shared.language import _, ngettext, number
+    st.metric(_("Spread"), _("{value} bps").format(value=number(spread, 2)))
+
+Translate whole sentences with named gaps, never glued pieces. Module-level constants are marked with `N_` and translated
+where they are shown.
+"""
+
+from __future__ import annotations
+
+import gettext
+from datetime import datetime
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import streamlit as st
+from babel import Locale, dates, numbers, units
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+from pages.shared import url_state
+
+ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
+SOURCE: Final = "en"
+LANGUAGES: Final = {"en": "English", "es": "Español"}
+"""Code and own name of each language offered."""
+
+PARAMETER: Final = "lang"
+
+
+def current() -> str:
+    """Code of the reader's language: the switch, else the link, else the browser, else English."""
+    code = st.session_state.get(PARAMETER) or st.query_params.get(PARAMETER)
+    return str(code) if code in LANGUAGES else from_browser()
+
+
+def from_browser() -> str:
+    """Code of the browser's language if it is offered, else English."""
+    code = (st.context.locale or SOURCE).replace("_", "-").split("-")[0].lower()
+    return code if code in LANGUAGES else SOURCE
+
+
+def switch() -> None:
+    """The language switch."""
+    url_state.choice(
+        st.segmented_control, _("Language"), LANGUAGES, key=PARAMETER, default=from_browser(), required=True, width="stretch"
+    )
+
+
+def _(message: str) -> str:
+    """The message in the reader's language."""
+    return catalogue(current()).gettext(message) if message else ""
+
+
+def ngettext(one: str, many: str, count: int) -> str:
+    """The form that agrees with `count`."""
+    return catalogue(current()).ngettext(one, many, count)
+
+
+def N_(message: str) -> str:
+    """Mark a constant for extraction (gettext's own name for it); translate it with `_` where it is shown."""
+    return message
+
+
+@cache
+def catalogue(code: str) -> gettext.NullTranslations:
+    """A language's catalogue, compiled from its `.po`; fuzzy entries count as missing."""
+    path = ASSETS / "locale" / code / "LC_MESSAGES" / "messages.po"
+    if not path.exists():
+        return gettext.NullTranslations()
+    compiled = BytesIO()
+    with path.open("rb") as file:
+        write_mo(compiled, read_po(file, locale=code))
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)
+
+
+@cache
+def _prose(name: str, code: str) -> str:
+    return (ASSETS / "text" / code / f"{name}.md").read_text(encoding="utf-8")
+
+
+def prose(name: str) -> str:
+    """A Markdown text of `assets/text/<language>/<name>.md`.
+
+    Raises:
+        FileNotFoundError: where that language lacks it (a test holds the folders equal).
+    """
+    return _prose(name, current())
+
+
+def number(value: float, digits: int = 0, *, sign: bool = False) -> str:
+    """A number with a fixed count of decimals: 1,234.50 or 1234,50."""
+    pattern = "#,##0" + ("." + "0" * digits if digits else "")
+    return str(numbers.format_decimal(value, format=f"+{pattern};-{pattern}" if sign else pattern, locale=_locale()))
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with as many decimals as this many significant digits need: 0.0411 or 0,0411."""
+    return str(numbers.format_decimal(float(f"{value:.{digits}g}"), format="@" + "#" * (digits - 1), locale=_locale()))
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share of one, in percent."""
+    pattern = "#,##0" + ("." + "0" * digits if digits else "") + "%"
+    return str(numbers.format_percent(share, format=pattern, locale=_locale()))
+
+
+def size(count: float) -> str:
+    """Bytes in the largest binary unit that leaves 1 or more: 25.0 MiB."""
+    for unit in ("B", "KiB", "MiB"):
+        if abs(count) < 1024:
+            return f"{number(count, 0 if unit == 'B' else 1)} {unit}"
+        count /= 1024
+    return f"{number(count, 1)} GiB"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the largest unit that leaves 1 or more: 2.5 s, 12 min, 3.1 h."""
+    value, unit = seconds, "second"
+    if seconds >= 5400:
+        value, unit = seconds / 3600, "hour"
+    elif seconds >= 90:
+        value, unit = seconds / 60, "minute"
+    return str(units.format_unit(value, unit, length="short", format="#,##0.#", locale=_locale()))
+
+
+def moment(when: datetime, form: str = "medium") -> str:
+    """An aware date and time, in the browser's time zone."""
+    return str(dates.format_datetime(when, form, tzinfo=_zone(), locale=_locale()))
+
+
+def _zone() -> ZoneInfo:
+    try:
+        return ZoneInfo(st.context.timezone or "UTC")
+    except (ZoneInfoNotFoundError, ValueError):
+        return ZoneInfo("UTC")
+
+
+@cache
+def _parsed(code: str) -> Locale:
+    return Locale.parse(code)
+
+
+def _locale() -> Locale:
+    return _parsed(current())

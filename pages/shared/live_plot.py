@@ -1,0 +1,198 @@
+"""Plots that update in place: one DOM node, zoom, hover and legend kept, nothing reloaded (what travels: core/figures/wire.py).
+
+`st.plotly_chart` cannot do that, because its identity hashes its data. Here a component with a fixed key gets frames, and
+`assets/scripts/live_plot.js` draws them with `Plotly.react`.
+
+    @st.fragment(run_every=0.25)
+    def tape() -> None:
+        live_plot(price_figure(hub.view()), key="price", height=320, alt=_("Mid-price of the last minute"))
+
+Only traces that changed travel, as base64 typed arrays. While a figure's `uirevision` stays the same the reader's zoom
+outlives new data. The figure should leave backgrounds, text and grid colours alone (`core.figures.style.base_layout`): the
+browser fills in the theme's. Each plot offers itself as PNG, SVG and HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, cast
+
+import plotly.graph_objects as go
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.figures import wire
+from pages.shared import assets
+from pages.shared.language import _, current
+
+SAMPLE_EVERY_S: Final = 5.0
+"""How often a plot that measures its latency tells the server; each telling costs one run of its fragment."""
+
+CSS: Final = """
+.live-plot { margin: 0; width: 100%; position: relative; }
+.live-plot > div { width: 100%; height: 100%; }
+.live-plot-missing {
+  position: absolute; inset: 0; display: grid; place-items: center; margin: 0; text-align: center; opacity: 0.8;
+}
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A point of a plot that the reader clicked or rested on.
+
+    Attributes:
+        x, y, z: its coordinates, None where it has none.
+        trace: the trace's name; curve: its number.
+        index: of the point in its trace; (row, column) in a heatmap.
+        customdata: what the figure attached to it.
+    """
+
+    x: float | str | None
+    y: float | str | None
+    z: float | str | None
+    trace: str
+    curve: int
+    index: tuple[int, ...]
+    customdata: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawSample:
+    """What a browser last told of a plot: milliseconds from the server's stamp to the drawn frame, over its last draws.
+
+    Server and browser compare their own clocks, so the numbers mean something where both run on one machine.
+    """
+
+    updates: int
+    draws: int
+    draw_ms: float
+    median_ms: float
+    p95_ms: float
+
+
+def live_plot(
+    figure: go.Figure | Mapping[str, Any],
+    *,
+    key: str,
+    height: int,
+    alt: str,
+    on_click: Callable[[Point], None] | None = None,
+    on_hover: Callable[[Point], None] | None = None,
+    latency_from_ms: float | None = None,
+    filename: str | None = None,
+) -> DrawSample | None:
+    """Draw a figure, or update the one drawn under this key.
+
+    Args:
+        figure: a figure, or its dictionary (`data`, `layout`), arrays as arrays.
+        key: unique in the page and the same at every call.
+        height: pixels.
+        alt: what the plot shows, one sentence, for those who cannot see it.
+        on_click: called with the point, before the fragment (or page) runs again.
+        on_hover: the same for a point the pointer rests on.
+        latency_from_ms: Unix time of the event this frame shows; where given, the plot measures event to drawn.
+        filename: of downloads, without suffix; the key where None.
+
+    Returns:
+        The latest latency sample of this reader's browser, None before the first (which takes a few seconds).
+    """
+    callbacks = {"click": on_click, "hover": on_hover}
+    wanted: dict[str, Any] = {f"on_{name}_change": _deliver(key, name, call) for name, call in callbacks.items() if call}
+    chrome = {
+        "alt": alt,
+        "height": height,
+        "filename": filename or key,
+        "language": current(),
+        "labels": _labels(),
+        "events": [name for name, call in callbacks.items() if call],
+        "plotly": assets.PLOTLY,
+        "sampleEveryS": SAMPLE_EVERY_S if latency_from_ms is not None else 0,
+    }
+    extra: dict[str, Any] = {"chrome": chrome}
+    if latency_from_ms is not None:
+        extra["sentAt"] = latency_from_ms
+    memory = f"{key}:sent"
+    message, st.session_state[memory] = wire.frame(wire.split(figure), _already_sent(memory), extra)
+    result = _component()(
+        key=key,
+        data=message,
+        on_resend_change=lambda: st.session_state.pop(memory, None),
+        on_sample_change=lambda: None,
+        **wanted,
+    )
+    sample = result.get("sample")
+    return DrawSample(**sample) if sample else None
+
+
+def static_plot(
+    figure: go.Figure | Mapping[str, Any], *, key: str, alt: str, filename: str | None = None, height: int | None = None
+) -> None:
+    """A figure that changes only with the page's choices; it looks and downloads like a live one.
+
+    Args:
+        height: pixels; the figure's own, else 360, where None.
+    """
+    own = figure.layout.height if isinstance(figure, go.Figure) else figure.get("layout", {}).get("height")
+    live_plot(figure, key=key, height=height or int(own or 360), alt=alt, filename=filename)
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    """Registered once a process. The script is fetched by address, so that it is not part of every frame."""
+    script = f"""
+export default async function (component) {{
+  try {{
+    const {{ receive }} = await import(new URL("{assets.script("live_plot.js")}", location.origin).href);
+    return receive(component);
+  }} catch (error) {{
+    const frame = JSON.parse(new TextDecoder().decode(component.data));
+    component.parentElement.textContent = frame.chrome.labels.missing;
+  }}
+}}
+"""
+    return cast(
+        "Callable[..., Any]", st.components.v2.component("observatory_plot", js=script, css=CSS, isolate_styles=False)
+    )
+
+
+def _already_sent(memory: str) -> dict[str, int]:
+    """Nothing on a run of the whole page, which may have put a new plot in the browser; in a fragment's run, what was sent."""
+    context = get_script_run_ctx()
+    if context is None or not context.fragment_ids_this_run:
+        return {}
+    return cast("dict[str, int]", st.session_state.get(memory, {}))
+
+
+def _deliver(key: str, name: str, call: Callable[[Point], None]) -> Callable[[], None]:
+    def deliver() -> None:
+        told = st.session_state[key].get(name)
+        if told:
+            call(Point(**{**told, "index": tuple(told["index"])}))
+
+    return deliver
+
+
+def _labels() -> dict[str, Any]:
+    return {
+        "png": _("Download as PNG"),
+        "svg": _("Download as SVG"),
+        "html": _("Download as an interactive page"),
+        "missing": _("The plot could not be loaded: reload the page, or restart the app with `make run`."),
+        "modebar": {
+            "Zoom": _("Zoom"),
+            "Pan": _("Pan"),
+            "Zoom in": _("Zoom in"),
+            "Zoom out": _("Zoom out"),
+            "Autoscale": _("Fit to the data"),
+            "Reset axes": _("Reset the axes"),
+            "Reset": _("Reset"),
+            "Orbital rotation": _("Orbit"),
+            "Turntable rotation": _("Turn"),
+            "Reset camera to default": _("Reset the camera"),
+            "Reset camera to last save": _("Back to the last camera"),
+            "Double-click to zoom back out": _("Double-click to zoom back out"),
+        },
+    }

@@ -1,0 +1,33 @@
+"""A row of named values that wraps where it must: the numbers an eye returns to all day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal
+
+import streamlit as st
+
+Tone = Literal["plain", "good", "warning", "bad", "up", "down"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stat:
+    """One value. `tone` colours it, never as its only sign; `note` is small print under it."""
+
+    name: str
+    value: str
+    tone: Tone = "plain"
+    note: str = ""
+
+
+def stat_strip(stats: Sequence[Stat]) -> None:
+    """Show the values, already translated, as a description list."""
+    cells = "".join(
+        f'<div class="stat stat-{stat.tone}"><dt>{escape(stat.name)}</dt><dd>{escape(stat.value)}</dd>'
+        + (f"<small>{escape(stat.note)}</small>" if stat.note else "")
+        + "</div>"
+        for stat in stats
+    )
+    st.html(f'<dl class="stat-strip">{cells}</dl>')

@@ -1,0 +1,106 @@
+"""A page's choices live in the URL, so that a link reopens the page as it was.
+
+Two ways, by whether the value reads the same in every language:
+
+1. It does (a number, a switch, free text, a symbol): Streamlit's own binding. Give the widget a `key`, which names the
+   parameter, and `bind="query-params"`; a value equal to the widget's default stays out of the URL.
+
+       st.slider(_("Levels"), 1, 10, 10, key="levels", bind="query-params")
+
+   In 1.67 these take it: checkbox, toggle, slider, select_slider, number_input, text_input, text_area, color_picker,
+   feedback, pagination, date, time and datetime input, and, with the shown text as value, selectbox, radio, multiselect,
+   pills, segmented_control.
+
+2. It does not (options with translated labels: a bound widget would put the translation into the URL, and a link from a
+   Spanish reader would not open for an English one): `choice`, which keeps codes in the URL.
+
+       source = url_state.choice(st.selectbox, _("Source"), {"replay": _("Recording"), "live": _("Live")}, key="source")
+
+`remember` does the same for a value without a widget (a seek position, a frozen window). Keys are short, lower-case English
+words, unique across pages that mean different things by them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import streamlit as st
+
+Number = TypeVar("Number", int, float)
+
+
+def choice(
+    widget: Callable[..., Any],
+    label: str,
+    options: Mapping[str, str],
+    *,
+    key: str,
+    default: str | None = None,
+    **arguments: Any,
+) -> str:
+    """A single-choice widget over codes, shown by their labels, kept in the URL and across pages.
+
+    Args:
+        widget: st.selectbox, st.radio, st.segmented_control or st.pills (the last two with `required=True`).
+        options: label by code; codes are what the URL holds.
+        key: of the widget and of the URL parameter.
+        default: code chosen where the URL names none; the first one where None. It stays out of the URL.
+        arguments: for the widget.
+
+    Raises:
+        ValueError: where there are no options.
+    """
+    if not options:
+        raise ValueError(f"the choice {key!r} has no options: give it one or more")
+    first = default if default in options else next(iter(options))
+    linked, seen, kept = st.query_params.get(key), f"{key}:seen", f"{key}:kept"
+    if linked in options and linked != st.session_state.get(seen):
+        st.session_state[key] = linked  # a link, or the browser's back button, moved it
+    elif st.session_state.get(key) not in options:
+        before = st.session_state.get(kept)  # Streamlit forgets a widget that a page in between did not show
+        st.session_state[key] = before if before in options else first
+    chosen = widget(label, list(options), key=key, format_func=lambda code: options.get(code, str(code)), **arguments)
+    value = str(chosen or first)
+    st.session_state[kept] = value
+    remember(key, None if value == first else value)
+    st.session_state[seen] = st.query_params.get(key)
+    return value
+
+
+def slider(
+    label: str, low: Number, high: Number, *, key: str, default: Number, linked: bool = True, **arguments: Any
+) -> Number:
+    """A slider that code moves too (a click on a plot, a recording that plays), kept in the URL and across pages.
+
+    Streamlit's own binding needs the default at the widget, and warns where the session's state has a value besides. To move
+    it, set `st.session_state[key]` before it is drawn.
+
+    Args:
+        key: of the widget and of the URL parameter. default: stays out of the URL.
+        linked: False leaves the URL alone for now, while something plays.
+        arguments: for the widget.
+    """
+    state, told, seen, kept = st.session_state, st.query_params.get(key), f"{key}:seen", f"{key}:kept"
+    value: Any = state.get(key, state.get(kept, default))
+    if told is not None and told != state.get(seen):
+        with contextlib.suppress(ValueError):
+            value = float(told) if math.isfinite(float(told)) else value
+    state[key] = min(max(type(low)(value), low), high)
+    chosen: Number = st.slider(label, low, high, key=key, **arguments)
+    state[kept] = chosen
+    if linked:
+        remember(key, None if chosen == default else f"{chosen:.10g}")
+    state[seen] = st.query_params.get(key)
+    return chosen
+
+
+def remember(key: str, value: str | None) -> None:
+    """Put a value into the URL, or take it out where None. Does nothing where the URL already says so."""
+    if value is None:
+        if key in st.query_params:
+            del st.query_params[key]
+    elif st.query_params.get(key) != value:
+        st.query_params[key] = value

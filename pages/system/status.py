@@ -1,0 +1,129 @@
+"""The System page: where the app computes, what it uses, which feeds run, which checkpoints it has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core import checkpoints, process
+from core.market.hub import hub
+from pages.shared import controls, language, navigation, url_state
+from pages.shared.language import _, duration, number, percent, size
+
+
+def use_now() -> None:
+    """Memory and processor of this process, and the running feeds."""
+    use = process.use()
+    columns = st.columns(4)
+    columns[0].metric(_("Memory"), size(use.memory), help=_("Of {total} in this machine.").format(total=size(use.machine_memory)))
+    columns[1].metric(_("Processor"), percent(use.cpu, 0), help=_("Of one core; this process may use {n}.").format(n=use.cores))
+    columns[2].metric(_("Threads"), number(use.threads))
+    columns[3].metric(_("Running for"), duration(use.uptime_s))
+
+
+def feeds() -> None:
+    """The feeds somebody watches."""
+    running = hub().watched()
+    if not running:
+        controls.notice("empty", _("No feed is running. One starts when somebody opens a market page."))
+        return
+    st.table(
+        [
+            {
+                _("Feed"): feed.key,
+                _("Viewers"): number(feed.viewers),
+                _("Steps"): number(feed.steps),
+                _("Running for"): duration(feed.seconds),
+            }
+            for feed in running
+        ]
+    )
+
+
+@st.fragment(run_every=2)
+def live_part() -> None:
+    """What changes by itself."""
+    use_now()
+    st.subheader(_("Feeds"), anchor=False)
+    feeds()
+
+
+def device() -> None:
+    """Where models compute."""
+    where = process.device()
+    if where.kind == "cuda":
+        st.markdown(_("Models compute on **{name}** with {memory}.").format(name=where.name, memory=size(where.memory)))
+    else:
+        st.markdown(
+            _("Models compute on the **processor** ({name}), on {n} threads; a CUDA device is used where there is one.").format(
+                name=where.name, n=where.threads
+            )
+        )
+
+
+def checkpoint_cards() -> None:
+    """The checkpoints on disk; one of them in full."""
+    cards, broken = [], []
+    for name in (path.stem for path in sorted(checkpoints.FOLDER.glob("*.json"))):
+        try:
+            cards.append(checkpoints.read_card(name))
+        except checkpoints.CheckpointError as error:
+            broken.append(str(error))
+    for sentence in broken:
+        controls.error_box(_("A checkpoint cannot be read: {why}.").format(why=sentence))
+    if not cards:
+        controls.notice("empty", _("There are no checkpoints in assets/checkpoints."))
+        return
+    st.table([_row(card) for card in cards])
+    names = {card["name"]: card["name"] for card in cards}
+    chosen = url_state.choice(st.selectbox, _("Card in full"), names, key="card")
+    card = next(card for card in cards if card["name"] == chosen)
+    st.markdown(_("Trained with `{command}` on {date}.").format(command=card["command"], date=card["date"]))
+    st.json(card, expanded=1)
+
+
+def _row(card: dict[str, Any]) -> dict[str, str]:
+    weights = checkpoints.FOLDER / f"{card['name']}.safetensors"
+    return {
+        _("Checkpoint"): card["name"],
+        _("Model"): card["model"],
+        _("Parameters"): number(card["parameters"]),
+        _("Size"): size(weights.stat().st_size) if weights.exists() else _("missing"),
+        _("Date"): card["date"],
+    }
+
+
+def about() -> None:
+    """Versions, language, licences."""
+    left, right = st.columns(2)
+    with left:
+        st.subheader(_("Versions"), anchor=False)
+        found = checkpoints.versions(*process.PACKAGES)
+        st.table([{_("Package"): name, _("Version"): number_} for name, number_ in found.items()])
+    with right:
+        st.subheader(_("Language"), anchor=False)
+        st.markdown(
+            _("Shown in **{language}**. The browser asks for {locale} and is in the time zone {zone}.").format(
+                language=language.LANGUAGES[language.current()],
+                locale=st.context.locale or _("no language"),
+                zone=st.context.timezone or "UTC",
+            )
+        )
+        st.subheader(_("Licences"), anchor=False)
+        with st.expander(_("This app (MIT)")):
+            st.text((navigation.ROOT / "LICENSE").read_text(encoding="utf-8"))
+        with st.expander(_("Bundled data and software of others")):
+            notices = (navigation.ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8").split("\n", 1)[1]
+            st.markdown(notices.replace("\n## ", "\n##### "))
+
+
+controls.page_header(
+    _("System"), _("What this app runs on, what it uses of the machine, and which trained models it has at hand.")
+)
+live_part()
+st.subheader(_("Device"), anchor=False)
+device()
+st.subheader(_("Checkpoints"), anchor=False)
+checkpoint_cards()
+about()

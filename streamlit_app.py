@@ -1,0 +1,50 @@
+"""The entry. Streamlit runs this file once for each visit and each click; the server imports it once, for `app`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+import streamlit as st
+from starlette.routing import Mount
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.shared import controls, language, navigation
+from pages.shared.assets import Assets
+
+ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
+
+
+@asynccontextmanager
+async def lifespan(_app: object) -> AsyncIterator[None]:
+    """Stop the feeds with the server; the hub is there only where a page has asked for it."""
+    yield
+    hub = sys.modules.get("core.market.hub")
+    if hub is not None:
+        hub.shutdown()
+
+
+def main() -> None:
+    """One run: the frame, then the page."""
+    side: Literal["auto", "collapsed"] = "collapsed" if controls.presenting() else "auto"
+    st.set_page_config(page_title="Attention Observatory", page_icon=str(ICON), layout="wide", initial_sidebar_state=side)
+    controls.apply_frame()
+    page = st.navigation(navigation.sections())
+    with st.sidebar:
+        if not controls.presenting():
+            language.switch()
+        controls.presentation_switch()
+    page.run()
+
+
+if get_script_run_ctx(suppress_warning=True) is None:
+    # By its folder `pages/` Streamlit takes the app for one of the old kind until st.navigation first runs, and tells the first
+    # visitor after a start that the linked page does not exist.
+    PagesManager.uses_pages_directory = False
+    app = st.App(__file__, routes=[Mount("/assets", Assets())], lifespan=lifespan)
+else:
+    main()

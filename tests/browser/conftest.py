@@ -1,0 +1,174 @@
+"""A real Chromium against the real app. A test fails on any console error, foreign request or error in the server's log.
+
+Set SCREENSHOTS=folder to keep what `shoot` photographs (1440 and 390 pixels wide, light and dark).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+
+from tests.browser.server import ROOT, AppServer, serve
+
+# Nothing else is excused. Each entry says why.
+EXPECTED = (
+    re.compile(r"404 .*/\w+/_stcore/(health|host-config)"),  # Streamlit asks both for a deep link's folder and the root
+    re.compile(r"WebGL"),  # software rendering tells so
+    re.compile(r"WebSocket connection to .* failed"),  # a page closed while its socket was opening
+)
+
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-first-run", "--disable-quic", "--disable-dev-shm-usage",
+]  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/browser/" in item.path.as_posix():
+            item.add_marker(pytest.mark.browser)
+
+
+# Scoped to this package, because playwright holds an event loop in this thread while it runs, and other tests need theirs.
+@pytest.fixture(scope="package")
+def chromium(chromium_path: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    """The app itself."""
+    with serve(ROOT / "streamlit_app.py", tmp_path_factory.mktemp("app")) as server:
+        yield server
+
+
+@pytest.fixture(scope="package")
+def plots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    """The small app with plots of `apps/plots.py`."""
+    with serve(ROOT / "tests" / "browser" / "apps" / "plots.py", tmp_path_factory.mktemp("plots")) as server:
+        yield server
+
+
+class Watch:
+    """Collects what goes wrong in pages and servers."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.servers: dict[str, tuple[AppServer, int]] = {}
+
+    def page(self, page: Page) -> None:
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self._add(f"page error: {error}"))
+        page.on("request", self._request)
+
+    def server(self, server: AppServer) -> None:
+        self.servers.setdefault(server.url, (server, len(server.errors())))
+
+    def check(self) -> None:
+        for server, before in self.servers.values():
+            self.problems += [f"server log: {error}" for error in server.errors()[before:]]
+        assert not self.problems, "\n".join(self.problems)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self._add(f"console: {message.text} ({message.location.get('url', '')})")
+
+    def _request(self, request: Request) -> None:
+        if not re.match(r"(https?|wss?)://(localhost|127\.0\.0\.1)[:/]|data:|blob:|about:|file:", request.url):
+            self._add(f"foreign request: {request.url}")
+
+    def _add(self, problem: str) -> None:
+        if not any(pattern.search(problem) for pattern in EXPECTED):
+            self.problems.append(problem)
+
+
+@pytest.fixture
+def watch() -> Iterator[Watch]:
+    watch = Watch()
+    yield watch
+    watch.check()
+
+
+NewPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="package")
+def contexts(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
+    """Browser profiles by their properties, kept for all tests: what one has fetched, the next need not fetch again."""
+    made: dict[tuple[object, ...], BrowserContext] = {}
+
+    def context(*, width: int, dark: bool, locale: str) -> BrowserContext:
+        key = (width, dark, locale)
+        if key not in made:
+            made[key] = chromium.new_context(
+                viewport={"width": width, "height": 844 if width < 640 else 900},
+                color_scheme="dark" if dark else "light",
+                locale=locale,
+                accept_downloads=True,
+            )
+            made[key].set_default_timeout(60_000)
+        return made[key]
+
+    yield context
+    for one in made.values():
+        one.close()
+
+
+@pytest.fixture
+def new_page(contexts: Callable[..., BrowserContext], watch: Watch) -> Iterator[NewPage]:
+    """Makes pages, each with a session of its own: `new_page(server, "/path", width=390, dark=True, locale="es-ES")`."""
+    pages: list[Page] = []
+
+    def make(server: AppServer, path: str = "/", *, width: int = 1440, dark: bool = False, locale: str = "en-US") -> Page:
+        page = contexts(width=width, dark=dark, locale=locale).new_page()
+        pages.append(page)
+        watch.server(server)
+        watch.page(page)
+        page.goto(server.url + path)
+        settled(page)
+        return page
+
+    yield make
+    for page in pages:
+        page.close()
+
+
+@pytest.fixture
+def page(new_page: NewPage, app: AppServer) -> Page:
+    """The app's first page, for one visitor."""
+    return new_page(app)
+
+
+def settled(page: Page) -> None:
+    """Wait until a page has its title and the script has run to its end."""
+    page.wait_for_selector("h1", timeout=60_000)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000, state="attached")
+
+
+@pytest.fixture
+def screens(new_page: NewPage) -> Callable[[AppServer, str, str], Iterator[Page]]:
+    """A page at both widths and in both themes, one after the other, photographed where SCREENSHOTS names a folder."""
+
+    def take(server: AppServer, path: str, name: str) -> Iterator[Page]:
+        for width in (1440, 390):
+            for dark in (False, True):
+                page = new_page(server, path, width=width, dark=dark)
+                yield page
+                if folder := os.environ.get("SCREENSHOTS"):
+                    Path(folder).mkdir(parents=True, exist_ok=True)
+                    page.wait_for_timeout(2500)
+                    tall = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+                    page.set_viewport_size({"width": width, "height": min(tall, 6000)})
+                    page.wait_for_timeout(1500)
+                    page.screenshot(path=Path(folder) / f"{name}-{width}-{'dark' if dark else 'light'}.png")
+                page.close()
+
+    return take

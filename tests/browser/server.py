@@ -1,0 +1,83 @@
+"""The app as `make run` starts it, on a free port, with its log kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BAD = re.compile(r"Traceback \(most recent call last\)|\bERROR\b|^\w*Error:|Uncaught", re.MULTILINE)
+LEFT = re.compile(
+    r"(^.*Exception in ASGI application\n)?^Traceback(?:(?!^Traceback).)*?^\S*WebSocketDisconnected[^\n]*\n",
+    re.MULTILINE | re.DOTALL,
+)
+"""What Streamlit logs when a page is closed while it is being written to."""
+
+
+@dataclass
+class AppServer:
+    url: str
+    log: Path
+    process: subprocess.Popen[bytes]
+
+    def written(self) -> str:
+        """Its log so far."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def errors(self) -> list[str]:
+        """What went wrong so far, by the log, each with what follows it."""
+        log = LEFT.sub("", self.written())
+        return [log[found.start() : found.start() + 2000] for found in BAD.finditer(log)]
+
+    def stop(self) -> int:
+        """Interrupt it, as Ctrl+C does; its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        try:
+            return self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise AssertionError(f"the app did not stop when interrupted; its log: {self.written()[-2000:]}") from None
+
+
+@contextlib.contextmanager
+def serve(script: Path, folder: Path) -> Iterator[AppServer]:
+    """Run a Streamlit script until the block ends; its log is `folder/server.log`."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = folder / "server.log"
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env=environment)
+    server = AppServer(f"http://localhost:{port}", log, process)
+    try:
+        _wait_until_up(server)
+        yield server
+    finally:
+        server.stop()
+
+
+def _wait_until_up(server: AppServer) -> None:
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        if server.process.poll() is not None:
+            raise AssertionError(f"the app ended at once: {server.written()[-2000:]}")
+        try:
+            with urllib.request.urlopen(f"{server.url}/_stcore/health", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"the app did not come up: {server.written()[-2000:]}")

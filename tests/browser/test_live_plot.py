@@ -1,0 +1,190 @@
+"""The live plot: one node, zoom kept, themes followed, events told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.server import AppServer
+
+MOVING = ".st-key-moving .live-plot"
+PLOT = f"{MOVING} .js-plotly-plot"
+STILL = ".st-key-still .live-plot"
+
+
+def updates(page: Page) -> int:
+    return int(page.locator(MOVING).get_attribute("data-updates") or 0)
+
+
+def wait_for_updates(page: Page, count: int) -> None:
+    """Until that many more frames have been drawn."""
+    page.wait_for_function(
+        "([selector, target]) => Number(document.querySelector(selector)?.dataset.updates) >= target",
+        arg=[MOVING, updates(page) + count],
+        timeout=60_000,
+    )
+
+
+def x_range(page: Page) -> list[float]:
+    return [float(value) for value in page.evaluate(f"document.querySelector('{PLOT}').layout.xaxis.range")]
+
+
+@pytest.fixture
+def plots_page(new_page: NewPage, plots: AppServer) -> Page:
+    page = new_page(plots)
+    page.wait_for_selector(f"{MOVING}[data-updates]", timeout=60_000)
+    return page
+
+
+def test_the_same_node_is_updated_and_the_data_move(plots_page: Page) -> None:
+    plots_page.evaluate(f"window.before = document.querySelector('{PLOT}'); window.y = before.data[1].y.bdata")
+    plots_page.evaluate(
+        """() => {
+            window.removed = 0;
+            new MutationObserver((changes) => changes.forEach((c) => c.removedNodes.forEach((n) => {
+                if (n === window.before || n.contains?.(window.before)) window.removed += 1;
+            }))).observe(document.body, {childList: true, subtree: true});
+        }"""
+    )
+    wait_for_updates(plots_page, 20)
+    assert plots_page.evaluate(f"window.before === document.querySelector('{PLOT}') && window.before.isConnected")
+    assert plots_page.evaluate("window.removed") == 0
+    assert plots_page.evaluate("window.y !== window.before.data[1].y.bdata")
+
+
+def test_a_frame_that_looks_the_same_is_not_drawn_again(plots_page: Page) -> None:
+    still = plots_page.locator(STILL)
+    assert still.get_attribute("data-updates") == "1"
+    plots_page.get_by_text("Again").click()
+    plots_page.wait_for_function("document.body.innerText.includes('pressed: yes')")
+    wait_for_updates(plots_page, 2)
+    assert still.get_attribute("data-updates") == "1"
+
+
+def test_only_what_changed_travels(plots_page: Page) -> None:
+    sizes: list[int] = []
+    plots_page.on("websocket", lambda socket: socket.on("framereceived", lambda payload: sizes.append(len(payload))))
+    plots_page.reload()
+    plots_page.wait_for_selector(f"{MOVING}[data-updates]", timeout=60_000)
+    wait_for_updates(plots_page, 12)
+    heat = 8 * 200 * 8 * 4 // 3  # the heatmap that stands still, in base64
+    assert max(sizes) > heat
+    assert max(sizes[-4:]) < heat
+
+
+def test_a_drawn_zoom_outlives_new_data(plots_page: Page) -> None:
+    area = plots_page.locator(f"{PLOT} .nsewdrag").bounding_box()
+    assert area is not None
+    y = area["y"] + area["height"] / 2
+    plots_page.mouse.move(area["x"] + area["width"] * 0.25, y)
+    plots_page.mouse.down()
+    plots_page.mouse.move(area["x"] + area["width"] * 0.5, y, steps=5)
+    plots_page.wait_for_timeout(800)  # a slow hand: three frames come meanwhile
+    plots_page.mouse.move(area["x"] + area["width"] * 0.75, y, steps=5)
+    plots_page.mouse.up()
+    plots_page.wait_for_function(f"document.querySelector('{PLOT}').layout.xaxis.range[0] > 20")
+    zoomed = x_range(plots_page)
+    wait_for_updates(plots_page, 5)
+    assert x_range(plots_page) == zoomed
+    assert 40 < zoomed[0] < 60 and 140 < zoomed[1] < 160
+
+
+def test_a_hidden_trace_stays_hidden(plots_page: Page) -> None:
+    plots_page.locator(f"{PLOT} .legendtoggle").click()
+    plots_page.wait_for_function(f"document.querySelector('{PLOT}')._fullData[1].visible === 'legendonly'")
+    wait_for_updates(plots_page, 5)
+    assert plots_page.evaluate(f"document.querySelector('{PLOT}')._fullData[1].visible") == "legendonly"
+
+
+def test_a_click_reaches_python(plots_page: Page) -> None:
+    area = plots_page.locator(f"{PLOT} .nsewdrag").bounding_box()
+    assert area is not None
+    plots_page.mouse.click(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
+    expect(plots_page.get_by_text("clicked: ")).not_to_have_text("clicked: nothing", timeout=20_000)
+
+
+def test_latency_is_measured_and_reported(plots_page: Page) -> None:
+    wait_for_updates(plots_page, 2)
+    plot = plots_page.locator(MOVING)
+    assert 0 <= int(plot.get_attribute("data-latency-ms") or -1) < 60_000
+    assert float(plot.get_attribute("data-draw-ms") or 0) > 0
+    expect(plots_page.get_by_text("sampled: yes")).to_be_visible(timeout=30_000)
+
+
+def test_alternative_text(plots_page: Page) -> None:
+    expect(plots_page.get_by_role("img", name="A sine wave that moves", exact=True)).to_be_visible()
+    expect(plots_page.get_by_role("img", name="A sine wave that stands still")).to_be_visible()
+
+
+def test_the_theme_is_followed_without_a_reload(plots_page: Page) -> None:
+    colour = f"getComputedStyle(document.querySelector('{STILL} .xtick text')).fill"
+    light = plots_page.evaluate(colour)
+    plots_page.emulate_media(color_scheme="dark")
+    plots_page.wait_for_function(f"{colour} !== {light!r}", timeout=20_000)
+    assert light == "rgb(35, 39, 46)" and plots_page.evaluate(colour) == "rgb(221, 226, 232)"
+
+
+def test_width_follows_the_window(plots_page: Page) -> None:
+    plots_page.set_viewport_size({"width": 800, "height": 900})
+    plots_page.wait_for_function(
+        f"(() => {{ const p = document.querySelector('{PLOT}'); return Math.abs(p._fullLayout.width - p.clientWidth) < 2; }})()"
+    )
+    assert plots_page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_plot_that_comes_back_is_whole(plots_page: Page) -> None:
+    plots_page.get_by_text("Shown").click()
+    plots_page.wait_for_selector(MOVING, state="detached")
+    plots_page.get_by_text("Shown").click()
+    plots_page.wait_for_selector(f"{MOVING}[data-updates]", timeout=20_000)
+    assert plots_page.evaluate(f"document.querySelector('{PLOT}').data.length") == 2
+
+
+def test_a_browser_that_lost_a_part_gets_it_again(plots_page: Page) -> None:
+    wait_for_updates(plots_page, 6)  # by now the heatmap travels as a name
+    plots_page.evaluate(f"document.querySelector('{MOVING}').livePlot.parts.clear()")
+    wait_for_updates(plots_page, 3)
+    assert plots_page.evaluate(f"document.querySelector('{PLOT}').data[0].type") == "heatmap"
+
+
+@pytest.mark.parametrize(("kind", "title", "begins"), [
+    ("png", "Download as PNG", b"\x89PNG"),
+    ("svg", "Download as SVG", b"<svg"),
+    ("html", "Download as an interactive page", b"<!doctype html>"),
+])  # fmt: skip
+def test_downloads(plots_page: Page, tmp_path: Path, kind: str, title: str, begins: bytes) -> None:
+    plots_page.locator(STILL).hover()
+    with plots_page.expect_download() as download:
+        plots_page.locator(f"{STILL} [data-title='{title}']").click()
+    file = tmp_path / f"sine.{kind}"
+    assert download.value.suggested_filename == file.name
+    download.value.save_as(file)
+    assert file.read_bytes().startswith(begins)
+    if kind == "html":
+        plots_page.goto(file.as_uri())
+        plots_page.wait_for_selector(".js-plotly-plot .trace.scatter")
+        assert plots_page.title() == "A sine wave that stands still"
+
+
+def test_without_the_library_the_place_says_so(chromium: Browser, plots: AppServer) -> None:
+    page = chromium.new_page()  # unwatched: a failed request is what is asked for here
+    asked: list[str] = []
+    page.route("**/assets/plotly.min.js*", lambda route: (asked.append(route.request.url), route.abort()))
+    page.goto(plots.url)
+    expect(page.locator(f"{STILL} .live-plot-missing")).to_contain_text("could not be loaded", timeout=60_000)
+    page.wait_for_timeout(2000)
+    assert len(asked) < 40, "a missing library is asked for with each frame, not in a loop"
+    page.unroute("**/assets/plotly.min.js*")
+    page.wait_for_selector(f"{MOVING}[data-updates]", timeout=60_000)
+    expect(page.locator(f"{MOVING} .live-plot-missing")).to_have_count(0)
+    page.close()
+
+
+def test_spanish_labels(new_page: NewPage, plots: AppServer) -> None:
+    page = new_page(plots, locale="es-ES")
+    page.wait_for_selector(f"{STILL}[data-updates]", timeout=60_000)
+    expect(page.locator(f"{STILL} [data-title='Descargar como PNG']")).to_be_attached()
+    assert page.evaluate(f"document.querySelector('{STILL} .js-plotly-plot').layout.separators") == ",."

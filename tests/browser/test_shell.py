@@ -1,0 +1,91 @@
+"""The frame around the pages, as a visitor meets it."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import plotly
+import psutil
+import pytest
+from playwright.sync_api import Page, expect
+
+from pages.shared.assets import PLOTLY
+from pages.shared.navigation import ENTRIES, Entry
+from tests.browser.conftest import NewPage, settled
+from tests.browser.server import ROOT, AppServer, serve
+
+SYSTEM = next(entry for entry in ENTRIES if entry.url == "system")
+FIRST = ENTRIES[0]
+
+
+def address(entry: Entry) -> str:
+    return "/" if entry is FIRST else f"/{entry.url}"
+
+
+def navigate(page: Page, title: str) -> None:
+    page.get_by_test_id("stSidebarNavLink").filter(has_text=title).click()
+
+
+def test_plotly_comes_from_the_installed_package(app: AppServer) -> None:
+    with urllib.request.urlopen(app.url + PLOTLY) as answer:
+        assert answer.read() == (Path(plotly.__file__).parent / "package_data" / "plotly.min.js").read_bytes()
+        assert "immutable" in answer.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.url)
+def test_every_page_opens_on_every_screen(entry: Entry, app: AppServer, screens: Callable[..., Iterator[Page]]) -> None:
+    for page in screens(app, address(entry), entry.url):
+        expect(page.locator("h1")).to_have_text(entry.title)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page scrolls sideways"
+
+
+def test_the_browser_decides_the_language_and_the_switch_overrides(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/system", locale="es-AR")
+    expect(page.locator("h1")).to_have_text("Sistema")
+    expect(page.locator("html")).to_have_attribute("lang", "es")
+    page.get_by_role("radio", name="English").click()
+    expect(page.locator("h1")).to_have_text("System")
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    page.wait_for_url("**/system?lang=en")
+    page.reload()
+    settled(page)
+    expect(page.locator("h1")).to_have_text("System")
+
+
+def test_language_and_choices_go_along_and_back_leads_to_the_page_before(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/system?lang=es&present=false")
+    navigate(page, "Libro de órdenes en vivo")
+    expect(page.locator("h1")).to_have_text("Libro de órdenes en vivo", timeout=30_000)
+    page.wait_for_url(lambda url: "lang=es" in url and "/system" not in url)
+    settled(page)
+    page.go_back()
+    expect(page.locator("h1")).to_have_text("Sistema", timeout=30_000)
+
+
+def test_presentation_mode_enlarges_and_puts_controls_away(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/system")
+    size = "parseFloat(getComputedStyle(document.querySelector('h1')).fontSize)"
+    before = page.evaluate(size)
+    larger = new_page(app, "/system?present=true")
+    assert larger.evaluate(size) > 1.2 * before
+    expect(larger.get_by_role("radio", name="English")).to_have_count(0)
+
+
+def test_the_system_page_tells_the_truth_about_the_process(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/system")
+    shown = page.get_by_test_id("stMetric").filter(has_text="Memory").get_by_test_id("stMetricValue").inner_text()
+    amount, unit = shown.split()
+    mebibytes = float(amount.replace(",", "")) * {"MiB": 1, "GiB": 1024}[unit]
+    assert mebibytes == pytest.approx(psutil.Process(app.process.pid).memory_info().rss / 1024**2, rel=0.25)
+
+
+def test_it_stops_when_interrupted_with_a_page_open(new_page: NewPage, tmp_path: Path) -> None:
+    with serve(ROOT / "streamlit_app.py", tmp_path) as server:
+        page = new_page(server)
+        children = psutil.Process(server.process.pid).children(recursive=True)
+        page.close()
+        server.stop()
+        assert not server.errors()
+        assert not [child for child in children if child.is_running()]

@@ -1,0 +1,36 @@
+"""What all tests share: which Chromium the browser tests drive, and the skip where there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+CANDIDATES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+HOW = "no Chromium found: install one (apt-get install chromium) or set CHROMIUM=/path/to/it to run the browser tests"
+
+
+def find_chromium() -> str | None:
+    """CHROMIUM, else the first candidate on the path."""
+    named = os.environ.get("CHROMIUM")
+    return named or next((found for found in map(shutil.which, CANDIDATES) if found), None)
+
+
+def pytest_report_header() -> str:
+    return f"browser: {find_chromium() or HOW}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if find_chromium() is None and os.environ.get("CI", "").lower() != "true":
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(pytest.mark.skip(reason=HOW))
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    path = find_chromium()
+    if path is None:
+        pytest.fail(HOW, pytrace=False)
+    return path

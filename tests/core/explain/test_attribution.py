@@ -1,0 +1,138 @@
+"""Integrated gradients: completeness, closed forms, a loop of our own, and inputs that were planted to be found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from core.explain.attribution import class_probability, integrated_gradients, tlob_baseline
+from core.market.book import FEATURES
+from core.market.calls import MOVING, CallRule
+from core.models.tlob import TLOB, TLOBConfig
+
+
+def small_tlob(seed: int, *, outputs: int = 1, sharp: float = 1.0) -> TLOB:
+    torch.manual_seed(seed)
+    model = TLOB(TLOBConfig(steps=16, width=8, pairs=1, outputs=outputs, qkv="single", dropout=0.0))
+    with torch.no_grad():
+        model.bin_norm.batch_norm.running_mean.uniform_(-0.5, 0.5)
+        for parameter in model.parameters():
+            parameter.mul_(sharp)
+    return model.eval()
+
+
+@pytest.mark.parametrize("kind", ["average", "still"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_attributions_sum_to_the_difference_within_one_percent(kind, seed):
+    model = small_tlob(seed, sharp=1.5)
+    x = torch.randn(16, 40) * 2
+    for label in range(3):
+        found = integrated_gradients(class_probability(model, label=label), x, tlob_baseline(model, x, kind))
+        assert abs(found.gap) <= 0.01 * abs(found.difference)
+        assert found.values.shape == (16, 40)
+
+
+def test_one_stretch_of_few_nodes_would_miss_what_the_instance_norm_does_at_the_baseline():
+    # Why the path is cut: x / sqrt(x^2 + 1e-5) is all but finished after the first hundredth of the way.
+    def jump(x: Tensor) -> Tensor:
+        return (x / (x.square() + 1e-5).sqrt()).sum(dim=-1)
+
+    x, zero = torch.tensor([2.0, -0.5, 1.0], dtype=torch.float64), torch.zeros(3, dtype=torch.float64)
+    found = integrated_gradients(jump, x, zero)
+    np.testing.assert_allclose(found.values, [1, -1, 1], atol=0.005)
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    alphas = torch.tensor((nodes + 1) / 2)[:, None] * x
+    uncut = (torch.tensor(weights / 2)[:, None] * 1e-5 / (alphas.square() + 1e-5) ** 1.5 * x).sum(0)
+    assert abs(float(uncut.sum()) - 1) > 0.1
+
+
+def test_closed_forms():
+    weight = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+    x, base = torch.tensor([3.0, 1.0, 2.0], dtype=torch.float64), torch.tensor([1.0, 0.0, -2.0], dtype=torch.float64)
+    linear = integrated_gradients(lambda z: z @ weight, x, base)
+    np.testing.assert_allclose(linear.values, (weight * (x - base)).numpy(), atol=1e-6)
+    product = integrated_gradients(lambda z: z[:, 0] * z[:, 1] * z[:, 2], x, torch.zeros_like(x))
+    np.testing.assert_allclose(product.values, np.full(3, 6.0 / 3), atol=1e-6)
+    assert product.output == 6.0
+    assert product.baseline_output == 0.0
+
+
+def test_against_a_fine_riemann_sum():
+    model = small_tlob(3).double()
+    x = torch.randn(16, 40, dtype=torch.float64)
+    base = torch.randn(16, 40, dtype=torch.float64)  # no constant channel, so that a uniform rule converges too
+    function = class_probability(model, label=2)
+    total = torch.zeros_like(x)
+    for alpha in (torch.arange(400) + 0.5) / 400:
+        point = (base + alpha * (x - base))[None].requires_grad_()
+        total += torch.autograd.grad(function(point).sum(), point)[0][0]
+    by_hand = total / 400 * (x - base)
+    np.testing.assert_allclose(
+        integrated_gradients(function, x, base).values, by_hand.numpy(), atol=2e-4 * by_hand.abs().max().item()
+    )
+
+
+def trained_on_one_input(column: int) -> TLOB:
+    """A TLOB for which the newest value of one column alone says UP or DOWN."""
+    model = small_tlob(0)
+    model.train()
+    optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(250):
+        x = torch.randn(64, 16, 40, generator=generator)
+        loss = F.cross_entropy(model(x), torch.where(x[:, -1, column] > 0, 2, 0))
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    x = torch.randn(512, 16, 40, generator=generator)
+    right = (model.eval()(x).argmax(dim=1) == torch.where(x[:, -1, column] > 0, 2, 0)).float().mean()
+    assert right > 0.9  # otherwise it has nothing to be found out about
+    return model
+
+
+def test_the_one_input_that_decides_is_found_out():
+    column = FEATURES.index("BID_V3")
+    model = trained_on_one_input(column)
+    generator = torch.Generator().manual_seed(1)
+    found = 0
+    for _ in range(20):
+        x = torch.randn(16, 40, generator=generator)
+        label = 2 if x[-1, column] > 0 else 0
+        x[-1, column] *= 2 / abs(float(x[-1, column]))  # far enough from the fence to be a decision
+        values = integrated_gradients(class_probability(model, label=label), x, tlob_baseline(model, x, "average")).values
+        found += np.unravel_index(np.abs(values).argmax(), values.shape) == (15, column) and values[-1, column] > 0
+    assert found >= 19
+
+
+def test_the_probability_is_the_one_the_rule_gives():
+    model = small_tlob(4, outputs=3)
+    rule = CallRule(temperature=1.7, bias=-0.4)
+    x = torch.randn(5, 16, 40)
+    with torch.no_grad():
+        for output in range(3):
+            wanted = rule.probabilities(model(x)[:, output].numpy())
+            for label in range(3):
+                function = class_probability(
+                    model, label=label, output=output, temperature=rule.temperature, offsets=rule.bias * MOVING
+                )
+                np.testing.assert_allclose(function(x).numpy(), wanted[:, label], atol=1e-6)
+
+
+def test_baselines_stand_still():
+    model, x = small_tlob(5), torch.randn(16, 40)
+    average, still = tlob_baseline(model, x, "average"), tlob_baseline(model, x, "still")
+    assert torch.equal(average, average[:1].expand(16, 40))
+    np.testing.assert_allclose(average[0].numpy(), model.bin_norm.batch_norm.running_mean.numpy())
+    np.testing.assert_allclose(still.numpy(), np.tile(x.numpy().mean(axis=0), (16, 1)), atol=1e-6)
+    normed = model.bin_norm(average.T[None])
+    assert float(normed.detach().std(dim=-1).max()) < 1e-5
+    with pytest.raises(ValueError, match="average or still"):
+        tlob_baseline(model, x, "zero")
+
+
+def test_a_baseline_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match="does not fit"):
+        integrated_gradients(lambda z: z.sum(dim=(1, 2)), torch.zeros(4, 3), torch.zeros(3, 4))

@@ -1,0 +1,95 @@
+"""Feeds that do what a test tells them to, and waits that end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Literal
+
+from core.market.book import BookRows, OrderBookSnapshot
+from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+
+Step = FeedEvent | Exception | Callable[[], None]
+
+
+def books(rows: BookRows, *, received_ns: int | None = None) -> list[FeedEvent]:
+    """A snapshot a row."""
+    now = time.time_ns() if received_ns is None else received_ns
+    return [
+        OrderBookSnapshot(levels=levels, exchange_ms=int(when), received_ns=now + i)
+        for i, (when, levels) in enumerate(zip(rows.timestamps, rows.levels, strict=True))
+    ]
+
+
+class ScriptedFeed:
+    """Plays a script: events are yielded, exceptions raised, functions called; then it waits, or ends where told to.
+
+    Attributes:
+        opened, closed: how often an iteration began and ended, in whatever way.
+        thread: the one it last ran in.
+    """
+
+    def __init__(
+        self,
+        script: Iterable[Step],
+        *,
+        key: str = "scripted/1",
+        market: str = "ABC/USD",
+        clock: Literal["wall", "event"] = "event",
+        ends: bool = False,
+        together: int = 1_000_000,
+    ) -> None:
+        self.key, self.market, self.clock = key, market, clock
+        self.script, self.ends, self.together = list(script), ends, together
+        self.opened = self.closed = 0
+        self.thread: threading.Thread | None = None
+        self.reached = threading.Event()
+        self._more: asyncio.Queue[Step] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def events(self) -> AsyncIterator[FeedEvent]:
+        self._loop, self._more = asyncio.get_running_loop(), asyncio.Queue()
+        self.opened, self.thread = self.opened + 1, threading.current_thread()
+        try:
+            for number, step in enumerate(self.script):
+                if number % self.together == self.together - 1:
+                    await asyncio.sleep(0.002)  # let the worker take what there is
+                for event in self._play(step):
+                    yield event
+            self.reached.set()
+            while not self.ends:
+                for event in self._play(await self._more.get()):
+                    yield event
+        finally:
+            self.closed += 1
+
+    def send(self, *steps: Step) -> None:
+        """More of the script, from another thread."""
+        assert self.reached.wait(10)
+        assert self._loop is not None
+        assert self._more is not None
+        for step in steps:
+            self._loop.call_soon_threadsafe(self._more.put_nowait, step)
+
+    def _play(self, step: Step) -> list[FeedEvent]:
+        if isinstance(step, Exception):
+            raise step
+        if callable(step):
+            step()
+            return []
+        return [step]
+
+
+def replaying(rows: BookRows) -> list[FeedEvent]:
+    return [StatusChange(state=FeedState.REPLAYING), *books(rows)]
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Until it holds; fails the test where it never does."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "what was waited for did not happen"
+        time.sleep(0.005)
+

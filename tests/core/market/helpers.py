@@ -1,0 +1,134 @@
+"""Books and small models that several tests of the market use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from core import checkpoints
+from core.market.book import BookRows, read_rows
+from core.market.features import TransformKind, fit_constants
+from core.market.labels import fit_alpha, future_move
+from core.market.predictor import Head, Predictor
+from core.models.tlob import CLASSES, TLOB, TLOBConfig
+
+LOB = Path(__file__).parents[2] / "fixtures" / "lob"
+EXCERPTS = sorted(LOB.glob("*.parquet"))
+"""400 real rows of each of six markets; see NOTICE beside them."""
+
+START_MS = 1_700_000_000_000
+HEADS: tuple[Head, ...] = (("smoothed", 10), ("forward", 10), ("smoothed", 20), ("forward", 5))
+
+
+def random_book(rows: int, seed: int, *, tick: float = 0.5, start: float = 1_000.0, pace: float = 0.5) -> BookRows:
+    """A lawful book one tick wide at the touch, whose best bid walks at random, moving in about `pace` of the steps."""
+    rng = np.random.default_rng(seed)
+    moves = rng.integers(-2, 3, rows) * (rng.random(rows) < pace)
+    bid = start / tick + np.cumsum(moves)
+    levels = np.empty((rows, 40))
+    below = np.cumsum(rng.integers(1, 4, (rows, 10)), axis=1)
+    above = np.cumsum(rng.integers(1, 4, (rows, 10)), axis=1)
+    levels[:, 2::4] = (bid[:, None] - below + below[:, :1]) * tick
+    levels[:, 0::4] = (bid[:, None] + above - above[:, :1] + 1) * tick
+    levels[:, 1::2] = np.exp(rng.normal(1, 1, (rows, 20)))
+    return BookRows(timestamps=START_MS + 250 * np.arange(rows), levels=levels)
+
+
+def with_hole(rows: BookRows, at: int, steps: int) -> BookRows:
+    """The same rows, `steps` grid steps missing before row `at`."""
+    timestamps = rows.timestamps.copy()
+    timestamps[at:] += steps * 250
+    return BookRows(timestamps=timestamps, levels=rows.levels)
+
+
+def real_rows(index: int = 0) -> BookRows:
+    """One of the excerpts."""
+    return read_rows(EXCERPTS[index])
+
+
+def tiny_config(outputs: int = len(HEADS), *, steps: int = 24) -> TLOBConfig:
+    return TLOBConfig(steps=steps, width=8, pairs=1, qkv="single", pooling="last", outputs=outputs, dropout=0.0)
+
+
+def market_entry(rows: BookRows, heads: Sequence[Head], window: int, *, known_by: Sequence[str] = ()) -> dict[str, Any]:
+    """A card's entry with constants and thresholds of these rows, and call rules that are not the identity."""
+    return {
+        "known_by": list(known_by),
+        "constants": asdict(fit_constants(rows.levels, window)),
+        "alphas": [fit_alpha([future_move(rows.mid, horizon, kind)]) for kind, horizon in heads],
+        "rules": [{"temperature": 0.8 + 0.1 * i, "bias": 0.2 - 0.1 * i, "lean": 0.3 * i} for i in range(len(heads))],
+    }
+
+
+def tiny_card(
+    rows: BookRows, heads: Sequence[Head] = HEADS, *, config: TLOBConfig | None = None, **changes: Any
+) -> dict[str, Any]:
+    """A whole card; `changes` replace entries."""
+    config = tiny_config(len(heads)) if config is None else config
+    transform: TransformKind = "ladder"
+    return {
+        "model": "tlob",
+        "config": config.to_dict(),
+        "classes": list(CLASSES),
+        "heads": [list(head) for head in heads],
+        "transform": transform,
+        "markets": {
+            "testville": market_entry(rows, heads, config.steps, known_by=("testville", "abc")),
+            "pooled": market_entry(rows, heads, config.steps),
+        },
+        "data": [],
+        "split": "none",
+        "seed": 0,
+        "command": "none",
+        "versions": {},
+        "metrics": {},
+        **changes,
+    }
+
+
+def tiny_model(config: TLOBConfig, seed: int = 0) -> TLOB:
+    """Untrained, but with logits far enough apart that its calls vary."""
+    torch.manual_seed(seed)
+    model = TLOB(config)
+    with torch.no_grad():
+        for classifier in model.classifiers:
+            classifier.fc2.weight.mul_(20)
+    return model.eval()
+
+
+def save_tiny(folder: Path, rows: BookRows, heads: Sequence[Head] = HEADS, *, name: str = "tiny", **changes: Any) -> Path:
+    """A checkpoint on disk; returns its card's path."""
+    card = tiny_card(rows, heads, **changes)
+    return checkpoints.save(name, tiny_model(TLOBConfig(**card["config"])), card, folder=folder)
+
+
+def tiny_predictor(folder: Path, rows: BookRows, heads: Sequence[Head] = HEADS, **changes: Any) -> Predictor:
+    """A predictor that went to disk and back."""
+    save_tiny(folder, rows, heads, **changes)
+    return Predictor(checkpoints.load("tiny", folder=folder))
+
+
+def naive_label(mid: NDArray[np.float64], t: int, horizon: int, kind: str) -> float:
+    """D8 in words: NaN where a mid it needs is not there."""
+    w = min(10, horizon)
+    if t + horizon >= len(mid):
+        return float("nan")
+    if kind == "forward":
+        future = [mid[t + k] for k in range(1, horizon + 1)]
+        return sum(future) / horizon / mid[t] - 1
+    if t - w + 1 < 0:
+        return float("nan")
+    past, future = [mid[t - k] for k in range(w)], [mid[t + horizon - k] for k in range(w)]
+    return (sum(future) / w - sum(past) / w) / (sum(past) / w)
+
+
+def naive_class(move: float, alpha: float) -> int:
+    if np.isnan(move):
+        return -1
+    return 2 if move > alpha else 0 if move < -alpha else 1

@@ -1,0 +1,248 @@
+"""Books and their files: what is read, what is refused and in which words, and the grid against pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.market.book import (
+    FEATURES,
+    FILE_COLUMNS,
+    BookError,
+    BookRows,
+    OrderBookSnapshot,
+    first_fault,
+    frame_from_rows,
+    interleave,
+    on_grid,
+    read_market,
+    read_rows,
+    resample,
+    rows_from_frame,
+    segments,
+)
+from tests.core.market.helpers import EXCERPTS, START_MS, random_book
+
+
+@pytest.fixture
+def rows() -> BookRows:
+    return random_book(30, 7)
+
+
+def test_columns_interleave_the_sides_in_the_documents_order() -> None:
+    assert FILE_COLUMNS[:6] == ("ask_price_1", "ask_size_1", "bid_price_1", "bid_size_1", "ask_price_2", "ask_size_2")
+    assert FEATURES[:5] == ("ASK_P1", "ASK_V1", "BID_P1", "BID_V1", "ASK_P2")
+    assert (FILE_COLUMNS[-1], FEATURES[-1], len(FILE_COLUMNS)) == ("bid_size_10", "BID_V10", 40)
+
+
+def test_interleave_puts_each_level_where_its_name_says() -> None:
+    asks = np.array([[101 + i, 0.1 * (i + 1)] for i in range(12)])
+    bids = np.array([[100 - i, 2.0 + i] for i in range(11)])
+    levels = interleave(asks, bids)
+    by_name = dict(zip(FEATURES, levels, strict=True))
+    assert levels.shape == (40,)
+    for i in range(10):
+        assert by_name[f"ASK_P{i + 1}"] == 101 + i
+        assert by_name[f"ASK_V{i + 1}"] == 0.1 * (i + 1)
+        assert by_name[f"BID_P{i + 1}"] == 100 - i
+        assert by_name[f"BID_V{i + 1}"] == 2 + i
+
+
+def test_interleave_refuses_a_thin_or_a_crossed_book() -> None:
+    asks = np.array([[101.0 + i, 1] for i in range(10)])
+    with pytest.raises(BookError, match="the book has 10 asks and 9 bids: 10 a side are needed"):
+        interleave(asks, asks[:9] - [20, 0])
+    with pytest.raises(BookError, match="the book is crossed in row 0"):
+        interleave(asks, np.array([[101.0 - i, 1] for i in range(10)]))
+
+
+def test_a_snapshot_knows_its_mid_and_spread(rows: BookRows) -> None:
+    book = OrderBookSnapshot(levels=rows.levels[3], exchange_ms=0, received_ns=0)
+    assert book.mid == pytest.approx((rows.levels[3, 0] + rows.levels[3, 2]) / 2)
+    assert book.spread_bps == pytest.approx((rows.levels[3, 0] - rows.levels[3, 2]) / book.mid * 10_000)
+    assert rows.mid[3] == book.mid
+
+
+def test_real_excerpts_break_no_rule() -> None:
+    assert len(EXCERPTS) == 6
+    for path in EXCERPTS:
+        found = read_rows(path)
+        assert len(found) == 400
+        assert first_fault(found.levels) is None
+        assert segments(found.timestamps) == [slice(0, 400)]
+
+
+# -- files ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_what_is_written_is_read(rows: BookRows, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"book.{kind}"
+    frame = frame_from_rows(rows).assign(note="not a column of ours")
+    frame = frame[list(reversed(frame.columns))]  # the order of columns is no part of the contract
+    frame.to_parquet(path) if kind == "parquet" else frame.to_csv(path, index=False)
+    found = read_rows(path)
+    assert np.array_equal(found.timestamps, rows.timestamps)
+    np.testing.assert_allclose(found.levels, rows.levels, rtol=1e-14)
+
+
+def change(column: str, row: int, value: object) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    def apply(frame: pd.DataFrame) -> pd.DataFrame:
+        frame = frame.astype({column: object})
+        frame.loc[row, column] = value
+        return frame if isinstance(value, str) else frame.astype({column: float})
+
+    return apply
+
+
+FAULTS: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = {
+    "missing column": (lambda f: f.drop(columns="bid_size_7"), "lacks the column 'bid_size_7'"),
+    "missing timestamp": (lambda f: f.drop(columns="timestamp"), "lacks the column 'timestamp'"),
+    "empty": (lambda f: f.iloc[:0], "has no rows"),
+    "crossed": (change("bid_price_1", 4, 1e6), "is crossed in row 4: the best ask is not above the best bid"),
+    "unsorted asks": (change("ask_price_6", 3, 1.0), "is unsorted in row 3: asks must rise and bids must fall"),
+    "unsorted bids": (change("bid_price_6", 9, 999_999.0), "is unsorted in row 9: asks must rise and bids must fall"),
+    "nan": (change("ask_size_2", 5, float("nan")), "has a missing or infinite value in row 5"),
+    "infinite": (change("ask_size_2", 6, float("inf")), "has a missing or infinite value in row 6"),
+    "zero size": (change("bid_size_3", 7, 0.0), "has a price or size of zero or less in row 7"),
+    "negative price": (change("bid_price_10", 8, -1.0), "has a price or size of zero or less in row 8"),
+    "words": (change("ask_size_1", 2, "plenty"), "holds something other than numbers"),
+    "a fraction of a time": (change("timestamp", 2, START_MS + 500.5), "whole milliseconds"),
+    "missing time": (change("timestamp", 2, float("nan")), "holds something other than numbers"),
+    "backwards": (lambda f: f.iloc[::-1], "is not in time order: sort it by timestamp"),
+}
+
+
+@pytest.mark.parametrize("fault", list(FAULTS))
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_broken_file_is_refused_in_one_sentence(rows: BookRows, tmp_path: Path, kind: str, fault: str) -> None:
+    breaking, sentence = FAULTS[fault]
+    path = tmp_path / f"book.{kind}"
+    frame = breaking(frame_from_rows(rows)).reset_index(drop=True)
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.astype({c: str for c in frame.columns if frame[c].dtype == object}).to_parquet(path)
+    with pytest.raises(BookError) as caught:
+        read_rows(path)
+    message = str(caught.value)
+    assert message.startswith(f"book.{kind} ")
+    assert sentence in message
+    assert "\n" not in message
+
+
+def text(path: Path) -> None:
+    path.write_text("Dear reader,\nthis is a letter.\n")
+
+
+def noise(path: Path) -> None:
+    path.write_bytes(bytes(range(256)) * 20)
+
+
+def nothing(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("content", [text, noise, nothing, Path.mkdir])
+@pytest.mark.parametrize("name", ["book.parquet", "book.csv", "book"])
+def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path, name: str, content: Callable[[Path], None]) -> None:
+    content(tmp_path / name)
+    with pytest.raises(BookError, match=r"^book(\.\w+)? (is not a readable Parquet or CSV file: \S|lacks the column)") as caught:
+        read_rows(tmp_path / name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    for name in ("none.parquet", "none.csv"):
+        with pytest.raises(BookError, match=f"there is no file .*{name}: give a Parquet or CSV file"):
+            read_rows(tmp_path / name)
+
+
+def test_dates_in_the_place_of_milliseconds_are_refused(rows: BookRows, tmp_path: Path) -> None:
+    frame = frame_from_rows(rows)
+    frame["timestamp"] = pd.to_datetime(frame["timestamp"], unit="ms")
+    frame.to_parquet(tmp_path / "dates.parquet")
+    with pytest.raises(BookError, match=r"dates.parquet holds something other than numbers: .* whole milliseconds"):
+        read_rows(tmp_path / "dates.parquet")
+
+
+def test_columns_of_numbers_as_text_are_refused(rows: BookRows) -> None:
+    with pytest.raises(BookError, match="the file holds something other than numbers"):
+        rows_from_frame(frame_from_rows(rows).assign(bid_size_10="n/a"))
+
+
+# -- the grid -------------------------------------------------------------------------------------------------------------
+
+
+def irregular(steps: list[int]) -> BookRows:
+    """Books so many milliseconds apart, numbered by the size of their best ask."""
+    levels = np.repeat(random_book(1, 0).levels, len(steps), axis=0)
+    levels[:, 1] = 1 + np.arange(len(steps))
+    return BookRows(timestamps=START_MS + np.cumsum(steps), levels=levels)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 2_000), min_size=1, max_size=50), st.sampled_from([500, 1_200, 60_000]))
+def test_resample_equals_pandas_merge_asof(steps: list[int], carry_ms: int) -> None:
+    books = irregular(steps)
+    first, last = books.timestamps[0], books.timestamps[-1]
+    grid = pd.DataFrame({"timestamp": [t for t in range(first, last + 1) if t % 250 == 0]}, dtype=np.int64)
+    known = pd.merge_asof(grid, frame_from_rows(books), on="timestamp", direction="backward", tolerance=carry_ms).dropna()
+    found = resample(books, carry_ms=carry_ms)
+    assert found.timestamps.tolist() == known["timestamp"].tolist()
+    np.testing.assert_array_equal(found.levels, known[list(FILE_COLUMNS)].to_numpy())
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from([250, 250, 250, 500, 0, 60_000]), max_size=40))
+def test_segments_equal_pandas_groups(steps: list[int]) -> None:
+    timestamps = pd.Series(START_MS + np.cumsum([0, *steps]))
+    stretch = (timestamps.diff().fillna(250) != 250).cumsum()
+    groups = [(int(g.index[0]), int(g.index[-1]) + 1) for _, g in timestamps.groupby(stretch)]
+    assert [(piece.start, piece.stop) for piece in segments(timestamps.to_numpy())] == groups
+
+
+def test_a_hole_stays_a_hole() -> None:
+    found = resample(irregular([0, 250, 250, 100_000, 250]))
+    assert [len(range(*piece.indices(len(found)))) for piece in segments(found.timestamps)] == [2 + 240 + 1, 2]
+
+
+def test_a_grid_has_one_row_a_moment() -> None:
+    assert on_grid(irregular([0, 250, 250, 500]))
+    assert not on_grid(irregular([0, 250, 130]))
+    assert not on_grid(irregular([0, 250, 0]))  # two books at one moment
+
+
+def test_files_of_one_market_are_joined_in_time_order(tmp_path: Path) -> None:
+    whole = random_book(90, 8)
+    parts = [tmp_path / name for name in ("b.parquet", "a.parquet", "c.csv")]
+    for path, piece in zip(parts, (slice(0, 30), slice(30, 60), slice(60, 90)), strict=True):
+        frame = frame_from_rows(whole[piece])
+        frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
+    found = read_market([parts[2], parts[0], parts[1]])
+    assert np.array_equal(found.timestamps, whole.timestamps)
+    np.testing.assert_allclose(found.levels, whole.levels, rtol=1e-14)
+
+
+def test_overlapping_files_give_each_moment_once(tmp_path: Path) -> None:
+    whole = random_book(60, 9)
+    for name, piece in (("a", slice(0, 40)), ("b", slice(20, 60))):
+        frame_from_rows(whole[piece]).to_parquet(tmp_path / f"{name}.parquet")
+    found = read_market([tmp_path / "a.parquet", tmp_path / "b.parquet"])
+    assert np.array_equal(found.timestamps, whole.timestamps)
+    assert np.array_equal(found.levels, whole.levels)
+
+
+def test_a_file_off_the_grid_is_put_on_it(tmp_path: Path) -> None:
+    books = irregular([3, 240, 11, 600, 130])
+    frame_from_rows(books).to_parquet(tmp_path / "events.parquet")
+    found = read_market([tmp_path / "events.parquet"])
+    assert on_grid(found)
+    assert (found.timestamps % 250 == 0).all()
+    assert np.array_equal(found.levels, resample(books).levels)

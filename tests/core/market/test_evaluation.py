@@ -1,0 +1,87 @@
+"""The evaluation of whole files against a loop over rows, and scikit-learn's scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import confusion_matrix, f1_score, matthews_corrcoef
+
+from core.market.book import BookError, segments
+from core.market.evaluation import evaluate
+from core.market.predictor import MarketEntry, Predictor
+from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, tiny_predictor, with_hole
+
+ROWS = with_hole(with_hole(real_rows(1), 90, 7), 260, 1)
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), real_rows(1))
+
+
+@pytest.fixture(scope="module")
+def entry(predictor: Predictor) -> MarketEntry:
+    return predictor.markets["testville"]
+
+
+def row_by_row(predictor: Predictor, entry: MarketEntry, head: int, first: int) -> tuple[list[int], list[int], list[int]]:
+    kind, horizon = HEADS[head]
+    truth, called, naive = [], [], []
+    for stretch in segments(ROWS.timestamps):
+        mid = ROWS.mid[stretch]
+        for t in range(predictor.window - 1, len(mid)):
+            row = stretch.start + t
+            label = naive_class(naive_label(mid, t, horizon, kind), entry.alphas[head])
+            if row < first or label == -1:
+                continue
+            truth.append(label)
+            called.append(int(predictor.predict(ROWS.levels[None, row - predictor.window + 1 : row + 1], entry).calls[0, head]))
+            recent = mid[t + 1 - min(10, horizon) : t + 1]
+            naive.append(naive_class(mid[t] / (sum(recent) / len(recent)) - 1, entry.alphas[head]))
+    return truth, called, naive
+
+
+@pytest.mark.parametrize("first", [0, 170])
+@pytest.mark.parametrize("head", [0, 3])
+def test_confusion_matrices_equal_the_loop(predictor: Predictor, entry: MarketEntry, head: int, first: int) -> None:
+    truth, called, naive = row_by_row(predictor, entry, head, first)
+    (result,) = evaluate(predictor, ROWS, entry, first=first, heads=[head])
+    assert result.head == HEADS[head]
+    for rule, calls in (("tlob", called), ("momentum", naive), ("stationary", [1] * len(truth))):
+        assert result.confusion[rule].tolist() == confusion_matrix(truth, calls, labels=[0, 1, 2]).tolist()
+    summary = result.summary()
+    assert summary["samples"] == len(truth)
+    assert summary["macro_f1"] == pytest.approx(f1_score(truth, called, average="macro"), abs=5e-5)
+    assert summary["matthews"] == pytest.approx(matthews_corrcoef(truth, called), abs=5e-5)
+    assert summary["accuracy"] == pytest.approx(np.mean(np.array(truth) == called), abs=5e-5)
+    assert summary["baselines"]["momentum"]["macro_f1"] == pytest.approx(f1_score(truth, naive, average="macro"), abs=5e-5)
+    assert summary["baselines"]["stationary"]["matthews"] == 0
+
+
+def test_heads_come_in_the_order_asked_for(predictor: Predictor, entry: MarketEntry) -> None:
+    assert [result.head for result in evaluate(predictor, ROWS, entry)] == list(HEADS)
+    assert [result.head for result in evaluate(predictor, ROWS, entry, heads=[2, 0])] == [HEADS[2], HEADS[0]]
+
+
+def test_progress_ends_at_the_whole(predictor: Predictor, entry: MarketEntry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.market.evaluation.BATCH", 100)
+    told: list[tuple[int, int]] = []
+    evaluate(predictor, ROWS, entry, heads=[0], progress=lambda done, total: told.append((done, total)))
+    windows = 400 - 3 * (predictor.window - 1)
+    assert told == [(100, windows), (200, windows), (300, windows), (windows, windows)]
+
+
+def test_what_is_asked_of_a_file_too_short_is_refused(predictor: Predictor, entry: MarketEntry, tmp_path: Path) -> None:
+    rows = real_rows(1)
+    need = predictor.window + 20
+    sentence = f"no stretch of {need} rows without a gap: a window of {predictor.window} rows and 20 more to see what happened"
+    with pytest.raises(BookError, match=sentence):
+        evaluate(predictor, rows[: need - 1], entry)
+    assert [int(r.confusion["tlob"].sum()) for r in evaluate(predictor, rows[:need], entry)] == [11, 11, 1, 16]
+    with pytest.raises(BookError, match=sentence):
+        evaluate(predictor, with_hole(rows, 50, 3)[20:80], entry)
+    with pytest.raises(BookError, match="without a gap around or after row 390: a window"):
+        evaluate(predictor, rows, entry, first=390)
+    assert evaluate(predictor, rows, entry, first=379)[2].confusion["tlob"].sum() == 1

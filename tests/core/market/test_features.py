@@ -1,0 +1,177 @@
+"""Input transforms against a number-by-number twin, and what they promise: no look-ahead, no scale, a mirror."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from core.market.book import FEATURES, BookRows
+from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, fit_constants, mirror, transform
+from core.market.predictor import windows_of
+from tests.core.market.helpers import EXCERPTS, random_book, read_rows
+
+WINDOW = 24
+FREE: tuple[TransformKind, ...] = ("ladder", "relative")
+"""Transforms that know no absolute price or size."""
+BOOK = random_book(200, 11)
+CONSTANTS = fit_constants(BOOK.levels, WINDOW)
+ENDS = np.arange(WINDOW - 1, len(BOOK))
+
+
+def by_hand(window: NDArray[np.float64], kind: str, c: Constants) -> NDArray[np.float64]:
+    """One window (steps, 40), one number at a time."""
+    steps = len(window)
+    mid = [(row[0] + row[2]) / 2 for row in window]
+    all_logs = sorted(math.log(row[column]) for row in window for column in range(1, 40, 2))
+    half = len(all_logs) // 2
+    median = (all_logs[half - 1] + all_logs[half]) / 2
+    out = np.empty((steps, 40))
+    for t in range(steps):
+        for column, name in enumerate(FEATURES):
+            value, level = window[t][column], int(name[5:])
+            if kind == "raw":
+                out[t, column] = (value - c.mean[column]) / c.std[column]
+            elif "_V" in name:
+                out[t, column] = (math.log(value) - median) / c.size_scale
+            elif kind == "relative":
+                out[t, column] = (value / mid[-1] - 1) * 1e4 / c.price_scale_bps if value != mid[-1] else 0.0
+            else:
+                recent = [window[s][column] for s in range(max(0, t - 9), t + 1)]
+                base = sum(recent) / len(recent) if level == 1 else mid[t]
+                out[t, column] = math.asinh((value - base) / mid[-1] * 1e4 / c.price_scale_bps)
+    return out
+
+
+@pytest.mark.parametrize("kind", TRANSFORM_KINDS)
+def test_transform_equals_the_twin(kind: TransformKind) -> None:
+    windows = windows_of(BOOK.levels, [40, 90, 199], WINDOW)
+    found = transform(windows, kind, CONSTANTS)
+    assert found.dtype == np.float32
+    for window, answer in zip(windows, found, strict=True):
+        np.testing.assert_allclose(answer, by_hand(window, kind, CONSTANTS), atol=2e-6, rtol=2e-6)
+
+
+def test_constants_equal_numpy_on_sorted_values() -> None:
+    levels, mid = BOOK.levels, BOOK.mid
+    moves = [abs(mid[t + 10] / mid[t] - 1) * 1e4 for t in range(len(mid) - 10)]
+    assert CONSTANTS.price_scale_bps == pytest.approx(np.mean(moves))
+    logs = np.concatenate([np.log(row[1::2]) - np.median(np.log(row[1::2])) for row in levels])
+    lower, upper = np.percentile(logs, [25, 75])
+    assert CONSTANTS.size_scale == pytest.approx((upper - lower) / 1.349)  # a normal's quartiles lie 1.349 deviations apart
+    np.testing.assert_allclose(CONSTANTS.mean, [levels[:, i].mean() for i in range(40)])
+    np.testing.assert_allclose(CONSTANTS.std, [levels[:, i].std() for i in range(40)])
+
+
+def test_constants_of_a_still_market_do_not_divide_by_zero() -> None:
+    still = np.repeat(BOOK.levels[:1], 60, axis=0)
+    constants = fit_constants(still, WINDOW)
+    for kind in TRANSFORM_KINDS:
+        assert np.isfinite(transform(still[None, :WINDOW], kind, constants)).all()
+
+
+def test_too_few_rows_for_constants_are_refused() -> None:
+    with pytest.raises(ValueError, match="24 rows are too few to fit constants: more than one window of 24"):
+        fit_constants(BOOK.levels[:24], WINDOW)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    kind=st.sampled_from(TRANSFORM_KINDS),
+    end=st.integers(WINDOW - 1, len(BOOK) - 2),
+    data=st.data(),
+)
+def test_no_change_after_a_window_changes_its_features(kind: TransformKind, end: int, data: st.DataObject) -> None:
+    """No look-ahead, window by window and inside a batch that holds the changed rows too."""
+    before = transform(windows_of(BOOK.levels, ENDS, WINDOW), kind, CONSTANTS)
+    row = data.draw(st.integers(end + 1, len(BOOK) - 1), label="changed row")
+    factor = data.draw(st.floats(1.5, 100), label="factor")
+    changed = BOOK.levels.copy()
+    changed[row] *= factor
+    changed[row + 1 :] = changed[row + 1 :][::-1]
+    after = transform(windows_of(changed, ENDS, WINDOW), kind, CONSTANTS)
+    unseen, seen = slice(None, end - WINDOW + 2), slice(row - WINDOW + 1, None)  # windows that end by `end`; from `row` on
+    assert np.array_equal(after[unseen], before[unseen])
+    assert not np.array_equal(after[seen], before[seen])
+
+
+@pytest.mark.parametrize("kind", TRANSFORM_KINDS)
+def test_a_window_alone_equals_itself_in_a_batch(kind: TransformKind) -> None:
+    windows = windows_of(BOOK.levels, ENDS, WINDOW)
+    together = transform(windows, kind, CONSTANTS)
+    for index in (0, 50, len(ENDS) - 1):
+        assert np.array_equal(transform(windows[index], kind, CONSTANTS), together[index])
+        assert np.array_equal(transform(windows[index : index + 1], kind, CONSTANTS)[0], together[index])
+
+
+@settings(max_examples=40, deadline=None)
+@given(kind=st.sampled_from(FREE), price=st.floats(1e-6, 1e6), size=st.floats(1e-6, 1e6))
+def test_another_currency_or_unit_changes_nothing(kind: TransformKind, price: float, size: float) -> None:
+    window = BOOK.levels[:WINDOW]
+    scaled = window.copy()
+    scaled[:, 0::2] *= price
+    scaled[:, 1::2] *= size
+    # the price scale is a share of the price itself, so neither constant changes with the units
+    np.testing.assert_allclose(transform(scaled, kind, CONSTANTS), transform(window, kind, CONSTANTS), atol=2e-6, rtol=2e-6)
+
+
+def test_constants_know_no_currency_or_unit() -> None:
+    scaled = BOOK.levels.copy()
+    scaled[:, 0::2] *= 3.7
+    scaled[:, 1::2] *= 1e4
+    constants = fit_constants(scaled, WINDOW)
+    assert constants.price_scale_bps == pytest.approx(CONSTANTS.price_scale_bps)
+    assert constants.size_scale == pytest.approx(CONSTANTS.size_scale)
+
+
+def upside_down(window: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The book reflected in its window's last mid: asks become bids at the same distance, with their sizes."""
+    twice = window[-1, 0] + window[-1, 2]
+    out = np.empty_like(window)
+    out[:, 0::4], out[:, 2::4] = twice - window[:, 2::4], twice - window[:, 0::4]
+    out[:, 1::4], out[:, 3::4] = window[:, 3::4], window[:, 1::4]
+    return out
+
+
+@pytest.mark.parametrize("kind", FREE)
+def test_mirrored_inputs_are_those_of_the_mirrored_book(kind: TransformKind) -> None:
+    for end in (30, 77, 150):
+        window = BOOK.levels[end - WINDOW + 1 : end + 1]
+        reflected = transform(upside_down(window), kind, CONSTANTS)
+        np.testing.assert_allclose(mirror(transform(window, kind, CONSTANTS)), reflected, atol=2e-6)
+
+
+@pytest.mark.parametrize("kind", FREE)
+def test_mirroring_twice_changes_nothing(kind: TransformKind) -> None:
+    inputs = transform(windows_of(BOOK.levels, ENDS, WINDOW), kind, CONSTANTS)
+    assert np.array_equal(mirror(mirror(inputs)), inputs)
+    assert not np.array_equal(mirror(inputs), inputs)
+
+
+@pytest.mark.parametrize("path", EXCERPTS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("kind", TRANSFORM_KINDS)
+def test_real_books_stay_finite_and_in_range(path: Path, kind: TransformKind) -> None:
+    rows: BookRows = read_rows(path)
+    inputs = transform(windows_of(rows.levels, np.arange(127, len(rows)), 128), kind, fit_constants(rows.levels, 128))
+    assert inputs.shape == (len(rows) - 127, 128, 40)
+    assert np.isfinite(inputs).all()
+    assert np.abs(inputs).max() < 100  # a network's input: neither vanishing nor of the order of a price
+    assert inputs.std() > 0.1
+
+
+@pytest.mark.parametrize("path", EXCERPTS, ids=lambda p: p.stem)
+def test_another_markets_constants_still_give_a_finite_input(path: Path) -> None:
+    """A book never seen: BTC's constants on every other market."""
+    rows = read_rows(path)
+    constants = fit_constants(read_rows(EXCERPTS[2]).levels, 128)
+    assert np.isfinite(transform(windows_of(rows.levels, [200, 399], 128), "ladder", constants)).all()
+
+
+def test_constants_come_back_from_a_card() -> None:
+    values = {name: getattr(CONSTANTS, name) for name in ("price_scale_bps", "size_scale", "mean", "std")}
+    assert Constants.from_dict({**values, "mean": list(CONSTANTS.mean), "std": list(CONSTANTS.std)}) == CONSTANTS

@@ -1,0 +1,282 @@
+"""The hub: one session a feed however many look, stopped some time after the last; nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from core.market import hub as hub_module
+from core.market.feeds.background import BackgroundLoop
+from core.market.feeds.protocol import FeedFailed
+from core.market.hub import Hub
+from core.market.predictor import Predictor
+from core.market.session import MarketSession
+from core.market.view import Status
+from tests.core.market.feeds_for_tests import ScriptedFeed, replaying, wait_until
+from tests.core.market.helpers import real_rows, tiny_predictor
+
+ROWS = real_rows(5)
+FOREVER = 1_000.0
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
+
+
+@pytest.fixture
+def loop() -> Iterator[BackgroundLoop]:
+    loop = BackgroundLoop("hub-test")
+    yield loop
+    loop.stop()
+
+
+def never() -> MarketSession:
+    raise AssertionError("a second session was started")
+
+
+def test_two_viewers_share_one_session_and_one_prediction_a_step(
+    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    predict = predictor.predict
+    monkeypatch.setattr(predictor, "predict", lambda windows, entry: asked.append(len(windows)) or predict(windows, entry))
+    hub, feed = Hub(loop), ScriptedFeed(replaying(ROWS[:100]), together=5)
+    first = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
+    second = hub.watch("bob", feed.key, never)
+    assert first is second
+    wait_until(lambda: first.step == 100)
+    for _ in range(5):
+        for viewer in ("ann", "bob"):
+            hub.watch(viewer, feed.key, never).view()
+    assert feed.opened == 1
+    assert sum(asked) == 100 - predictor.window + 1
+    (watched,) = hub.watched()
+    assert (watched.key, watched.viewers, watched.steps) == (feed.key, 2, 100)
+    assert 0 <= watched.seconds < 60
+    assert first.view().step == second.view().step
+
+
+def test_viewers_who_arrive_together_start_one_session(predictor: Predictor, loop: BackgroundLoop) -> None:
+    hub, started, found = Hub(loop), [], []
+
+    def start() -> MarketSession:
+        started.append(ScriptedFeed([], key="one"))
+        return MarketSession(started[-1], predictor)
+
+    threads = [threading.Thread(target=lambda i=i: found.append(hub.watch(f"viewer {i}", "one", start))) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(started) == 1
+    assert len({id(session) for session in found}) == 1
+    assert hub.watched()[0].viewers == 8
+
+
+def test_two_feeds_are_two_sessions(predictor: Predictor, loop: BackgroundLoop) -> None:
+    hub = Hub(loop)
+    feeds = [ScriptedFeed(replaying(ROWS[:30]), key=f"feed/{i}") for i in range(2)]
+    sessions = [hub.watch("ann", feed.key, lambda feed=feed: MarketSession(feed, predictor)) for feed in feeds]
+    wait_until(lambda: all(session.step == 30 for session in sessions))
+    assert sorted(one.key for one in hub.watched()) == ["feed/0", "feed/1"]
+    assert feeds[0].thread is feeds[1].thread is not threading.current_thread()
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+GRACE = 0.2  # by the test's clock; the hub looks four times as often by the real one
+
+
+def look_around() -> None:
+    """Long enough for the hub to have looked several times."""
+    threading.Event().wait(4 * GRACE)
+
+
+def test_a_feed_stops_after_the_grace_period_and_not_before(predictor: Predictor, loop: BackgroundLoop) -> None:
+    clock = Clock()
+    hub, feed = Hub(loop, grace_s=GRACE, clock=clock), ScriptedFeed(replaying(ROWS[:30]))
+    session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
+    wait_until(feed.reached.is_set)
+    for _ in range(10):  # asking again and again holds it, for longer than the grace period
+        clock.now += 0.9 * GRACE
+        assert hub.watch("ann", feed.key, never) is session
+    clock.now += 0.9 * GRACE
+    look_around()
+    assert feed.closed == 0
+    clock.now += 0.2 * GRACE
+    wait_until(lambda: feed.closed == 1)
+    assert hub.watched() == []
+    again = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
+    assert again is not session
+    wait_until(lambda: feed.opened == 2)
+    clock.now += 2 * GRACE
+    wait_until(lambda: feed.closed == 2)  # the one who stops feeds was started anew too
+
+
+def test_leaving_starts_the_grace_period(predictor: Predictor, loop: BackgroundLoop) -> None:
+    clock = Clock()
+    hub, feed = Hub(loop, grace_s=GRACE, clock=clock), ScriptedFeed([])
+    hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
+    hub.watch("bob", feed.key, never)
+    wait_until(feed.reached.is_set)
+    hub.leave("ann", feed.key)
+    assert hub.watched()[0].viewers == 1
+    clock.now += 0.5 * GRACE
+    hub.leave("bob", feed.key)
+    assert hub.watched()[0].viewers == 0
+    clock.now += 0.9 * GRACE  # since Bob left; more than the whole since he was last heard of
+    look_around()
+    assert feed.closed == 0  # a page change is no reason to stop
+    hub.watch("ann", feed.key, never)
+    assert hub.watched()[0].viewers == 1
+    hub.leave("ann", feed.key)
+    clock.now += 1.1 * GRACE
+    wait_until(lambda: feed.closed == 1)
+
+
+def test_a_silent_viewer_is_no_longer_counted(predictor: Predictor, loop: BackgroundLoop) -> None:
+    clock = Clock()
+    hub, feed = Hub(loop, grace_s=GRACE, clock=clock), ScriptedFeed([])
+    hub.watch("gone", feed.key, lambda: MarketSession(feed, predictor))
+    hub.watch("ann", feed.key, never)
+    assert hub.watched()[0].viewers == 2
+    clock.now += 0.6 * GRACE
+    hub.watch("ann", feed.key, never)
+    clock.now += 0.6 * GRACE
+    assert hub.watched()[0].viewers == 1
+    wait_until(lambda: list(hub._running[feed.key].viewers) == ["ann"])  # and is forgotten, or a long day would fill up with them
+
+
+def test_leaving_what_is_not_watched_is_no_fault(loop: BackgroundLoop) -> None:
+    Hub(loop).leave("ann", "nothing")
+    Hub(loop).restart("nothing")
+
+
+def test_a_failure_is_handed_out_until_it_is_restarted(predictor: Predictor, loop: BackgroundLoop) -> None:
+    hub, feeds = Hub(loop, grace_s=FOREVER), []
+
+    def start() -> MarketSession:
+        feeds.append(ScriptedFeed([*replaying(ROWS[:30]), *([FeedFailed("No such market.")] if not feeds else [])]))
+        return MarketSession(feeds[-1], predictor)
+
+    failed = hub.watch("ann", "one", start)
+    wait_until(lambda: failed.view().status is Status.FAILED)
+    assert hub.watch("bob", "one", never) is failed
+    assert failed.view().message == "No such market."
+    hub.restart("one")
+    anew = hub.watch("ann", "one", start)
+    assert anew is not failed
+    wait_until(lambda: anew.step == 30)
+    assert anew.view().status is Status.REPLAYING
+
+
+def test_the_same_session_may_be_started_anew(predictor: Predictor, loop: BackgroundLoop) -> None:
+    """A tab that slept through the grace period comes back with the session it knew."""
+    hub, feed = Hub(loop, grace_s=FOREVER), ScriptedFeed(replaying(ROWS[:60]))
+    session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
+    wait_until(lambda: session.step == 60)
+    for _ in range(3):
+        hub.restart(feed.key)
+        assert hub.watch("ann", feed.key, lambda: session) is session
+    wait_until(lambda: (feed.opened, feed.closed) == (4, 3) or feed.opened == feed.closed + 1)
+    wait_until(lambda: session.view().status is Status.REPLAYING)
+    feed.script = []
+    assert session.view().message == ""
+
+
+def test_a_session_that_cannot_be_made_leaves_nothing(predictor: Predictor, loop: BackgroundLoop) -> None:
+    hub, feed = Hub(loop), ScriptedFeed([], key="one")
+
+    def broken() -> MarketSession:
+        raise ValueError("the file is no book")
+
+    with pytest.raises(ValueError, match="the file is no book"):
+        hub.watch("ann", "one", broken)
+    assert hub.watched() == []
+    assert isinstance(hub.watch("ann", "one", lambda: MarketSession(feed, predictor)), MarketSession)
+
+
+def test_a_slow_start_does_not_hold_up_the_loop(predictor: Predictor, loop: BackgroundLoop) -> None:
+    """While one viewer waits for a large file, the feeds of all others run on."""
+    hub, feed = Hub(loop, grace_s=0.2), ScriptedFeed([], key="one")
+    hub.watch("ann", "one", lambda: MarketSession(feed, predictor))
+    wait_until(feed.reached.is_set)
+    loading, go_on = threading.Event(), threading.Event()
+
+    def slow() -> MarketSession:
+        loading.set()
+        assert go_on.wait(20)
+        return MarketSession(ScriptedFeed([], key="two"), predictor)
+
+    thread = threading.Thread(target=lambda: hub.watch("bob", "two", slow))
+    thread.start()
+    assert loading.wait(10)
+    threading.Event().wait(0.3)  # the one who stops feeds has come by meanwhile
+    beat = asyncio.run_coroutine_threadsafe(asyncio.sleep(0, "alive"), loop._loop)  # type: ignore[arg-type]
+    assert beat.result(10) == "alive"
+    go_on.set()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_stopping_closes_every_feed_and_leaves_no_thread(predictor: Predictor) -> None:
+    before = set(threading.enumerate())
+    loop = BackgroundLoop("stopping")
+    hub = Hub(loop)
+    feeds = [ScriptedFeed(replaying(ROWS[:60]), key=f"feed/{i}", clock=clock) for i, clock in enumerate(("event", "wall"))]
+    for feed in feeds:
+        hub.watch("ann", feed.key, lambda feed=feed: MarketSession(feed, predictor))
+    wait_until(lambda: all(feed.reached.is_set() for feed in feeds))
+    tasks = asyncio.run_coroutine_threadsafe(count_tasks(), loop._loop).result(10)  # type: ignore[arg-type]
+    assert tasks >= 1 + 2 * 2 + 1  # two sessions with a worker each, one clock, the one who stops feeds
+    hub.stop()
+    loop.stop()
+    assert [(feed.opened, feed.closed) for feed in feeds] == [(1, 1), (1, 1)]
+    assert hub.watched() == []
+    wait_until(lambda: set(threading.enumerate()) <= before)
+    assert not loop.running
+
+
+async def count_tasks() -> int:
+    return len(asyncio.all_tasks())
+
+
+def test_stopped_sessions_leave_no_task_in_a_loop_that_runs_on(predictor: Predictor, loop: BackgroundLoop) -> None:
+    idle = loop.submit(count_tasks()).result(10)
+    hub, feed = Hub(loop), ScriptedFeed(replaying(ROWS[:60]), clock="wall")
+    hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
+    wait_until(feed.reached.is_set)
+    hub.stop()
+    wait_until(lambda: loop.submit(count_tasks()).result(10) == idle)
+    assert feed.closed == 1
+
+
+def test_the_process_has_one_hub_and_can_begin_again(predictor: Predictor) -> None:
+    one = hub_module.hub()
+    assert hub_module.hub() is one
+    feed = ScriptedFeed([], key="one")
+    one.watch("ann", "one", lambda: MarketSession(feed, predictor))
+    wait_until(feed.reached.is_set)
+    hub_module.shutdown()
+    hub_module.shutdown()
+    assert feed.closed == 1
+    other = hub_module.hub()
+    try:
+        assert other is not one
+        again = ScriptedFeed([], key="one")
+        other.watch("ann", "one", lambda: MarketSession(again, predictor))
+        wait_until(again.reached.is_set)
+    finally:
+        hub_module.shutdown()

@@ -1,0 +1,124 @@
+"""Labels and naive rules against loops that say D8 in words, and against pandas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.market.labels import (
+    DOWN,
+    HORIZONS,
+    STATIONARY,
+    UNKNOWN,
+    UP,
+    LabelKind,
+    classify,
+    fit_alpha,
+    future_move,
+    momentum,
+    smoothing_steps,
+    trailing_mean,
+)
+from tests.core.market.helpers import EXCERPTS, naive_class, naive_label, random_book, real_rows
+
+KINDS: tuple[LabelKind, ...] = ("smoothed", "forward")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("horizon", [1, 3, 9, 10, 11, 20, 50, 100])
+def test_future_move_equals_the_loop(kind: LabelKind, horizon: int) -> None:
+    mid = random_book(160, 1).mid
+    expected = [naive_label(mid, t, horizon, kind) for t in range(len(mid))]
+    np.testing.assert_allclose(future_move(mid, horizon, kind), expected, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("path", EXCERPTS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("horizon", HORIZONS)
+def test_real_labels_equal_pandas(path: object, horizon: int) -> None:
+    mid = real_rows(EXCERPTS.index(path)).mid  # type: ignore[arg-type]
+    series = pd.Series(mid)
+    averages = series.rolling(min(10, horizon)).mean()
+    smoothed = averages.shift(-horizon) / averages - 1
+    forward = series.rolling(horizon).mean().shift(-horizon) / series - 1
+    np.testing.assert_allclose(future_move(mid, horizon, "smoothed"), smoothed, atol=1e-12, rtol=0)
+    np.testing.assert_allclose(future_move(mid, horizon, "forward"), forward, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_lies_past_the_horizon_changes_nothing(kind: LabelKind) -> None:
+    mid = random_book(80, 2).mid
+    before = future_move(mid, 10, kind)
+    changed = mid.copy()
+    changed[51:] *= 1.5
+    after = future_move(changed, 10, kind)
+    np.testing.assert_allclose(after[:41], before[:41], atol=1e-12)
+    assert abs(after[41] - before[41]) > 0.04  # the first label that sees row 51
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("length", [0, 1, 9, 10])
+def test_a_series_no_longer_than_the_horizon_has_no_label(kind: LabelKind, length: int) -> None:
+    move = future_move(np.linspace(100, 101, length), 10, kind)
+    assert move.shape == (length,)
+    assert np.isnan(move).all()
+
+
+def test_one_more_row_gives_the_first_forward_label() -> None:
+    mid = np.array([100.0, *[101.0] * 10])
+    forward = future_move(mid, 10, "forward")
+    assert forward[0] == pytest.approx(0.01)
+    assert np.isnan(forward[1:]).all()
+    assert np.isnan(future_move(mid, 10, "smoothed")).all()  # its past average needs nine more
+
+
+def test_smoothing_is_ten_steps_at_most() -> None:
+    assert [smoothing_steps(h) for h in (1, 9, 10, 11, 100)] == [1, 9, 10, 10, 10]
+
+
+@pytest.mark.parametrize("horizon", [3, 10, 50])
+def test_momentum_equals_pandas(horizon: int) -> None:
+    mid, alpha = random_book(200, 3).mid, 2e-4
+    drift = mid / pd.Series(mid).rolling(min(10, horizon), min_periods=1).mean().to_numpy() - 1
+    expected = np.where(drift > alpha, UP, np.where(drift < -alpha, DOWN, STATIONARY))
+    found = momentum(mid, horizon, alpha)
+    assert found.tolist() == expected.tolist()
+    assert set(found) == {DOWN, STATIONARY, UP}
+
+
+def test_momentum_takes_several_series_side_by_side() -> None:
+    series = [random_book(40, seed).mid for seed in (4, 5, 6)]
+    together = momentum(np.stack(series, axis=1), 10, 1e-4)
+    assert together.T.tolist() == [momentum(mid, 10, 1e-4).tolist() for mid in series]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40), st.integers(1, 50))
+def test_trailing_mean_equals_the_loop(values: list[float], steps: int) -> None:
+    expected = [np.mean(values[max(0, t + 1 - steps) : t + 1]) for t in range(len(values))]
+    np.testing.assert_allclose(trailing_mean(np.array(values), steps), expected, atol=1e-9)
+
+
+def test_classes_at_their_edges() -> None:
+    alpha = 1e-3
+    above, below = np.nextafter(alpha, 1), np.nextafter(-alpha, -1)
+    moves = np.array([alpha, above, -alpha, below, 0.0, np.nan, np.inf, -np.inf])
+    assert classify(moves, alpha).tolist() == [STATIONARY, UP, STATIONARY, DOWN, STATIONARY, UNKNOWN, UP, DOWN]
+    assert (DOWN, STATIONARY, UP) == (0, 1, 2)  # D3
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-1, 1) | st.just(float("nan")), max_size=20), st.floats(0, 0.5))
+def test_classes_equal_the_loop(moves: list[float], alpha: float) -> None:
+    assert classify(np.array(moves), alpha).tolist() == [naive_class(move, alpha) for move in moves]
+
+
+def test_alpha_is_half_the_mean_size_of_the_known_moves() -> None:
+    assert fit_alpha([np.array([0.02, -0.04, np.nan]), np.array([0.0, np.nan])]) == pytest.approx(0.01)
+
+
+def test_alpha_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="no move is known"):
+        fit_alpha([np.array([np.nan, np.nan])])

@@ -1,0 +1,196 @@
+"""A predictor from disk: what it answers, whom it recognises, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import softmax
+
+from core import checkpoints
+from core.checkpoints import CheckpointError
+from core.market.features import transform
+from core.market.labels import momentum
+from core.market.predictor import Predictor, load_predictor, windows_of
+from tests.core.market.helpers import (
+    HEADS,
+    market_entry,
+    random_book,
+    real_rows,
+    save_tiny,
+    tiny_config,
+    tiny_model,
+    tiny_predictor,
+)
+
+ROWS = real_rows(0)
+ENDS = np.arange(23, 400)
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
+
+
+def test_an_answer_is_transform_model_rule_in_turn(predictor: Predictor) -> None:
+    entry = predictor.markets["testville"]
+    windows = windows_of(ROWS.levels, ENDS, 24)
+    found = predictor.predict(windows, entry)
+    with torch.no_grad():
+        logits = tiny_model(tiny_config())(torch.from_numpy(transform(windows, "ladder", entry.constants))).double().numpy()
+    moving = np.array([1.0, 0.0, 1.0])
+    for head in range(len(HEADS)):
+        temperature, bias, lean = 0.8 + 0.1 * head, 0.2 - 0.1 * head, 0.3 * head
+        p = softmax(logits[:, head] / temperature + bias * moving, axis=1)
+        np.testing.assert_allclose(found.probabilities[:, head], p, atol=1e-5)
+        weighed = p * np.exp(lean * moving)
+        best = np.sort(weighed, axis=1)
+        clear = best[:, 2] > best[:, 1] * 1.0001
+        assert clear.sum() > 350
+        assert found.calls[clear, head].tolist() == weighed.argmax(axis=1)[clear].tolist()
+        assert len(np.unique(found.calls[:, head])) > 1
+
+
+def test_momentum_is_that_of_the_whole_series(predictor: Predictor) -> None:
+    entry = predictor.markets["testville"]
+    found = predictor.predict(windows_of(ROWS.levels, ENDS, 24), entry).momentum
+    for head, (_, horizon) in enumerate(HEADS):
+        assert found[:, head].tolist() == momentum(ROWS.mid, horizon, entry.alphas[head])[ENDS].tolist()
+
+
+def test_batches_do_not_change_answers(predictor: Predictor) -> None:
+    entry, windows = predictor.markets["testville"], windows_of(ROWS.levels, ENDS, 24)
+    whole = predictor.predict(windows, entry, batch=1_000)
+    parts = predictor.predict(windows, entry, batch=7)
+    np.testing.assert_allclose(parts.probabilities, whole.probabilities, atol=1e-6)
+    assert np.array_equal(parts.calls, whole.calls)
+    assert np.array_equal(parts.momentum, whole.momentum)
+
+
+def test_attention_gives_the_same_probabilities_and_named_maps(predictor: Predictor) -> None:
+    entry = predictor.markets["testville"]
+    p, maps = predictor.attention(ROWS.levels[100:124], entry)
+    np.testing.assert_allclose(p, predictor.predict(ROWS.levels[None, 100:124], entry).probabilities[0], atol=1e-6)
+    assert {name: weights.shape for name, weights in maps.items()} == {
+        "time-to-time 1": (1, 24, 24), "feature-to-feature 1": (1, 8, 8),
+    }  # fmt: skip
+
+
+def test_windows_end_where_they_are_asked_to() -> None:
+    levels = np.arange(10)[:, None] * np.ones(40)
+    assert windows_of(levels, [3, 9], 3)[:, :, 0].tolist() == [[1, 2, 3], [7, 8, 9]]
+
+
+@pytest.mark.parametrize(
+    ("spelling", "market"),
+    [
+        ("live/testville/ABC/USD", "testville"),
+        ("testville_spot_abcusdt_250ms_2024-01-01.parquet", "testville"),
+        ("TestVille A-B-C", "testville"),
+        ("live/testville/XYZ/USD", "pooled"),
+        ("elsewhere_abcusdt.csv", "pooled"),
+        ("", "pooled"),
+    ],
+)
+def test_a_market_is_recognised_by_all_its_words(predictor: Predictor, spelling: str, market: str) -> None:
+    assert predictor.market(spelling).name == market
+
+
+def test_the_first_entry_that_fits_is_taken(tmp_path: Path) -> None:
+    markets = {
+        "one": market_entry(ROWS, HEADS, 24, known_by=["binance", "btcusdt"]),
+        "two": market_entry(ROWS, HEADS, 24, known_by=["binance"]),
+        "pooled": market_entry(ROWS, HEADS, 24),
+    }
+    predictor = tiny_predictor(tmp_path, ROWS, markets=markets)
+    assert predictor.market("live/binance/BTC/USDT").name == "one"
+    assert predictor.market("live/binance/ETH/USDT").name == "two"
+
+
+def test_heads_are_found_by_label_and_horizon(predictor: Predictor) -> None:
+    assert predictor.head("smoothed", 20) == 2
+    with pytest.raises(ValueError, match="no head for the forward label at 20 steps: it has smoothed 10, forward 10"):
+        predictor.head("forward", 20)
+
+
+def test_a_checkpoint_is_loaded_once(tmp_path: Path) -> None:
+    save_tiny(tmp_path, ROWS)
+    found: list[Predictor] = []
+    threads = [threading.Thread(target=lambda: found.append(load_predictor("tiny", folder=tmp_path))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert len({id(one) for one in found}) == 1
+
+
+def test_threads_may_ask_at_once(predictor: Predictor) -> None:
+    entry, windows = predictor.markets["testville"], windows_of(ROWS.levels, ENDS, 24)
+    expected = predictor.predict(windows, entry)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(predictor.predict(windows, entry, batch=16))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 3
+    for answer in found:
+        np.testing.assert_allclose(answer.probabilities, expected.probabilities, atol=1e-6)
+
+
+def test_a_book_never_seen_gets_lively_answers(predictor: Predictor) -> None:
+    """Another coin at another price: finite, and not one class for all."""
+    rows = random_book(300, 5, tick=1e-6, start=0.004)
+    answer = predictor.predict(windows_of(rows.levels, np.arange(23, 300), 24), predictor.market("live/nowhere/DOGE/BTC"))
+    assert np.isfinite(answer.probabilities).all()
+    assert (answer.probabilities.std(axis=0) > 0.01).all()
+
+
+def without(key: str) -> dict[str, object]:
+    entry = market_entry(ROWS, HEADS, 24)
+    del entry[key]
+    return {"markets": {"pooled": entry}}
+
+
+WEIGHTS = "the weights of 'tiny' do not fit its card's config"
+CARD = "the card tiny.json does not describe a TLOB: "
+BROKEN: dict[str, tuple[dict[str, object], str]] = {
+    "another model": ({"model": "vit"}, "'tiny' holds a vit model: a tlob one is needed here"),
+    "another width": ({"config": {**tiny_config().to_dict(), "width": 9}}, WEIGHTS),
+    "too many pairs": ({"config": {**tiny_config().to_dict(), "pairs": 13}}, CARD + "13 pairs"),
+    "an unknown setting": ({"config": {**tiny_config().to_dict(), "colour": "red"}}, CARD + ".*'colour'"),
+    "fewer outputs": ({"config": {**tiny_config().to_dict(), "outputs": 3}}, CARD + "it names 4 heads for 3 outputs"),
+    "fewer heads": ({"heads": [["smoothed", 10]]}, CARD + "it names 1 heads for 4 outputs"),
+    "an unknown transform": ({"transform": "wavelet"}, CARD + "unknown transform 'wavelet'"),
+    "no pooled market": ({"markets": {}}, CARD + "no market 'pooled'"),
+    "too few alphas": (
+        {"markets": {"pooled": {**market_entry(ROWS, HEADS, 24), "alphas": [1e-4]}}},
+        CARD + "market 'pooled' has 1 alphas and 4 rules for 4 heads",
+    ),
+    **{f"no {key}": (without(key), CARD + f"it lacks '{key}'") for key in ("alphas", "rules", "constants")},
+}
+
+
+@pytest.mark.parametrize("fault", list(BROKEN))
+def test_a_card_that_does_not_hold_together_is_refused(tmp_path: Path, fault: str) -> None:
+    changes, sentence = BROKEN[fault]
+    path = save_tiny(tmp_path, ROWS)
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    with pytest.raises(CheckpointError, match=sentence) as caught:
+        Predictor(checkpoints.load("tiny", folder=tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["heads", "transform", "markets"])
+def test_a_card_without_what_a_tlob_needs_is_refused(tmp_path: Path, key: str) -> None:
+    path = save_tiny(tmp_path, ROWS)
+    card = json.loads(path.read_text())
+    del card[key]
+    path.write_text(json.dumps(card))
+    with pytest.raises(CheckpointError, match=CARD + f"it lacks '{key}'"):
+        Predictor(checkpoints.load("tiny", folder=tmp_path))

@@ -1,0 +1,154 @@
+"""The grid sampler against its sentence: a row every 250 ms, the last book received at or before it, nothing past the limit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.market.book import BookRows, OrderBookSnapshot, resample
+from core.market.sampler import GridRow, GridSampler
+
+START = 1_700_000_000_000
+
+
+def book(number: int, at_ms: int) -> OrderBookSnapshot:
+    return OrderBookSnapshot(levels=np.full(40, float(number)), exchange_ms=at_ms, received_ns=at_ms * 1_000_000)
+
+
+def numbers(rows: list[GridRow]) -> list[tuple[int, int]]:
+    """(milliseconds since the start, which book)."""
+    return [(timestamp - START, int(levels[0])) for timestamp, levels in rows]
+
+
+def pushed(sampler: GridSampler, times: list[int]) -> list[tuple[int, int]]:
+    return numbers([row for i, at in enumerate(times) for row in sampler.push(book(i, START + at))])
+
+
+def expected_rows(times: list[int], carry_ms: int) -> list[tuple[int, int]]:
+    """The sentence, grid moment by grid moment, for books with distinct times in order."""
+    rows = []
+    for moment in range(-(-times[0] // 250) * 250, times[-1] + 1, 250):
+        known = [i for i, at in enumerate(times) if at <= moment]
+        if known and moment - times[known[-1]] <= carry_ms:
+            rows.append((moment, known[-1]))
+    return rows
+
+
+gaps = st.lists(st.integers(1, 1_500), min_size=1, max_size=40)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 1_000), gaps, st.sampled_from([600, 1_000, 10_000]))
+def test_rows_are_the_last_book_at_every_moment(first: int, steps: list[int], carry_ms: int) -> None:
+    times = [first, *(first + np.cumsum(steps)).tolist()]
+    found = pushed(GridSampler(carry_ms=carry_ms), times)
+    assert found == expected_rows(times, carry_ms)
+    assert all(moment % 250 == 0 for moment, _ in found)
+
+
+@settings(max_examples=100, deadline=None)
+@given(gaps)
+def test_the_clock_and_the_next_book_give_the_same_rows(steps: list[int]) -> None:
+    """Asking by the clock in between, as a live feed does, changes when a row comes out and not what it is."""
+    times = np.cumsum(steps).tolist()
+    ticking, rows = GridSampler(), []
+    for i, at in enumerate(times):
+        for clock in range(times[i - 1] + 37 if i else at, at, 101):
+            rows += ticking.advance(START + clock)
+        rows += ticking.push(book(i, START + at))
+    assert numbers(rows) == pushed(GridSampler(), times)
+
+
+@settings(max_examples=60, deadline=None)
+@given(gaps)
+def test_files_are_sampled_as_feeds_are(steps: list[int]) -> None:
+    times = np.cumsum(steps)
+    levels = np.repeat(np.arange(len(times), dtype=float)[:, None], 40, axis=1)
+    file = resample(BookRows(timestamps=START + times, levels=levels), carry_ms=900)
+    expected = numbers(list(zip(file.timestamps.tolist(), file.levels, strict=True)))
+    assert pushed(GridSampler(carry_ms=900), times.tolist()) == expected
+
+
+def test_rows_on_the_grid_come_out_at_once() -> None:
+    sampler = GridSampler()
+    assert [numbers(sampler.push(book(i, START + 250 * i))) for i in range(3)] == [[(0, 0)], [(250, 1)], [(500, 2)]]
+
+
+def test_nothing_stands_in_for_longer_than_the_limit() -> None:
+    sampler = GridSampler(carry_ms=1_000)
+    sampler.push(book(0, START + 100))
+    assert numbers(sampler.advance(START + 60_000)) == [(250, 0), (500, 0), (750, 0), (1_000, 0)]
+    assert sampler.advance(START + 90_000) == []
+    # the next book starts a new stretch at its own time: the hole is not filled in
+    assert numbers(sampler.push(book(1, START + 90_010))) == []
+    assert numbers(sampler.push(book(2, START + 90_400))) == [(90_250, 1)]
+
+
+def test_exactly_the_limit_still_counts() -> None:
+    sampler = GridSampler(carry_ms=500)
+    sampler.push(book(0, START))
+    assert numbers(sampler.advance(START + 5_000)) == [(250, 0), (500, 0)]
+
+
+def test_a_gap_starts_a_new_stretch() -> None:
+    sampler = GridSampler()
+    assert numbers(sampler.push(book(0, START))) == [(0, 0)]
+    sampler.gap()
+    assert sampler.advance(START + 700) == []
+    assert sampler.push(book(1, START + 760)) == []
+    assert numbers(sampler.push(book(2, START + 1_100))) == [(1_000, 1)]
+
+
+def test_after_a_gap_time_may_start_anew() -> None:
+    """A recording wound back."""
+    sampler = GridSampler()
+    sampler.push(book(0, START + 50_000))
+    sampler.gap()
+    assert numbers(sampler.push(book(1, START + 250))) == [(250, 1)]
+
+
+def test_a_book_older_than_the_last_is_dropped() -> None:
+    sampler = GridSampler()
+    sampler.push(book(0, START + 100))
+    assert sampler.push(book(1, START + 99)) == []
+    assert numbers(sampler.push(book(2, START + 251))) == [(250, 0)]
+
+
+def test_a_clock_set_back_starts_a_new_stretch() -> None:
+    """Else nothing would come until the old time is reached again."""
+    sampler = GridSampler(carry_ms=1_000)
+    assert numbers(sampler.push(book(0, START + 10_000))) == [(10_000, 0)]
+    assert sampler.push(book(1, START + 9_000)) == []
+    assert numbers(sampler.push(book(2, START + 8_750))) == [(8_750, 2)]
+    assert numbers(sampler.advance(START + 9_300)) == [(9_000, 2), (9_250, 2)]
+
+
+def test_of_books_in_one_millisecond_the_last_is_carried() -> None:
+    sampler = GridSampler()
+    for number in (0, 1, 2):
+        assert sampler.push(book(number, START + 100)) == []
+    assert numbers(sampler.advance(START + 250)) == [(250, 2)]
+
+
+def test_in_a_grid_moments_own_millisecond_the_first_is_taken_and_the_last_carried() -> None:
+    """A row comes out as soon as it can: to wait for more in the same millisecond would cost a step."""
+    sampler = GridSampler()
+    assert numbers(sampler.push(book(0, START + 250))) == [(250, 0)]
+    assert sampler.push(book(1, START + 250)) == []
+    assert numbers(sampler.advance(START + 500)) == [(500, 1)]
+
+
+def test_receive_time_rules_where_it_is_given() -> None:
+    sampler = GridSampler()
+    assert sampler.push(book(0, START + 999_999), at_ms=START + 10) == []
+    assert numbers(sampler.push(book(1, START), at_ms=START + 300)) == [(250, 0)]
+
+
+@pytest.mark.parametrize("before", [0, 249, 1])
+def test_no_row_comes_before_the_first_book(before: int) -> None:
+    sampler = GridSampler()
+    assert sampler.advance(START + 10_000) == []
+    rows = sampler.push(book(0, START + 250 - before))
+    assert numbers(rows) == ([(250, 0)] if before == 0 else [])

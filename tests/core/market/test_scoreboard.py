@@ -1,0 +1,228 @@
+"""The running score against the evaluation of whole files, and against loops."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.market import scores
+from core.market.book import BookRows, segments
+from core.market.evaluation import evaluate
+from core.market.predictor import MarketEntry, Predictions, Predictor, windows_of
+from core.market.scoreboard import ROLLING, RULES, PredictionLog, Scoreboard
+from tests.core.market.helpers import EXCERPTS, HEADS, naive_class, naive_label, random_book, real_rows, tiny_predictor, with_hole
+
+HOLED = with_hole(real_rows(3), 217, 4)
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), real_rows(3))
+
+
+@pytest.fixture(scope="module")
+def entry(predictor: Predictor) -> MarketEntry:
+    return predictor.markets["testville"]
+
+
+def played(predictor: Predictor, entry: MarketEntry, rows: BookRows) -> Scoreboard:
+    """Step by step, as a session does."""
+    board = Scoreboard(predictor.heads, entry.alphas)
+    for stretch in segments(rows.timestamps):
+        board.gap()
+        for i in range(stretch.start, stretch.stop):
+            whole = i - stretch.start + 1 >= predictor.window
+            answer = predictor.predict(windows_of(rows.levels, [i], predictor.window), entry) if whole else None
+            board.step(int(rows.timestamps[i]), float(rows.mid[i]), answer)
+    return board
+
+
+@pytest.fixture(scope="module")
+def board(predictor: Predictor, entry: MarketEntry) -> Scoreboard:
+    return played(predictor, entry, HOLED)
+
+
+@pytest.mark.parametrize("head", range(len(HEADS)), ids=[f"{kind}-{horizon}" for kind, horizon in HEADS])
+def test_step_by_step_equals_the_whole_file(predictor: Predictor, entry: MarketEntry, board: Scoreboard, head: int) -> None:
+    expected = evaluate(predictor, HOLED, entry)[head]
+    found = board.scores(head)
+    for rule in RULES:
+        assert found.session[rule].tolist() == expected.confusion[rule].tolist()
+    assert found.reliability["ece"][0] == pytest.approx(expected.ece, abs=1e-6)
+    assert found.resolved == expected.confusion["tlob"].sum() > 250
+    assert (found.session["tlob"].sum(axis=0) > 0).sum() >= 2  # the calls vary: the comparison has something to compare
+
+
+@pytest.mark.parametrize("head", range(len(HEADS)), ids=[f"{kind}-{horizon}" for kind, horizon in HEADS])
+def test_the_log_holds_what_a_loop_finds(predictor: Predictor, entry: MarketEntry, board: Scoreboard, head: int) -> None:
+    kind, horizon = HEADS[head]
+    expected = {}
+    for stretch in segments(HOLED.timestamps):
+        mid = HOLED.mid[stretch]
+        for t in range(predictor.window - 1, len(mid)):
+            recent = mid[t + 1 - min(10, horizon) : t + 1]
+            momentum = naive_class(mid[t] / (sum(recent) / len(recent)) - 1, entry.alphas[head])
+            truth = naive_class(naive_label(mid, t, horizon, kind), entry.alphas[head])
+            expected[int(HOLED.timestamps[stretch][t])] = (truth, momentum)
+    log = board.log.tail(10_000)
+    assert log["timestamp"].tolist() == sorted(expected)
+    assert [tuple(pair) for pair in zip(log["truth"][:, head], log["momentum"][:, head], strict=True)] == [
+        expected[when] for when in log["timestamp"].tolist()
+    ]
+
+
+def test_predictions_whose_future_lies_across_a_gap_stay_open(predictor: Predictor, board: Scoreboard) -> None:
+    log = board.log.tail(10_000)
+    for head, (_, horizon) in enumerate(HEADS):
+        open_ = log["timestamp"][log["truth"][:, head] == -1]
+        before_gap, at_end = HOLED.timestamps[217 - horizon : 217], HOLED.timestamps[-horizon:]
+        assert open_.tolist() == [*before_gap.tolist(), *at_end.tolist()]
+        warming = (log["timestamp"] >= HOLED.timestamps[217]) & (log["timestamp"] < HOLED.timestamps[217 + predictor.window - 1])
+        assert not warming.any()
+
+
+def test_a_gap_forgets_the_mids_too() -> None:
+    """A label's past average may not reach over a gap either."""
+    board = Scoreboard([("smoothed", 2)], [1e-4])
+    for i, mid in enumerate([100.0, 100.0, 100.0]):
+        board.step(i, mid, None)
+    board.gap()
+    for i, mid in enumerate([200.0, 200.0, 201.0, 203.0, 203.0]):
+        board.step(10 + i, mid, one_prediction(called=2))
+    # w = 2: the row after the gap has no past average; l = 202/200 - 1, then 203/200.5 - 1
+    assert board.log.tail(5)["truth"][:, 0].tolist() == [-1, 2, 2, -1, -1]
+
+
+def one_prediction(called: int, *, confidence: float = 0.6, momentum: int = 1) -> Predictions:
+    p = np.full(3, (1 - confidence) / 2, dtype=np.float32)
+    p[called] = confidence
+    return Predictions(
+        probabilities=p[None, None], calls=np.array([[called]], dtype=np.int8), momentum=np.array([[momentum]], dtype=np.int8)
+    )
+
+
+def saws() -> Iterator[float]:
+    """Up two, down one, for ever: every move is known by hand."""
+    value = 1_000.0
+    while True:
+        for move in (2.0, -1.0):
+            value += move
+            yield value
+
+
+def test_rolling_scores_are_of_the_last_thousand() -> None:
+    board, mids = Scoreboard([("forward", 1)], [1e-9]), saws()
+    for i in range(ROLLING + 501):
+        board.step(i, next(mids), one_prediction(called=2 if i >= 500 else 0, momentum=0))
+    found = board.scores(0)
+    total = ROLLING + 500
+    assert found.resolved == total == found.session["tlob"].sum()
+    assert found.rolling["tlob"].sum() == ROLLING
+    # truths alternate down, up; the last thousand calls were all UP, the first five hundred DOWN
+    assert found.rolling["tlob"].tolist() == [[0, 0, 500], [0, 0, 0], [0, 0, 500]]
+    assert found.session["tlob"].tolist() == [[250, 0, 500], [0, 0, 0], [250, 0, 500]]
+    assert found.rolling["momentum"].tolist() == [[500, 0, 0], [0, 0, 0], [500, 0, 0]]
+    assert found.rolling["stationary"].tolist() == [[0, 500, 0], [0, 0, 0], [0, 500, 0]]
+
+
+def test_reliability_equals_that_of_the_resolved_log(board: Scoreboard) -> None:
+    log = board.log.tail(10_000)
+    for head in range(len(HEADS)):
+        known = log[log["truth"][:, head] >= 0]
+        called = known["calls"][:, head].astype(int)
+        p = known["probabilities"][np.arange(len(known)), head, called]
+        expected = scores.reliability(p, called == known["truth"][:, head])
+        found = board.scores(head).reliability
+        for name, values in expected.items():
+            np.testing.assert_allclose(found[name], values, atol=1e-9)
+
+
+def test_scores_are_copies(board: Scoreboard) -> None:
+    before = board.scores(0)
+    before.session["tlob"][:] = -1
+    before.reliability["count"][:] = -1
+    assert board.scores(0).session["tlob"].min() >= 0
+    assert board.scores(0).reliability["count"].min() >= 0
+
+
+def test_export_names_every_head(board: Scoreboard, predictor: Predictor) -> None:
+    table = pd.read_csv(io.StringIO(board.export().to_csv(index=False)), keep_default_na=False)
+    expected = ["timestamp", "mid"]
+    for kind, horizon in HEADS:
+        expected += [f"{kind}_{horizon}_{what}" for what in ("p_down", "p_stationary", "p_up", "call", "momentum", "truth")]
+    assert list(table.columns) == expected
+    log = board.log.tail(10_000)
+    assert len(table) == len(log) == board.log.count
+    assert table["timestamp"].tolist() == log["timestamp"].tolist()
+    words = ["DOWN", "STATIONARY", "UP", ""]
+    assert table["forward_10_truth"].tolist() == [words[k] for k in log["truth"][:, 1]]
+    assert table["smoothed_20_call"].tolist() == [words[k] for k in log["calls"][:, 2]]
+    np.testing.assert_allclose(
+        table[["smoothed_10_p_down", "smoothed_10_p_stationary", "smoothed_10_p_up"]], log["probabilities"][:, 0], atol=1e-6
+    )
+    assert len(board.export(7)) == 7
+
+
+def test_an_empty_export_has_its_columns() -> None:
+    table = Scoreboard([("forward", 5)], [1e-4]).export()
+    assert len(table) == 0
+    assert "forward_5_p_up" in table.columns
+
+
+# -- the log --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PredictionLog, "BLOCK", 8)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("added", [0, 1, 7, 8, 9, 24, 25, 70])
+def test_the_log_keeps_the_newest_and_drops_the_oldest(added: int) -> None:
+    log = PredictionLog(1, capacity=24)
+    for i in range(added):
+        assert log.append(1_000 + i, float(i), one_prediction(called=i % 3), 0) == i
+    kept = list(range(log.first, added))
+    assert log.count == added
+    assert min(added, 17) <= len(kept) <= 24  # a whole block goes at a time
+    assert log.tail(1_000)["timestamp"].tolist() == [1_000 + i for i in kept]
+    assert log.tail(3)["calls"][:, 0].tolist() == [i % 3 for i in kept[-3:]]
+    assert [int(log[i]["timestamp"]) for i in kept] == [1_000 + i for i in kept]
+    for gone in ({log.first - 1} if log.first else set()) | {added}:
+        with pytest.raises(IndexError, match=f"row {gone} is not kept"):
+            log[gone]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_row_can_be_written_to_and_a_tail_cannot_reach_it() -> None:
+    log = PredictionLog(1, capacity=24)
+    for i in range(20):
+        log.append(i, 0.0, one_prediction(called=0), 0)
+    log[11]["truth"][0] = 2
+    tail = log.tail(20)
+    assert tail["truth"][:, 0].tolist() == [-1] * 11 + [2] + [-1] * 8
+    tail["truth"] = 0
+    assert log[5]["truth"][0] == -1
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_scoring_goes_on_when_the_log_is_full() -> None:
+    board, mids = Scoreboard([("forward", 6)], [1e-9]), saws()
+    board.log = PredictionLog(1, capacity=1)  # as small as it can be
+    for i in range(100):
+        board.step(i, next(mids), one_prediction(called=1))
+    assert board.scores(0).resolved == 94
+
+
+def test_excerpts_and_random_books_give_every_class() -> None:
+    """What the tests above stand on: moves of every kind occur in their data."""
+    for rows in (real_rows(3), random_book(300, 1)):
+        assert {np.sign(round(step, 9)) for step in np.diff(rows.mid)} == {-1, 0, 1}
+    assert all(path.is_file() for path in EXCERPTS)
+    assert Path(EXCERPTS[3]).name.startswith("binance_spot_ethusdt")

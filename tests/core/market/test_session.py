@@ -1,0 +1,383 @@
+"""A session with feeds that do as they are told: warm-up, gaps, predictions, statuses, winding back, ends of all kinds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.market.book import STEP_MS, BookRows, frame_from_rows
+from core.market.evaluation import evaluate
+from core.market.feeds.background import BackgroundLoop
+from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange, Trade
+from core.market.feeds.recording import RecordingFeed
+from core.market.predictor import Predictor, windows_of
+from core.market.session import KEPT_ROWS, STALE_MS, MarketSession
+from core.market.view import Status
+from tests.core.market.feeds_for_tests import ScriptedFeed, Step, books, replaying, wait_until
+from tests.core.market.helpers import HEADS, random_book, real_rows, tiny_predictor, with_hole
+
+ROWS = real_rows(4)
+GAP = StatusChange(state=FeedState.REPLAYING, gap=True)
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
+
+
+@pytest.fixture
+def loop() -> Iterator[BackgroundLoop]:
+    loop = BackgroundLoop("test")
+    yield loop
+    loop.stop()
+
+
+def finished(predictor: Predictor, script: list[Step], **options: object) -> MarketSession:
+    """A session whose feed has played the script to its end."""
+    session = MarketSession(ScriptedFeed(script, ends=True, **options), predictor)  # type: ignore[arg-type]
+    asyncio.run(session.run())
+    return session
+
+
+def expected_predictions(predictor: Predictor, rows: BookRows, ends: list[int]) -> np.ndarray:
+    return predictor.predict(windows_of(rows.levels, ends, predictor.window), predictor.markets["pooled"]).probabilities
+
+
+# -- rows and predictions -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("together", [1, 7, 1_000_000], ids=["one by one", "a few at a time", "all at once"])
+def test_predictions_are_those_of_the_predictor_however_rows_arrive(predictor: Predictor, together: int) -> None:
+    rows = ROWS[:150]
+    session = finished(predictor, replaying(rows), together=together)
+    view = session.view()
+    assert np.array_equal(view.timestamps, rows.timestamps)
+    assert np.array_equal(view.levels, rows.levels)
+    assert view.step == session.step == 150
+    ends = list(range(predictor.window - 1, 150))
+    assert view.predictions["timestamp"].tolist() == rows.timestamps[ends].tolist()
+    np.testing.assert_allclose(view.predictions["probabilities"], expected_predictions(predictor, rows, ends), atol=1e-6)
+    np.testing.assert_allclose(view.predictions["mid"], rows.mid[ends])
+
+
+def test_scores_are_those_of_the_evaluation_of_the_same_rows(predictor: Predictor) -> None:
+    rows = with_hole(ROWS, 170, 3)
+    session = finished(predictor, [*replaying(rows[:170]), GAP, *books(rows[170:])])
+    for head, expected in enumerate(evaluate(predictor, rows, predictor.markets["pooled"])):
+        found = session.scores(head)
+        for rule, matrix in expected.confusion.items():
+            assert found.session[rule].tolist() == matrix.tolist()
+    assert len(session.export()) == 400 - 2 * (predictor.window - 1)
+
+
+def test_a_recording_played_through_scores_as_its_file_does(predictor: Predictor, tmp_path: Path) -> None:
+    """The whole path at once: file, feed, sampler, model, score; with a hole in the file."""
+    rows = with_hole(ROWS, 150, 9)
+    path = tmp_path / "holed.parquet"
+    frame_from_rows(rows).to_parquet(path)
+    session = MarketSession(RecordingFeed(path, market="XYZ", speed=None, lead=60, loop=False), predictor)
+    asyncio.run(session.run())
+    assert np.array_equal(session.view().timestamps, rows.timestamps)
+    for head, expected in enumerate(evaluate(predictor, rows, predictor.markets["pooled"])):
+        assert session.scores(head).session["tlob"].tolist() == expected.confusion["tlob"].tolist()
+    assert session.view().status is Status.ENDED
+
+
+def test_the_feeds_name_picks_the_markets_entry(predictor: Predictor) -> None:
+    for key, market, name in (("live/testville/ABC/USD", "ABC/USD", "testville"), ("simulated/1", "simulated", "pooled")):
+        assert MarketSession(ScriptedFeed([], key=key, market=market), predictor).entry.name == name
+
+
+def test_a_view_is_a_copy_of_what_was_asked_for(predictor: Predictor) -> None:
+    session = finished(predictor, replaying(ROWS[:100]))
+    view = session.view(30)
+    assert np.array_equal(view.timestamps, ROWS.timestamps[70:100])
+    assert view.predictions["timestamp"].tolist() == ROWS.timestamps[70:100].tolist()
+    view.levels[:] = 0
+    view.predictions["mid"] = 0
+    assert session.view(30).levels.min() > 0
+    assert session.view(30).predictions["mid"].min() > 0
+
+
+def test_old_rows_are_let_go_and_the_rest_stays_whole(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.market.session.KEPT_ROWS", 40)
+    assert KEPT_ROWS > 1_000
+    rows = random_book(300, 3)
+    session = finished(predictor, replaying(rows), together=50)
+    view = session.view(10_000)
+    assert np.array_equal(view.timestamps, rows.timestamps[-40:])
+    assert np.array_equal(view.levels, rows.levels[-40:])
+    assert view.predictions["timestamp"].tolist() == rows.timestamps[-40:].tolist()
+    assert len(session.export()) == 300 - predictor.window + 1  # the log reaches further back
+
+
+# -- warm-up and gaps -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [0, 1, 23, 24, 60])
+def test_warm_up_counts_to_a_window(predictor: Predictor, loop: BackgroundLoop, count: int) -> None:
+    session = MarketSession(ScriptedFeed(replaying(ROWS[:count])), predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.step == count and session.view().status is not Status.CONNECTING)
+    view = session.view()
+    assert view.warm == min(count, 24)
+    assert view.status is (Status.WARMING if count < 24 else Status.REPLAYING)
+    assert len(view.predictions) == max(0, count - 23)
+
+
+def test_a_gap_starts_the_warm_up_anew(predictor: Predictor, loop: BackgroundLoop) -> None:
+    feed = ScriptedFeed(replaying(ROWS[:40]))
+    session = MarketSession(feed, predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.step == 40)
+    feed.send(GAP)
+    wait_until(lambda: session.view().warm == 0)
+    assert session.view().status is Status.WARMING
+    feed.send(*books(ROWS[40:60]))
+    wait_until(lambda: session.step == 60)
+    assert session.view().warm == 20
+    feed.send(*books(ROWS[60:70]))
+    wait_until(lambda: session.step == 70)
+    view = session.view()
+    assert view.warm == 24
+    assert view.status is Status.REPLAYING
+    # rows 40 to 62 are not predicted on; 63 is the first to end a window after the gap
+    assert view.predictions["timestamp"].tolist() == ROWS.timestamps[[*range(23, 40), *range(63, 70)]].tolist()
+    np.testing.assert_allclose(
+        view.predictions["probabilities"][-7:], expected_predictions(predictor, ROWS, list(range(63, 70))), atol=1e-6
+    )
+    # nor is anything scored across it: the ten rows before it stay open
+    assert view.predictions["truth"][:17, 0].tolist().count(-1) == 10
+
+
+def test_a_hole_in_the_timestamps_is_a_gap_even_unannounced(predictor: Predictor) -> None:
+    rows = with_hole(ROWS[:100], 50, 100)  # 25 seconds: more than the sampler carries
+    session = finished(predictor, replaying(rows))
+    view = session.view()
+    assert view.warm == 24
+    assert np.array_equal(view.timestamps[-50:], rows.timestamps[50:])
+    # the sampler carries the last book for ten seconds, then leaves the hole
+    assert len(view.timestamps) == 100 + 40
+    after = view.predictions["timestamp"][view.predictions["timestamp"] >= rows.timestamps[50]]
+    assert after.tolist() == rows.timestamps[50 + 23 :].tolist()
+
+
+def test_winding_back_starts_score_and_view_anew(predictor: Predictor) -> None:
+    again = [GAP, *books(ROWS[20:90])]
+    session = finished(predictor, [*replaying(ROWS[:200]), *again])
+    view = session.view()
+    assert np.array_equal(view.timestamps, ROWS.timestamps[20:90])
+    assert view.predictions["timestamp"].tolist() == ROWS.timestamps[43:90].tolist()
+    for head, expected in enumerate(evaluate(predictor, ROWS[20:90], predictor.markets["pooled"])):
+        assert session.scores(head).session["tlob"].tolist() == expected.confusion["tlob"].tolist()
+    assert view.step == 270  # steps go on: a viewer never sees them fall
+
+
+def test_jumping_ahead_keeps_the_score(predictor: Predictor) -> None:
+    script = [*replaying(ROWS[:100]), GAP, *books(ROWS[300:360])]
+    session = finished(predictor, script)
+    resolved = 100 - 23 - 10 + 60 - 23 - 10
+    assert session.scores(0).resolved == resolved
+    assert len(session.view().timestamps) == 160
+
+
+# -- trades ---------------------------------------------------------------------------------------------------------------
+
+
+def trade(at: int, size: float, side: str | None = "buy") -> Trade:
+    return Trade(price=100.0, size=size, side=side, exchange_ms=int(ROWS.timestamps[at]))  # type: ignore[arg-type]
+
+
+def test_trades_come_with_the_rows_they_fall_on(predictor: Predictor) -> None:
+    script: list[Step] = [StatusChange(state=FeedState.REPLAYING)]
+    for i, book in enumerate(books(ROWS[:60])):
+        script += [trade(i, float(i), ("buy", "sell", None)[i % 3]), book]
+    session = finished(predictor, script)
+    view = session.view(20)
+    assert view.trades[:, 0].tolist() == ROWS.timestamps[40:60].tolist()
+    assert view.trades[:, 2].tolist() == list(range(40, 60))
+    assert view.trades[:, 3].tolist() == [{0: 1.0, 1: -1.0, 2: 0.0}[i % 3] for i in range(40, 60)]
+
+
+def test_after_winding_back_the_tape_holds_the_new_trades_alone(predictor: Predictor) -> None:
+    script: list[Step] = [*replaying(ROWS[:5]), trade(4, 1.0), *books(ROWS[5:50]), trade(49, 2.0), GAP, *books(ROWS[3:5])]
+    session = finished(predictor, [*script, trade(4, 3.0), *books(ROWS[5:9])])
+    assert session.view().trades[:, 2].tolist() == [3.0]
+
+
+# -- statuses -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", [FeedState.CONNECTING, FeedState.PAUSED, FeedState.RECONNECTING, FeedState.SIMULATING])
+def test_a_feeds_state_and_words_are_shown_as_they_are(predictor: Predictor, loop: BackgroundLoop, state: FeedState) -> None:
+    said = StatusChange(state=state, message="One sentence.")
+    session = MarketSession(ScriptedFeed([*replaying(ROWS[:30]), said]), predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.step == 30 and session.view().message != "")
+    assert (session.view().status.value, session.view().message) == (state.value, "One sentence.")
+
+
+def test_a_live_book_of_which_nothing_is_heard_is_stale(predictor: Predictor, loop: BackgroundLoop) -> None:
+    live = StatusChange(state=FeedState.LIVE)
+    feed = ScriptedFeed([live], clock="wall")
+    session = MarketSession(feed, predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.view().status is Status.WARMING)  # live, and no book yet: that is not stale
+    assert session.view().age_ms == float("inf")
+    feed.send(*books(ROWS[:1], received_ns=time.time_ns() - (STALE_MS + 500) * 1_000_000))
+    wait_until(lambda: session.view().status is Status.STALE)
+    assert session.view().age_ms >= STALE_MS + 500
+    feed.send(*books(ROWS[1:2]))
+    wait_until(lambda: session.view().status in (Status.WARMING, Status.LIVE))
+    assert session.view().age_ms < STALE_MS
+
+
+def test_a_feed_that_fails_says_why_once_all_is_written_down(predictor: Predictor) -> None:
+    session = finished(predictor, [*replaying(ROWS[:60]), FeedFailed("Binance has no market 'XYZ'.")])
+    view = session.view()
+    assert (view.status, view.message) == (Status.FAILED, "Binance has no market 'XYZ'.")
+    assert view.step == 60
+    assert len(view.predictions) == 37
+
+
+def test_a_feed_that_ends_has_ended(predictor: Predictor) -> None:
+    assert finished(predictor, replaying(ROWS[:30])).view().status is Status.ENDED
+    said = StatusChange(state=FeedState.ENDED, message="That was all.")
+    view = finished(predictor, [*replaying(ROWS[:30]), said]).view()
+    assert (view.status, view.message, view.step) == (Status.ENDED, "That was all.", 30)
+
+
+def test_a_fault_of_the_program_stops_the_session_and_is_shown(predictor: Predictor, caplog: pytest.LogCaptureFixture) -> None:
+    session = finished(predictor, [*replaying(ROWS[:30]), ZeroDivisionError("oh")])
+    assert session.view().status is Status.FAILED
+    assert "ZeroDivisionError" in session.view().message
+    assert "oh" in caplog.text
+
+
+def test_a_fault_in_the_model_stops_session_and_feed(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The feed must not go on filling a queue that nobody empties."""
+    feed = ScriptedFeed(replaying(ROWS))
+    session = MarketSession(feed, predictor)
+    monkeypatch.setattr(predictor, "predict", lambda *_: 1 / 0)
+    asyncio.run(asyncio.wait_for(session.run(), 20))
+    assert session.view().status is Status.FAILED
+    assert "ZeroDivisionError" in session.view().message
+    assert (feed.opened, feed.closed) == (1, 1)
+
+
+# -- the clock of this machine --------------------------------------------------------------------------------------------
+
+
+def test_on_the_wall_clock_a_standing_book_is_carried(predictor: Predictor, loop: BackgroundLoop) -> None:
+    feed = ScriptedFeed([StatusChange(state=FeedState.LIVE), *books(ROWS[:1])], clock="wall")
+    session = MarketSession(feed, predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.step >= 3)
+    view = session.view()
+    assert (np.diff(view.timestamps) == STEP_MS).all()
+    assert (view.timestamps % STEP_MS == 0).all()
+    assert (view.levels == ROWS.levels[0]).all()
+    assert abs(time.time() * 1e3 - view.timestamps[-1]) < 5_000
+    steps = session.step
+    feed.send(StatusChange(state=FeedState.RECONNECTING, gap=True))
+    wait_until(lambda: session.view().status is Status.RECONNECTING)
+    wait_until(lambda: session.view().warm == 0)
+    assert session.step - steps <= 2  # while it reconnects, no row is made up
+
+
+def test_rows_before_a_new_book_are_of_the_old_one(predictor: Predictor) -> None:
+    """Receive times decide, not what the exchange says."""
+    start = (time.time_ns() // 1_000_000_000 - 60) * 1_000_000_000
+    received = [start + ms * 1_000_000 for ms in (10, 600, 760)]
+    script: list[FeedEvent] = [StatusChange(state=FeedState.REPLAYING)]  # no ticking: the books alone bring rows
+    for i, when in enumerate(received):
+        script += books(ROWS[i : i + 1], received_ns=when)
+    view = finished(predictor, script, clock="wall").view()
+    assert (view.timestamps - start // 1_000_000).tolist() == [250, 500, 750]
+    assert np.array_equal(view.levels, ROWS.levels[[0, 0, 1]])
+    assert view.received_ms == received[1] / 1e6  # of the newest row's book, not of the newest book
+    assert view.age_ms == pytest.approx(time.time() * 1e3 - received[2] / 1e6, abs=5_000)
+
+
+def test_latency_is_measured_on_new_books(predictor: Predictor) -> None:
+    session = finished(predictor, replaying(ROWS[:60]), together=1)
+    latency = session.view().latency
+    for median, high in (latency.feed, latency.features, latency.model, latency.total):
+        assert 0 <= median <= high
+    assert latency.total[0] >= latency.model[0]
+    nothing = MarketSession(ScriptedFeed([]), predictor).view().latency
+    assert np.isnan([nothing.feed, nothing.features, nothing.model, nothing.total]).all()
+
+
+def test_an_old_book_carried_on_does_not_count_as_slow(predictor: Predictor, loop: BackgroundLoop) -> None:
+    """A quiet market is not a slow program: rows that repeat a book are left out."""
+    old = books(ROWS[:1], received_ns=time.time_ns() - 7_000_000_000)
+    feed = ScriptedFeed([StatusChange(state=FeedState.LIVE), *old], clock="wall")
+    session = MarketSession(feed, predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.step >= predictor.window + 4)
+    assert len(session.view().predictions) >= 4
+    assert np.isnan(session.view().latency.feed[0])
+    feed.send(*books(ROWS[1:2]))
+    wait_until(lambda: not np.isnan(session.view().latency.feed[0]))
+    assert session.view().latency.feed[0] < 5_000
+
+
+# -- once more ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_may_be_run_again(predictor: Predictor) -> None:
+    feed = ScriptedFeed(replaying(ROWS[:50]), ends=True)
+    session = MarketSession(feed, predictor)
+    asyncio.run(session.run())
+    feed.script = replaying(ROWS[50:80])
+    asyncio.run(session.run())
+    assert session.step == 80
+    assert np.array_equal(session.view().timestamps, ROWS.timestamps[:80])
+    assert len(session.view().predictions) == 80 - 23  # on its own clock nothing was missed in between
+    assert (feed.opened, feed.closed) == (2, 2)
+
+
+def test_run_again_on_the_wall_clock_it_warms_up_anew(predictor: Predictor, loop: BackgroundLoop) -> None:
+    feed = ScriptedFeed([StatusChange(state=FeedState.LIVE), *books(ROWS[:1])], clock="wall", ends=True)
+    session = MarketSession(feed, predictor)
+    loop.submit(session.run()).result(20)
+    feed.script, feed.ends = [StatusChange(state=FeedState.LIVE)], False
+    loop.submit(session.run())
+    wait_until(lambda: session.view().status is Status.WARMING)
+    steps = session.step
+    time.sleep(0.6)
+    assert session.step == steps  # the old book is not carried into the new run
+
+
+def test_stopping_leaves_nothing_writing(predictor: Predictor, loop: BackgroundLoop) -> None:
+    feed = ScriptedFeed(replaying(random_book(3_000, 1)))
+    session = MarketSession(feed, predictor)
+    future = loop.submit(session.run())
+    wait_until(lambda: session.step > 100)
+    future.cancel()
+    wait_until(lambda: feed.closed == 1)
+    loop.stop()
+    steps, board = session.step, session.export()
+    time.sleep(0.2)
+    assert session.step == steps
+    assert len(session.export()) == len(board)
+
+
+def test_freezing_takes_the_newest_whole_window(predictor: Predictor) -> None:
+    assert finished(predictor, replaying(ROWS[:23])).freeze() is None
+    session = finished(predictor, replaying(ROWS[:77]))
+    window = session.freeze()
+    assert window is not None
+    assert np.array_equal(window.timestamps, ROWS.timestamps[53:77])
+    assert np.array_equal(window.levels, ROWS.levels[53:77])
+    assert finished(predictor, [*replaying(ROWS[:77]), GAP, *books(ROWS[77:90])]).freeze() is None
+
+
+def test_heads_keep_their_order(predictor: Predictor) -> None:
+    assert predictor.heads == HEADS

@@ -1,0 +1,101 @@
+"""TLOB's forward pass in numpy alone, written from the document's listing: what the torch model is held against."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.models.tlob import TLOBConfig
+
+Array = NDArray[np.float64]
+EPSILON = 1e-5
+
+
+def linear(w: Mapping[str, Array], name: str, x: Array) -> Array:
+    return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+
+def softmax(x: Array) -> Array:
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def mlp(w: Mapping[str, Array], name: str, x: Array) -> Array:
+    hidden = linear(w, f"{name}.fc1", x)
+    gelu = hidden * 0.5 * (1 + np.vectorize(math.erf)(hidden / math.sqrt(2)))
+    return linear(w, f"{name}.fc2", gelu)
+
+
+def bin_norm(w: Mapping[str, Array], x: Array) -> Array:
+    """Section 2.2, in use: x (batch, features, steps)."""
+    mean, variance = w["bin_norm.batch_norm.running_mean"][:, None], w["bin_norm.batch_norm.running_var"][:, None]
+    batch = (x - mean) / np.sqrt(variance + EPSILON)
+    batch = batch * w["bin_norm.batch_norm.weight"][:, None] + w["bin_norm.batch_norm.bias"][:, None]
+    instance = (x - x.mean(axis=2, keepdims=True)) / np.sqrt(x.var(axis=2, keepdims=True) + EPSILON)
+    instance = instance * w["bin_norm.instance_norm.weight"][:, None] + w["bin_norm.instance_norm.bias"][:, None]
+    return 0.5 * batch + 0.5 * instance
+
+
+def sinusoids(steps: int, width: int) -> Array:
+    """Section 2.4, option 1."""
+    pe = np.zeros((steps, width))
+    for pos in range(steps):
+        for i in range(0, width, 2):
+            angle = pos * math.exp(i * -(math.log(10_000.0) / width))
+            pe[pos, i] = math.sin(angle)
+            if i + 1 < width:
+                pe[pos, i + 1] = math.cos(angle)
+    return pe
+
+
+def attend(w: Mapping[str, Array], name: str, qkv: list[Array], heads: int) -> tuple[Array, Array]:
+    """Section 3.2 for each head: scores, scaling, softmax, weighted sum, heads side by side, projection."""
+    q, k, v = (linear(w, f"{name}.{letter}", x) for letter, x in zip("qkv", qkv, strict=True))
+    size = q.shape[-1] // heads
+    outputs, weights = [], []
+    for head in range(heads):
+        part = slice(head * size, (head + 1) * size)
+        scores = q[..., part] @ k[..., part].transpose(0, 2, 1) / math.sqrt(size)
+        weights.append(softmax(scores))
+        outputs.append(weights[-1] @ v[..., part])
+    return linear(w, f"{name}.out", np.concatenate(outputs, axis=-1)), np.stack(weights, axis=1)
+
+
+def layer(w: Mapping[str, Array], name: str, x: Array, config: TLOBConfig) -> tuple[Array, Array]:
+    """Section 5.1's TransformerLayer.forward, line by line; `single` leaves out the second projections (D4)."""
+    res = x
+    qkv = [linear(w, f"{name}.qkv.{letter}", x) for letter in "qkv"] if config.qkv == "double" else [x, x, x]
+    x, att = attend(w, f"{name}.attention", qkv, config.heads)
+    if config.qkv == "double":
+        x = linear(w, f"{name}.w0", x)
+    x = x + res
+    x = (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + EPSILON)
+    x = x * w[f"{name}.norm.weight"] + w[f"{name}.norm.bias"]
+    x = mlp(w, f"{name}.mlp", x)
+    return x + res, att
+
+
+def forward(w: Mapping[str, Array], config: TLOBConfig, x: Array) -> tuple[Array, list[Array]]:
+    """Section 4.1: x (batch, steps, features) -> logits (batch, outputs, 3) and each layer's weights."""
+    x = bin_norm(w, x.transpose(0, 2, 1)).transpose(0, 2, 1)
+    x = linear(w, "embedding", x)
+    x = x + (w["positions.encoding"] if config.positions == "learned" else sinusoids(config.steps, config.width))
+    maps = []
+    for i in range(2 * config.pairs):
+        if i % 2 == 0:
+            x, att = layer(w, f"layers.{i}", x, config)
+        else:
+            x = x.transpose(0, 2, 1)
+            x, att = layer(w, f"layers.{i}", x, config)
+            x = x.transpose(0, 2, 1)
+        maps.append(att)
+    if config.pooling == "mean":
+        pooled = x.mean(axis=1)
+    elif config.pooling == "last":
+        pooled = x[:, config.steps - 1]
+    else:
+        pooled = sum(share * x[:, t] for t, share in enumerate(softmax(w["pool_logits"])))
+    return np.stack([mlp(w, f"classifiers.{i}", pooled) for i in range(config.outputs)], axis=1), maps

@@ -1,0 +1,191 @@
+"""TLOB against a numpy twin, PyTorch's own layers and the document's counts."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from core.models.tlob import BTC, FI2010, TLOB, TLOBConfig, TLOBLayer
+from tests.core.models import numpy_tlob
+
+SMALL = TLOBConfig(steps=9, features=8, width=6, pairs=2)
+
+
+def unsettled(config: TLOBConfig) -> TLOB:
+    """A model in use, with nothing left at a value that hides a mistake: norms, running statistics and pooling are random too."""
+    torch.manual_seed(5)
+    model = TLOB(config).eval()
+    with torch.no_grad():
+        for name, value in model.state_dict().items():
+            if name.endswith("running_var"):
+                value.uniform_(0.5, 2.0)
+            elif value.is_floating_point() and ("norm" in name or name == "pool_logits"):
+                value.add_(torch.randn_like(value) * 0.3)
+    return model
+
+
+def parameters(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+CONFIGS = [
+    replace(SMALL, qkv=qkv, positions=positions, pooling=pooling, heads=heads, outputs=outputs)  # type: ignore[arg-type]
+    for qkv, positions, pooling, (heads, outputs) in itertools.product(
+        ("double", "single"), ("learned", "sinusoidal"), ("mean", "last", "learned"), ((1, 1), (8, 3))
+    )
+]
+
+
+@pytest.mark.parametrize(
+    "config", [*CONFIGS, BTC, replace(BTC, qkv="single", positions="sinusoidal", pooling="last", outputs=8)],
+    ids=lambda c: f"{c.steps}-{c.qkv}-{c.positions}-{c.pooling}-{c.heads}h-{c.outputs}o",
+)  # fmt: skip
+def test_forward_equals_numpy(config: TLOBConfig) -> None:
+    model = unsettled(config)
+    x = torch.randn(3, config.steps, config.features) * 2 + 1
+    weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
+    expected, expected_maps = numpy_tlob.forward(weights, config, x.double().numpy())
+    with torch.no_grad():
+        logits, maps = model(x, return_attention=True)
+        fused = model(x)
+    shape = (3, 3) if config.outputs == 1 else (3, config.outputs, 3)
+    assert logits.shape == fused.shape == shape
+    np.testing.assert_allclose(logits.reshape(expected.shape), expected, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(fused.reshape(expected.shape), expected, atol=1e-5, rtol=0)
+    for found, twin in zip(maps.values(), expected_maps, strict=True):
+        np.testing.assert_allclose(found, twin, atol=1e-5, rtol=0)
+
+
+class ListedLayer(nn.Module):
+    """The document's TransformerLayer made of PyTorch's own parts, weights copied from ours."""
+
+    def __init__(self, ours: TLOBLayer, size: int, heads: int) -> None:
+        super().__init__()
+        inner = size * heads
+        self.norm = nn.LayerNorm(size)
+        self.q, self.k, self.v = (nn.Linear(size, inner) for _ in range(3))
+        self.attention = nn.MultiheadAttention(embed_dim=inner, num_heads=heads, batch_first=True)
+        self.w0 = nn.Linear(inner, size)
+        self.mlp = nn.Sequential(nn.Linear(size, 4 * size), nn.GELU(), nn.Linear(4 * size, size))
+        assert ours.qkv is not None
+        copies = {
+            self.norm: ours.norm, self.q: ours.qkv["q"], self.k: ours.qkv["k"], self.v: ours.qkv["v"], self.w0: ours.w0,
+            self.attention.out_proj: ours.attention.out, self.mlp[0]: ours.mlp.fc1, self.mlp[2]: ours.mlp.fc2,
+        }  # fmt: skip
+        for theirs, mine in copies.items():
+            theirs.load_state_dict(mine.state_dict())
+        with torch.no_grad():
+            projections = (ours.attention.q, ours.attention.k, ours.attention.v)
+            self.attention.in_proj_weight.copy_(torch.cat([p.weight for p in projections]))
+            self.attention.in_proj_bias.copy_(torch.cat([p.bias for p in projections]))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        y, weights = self.attention(self.q(x), self.k(x), self.v(x), average_attn_weights=False, need_weights=True)
+        return self.mlp(self.norm(self.w0(y) + x)) + x, weights
+
+
+@pytest.mark.parametrize(("size", "heads", "length"), [(40, 1, 128), (128, 1, 40), (16, 8, 10)])
+def test_double_layer_equals_one_of_torch_parts(size: int, heads: int, length: int) -> None:
+    torch.manual_seed(6)
+    ours = TLOBLayer(size, heads, qkv="double", dropout=0.1).eval()
+    nn.init.normal_(ours.norm.weight)
+    nn.init.normal_(ours.norm.bias)
+    twin = ListedLayer(ours, size, heads).eval()
+    assert parameters(ours) == parameters(twin)
+    x = torch.randn(2, length, size)
+    (y, weights), (expected, expected_weights) = ours(x, return_attention=True), twin(x)
+    torch.testing.assert_close(y, expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(weights, expected_weights, atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours(x)[0], expected, atol=1e-5, rtol=0)
+
+
+def test_parameter_counts_of_the_document() -> None:
+    assert parameters(TLOB(BTC)) == 1_173_611
+    assert parameters(TLOB(replace(BTC, positions="sinusoidal"))) == 1_168_491
+    lean = TLOB(replace(BTC, qkv="single"))
+    assert parameters(lean) == 883_179
+    # section 6.1, a row at a time, its own sums put right: 512 too many in the temporal MLP, 8 in the classifier
+    assert parameters(lean.bin_norm) == 160
+    assert parameters(lean.embedding) == 1_640
+    assert parameters(lean.positions) == 5_120
+    assert [parameters(layer) for layer in lean.layers] == [19_640, 198_528 - 512] * 4
+    assert parameters(lean.classifiers) == 5_643 - 8 == 5_635
+
+
+def test_another_head_costs_one_classifier() -> None:
+    assert parameters(TLOB(replace(BTC, outputs=4))) == 1_173_611 + 3 * 5_635
+
+
+@pytest.mark.parametrize(("qkv", "macs"), [("double", 62.1e6), ("single", 48.4e6)])
+def test_cost_a_sample(qkv: str, macs: float) -> None:
+    """D7. PyTorch's counter sees the explicit path whole; on a CPU it does not see into the fused kernel."""
+    model = TLOB(replace(BTC, qkv=qkv)).eval()  # type: ignore[arg-type]
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model(torch.zeros(1, 128, 40), return_attention=True)
+    assert counter.get_total_flops() / 2 == pytest.approx(macs, rel=1e-3)
+
+
+def test_fi2010_runs() -> None:
+    model = TLOB(FI2010).eval()
+    with torch.no_grad():
+        logits, maps = model(torch.randn(2, 100, 40), return_attention=True)
+    assert logits.shape == (2, 3)
+    assert model.embedding.weight.shape == (144, 40)
+    assert [tuple(weights.shape) for weights in maps.values()] == [(2, 8, 100, 100), (2, 8, 144, 144)] * 4
+
+
+@pytest.mark.parametrize("pairs", range(1, 13))
+def test_one_to_twelve_pairs(pairs: int) -> None:
+    config = replace(SMALL, pairs=pairs, qkv="single")
+    model = TLOB(config).eval()
+    logits, maps = model(torch.randn(2, 9, 8), return_attention=True)
+    names = [name for pair in range(1, pairs + 1) for name in (f"time-to-time {pair}", f"feature-to-feature {pair}")]
+    assert list(maps) == names == model.layer_names
+    assert logits.shape == (2, 3)
+    assert parameters(model.layers) == pairs * sum(parameters(TLOBLayer(n, 1, qkv="single", dropout=0)) for n in (6, 9))
+
+
+@pytest.mark.parametrize("pairs", [0, 13, -1])
+def test_other_numbers_of_pairs_are_refused(pairs: int) -> None:
+    with pytest.raises(ValueError, match=f"{pairs} pairs of layers: TLOB takes 1 to 12"):
+        TLOBConfig(pairs=pairs)
+
+
+@pytest.mark.parametrize("field", ["steps", "features", "width", "heads", "outputs"])
+def test_sizes_below_one_are_refused(field: str) -> None:
+    with pytest.raises(ValueError, match="must each be 1 or more"):
+        TLOBConfig(**{field: 0})
+
+
+@pytest.mark.parametrize("qkv", ["double", "single"])
+def test_attention_rows_are_distributions_over_the_named_axes(qkv: str) -> None:
+    model = unsettled(replace(BTC, qkv=qkv, heads=2, pairs=1))  # type: ignore[arg-type]
+    _, maps = model(torch.randn(3, 128, 40) * 5, return_attention=True)
+    assert {name: tuple(weights.shape) for name, weights in maps.items()} == {
+        "time-to-time 1": (3, 2, 128, 128), "feature-to-feature 1": (3, 2, 40, 40),
+    }  # fmt: skip
+    for weights in maps.values():
+        assert weights.min() >= 0
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+
+
+@pytest.mark.parametrize("shape", [(2, 40, 128), (2, 127, 40), (2, 128, 39), (128, 40)])
+def test_a_window_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"TLOB takes windows of 128 steps x 40 features, not \("):
+        TLOB(replace(BTC, pairs=1, qkv="single"))(torch.zeros(shape))
+
+
+def test_every_parameter_learns() -> None:
+    """A gradient reaches all of them, so nothing is built and left out of the forward pass."""
+    for config in (replace(SMALL, pooling="learned", outputs=2), replace(SMALL, qkv="single", pooling="mean")):
+        model = TLOB(config)
+        model(torch.randn(4, 9, 8)).square().sum().backward()
+        idle = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.abs().max() > 0]
+        # adding the same to every score of a query changes no softmax: a key's bias has no gradient beyond rounding
+        assert [name for name in idle if not name.endswith("k.bias")] == []

@@ -1,0 +1,245 @@
+"""From files to a checkpoint and back to its numbers: the command line as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core import checkpoints
+from core.checkpoints import sha256
+from core.cli import main
+from core.market.book import frame_from_rows
+from core.market.features import Constants
+from core.market.predictor import POOLED, Predictor
+from core.training.tlob import prepare_market
+from core.training.tlob_run import MarketFiles
+from tests.core.market.helpers import EXCERPTS, random_book, with_hole
+
+ROOT = Path(__file__).parents[3]
+NAMES = ("testville_spot_abcusd_250ms_2024-01-01.parquet", "elsewhere_xyz_250ms_2024-01-02.csv")
+BOOKS = {NAMES[0]: random_book(2_400, 40), NAMES[1]: with_hole(random_book(2_200, 41, tick=0.01, start=5.0), 700, 8)}
+SMALL = [
+    *("--horizon", "10", "20", "--pairs", "1", "--epochs", "2", "--windows", "96", "--batch", "16"),
+    *("--seed", "3", "--name", "small", "--patience", "9", "--ema", "0.5"),
+]
+HEADS = [("smoothed", 10), ("smoothed", 20), ("forward", 10), ("forward", 20)]
+
+
+def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    arguments = [sys.executable, "-m", "core", *map(str, words)]
+    return subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=170, check=False)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    for name, rows in BOOKS.items():
+        frame = frame_from_rows(rows)
+        frame.to_parquet(folder / name) if name.endswith("parquet") else frame.to_csv(folder / name, index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint trained by the command line on two markets."""
+    folder = tmp_path_factory.mktemp("trained")
+    files = [word for name in NAMES for word in ("--data", data / name)]
+    done = command("train", "tlob", *files, *SMALL, "--folder", folder, "--state", folder / "state" / "run")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["epoch=0", "epoch=1", "wrote"]
+    assert lines[-1] == "wrote small.json and its weights"
+    return folder
+
+
+@pytest.fixture(scope="module")
+def card(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "small.json").read_text())
+
+
+def test_the_checkpoint_loads_and_says_what_it_is(folder: Path, card: dict[str, Any], data: Path) -> None:
+    predictor = Predictor(checkpoints.load("small", folder=folder))
+    assert predictor.heads == tuple(HEADS)
+    assert card["classes"] == ["DOWN", "STATIONARY", "UP"]
+    assert card["parameters"] == sum(p.numel() for p in predictor.model.parameters())
+    assert card["config"] == predictor.config.to_dict()
+    asked = {"pairs": 1, "steps": 128, "outputs": 4, "qkv": "single", "pooling": "last"}
+    assert {key: card["config"][key] for key in asked} == asked
+    assert card["data"] == [{"file": name, "sha256": sha256(data / name)} for name in NAMES]
+    assert card["seed"] == card["training"]["seed"] == 3
+    assert [row["epoch"] for row in card["history"]] == [0, 1]
+    assert set(card["versions"]) >= {"python", "torch", "numpy"}
+    assert card["command"].startswith("python -m core train tlob --data testville_spot")
+    assert str(folder) not in json.dumps(card)
+    assert str(data) not in json.dumps(card)
+
+
+def test_constants_and_thresholds_are_those_of_the_training_part(card: dict[str, Any]) -> None:
+    expected = {}
+    for name in NAMES:
+        market = prepare_market(name, BOOKS[name], HEADS, 128)  # type: ignore[arg-type]
+        expected[name.split("_250ms")[0]] = market
+    assert set(card["markets"]) == {*expected, POOLED}
+    for name, market in expected.items():
+        assert card["markets"][name]["alphas"] == pytest.approx(market.alphas)
+        found = Constants.from_dict(card["markets"][name]["constants"])
+        assert found.price_scale_bps == pytest.approx(market.constants.price_scale_bps)
+        assert found.mean == pytest.approx(market.constants.mean)
+        assert len(card["markets"][name]["rules"]) == 4
+    assert card["markets"]["testville_spot_abcusd"]["known_by"] == ["testville", "abcusd"]
+    pooled = card["markets"][POOLED]
+    a, b = expected.values()
+    assert pooled["alphas"] == pytest.approx([(x * y) ** 0.5 for x, y in zip(a.alphas, b.alphas, strict=True)])
+    scales = [m.constants.price_scale_bps for m in (a, b)]
+    assert pooled["constants"]["price_scale_bps"] == pytest.approx((scales[0] * scales[1]) ** 0.5)
+    assert pooled["known_by"] == []
+
+
+def test_nothing_is_pickled(folder: Path) -> None:
+    """Files of known format alone: JSON reads as JSON, weights open with a length and a JSON header."""
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    assert files == ["small.json", "small.safetensors", "state/run.command", "state/run.json", "state/run.safetensors"]
+    for path in folder.rglob("*.safetensors"):
+        content = path.read_bytes()
+        length = int.from_bytes(content[:8], "little")
+        assert json.loads(content[8 : 8 + length])
+        assert content[0] != 0x80  # how a pickle begins
+        assert content[:2] != b"PK"  # and how torch.save's archive does
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_evaluate_gives_the_cards_numbers(
+    folder: Path, card: dict[str, Any], data: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    market = name.split("_250ms")[0]
+    words = ["evaluate", "tlob", "--data", str(data / name), "--checkpoint", "small", "--folder", str(folder), "--json"]
+    for head, (label, horizon) in enumerate(HEADS):
+        assert main([*words, "--horizon", str(horizon), "--label", label]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert (answer["model"], answer["market"], answer["part"]) == ("tlob", market, "test")
+        assert answer["alpha"] == card["markets"][market]["alphas"][head]
+        expected = card["metrics"]["test"][market][head]
+        assert {key: answer[key] for key in expected} == expected
+        assert (expected["label"], expected["horizon"]) == (label, horizon)
+        assert expected["samples"] > 200
+
+
+def test_evaluate_in_a_process_of_its_own_keeps_the_contract(folder: Path, data: Path) -> None:
+    """One JSON object on standard output and nothing else; the keys that checks from outside read."""
+    words = ["--data", data / NAMES[0], "--checkpoint", "small", "--folder", folder, "--json", "--part", "all"]
+    done = command("evaluate", "tlob", *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 1
+    answer = json.loads(done.stdout)
+    assert {"model", "samples", "accuracy", "macro_f1", "matthews", "baselines"} <= set(answer)
+    assert answer["model"] == "tlob"
+    assert (answer["label"], answer["horizon"]) == ("smoothed", 10)
+    assert answer["samples"] == 2_400 - 127 - 10
+    assert set(answer["baselines"]) == {"momentum", "stationary"}
+    for scores in (answer, *answer["baselines"].values()):
+        assert 0 <= scores["accuracy"] <= 1
+        assert 0 <= scores["macro_f1"] <= 1
+        assert -1 <= scores["matthews"] <= 1
+    assert np.array(answer["confusion"]).sum() == answer["samples"]
+
+
+def test_a_file_never_seen_is_scored_whole_by_the_pooled_entry(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["evaluate", "tlob", "--data", str(EXCERPTS[0]), "--checkpoint", "small", "--folder", str(folder)]
+    assert main([*words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["market"], answer["part"], answer["samples"]) == ("pooled", "all", 400 - 127 - 10)
+    assert main(words) == 0
+    table = capsys.readouterr().out
+    assert table.startswith("small on pooled (all, 263 samples), smoothed label, 10 steps\n")
+    assert [line.split()[0] for line in table.splitlines()[1:]] == ["tlob", "momentum", "stationary"]
+
+
+def test_training_again_gives_the_same_weights(data: Path, card: dict[str, Any], tmp_path: Path) -> None:
+    files = [word for name in NAMES for word in ("--data", str(data / name))]
+    assert main(["train", "tlob", *files, *SMALL, "--folder", str(tmp_path)]) == 0
+    again = json.loads((tmp_path / "small.json").read_text())
+    assert again["weights_sha256"] == card["weights_sha256"]
+    assert again["metrics"]["test"] == card["metrics"]["test"]
+    assert again["markets"] == card["markets"]
+
+
+def broken(name: str) -> Callable[[Path, Path], list[str]]:
+    def words(folder: Path, data: Path) -> list[str]:
+        known, evaluate = str(data / NAMES[0]), ["evaluate", "tlob", "--folder", str(folder), "--checkpoint"]
+        return {
+            "no such checkpoint": [*evaluate, "none", "--data", known],
+            "no such file": [*evaluate, "small", "--data", str(data / "none.parquet")],
+            "no such horizon": [*evaluate, "small", "--data", known, "--horizon", "7"],
+            "no such market": [*evaluate, "small", "--data", known, "--market", "moon"],
+            "too many shares": ["train", "tlob", "--data", known, "--share", "1", "2"],
+            "too many pairs": ["train", "tlob", "--data", known, "--pairs", "13"],
+            "too short": ["train", "tlob", "--data", str(EXCERPTS[0]), "--folder", str(data), "--horizon", "10"],
+            "no whole batch": ["train", "tlob", "--data", known, "--windows", "10"],
+        }[name]
+
+    return words
+
+
+SENTENCES = {
+    "no such checkpoint": "there is no checkpoint named 'none': there are small",
+    "no such file": "there is no file",
+    "no such horizon": "this checkpoint has no head for the smoothed label at 7 steps: it has smoothed 10",
+    "no such market": "the card of 'small' has no market 'moon': it has testville_spot_abcusd, elsewhere_xyz, pooled",
+    "too many shares": "2 shares for 1 markets: give one a market",
+    "too many pairs": "13 pairs of layers: TLOB takes 1 to 12",
+    "too short": "binance_coinm_btcusd_perp has no window for validation in its 400 rows",
+    "no whole batch": "24 epochs of 0 steps with a patience of 6 train nothing",
+}
+
+
+@pytest.mark.parametrize("fault", list(SENTENCES))
+def test_what_cannot_be_done_is_said_in_one_sentence(
+    folder: Path, data: Path, fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(broken(fault)(folder, data)) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert SENTENCES[fault] in said.err
+    assert said.err.startswith("python -m core ")
+    assert said.err.count("\n") == 1
+
+
+def test_files_of_a_market_are_called_after_the_first() -> None:
+    files = MarketFiles(paths=(Path("x/binance_spot_nexousdt_250ms_2024-07-23.parquet"), Path("y/other.parquet")))
+    assert (files.name, files.known_by) == ("binance_spot_nexousdt", ["binance", "nexousdt"])
+    assert MarketFiles(paths=(Path("mine.csv"),)).known_by == ["mine"]
+
+
+def test_a_run_may_start_from_an_earlier_one(folder: Path, data: Path, card: dict[str, Any], tmp_path: Path) -> None:
+    """At a rate of nothing the weights stay those of the earlier run's best epoch, and the card tells of both runs."""
+    still = ["--rate", "0", "--ema", "0", "--epochs", "1", "--name", "on", "--no-test", "--state", str(tmp_path / "run")]
+    files = [word for name in NAMES for word in ("--data", str(data / name))]
+    words = ["train", "tlob", *files, *SMALL, *still, "--start", str(folder / "state" / "run"), "--folder", str(tmp_path)]
+    assert main(words) == 0
+    before, after = checkpoints.load("small", folder=folder), checkpoints.load("on", folder=tmp_path)
+    parameters = [name for name, _ in Predictor(before).model.named_parameters()]
+    assert all(np.array_equal(before.weights[name], after.weights[name]) for name in parameters)
+    assert after.card["started_from"]["command"] == card["command"]
+    assert after.card["started_from"]["epochs"] == 2
+    assert "test" not in after.card["metrics"]
+    assert str(tmp_path) not in json.dumps(after.card)
+
+
+@pytest.mark.parametrize("words", [[], ["train"], ["train", "tlob"], ["evaluate"], ["evaluate", "tlob"]], ids=" ".join)
+def test_help_is_there_at_every_turn(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([*words, "--help"])
+    assert stopped.value.code == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"usage: python -m core{''.join(' ' + word for word in words)}")
+    if words[1:] == ["tlob"]:
+        assert "--data FILE" in said

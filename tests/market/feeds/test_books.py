@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+from core.market.book import BookError, OrderBookSnapshot, interleave
+from core.market.feeds.books import Reach, snapshot_of, trade_of
+from core.market.feeds.protocol import Trade
+
+
+def side(best: float, step: float, count: int) -> list[list[float]]:
+    return [[best + step * rank, 1.0 + rank] for rank in range(count)]
+
+
+def book(count: int = 12, *, bid: float = 100.0, ask: float = 101.0) -> dict[str, object]:
+    return {"asks": side(ask, 0.5, count), "bids": side(bid, -0.5, count), "timestamp": 1_700_000_000_123, "nonce": 77}
+
+
+def test_ten_levels_a_side_are_copied_with_time_and_number() -> None:
+    raw = book()
+    before = time.time_ns()
+    snapshot = snapshot_of(raw)
+    assert before <= snapshot.received_ns <= time.time_ns()
+    assert (snapshot.exchange_ms, snapshot.sequence) == (1_700_000_000_123, 77)
+    assert snapshot.levels[:8].tolist() == [101.0, 1.0, 100.0, 1.0, 101.5, 2.0, 99.5, 2.0]
+    raw["asks"][0][1] = 99.0  # type: ignore[index]
+    assert snapshot.levels[1] == 1.0
+
+
+def test_a_third_number_a_level_is_left_out_and_a_missing_time_is_the_receive_time() -> None:
+    raw = book()
+    raw["asks"] = [[*level, 3] for level in raw["asks"]]  # type: ignore[union-attr]
+    raw["timestamp"] = raw["nonce"] = None
+    snapshot = snapshot_of(raw)
+    assert snapshot.exchange_ms == snapshot.received_ns // 1_000_000
+    assert snapshot.sequence is None
+    np.testing.assert_array_equal(snapshot.levels, snapshot_of(book()).levels)
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [
+        (book(9), "9 asks and 9 bids: 10 a side are needed"),
+        (book(0), "0 asks and 0 bids"),
+        (book(bid=101.0), "crossed"),
+        ({**book(), "asks": side(101, 0.5, 12)[::-1]}, "unsorted"),
+        ({**book(), "bids": [[99.0, None]] * 12}, "not a price and a size|missing or infinite"),
+        ({**book(), "bids": [["x", 1]] * 12}, "not a price and a size"),
+    ],
+)
+def test_a_book_that_is_no_use_is_refused_with_a_reason(raw: dict[str, object], sentence: str) -> None:
+    with pytest.raises(BookError, match=sentence):
+        snapshot_of(raw)
+
+
+def test_trades() -> None:
+    whole = {"price": 100.5, "amount": 2, "timestamp": 5, "side": "sell", "id": "1"}
+    assert trade_of(whole) == Trade(price=100.5, size=2.0, side="sell", exchange_ms=5)
+    assert trade_of({**whole, "side": None}) == Trade(price=100.5, size=2.0, side=None, exchange_ms=5)
+    for key in ("price", "amount", "timestamp"):
+        assert trade_of({**whole, key: None}) is None
+
+
+def at(ask: float, bid: float) -> OrderBookSnapshot:
+    """A book whose tenth levels lie at these prices."""
+    asks, bids = np.array(side(ask - 4.5, 0.5, 10)), np.array(side(bid + 4.5, -0.5, 10))
+    return OrderBookSnapshot(levels=interleave(asks, bids), exchange_ms=0, received_ns=0)
+
+
+def test_everything_is_within_reach_until_a_snapshot_is_learnt() -> None:
+    assert Reach().covers(at(1e6, 1.0))
+
+
+def test_what_a_snapshot_left_out_is_out_of_reach() -> None:
+    reach = Reach()
+    reach.learn(book(20), 20)  # asks to 110.5, bids to 90.5
+    assert reach.covers(at(110.5, 90.5))
+    assert not reach.covers(at(111.0, 95.0))
+    assert not reach.covers(at(106.0, 90.0))
+    reach.learn(book(100), 100)  # asks to 150.5
+    assert reach.covers(at(111.0, 90.0))
+
+
+def test_a_snapshot_that_was_not_cut_off_reaches_everywhere() -> None:
+    reach = Reach()
+    reach.learn(book(20), 20)
+    reach.learn(book(13), 20)
+    assert reach.covers(at(math.nextafter(1e9, 2e9), 1.0))
+    reach.learn(book(20), 5000)  # fewer than asked for, yet round: the venue's own limit
+    assert not reach.covers(at(111.0, 95.0))
+
+
+def test_what_falls_off_the_end_of_a_full_side_is_out_of_reach() -> None:
+    reach = Reach()
+    reach.learn(book(20), 20)
+    reach.narrow({"asks": side(101, 0.5, 19), "bids": side(104, -0.5, 20)}, 20)  # the best bid rose: bids end at 94.5
+    assert reach.covers(at(110.5, 94.5))
+    assert not reach.covers(at(110.5, 94.0))
+    reach.narrow({"asks": side(101, 0.5, 20), "bids": side(100, -0.5, 20)}, 20)  # what is forgotten does not come back
+    assert not reach.covers(at(110.5, 94.0))
+    reach.narrow({"asks": side(101, 0.1, 20), "bids": side(100, -0.1, 20)}, None)
+    assert reach.covers(at(110.5, 94.5))

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.market.book import first_fault
+from core.market.feeds.market_process import LOT, MarketProcess, MarketSettings
+
+any_settings = st.builds(
+    MarketSettings, volatility_bps=st.floats(0, 50), spread_ticks=st.integers(1, 20), pressure=st.floats(-1, 1)
+)
+histories = st.lists(st.tuples(any_settings, st.integers(1, 40)), min_size=1, max_size=8)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def play(seed: int, history: list[tuple[MarketSettings, int]], **options: float):
+    market = MarketProcess(seed, **options)
+    return [(now, market.step(now)) for now, steps in history for _ in range(steps)]
+
+
+@settings(deadline=None)
+@given(seeds, histories, st.sampled_from([20.0, 100.0, 60_000.0]))
+def test_every_book_is_sound_and_on_the_tick_grid(seed: int, history: list[tuple[MarketSettings, int]], start: float) -> None:
+    for now, step in play(seed, history, start_price=start):
+        assert first_fault(step.levels[None]) is None  # ten levels, sorted, positive, not crossed
+        ticks = step.levels[0::2] * 100
+        np.testing.assert_allclose(ticks, np.rint(ticks), rtol=0, atol=1e-6)
+        lots = step.levels[1::2] * LOT
+        np.testing.assert_allclose(lots, np.rint(lots), rtol=0, atol=1e-6)
+        assert round((step.levels[0] - step.levels[2]) * 100) == now.spread_ticks
+
+
+@settings(deadline=None, max_examples=50)
+@given(seeds, histories)
+def test_trades_are_at_the_touch_and_no_larger_than_it(seed: int, history: list[tuple[MarketSettings, int]]) -> None:
+    for _, step in play(seed, history):
+        for price, size, side in step.trades:
+            best_price, best_size = step.levels[:2] if side == "buy" else step.levels[2:4]
+            assert price == best_price
+            assert 0 < size <= best_size
+
+
+@settings(deadline=None, max_examples=50)
+@given(seeds, histories)
+def test_the_same_seed_and_history_give_the_same_market(seed: int, history: list[tuple[MarketSettings, int]]) -> None:
+    for (_, one), (_, other) in zip(play(seed, history), play(seed, history), strict=True):
+        np.testing.assert_array_equal(one.levels, other.levels)
+        assert one.trades == other.trades
+
+
+@settings(deadline=None, max_examples=50)
+@given(seeds, st.integers(1, 60), any_settings)
+def test_a_change_alters_nothing_before_it(seed: int, at: int, change: MarketSettings) -> None:
+    plain = play(seed, [(MarketSettings(), 60)])
+    changed = play(seed, [(MarketSettings(), at), (change, 60 - at + 1)])
+    for (_, one), (_, other) in zip(plain[:at], changed[:at], strict=True):
+        np.testing.assert_array_equal(one.levels, other.levels)
+
+
+def mids(steps) -> np.ndarray:
+    return np.array([(step.levels[0] + step.levels[2]) / 2 for _, step in steps])
+
+
+def test_pressure_makes_the_price_drift_and_the_sizes_lean() -> None:
+    ends, leans = {}, {}
+    for pressure in (-1.0, 0.0, 1.0):
+        history = [(MarketSettings(pressure=pressure), 240)]
+        runs = [play(seed, history) for seed in range(25)]
+        ends[pressure] = np.array([np.log(mids(run)[-1] / 100) * 1e4 for run in runs])
+        books = np.array([step.levels for run in runs for _, step in run[40:]])
+        leans[pressure] = np.mean(np.log(books[:, 3:12:4].sum(axis=1) / books[:, 1:12:4].sum(axis=1)))  # three best of each
+    assert ends[1.0].mean() - ends[0.0].mean() > 15  # 0.5 bps a second for a minute, less what the flow takes back
+    assert ends[-1.0].mean() - ends[0.0].mean() < -15
+    assert leans[1.0] > 0.5
+    assert leans[-1.0] < -0.5
+    assert abs(leans[0.0]) < 0.2
+
+
+def test_volatility_is_what_it_is_set_to() -> None:
+    for volatility in (5.0, 20.0):  # large against what the flow adds
+        history = [(MarketSettings(volatility_bps=volatility), 100)]  # 25 seconds
+        moves = [np.log(mids(play(seed, history))[-1] / 100) * 1e4 for seed in range(150)]
+        assert np.std(moves) / 5 == pytest.approx(volatility, rel=0.2)
+
+
+def test_sizes_lean_before_the_price_moves() -> None:
+    """The point of it: with nobody pushing, the book says something of the next seconds."""
+    correlations = []
+    for seed in range(20):
+        books = np.array([step.levels for _, step in play(seed, [(MarketSettings(), 2_000)])])
+        lean = np.log(books[:, 3:12:4].sum(axis=1) / books[:, 1:12:4].sum(axis=1))
+        mid = (books[:, 0] + books[:, 2]) / 2
+        correlations.append(np.corrcoef(lean[:-40], mid[40:] - mid[:-40])[0, 1])
+    assert np.mean(correlations) > 3 * np.std(correlations) / np.sqrt(len(correlations))
+
+
+def test_queues_stay_on_their_prices_and_the_price_rests_now_and_then() -> None:
+    steps = [step.levels for _, step in play(3, [(MarketSettings(), 2_000)])]
+    books = np.array(steps)
+    assert 0.02 < np.mean(np.diff(books[:, 0] + books[:, 2]) != 0) < 0.5
+    same = total = 0
+    for before, after in pairwise(steps):
+        kept = dict(zip(before[2::4].tolist(), before[3::4].tolist(), strict=True))
+        for price, size in zip(after[2::4].tolist(), after[3::4].tolist(), strict=True):
+            if price in kept:
+                total += 1
+                same += kept[price] == size
+    assert same / total > 0.6
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"volatility_bps": -1},
+        {"volatility_bps": 51},
+        {"spread_ticks": 0},
+        {"spread_ticks": 21},
+        {"pressure": 1.1},
+        {"pressure": float("nan")},
+    ],
+)
+def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is .*: give a value from"):
+        MarketSettings(**wrong)
+
+
+def test_a_start_too_near_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="a start of 100 ticks is too low"):
+        MarketProcess(0, start_price=1.0)
+
+
+def test_the_price_never_reaches_zero() -> None:
+    falling = [(MarketSettings(volatility_bps=50, pressure=-1), 20_000)]
+    assert min(step.levels[38] for _, step in play(5, falling, start_price=20.0)) > 5

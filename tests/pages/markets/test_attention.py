@@ -1,0 +1,228 @@
+"""The attention page by Streamlit's own test runner, with a tiny untrained TLOB that looks at 24 rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints
+from core.market.book import read_market
+from core.market.feeds import library
+from core.market.frozen import STORE, FrozenWindow, cut
+from core.market.hub import shutdown
+from core.market.predictor import load_predictor
+from pages.markets import attention_answers as answers
+from pages.shared.navigation import ROOT
+from tests.core.market.helpers import HEADS, real_rows, save_tiny, tiny_config
+
+STEPS = 24
+PAGE = ROOT / "pages" / "markets" / "attention.py"
+RECORDING = library.recordings()[0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Two checkpoints in the place of the shipped ones: "tlob", and "wide" with two attention heads."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    save_tiny(folder, real_rows(0), name="tlob")
+    wide = tiny_config(len(HEADS))
+    save_tiny(folder, real_rows(0), name="wide", config=type(wide)(**{**wide.to_dict(), "heads": 2}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoints, "FOLDER", folder)
+        yield folder
+    shutdown()
+
+
+def opened(**query: str) -> AppTest:
+    app = AppTest.from_file(str(PAGE), default_timeout=60)
+    app.query_params.update(query)
+    app.run()
+    assert not app.exception, app.exception[0].value
+    return app
+
+
+def words(app: AppTest) -> str:
+    """All text on the page, in order, the strips of values included."""
+    return " ".join(
+        re.sub(r"<[^>]+>", " ", element.proto.body)
+        for block in (app.markdown, app.caption, app.get("html"), app.warning, app.info, app.error)
+        for element in block
+    )
+
+
+def frozen(rows: int = STEPS, predictor: str = "tlob") -> FrozenWindow:
+    return cut(real_rows(1), 200, rows, market="live/binance/ABC/USDT ABC/USDT", predictor=predictor)
+
+
+def ends(second: float) -> str:
+    """When the recording's window ends that ends at a second, as the page writes it."""
+    return f"{datetime.fromtimestamp(RECORDING.start_ms / 1e3 + second, UTC):%H:%M:%S.%f}"[:-4]
+
+
+# -- which window -----------------------------------------------------------------------------------------------------------
+
+
+def test_it_opens_on_the_first_whole_window_of_a_recording() -> None:
+    app = opened()
+    assert ends((STEPS - 1) * 0.25) in words(app)
+    assert "second" not in app.query_params
+
+
+def test_a_link_opens_at_its_second_and_map() -> None:
+    app = opened(second="100", layer="feature-to-feature 1", channel="5", scale="log")
+    assert ends(100) in words(app)
+    assert app.slider(key="second").value == 100
+    assert app.slider(key="channel").value == 5
+    assert app.selectbox(key="layer").value == "feature-to-feature 1"
+    assert app.query_params == {"second": "100", "layer": "feature-to-feature 1", "channel": "5", "scale": "log"}
+
+
+def test_a_link_with_nonsense_opens_with_the_defaults() -> None:
+    app = opened(second="soon", layer="spatial", query="inf", channel="x", scale="?", view="none", rec="nowhere")
+    assert ends((STEPS - 1) * 0.25) in words(app)
+    assert app.slider(key="query").value == 0
+
+
+def test_steps_move_and_the_url_follows() -> None:
+    app = opened(second="50", stride="5")
+    app.button(key="attention:forward").click().run()
+    assert ends(55) in words(app) and app.query_params["second"] == "55"
+    app.button(key="attention:back").click().run()
+    app.button(key="attention:back").click().run()
+    assert ends(45) in words(app) and app.query_params["second"] == "45"
+
+
+def test_playing_moves_without_touching_the_url() -> None:
+    app = opened(second="50")
+    app.button(key="attention:play").click().run()
+    assert ends(51) in words(app)
+    app.run()
+    assert ends(52) in words(app) and app.query_params["second"] == "50"
+    app.button(key="attention:play").click().run()
+    paused = app.slider(key="second").value
+    app.run()
+    assert app.slider(key="second").value == paused and app.query_params["second"] == f"{paused:g}"
+
+
+def test_a_frozen_window_is_shown_by_its_link() -> None:
+    window = frozen()
+    app = opened(frozen=STORE.keep(window))
+    assert f"{datetime.fromtimestamp(int(window.timestamps[-1]) / 1e3, UTC):%H:%M:%S}" in words(app)
+    assert "ABC/USDT" in words(app)
+    assert app.query_params == {"frozen": window.id, "window": "frozen"}
+
+
+def test_a_frozen_window_that_is_gone_says_so() -> None:
+    assert "0123456789ab is gone" in words(opened(frozen="0123456789ab"))
+
+
+def test_a_window_the_model_cannot_take_says_so() -> None:
+    text = words(opened(frozen=STORE.keep(frozen(rows=30))))
+    assert "30 rows" in text and f"takes {STEPS}" in text
+
+
+def test_a_window_of_a_model_that_is_not_here_is_read_by_one_that_is() -> None:
+    text = words(opened(frozen=STORE.keep(frozen(predictor="elsewhere"))))
+    assert "frozen with the model elsewhere" in text and "looks most" in text
+
+
+def test_without_a_running_feed_it_points_to_the_live_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    import streamlit as st
+
+    monkeypatch.setattr(st, "page_link", lambda *a, **k: None)  # a page alone has no navigation to link into
+    assert "No feed is running" in words(opened(window="live"))
+
+
+def test_without_a_checkpoint_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
+    assert "there is no checkpoint named 'tlob'" in words(opened())
+
+
+# -- what is said of it -------------------------------------------------------------------------------------------------------
+
+
+def test_the_reading_is_the_predictors_own(models: Path) -> None:
+    window = frozen()
+    predictor = load_predictor("tlob", folder=models)
+    found = answers.read(window)
+    expected = predictor.predict(window.levels[None], predictor.market(window.market))
+    np.testing.assert_allclose(found.probabilities, expected.probabilities[0], atol=1e-5)
+    assert list(found.calls) == expected.calls[0].tolist()
+    assert list(found.maps) == [
+        "time-to-time 1", "feature-to-feature 1", "rollout time-to-time", "rollout feature-to-feature",
+    ]  # fmt: skip
+    for weights in found.maps.values():
+        np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
+    assert answers.read(frozen()) is found  # computed once, however often it is asked for
+
+
+def test_what_is_explained_is_the_probability_on_the_page(models: Path) -> None:
+    window = frozen()
+    found = answers.read(window)
+    for head, label in ((0, 2), (3, 0)):
+        attribution = answers.attribute(window, head, label, "average")
+        assert attribution.output == pytest.approx(float(found.probabilities[head, label]), abs=1e-5)
+        assert abs(attribution.gap) <= 0.01 * abs(attribution.difference)
+
+
+def test_the_view_of_the_inputs_shows_the_sum_and_the_gap() -> None:
+    window = frozen()
+    app = opened(frozen=STORE.keep(window), view="inputs", label="forward", h="5", baseline="still", **{"class": "UP"})
+    attribution = answers.attribute(window, HEADS.index(("forward", 5)), 2, "still")
+    text = words(app)
+    assert f"{attribution.output:.2%}" in text and f"{attribution.baseline_output:.2%}" in text
+    assert f"{attribution.total:+.5f}" in text and f"{attribution.gap:+.7f}" in text
+    assert "P(Up)" in text and "ASK_P1 and BID_P1 are the best prices" in text
+
+
+def test_the_row_is_read_in_words() -> None:
+    window = frozen()
+    weights = answers.read(window).maps["time-to-time 1"][0]
+    text = words(opened(frozen=STORE.keep(window), query="-1.5"))
+    row = weights[STEPS - 1 - 6]
+    strongest = (int(row.argmax()) - STEPS + 1) * 0.25
+    assert f"The query at -1.50 s looks most at {strongest + 0:.2f} s ({row.max():.1%})" in text
+    assert f"of {STEPS} keys alike" in text
+
+
+def test_a_pinned_window_is_compared_and_kept_in_the_link() -> None:
+    app = opened(second="60")
+    app.button(key="attention_pin").click().run()
+    assert app.query_params["with"] == f"{RECORDING.name}@60@tlob"
+    app.button(key="attention:forward").click().run()
+    assert "Compared with" in words(app) and ends(60) in words(app) and ends(61) in words(app)
+    assert app.toggle(key="diff").value is True
+    app.button(key="attention_unpin").click().run()
+    assert "with" not in app.query_params and "Compared with" not in words(app)
+
+
+def test_a_pin_that_cannot_be_found_says_so() -> None:
+    for reference in ("0123456789ab", "nowhere@5@tlob", f"{RECORDING.name}@5@nobody", "a@b@c@d"):
+        assert "cannot be found" in words(opened(**{"with": reference}))
+
+
+def test_two_models_are_compared_on_one_window() -> None:
+    app = opened(second="60", model="wide", **{"with": f"{RECORDING.name}@60@tlob"})
+    assert "maps of other sizes" in words(app)  # two heads against one
+    assert app.selectbox(key="ahead").options == ["Mean", "1", "2"]
+
+
+def test_names_say_what_a_map_relates_and_the_documents_word_stands_beside_once() -> None:
+    text = words(opened())
+    assert "time-to-time" in text and text.count("*spatial*") == 1
+    assert "Attention weights are not explanations by themselves" in text
+
+
+def test_the_whole_recording_is_within_reach() -> None:
+    app = opened()
+    rows = read_market([RECORDING.path])
+    last = (int(rows.timestamps[-1]) - int(rows.timestamps[0])) / 1e3
+    slider: Any = app.slider(key="second")
+    assert (slider.min, slider.max, slider.step) == ((STEPS - 1) * 0.25, last, 0.25)

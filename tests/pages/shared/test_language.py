@@ -1,0 +1,222 @@
+"""Languages: which one is shown, its numbers and dates, and that nothing is missing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import DEFAULT_KEYWORDS, extract
+from babel.messages.pofile import read_po
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import language
+
+ROOT = language.ASSETS.parent
+TRANSLATED = [code for code in language.LANGUAGES if code != language.SOURCE]
+SOURCES = [ROOT / "streamlit_app.py", *sorted((ROOT / "pages").rglob("*.py")), *sorted((ROOT / "core" / "figures").rglob("*.py"))]
+
+
+def page() -> None:
+    import streamlit as st
+
+    from pages.shared import language
+    from pages.shared.language import _, ngettext
+
+    language.switch()
+    st.text(_("Memory"))
+    st.text(ngettext("{n} step", "{n} steps", 2).format(n=2))
+    st.text(language.number(1234567.891, 2))
+
+
+def run(locale: str | None, query: dict[str, str] | None = None) -> AppTest:
+    app = AppTest.from_function(page)
+    app.context = {"locale": locale}
+    app.query_params.update(query or {})
+    app.run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize(("locale", "query", "word"), [
+    ("en-GB", {}, "Memory"),
+    ("es-MX", {}, "Memoria"),
+    ("es", {}, "Memoria"),
+    ("fr-FR", {}, "Memory"),
+    (None, {}, "Memory"),
+    ("en-US", {"lang": "es"}, "Memoria"),
+    ("es-ES", {"lang": "en"}, "Memory"),
+    ("es-ES", {"lang": "xx"}, "Memoria"),
+])  # fmt: skip
+def test_link_then_browser_then_english(locale: str | None, query: dict[str, str], word: str) -> None:
+    assert run(locale, query).text[0].value == word
+
+
+def test_the_switch_overrides_the_browser_and_lives_in_the_url() -> None:
+    app = run("en-US")
+    app.segmented_control[0].set_value("es").run()
+    assert app.text[0].value == "Memoria" and app.query_params == {"lang": "es"}
+    app.segmented_control[0].set_value("en").run()
+    assert app.text[0].value == "Memory" and app.query_params == {}
+
+
+def test_numbers_follow_the_language() -> None:
+    assert run("en-US").text[2].value == "1,234,567.89"
+    assert run("es-ES").text[2].value == "1.234.567,89"
+
+
+def test_formats_outside_a_page_are_english() -> None:
+    assert language.number(3.14159, 2) == "3.14" and language.number(2, 1, sign=True) == "+2.0"
+    assert language.number(-0.5, 1, sign=True) == "-0.5"
+    assert language.percent(0.1234) == "12.3%"
+    assert language.size(25 * 1024**2) == "25.0 MiB" and language.size(512) == "512 B" and language.size(3 * 1024**3) == "3.0 GiB"
+    assert language.moment(datetime(2024, 7, 23, 15, 39, tzinfo=UTC)).replace("\u202f", " ") == "Jul 23, 2024, 3:39:00 PM"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(2.5, "2.5 s"), (60, "60 s"), (600, "10 min"), (7200, "2 h")])
+def test_durations_take_a_fitting_unit(seconds: float, text: str) -> None:
+    assert language.duration(seconds).replace("sec", "s").replace("hr", "h") == text
+
+
+def used_strings() -> Iterator[tuple[str, str]]:
+    """Every string marked for translation, and where it is."""
+    for path in SOURCES:
+        with path.open("rb") as file:
+            for line, message, _comments, _context in extract("python", file, {**DEFAULT_KEYWORDS, "N_": None}):
+                yield message if isinstance(message, str) else message[0], f"{path.relative_to(ROOT)}:{line}"
+
+
+def catalogue_of(code: str) -> Catalog:
+    with (ROOT / "assets" / "locale" / code / "LC_MESSAGES" / "messages.po").open("rb") as file:
+        return read_po(file, locale=code)
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_no_string_is_missing_fuzzy_or_left_over(code: str) -> None:
+    catalogue = catalogue_of(code)
+    used: set[str] = set()
+    problems: list[str] = []
+    for text, place in used_strings():
+        used.add(text)
+        entry = catalogue.get(text)
+        where = f"{place}: {text!r}"
+        if entry is None or not (all(entry.string) if isinstance(entry.string, tuple) else entry.string):
+            problems.append(f"{where} is not translated")
+        elif entry.fuzzy:
+            problems.append(f"{where} is fuzzy")
+    problems += [f"{entry.id!r} is no longer used" for entry in catalogue if entry.id and singular_of(entry) not in used]
+    assert not problems, "run `make messages` and translate:\n" + "\n".join(problems)
+
+
+def singular_of(entry: Message) -> str:
+    return str(entry.id if isinstance(entry.id, str) else entry.id[0])
+
+
+def gaps(text: str) -> list[str]:
+    return sorted(re.findall(r"\{[^{}]*\}", text))
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_translations_have_the_gaps_of_the_original(code: str) -> None:
+    for entry in catalogue_of(code):
+        if not entry.id:
+            continue
+        originals = (entry.id,) if isinstance(entry.id, str) else entry.id
+        translations = (entry.string,) if isinstance(entry.string, str) else entry.string
+        for translation in translations:
+            assert gaps(translation) in [gaps(original) for original in originals], f"{entry.id!r} -> {translation!r}"
+            markup = re.compile(r"\*\*|`|^ | $")
+            assert len(markup.findall(translation)) == len(markup.findall(originals[0])), f"{entry.id!r} -> {translation!r}"
+
+
+def test_the_compiled_catalogue_equals_the_written_one() -> None:
+    for code in TRANSLATED:
+        compiled = language.catalogue(code)
+        for entry in catalogue_of(code):
+            if entry.id and isinstance(entry.id, str):
+                assert compiled.gettext(entry.id) == entry.string
+
+
+def test_prose_exists_in_every_language() -> None:
+    folders = {code: language.ASSETS / "text" / code for code in language.LANGUAGES}
+    names = {code: {path.relative_to(folder).as_posix() for path in folder.rglob("*.md")} for code, folder in folders.items()}
+    assert all(found == names[language.SOURCE] for found in names.values()), names
+
+
+# What a person reads as the first argument (or label=, help=, placeholder=...) of these has to go through gettext.
+WIDGETS = """
+title header subheader caption markdown write text info warning error success toast metric button download_button
+checkbox toggle radio selectbox multiselect slider select_slider text_input number_input text_area date_input
+time_input file_uploader camera_input audio_input color_picker expander popover spinner status segmented_control
+pills page_link link_button form_submit_button tabs page_header error_box chat_input dialog
+"""
+SHOWN_FIRST = set(WIDGETS.split())
+SHOWN_BY_NAME = {"label", "help", "placeholder", "caption", "alt", "remedy", "lead", "x_title", "y_title"}
+SHOWN_SECOND = {"notice", "choice"}
+
+
+def raw_text(node: ast.expr) -> bool:
+    """Whether an expression is text for a person that gettext does not see."""
+    if isinstance(node, ast.Constant):
+        text = re.sub(r":material/\w+:|`[^`]*`|^\S+\.py$", "", node.value) if isinstance(node.value, str) else ""
+        return re.search(r"[A-Za-z]{2}", text) is not None
+    if isinstance(node, ast.JoinedStr):
+        return any(raw_text(part) for part in node.values if isinstance(part, ast.Constant))
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return any(raw_text(part) for part in node.elts)
+    if isinstance(node, ast.BinOp):
+        return raw_text(node.left) or raw_text(node.right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        return raw_text(node.func.value)
+    return isinstance(node, ast.IfExp) and (raw_text(node.body) or raw_text(node.orelse))
+
+
+def raw_strings(source: str) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        shown = [node.args[0]] if name in SHOWN_FIRST and node.args else []
+        shown += [node.args[1]] if name in SHOWN_SECOND and len(node.args) > 1 else []
+        shown += [keyword.value for keyword in node.keywords if keyword.arg in SHOWN_BY_NAME]
+        for value in shown:
+            if raw_text(value):
+                yield node.lineno, ast.unparse(value)
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in SOURCES if "core" not in p.parts], ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_pages_show_no_raw_strings(path: Path) -> None:
+    found = [f"{path.name}:{line}: {text}" for line, text in raw_strings(path.read_text(encoding="utf-8"))]
+    assert not found, "put these through _():\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("source", [
+    "st.title('Live order book')",
+    "st.metric(f'Spread {x}', 1)",
+    "st.button('Go' if a else _('Stop'))",
+    "st.tabs(['One', _('Two')])",
+    "st.caption('{n} steps'.format(n=2))",
+    "live_plot(f, key='k', alt='A plot')",
+    "url_state.choice(st.radio, 'Source', {})",
+])  # fmt: skip
+def test_the_check_sees_raw_strings(source: str) -> None:
+    assert list(raw_strings(source))
+
+
+@pytest.mark.parametrize("source", [
+    "st.title(_('Live order book'))",
+    "st.markdown(_('{n} steps').format(n=2))",
+    "st.metric(_('Spread'), f'{x:.1f}')",
+    "st.button(':material/play_arrow:')",
+    "st.text('')",
+    "st.page_link('pages/markets/live.py', label=_('Live'))",
+    "st.markdown(f'{a} · {b}')",
+])  # fmt: skip
+def test_the_check_lets_translated_ones_pass(source: str) -> None:
+    assert not list(raw_strings(source))

@@ -1,0 +1,94 @@
+"""A page's choices and the URL, by Streamlit's own test runner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+
+def page() -> None:
+    import streamlit as st
+
+    from pages.shared import url_state
+
+    labels = st.session_state.get("labels", {"replay": "Recording", "live": "Live"})
+    if not st.session_state.get("away"):
+        source = url_state.choice(st.selectbox, "Source", labels, key="source")
+        speed = url_state.choice(st.segmented_control, "Speed", {"1": "1x", "2": "2x"}, key="speed", default="2", required=True)
+        st.text(f"{source} {speed}")
+
+
+def run(query: dict[str, Any] | None = None) -> AppTest:
+    app = AppTest.from_function(page)
+    app.query_params.update(query or {})
+    return app.run()
+
+
+def shown(app: AppTest) -> str:
+    assert not app.exception
+    return str(app.text[0].value)
+
+
+def test_defaults_stay_out_of_the_url() -> None:
+    app = run()
+    assert shown(app) == "replay 2" and app.query_params == {}
+
+
+def test_a_link_sets_the_choices() -> None:
+    app = run({"source": "live", "speed": "1"})
+    assert shown(app) == "live 1"
+    assert app.query_params == {"source": "live", "speed": "1"}
+
+
+def test_a_choice_goes_into_the_url_as_a_code_and_back_out() -> None:
+    app = run()
+    app.selectbox[0].set_value("live").run()
+    assert shown(app) == "live 2" and app.query_params == {"source": "live"}
+    app.selectbox[0].set_value("replay").run()
+    assert shown(app) == "replay 2" and app.query_params == {}
+
+
+def test_the_choice_outlives_a_change_of_language() -> None:
+    app = run({"source": "live"})
+    app.session_state["labels"] = {"replay": "Grabación", "live": "En vivo"}
+    app.run()
+    assert shown(app) == "live 2" and app.selectbox[0].options == ["Grabación", "En vivo"]
+
+
+def test_a_link_with_nonsense_opens_with_the_default() -> None:
+    app = run({"source": "<script>", "speed": "9"})
+    assert shown(app) == "replay 2" and app.query_params == {}
+
+
+def test_another_link_in_the_same_visit_wins() -> None:
+    app = run({"source": "live"})
+    app.query_params["source"] = "replay"
+    assert shown(app.run()) == "replay 2"
+
+
+def test_the_choice_is_kept_while_another_page_is_shown() -> None:
+    app = run({"source": "live"})
+    app.session_state["away"] = True
+    app.query_params.clear()
+    app.run()
+    assert not app.text
+    app.session_state["away"] = False
+    app.run()
+    assert shown(app) == "live 2" and app.query_params == {"source": "live"}
+
+
+def test_an_option_that_went_away_gives_the_default() -> None:
+    app = run({"source": "live"})
+    app.session_state["labels"] = {"replay": "Recording"}
+    assert shown(app.run()) == "replay 2"
+
+
+def test_no_options_is_an_error() -> None:
+    import streamlit as st
+
+    from pages.shared import url_state
+
+    with pytest.raises(ValueError, match="give it one or more"):
+        url_state.choice(st.selectbox, "Source", {}, key="source")

@@ -1,0 +1,44 @@
+"""Every page of the navigation runs, in every language, without an exception."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.market.hub import shutdown
+from pages.shared import language
+from pages.shared.navigation import ENTRIES, ROOT, SECTIONS, Entry
+
+
+@pytest.fixture(autouse=True)
+def no_feed_left() -> Iterator[None]:
+    yield
+    shutdown()
+
+
+def title_in(code: str, entry: Entry) -> str:
+    """Run the page as a browser in that language asks for it."""
+    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=90)
+    app.context = {"locale": code, "timezone": "Europe/Madrid"}
+    app.run()
+    app.switch_page(entry.file).run()
+    assert not app.exception, app.exception[0].value
+    assert app.title, f"{entry.file} shows no title"
+    return str(app.title[0].value)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.url)
+def test_page_runs_in_every_language(entry: Entry) -> None:
+    english = title_in("en", entry)
+    for code in language.LANGUAGES:
+        assert title_in(code, entry) == language.catalogue(code).gettext(english)
+
+
+def test_the_navigation_is_sound() -> None:
+    assert len({entry.url for entry in ENTRIES}) == len(ENTRIES)
+    assert all((ROOT / entry.file).is_file() for entry in ENTRIES)
+    assert {entry.section for entry in ENTRIES} <= set(SECTIONS)
+    shown = [SECTIONS.index(entry.section) for entry in ENTRIES]
+    assert shown == sorted(shown), "list pages in the order of their sections"

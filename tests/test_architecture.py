@@ -1,0 +1,198 @@
+"""The house rules that a machine can hold: who imports whom, what is in the repository, how long a file may be."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from functools import cache
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from pages.shared.navigation import ENTRIES, SECTIONS
+
+ROOT = Path(__file__).resolve().parents[1]
+CODE = [*sorted((ROOT / "core").rglob("*.py")), *sorted((ROOT / "pages").rglob("*.py")), ROOT / "streamlit_app.py"]
+
+ALLOWED = {
+    # layer: the layers it may import, itself always. pages -> figures -> (market | vision | signs | explain) -> models -> nn
+    "core.device": set[str](),
+    "core.process": {"core.device"},
+    "core.checkpoints": {"core.models"},
+    "core.nn": set[str](),
+    "core.models": {"core.nn"},
+    "core.explain": {"core.models", "core.nn"},
+    "core.market": {"core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
+    "core.vision": {"core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
+    "core.signs": {"core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
+    "core.training": {"core.market", "core.vision", "core.signs", "core.models", "core.nn", "core.checkpoints", "core.device"},
+    "core.figures": {"core.market", "core.vision", "core.signs", "core.explain", "core.models", "core.nn"},
+}
+"""`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
+
+TRAINING_NEEDS = {"torch", "numpy", "pandas", "pyarrow", "safetensors", "tqdm"}
+LONGEST = 450
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Modules a file imports, wherever in it, `from a import b` as both `a` and `a.b`."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: write absolute imports"
+            names.add(node.module or "")
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(names)
+
+
+def module(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def layer(name: str) -> str:
+    return ".".join(name.split(".")[:2])
+
+
+MODULES = {module(path): path for path in CODE}
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("core")])
+def test_core_never_imports_streamlit_or_pages(name: str) -> None:
+    assert not [used for used in imports(MODULES[name]) if used.split(".")[0] in {"streamlit", "pages"}]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("pages")])
+def test_pages_hold_no_maths(name: str) -> None:
+    used = imports(MODULES[name])
+    assert not [one for one in used if one.split(".")[0] in {"numpy", "torch", "scipy", "sklearn", "captum"}]
+    assert not [one for one in used if layer(one) in {"core.cli", "core.__main__", "core.training"}]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in MODULES if name.startswith("core.") and layer(name) not in {"core.cli", "core.__main__"}]
+)
+def test_dependencies_point_one_way(name: str) -> None:
+    mine = layer(name)
+    assert mine in ALLOWED, f"{mine} is a new layer: say in ALLOWED what it may import"
+    used = {layer(one) for one in imports(MODULES[name]) if one.startswith("core.")}
+    assert used <= ALLOWED[mine] | {mine}, f"{name} imports {sorted(used - ALLOWED[mine] - {mine})}"
+
+
+def reached(names: set[str]) -> set[str]:
+    """Our modules that importing these loads: what they import, their packages, and so on."""
+    seen: set[str] = set()
+    waiting = set(names)
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        parents = {name.rsplit(".", 1)[0]} if "." in name else set()
+        waiting |= ({one for one in imports(MODULES[name]) if one in MODULES} | (parents & MODULES.keys())) - seen
+    return seen
+
+
+def test_training_needs_six_packages_only() -> None:
+    """By the source: core.training and all of ours that it imports."""
+    used = {
+        one.split(".")[0]: by
+        for by in reached({name for name in MODULES if layer(name) == "core.training"})
+        for one in imports(MODULES[by])
+    }
+    extra = used.keys() - TRAINING_NEEDS - set(sys.stdlib_module_names) - {"core"}
+    assert not extra, f"training would need {[(one, used[one]) for one in extra]}"
+
+
+def test_the_command_line_trains_on_a_bare_machine() -> None:
+    """By running it with every other direct dependency of the app made impossible to import."""
+    others = {
+        name
+        for name, owners in packages_distributions().items()
+        if {one.lower() for one in owners} & (pins("requirements.txt") - TRAINING_NEEDS)
+    }
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({sorted(others)!r}))\n"
+        "from core.cli import main\n"
+        "sys.exit(main(['train', 'tlob', '--help']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "--data" in done.stdout
+
+
+def pins(file: str) -> set[str]:
+    """Names of the packages a requirements file pins."""
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    return {re.sub(r"[-_.]+", "-", line.split("==")[0].strip().lower()) for line in lines if "==" in line}
+
+
+def test_every_import_is_a_pinned_dependency() -> None:
+    pinned = pins("requirements.txt") | pins("requirements-dev.txt")
+    distributions = packages_distributions()
+    ours = {"core", "pages", "tests", "streamlit_app", "scripts"}
+    for path in [*CODE, *(ROOT / "tests").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]:
+        siblings = {other.stem for other in path.parent.glob("*.py")}
+        for name in imports(path):
+            root = name.split(".")[0]
+            if root in ours | siblings or root in sys.stdlib_module_names:
+                continue
+            named = {re.sub(r"[-_.]+", "-", one.lower()) for one in distributions.get(root, [root])}
+            assert named & pinned, f"{path.relative_to(ROOT)} imports {root}: pin it in requirements.txt or requirements-dev.txt"
+
+
+def test_every_requirement_is_pinned() -> None:
+    for file in ("requirements.txt", "requirements-dev.txt"):
+        for line in (ROOT / file).read_text().splitlines():
+            if line and not line.startswith(("#", "-r ")):
+                assert re.fullmatch(r"[A-Za-z0-9_.-]+(\[[a-z,]+\])?==[A-Za-z0-9_.+-]+", line), f"{file}: {line}"
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    """A file in a section's folder is a page of the navigation, or a part that another file of pages/ imports."""
+    listed = {entry.file for entry in ENTRIES}
+    used = {one for name, path in MODULES.items() if name.startswith("pages") for one in imports(path)}
+    for section in SECTIONS:
+        for path in sorted((ROOT / "pages" / section.lower()).glob("*.py")):
+            if path.name != "__init__.py" and module(path) not in used:
+                assert path.relative_to(ROOT).as_posix() in listed, f"{path.name} is neither in the navigation nor used by a page"
+
+
+@pytest.mark.parametrize(
+    "path", [*CODE, *sorted((ROOT / "tests").rglob("*.py"))], ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_files_stay_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+def tracked() -> list[Path]:
+    """Files of the repository, and new ones that git does not ignore."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
+    )
+    return [path for path in (ROOT / name for name in listed.stdout.decode().split("\0") if name) if path.is_file()]
+
+
+def test_no_pickles_and_no_paths_of_one_machine() -> None:
+    # Written in two halves, so that this file does not match itself.
+    machine = re.compile(
+        "|".join([r"(?<![\w.])/wo" + r"rk/", "/ho" + r"me/\w", "/Us" + r"ers/\w", r"[A-Z]:\\" + r"Users", "/ro" + "ot/"])
+    )
+    pickled = re.compile(
+        r"\b(import pick" + r"le|pick" + r"le\.load|torch\.lo" + r"ad\(|joblib\.lo" + r"ad|allow_pick" + "le=True)"
+    )
+    suffixes = {".pkl", ".pickle", ".pt", ".pth", ".joblib", ".npy", ".npz"}
+    for path in tracked():
+        assert path.suffix not in suffixes, f"{path.relative_to(ROOT)} may hold a pickle: use safetensors, Parquet or JSON"
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        found = machine.search(text)
+        assert found is None, f"{path.relative_to(ROOT)} names a path of one machine: {found.group()!r}"
+        found = None if path.is_relative_to(ROOT / "tests") else pickled.search(text)  # tests try what must be refused
+        assert found is None, f"{path.relative_to(ROOT)} unpickles: {found.group()!r}"
