@@ -28,8 +28,11 @@ ALLOWED = {
     "core.market": {"core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
     "core.vision": {"core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
     "core.signs": {"core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
-    "core.training": {"core.market", "core.vision", "core.signs", "core.models", "core.nn", "core.checkpoints", "core.device"},
-    "core.figures": {"core.market", "core.vision", "core.signs", "core.explain", "core.models", "core.nn"},
+    "core.lecture": {"core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
+    "core.training": {
+        "core.market", "core.vision", "core.signs", "core.lecture", "core.models", "core.nn", "core.checkpoints", "core.device",
+    },
+    "core.figures": {"core.market", "core.vision", "core.signs", "core.lecture", "core.explain", "core.models", "core.nn"},
 }
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 

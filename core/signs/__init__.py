@@ -1,0 +1,1 @@
+"""What surrounds IIGA: clips in, vocabularies, CTC, decoding, metrics."""

@@ -1,0 +1,1 @@
+"""What surrounds the ViT: pictures in, preprocessing, calibration."""
