@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core import checkpoints
+from core.cli import evaluate_iiga, evaluate_vit
 from core.market.book import BookRows, read_market
 from core.market.evaluation import evaluate
 from core.market.labels import LABEL_KINDS
@@ -35,6 +36,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     p.add_argument("--part", choices=("auto", "test", "all"), default="auto", help="score the last 20 %% or everything")
     p.add_argument("--json", action="store_true", help="print one JSON object")
     p.set_defaults(run=_run_tlob)
+    evaluate_vit.add_parser(models)
+    evaluate_iiga.add_parser(models)
 
 
 def _run_tlob(o: argparse.Namespace) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from core.cli import train_dates, train_iiga, train_vit
 from core.market.features import TRANSFORM_KINDS
 from core.market.labels import HORIZONS, LABEL_KINDS
 from core.models.tlob import TLOBConfig
@@ -18,6 +19,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser("train", help="train a model and write its checkpoint")
     models = parser.add_subparsers(dest="model", required=True, metavar="MODEL")
     _add_tlob(models.add_parser("tlob", help="TLOB on order-book files", formatter_class=argparse.ArgumentDefaultsHelpFormatter))
+    train_vit.add_parser(models)
+    train_iiga.add_parser(models)
+    train_dates.add_parser(models)
+    train_vit.add_teacher_parser(models)
 
 
 def _add_tlob(p: argparse.ArgumentParser) -> None:
@@ -37,7 +42,7 @@ def _add_tlob(p: argparse.ArgumentParser) -> None:
     p.add_argument("--label", nargs="+", choices=LABEL_KINDS, default=list(LABEL_KINDS), help="labels of D8, one head each")
     p.add_argument("--name", default="tlob", help="name of the checkpoint")
     p.add_argument("--folder", type=Path, default=None, help="where to write it, the shipped checkpoints' folder where left out")
-    p.add_argument("--transform", choices=TRANSFORM_KINDS, default="ladder", help="input transform (D9)")
+    p.add_argument("--transform", choices=TRANSFORM_KINDS, default="drift", help="input transform (D9)")
     p.add_argument("--qkv", choices=("double", "single"), default="single", help="the document's listing, or the lean layer (D4)")
     p.add_argument("--pairs", type=int, default=4, help="pairs of layers, 1 to 12")
     p.add_argument("--positions", choices=("learned", "sinusoidal"), default="learned", help="positional encoding")
@@ -51,11 +56,12 @@ def _add_tlob(p: argparse.ArgumentParser) -> None:
     p.add_argument("--ema", type=float, default=0.998, help="decay of the weights' moving average, 0 for none")
     p.add_argument("--patience", type=int, default=6, help="epochs without a better validation score before stopping")
     p.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=True, help="forward pass in bfloat16")
+    p.add_argument("--stride", type=int, default=5, help="validate on every so many-th window")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument(
         "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
     )
-    p.add_argument("--start", type=Path, default=None, help="begin with the best weights of the run that kept its state here")
+    p.add_argument("--start", type=Path, default=None, help="begin with the best weights of the run that kept its state here, or of a checkpoint's card (.json)")
     p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help="score the test part for the card")
     p.set_defaults(run=_run_tlob)
 
@@ -71,6 +77,7 @@ def _run_tlob(o: argparse.Namespace) -> None:
         batch=o.batch,
         windows_per_epoch=o.windows,
         seed=o.seed,
+        validation_stride=o.stride,
         shares=dict(zip([one.name for one in files], o.share, strict=True)) if o.share else {},
     )
     heads = [(label, horizon) for label in o.label for horizon in o.horizon]

@@ -5,8 +5,10 @@ Source: Sundararajan et al. 2017, "Axiomatic Attribution for Deep Networks"; by 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -14,22 +16,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from core.models.tlob import TLOB
-
 ScalarFunction = Callable[[Tensor], Tensor]
 """(batch, ...) -> (batch,): the number that is to be explained."""
 
 PIECES = (0.0, 1 / 256, 1 / 16, 1.0)
-"""Where the path from baseline to input is cut. TLOB's instance norm makes a window large however small its deviations are, so
-nearly all of its half of the answer arises within the first hundredth of the way: there a uniform rule sees nothing."""
-NODES = 16
-"""Gauss-Legendre nodes a piece at first; doubled while the sum misses the difference by more than `TOLERANCE`."""
-MOST_NODES = 128
+"""Where the path from baseline to input is cut at first. TLOB's instance norm makes a window large however small its deviations
+are, so nearly all of its half of the answer arises within the first hundredth of the way: there a uniform rule sees nothing."""
+NODES = 8
+"""Gauss-Legendre nodes a piece."""
+MOST_NODES = 512
+"""Gradients after which no piece is cut any more."""
 TOLERANCE = 0.005
-"""Share of the difference to be explained that the attributions' sum may miss, before more nodes are tried."""
+"""Share of the difference to be explained that the pieces' errors may add up to, before the worst of them is cut in two."""
 
-BaselineKind = Literal["average", "still"]
-BASELINE_KINDS: tuple[BaselineKind, ...] = ("average", "still")
+BaselineKind = Literal["still", "newest"]
+BASELINE_KINDS: tuple[BaselineKind, ...] = ("still", "newest")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +67,9 @@ class Attribution:
 def integrated_gradients(function: ScalarFunction, inputs: Tensor, baseline: Tensor, *, batch: int = 64) -> Attribution:
     """Integrate the gradient along the straight line from the baseline to the input.
 
-    The line is cut at `PIECES`; the integrals of consecutive pieces of one straight line add up to the whole one's.
+    The line is cut at `PIECES`; the integrals of consecutive pieces of one straight line add up to the whole one's. What the
+    function does over a piece is known from its ends, so each piece's error is too, and the worst is cut in two until the errors
+    are small together.
 
     Args:
         function: what to explain; must act on each row of its batch alone.
@@ -85,19 +88,54 @@ def integrated_gradients(function: ScalarFunction, inputs: Tensor, baseline: Ten
     )
 
     method = IntegratedGradients(function)
-    cuts = torch.tensor(PIECES, dtype=inputs.dtype, device=inputs.device).reshape(-1, *[1] * inputs.ndim)
-    points = baseline + cuts * (inputs - baseline)
-    with torch.no_grad():
-        low, high = (float(value) for value in function(torch.stack([baseline, inputs])))
-    nodes, used = NODES, 0
-    while True:
-        pieces = method.attribute(points[1:], points[:-1], n_steps=nodes, method="gausslegendre", internal_batch_size=batch)
-        used += nodes * (len(PIECES) - 1)
-        values = pieces.detach().sum(dim=0)
-        missed = abs(float(values.double().sum()) - (high - low))
-        if missed <= TOLERANCE * abs(high - low) or nodes >= MOST_NODES:
-            return Attribution(values=values.float().cpu().numpy(), output=high, baseline_output=low, nodes=used)
-        nodes *= 2
+    way, known = inputs - baseline, dict[float, float]()
+
+    def value(share: float) -> float:
+        if share not in known:
+            with torch.no_grad():
+                known[share] = float(function((baseline + share * way)[None]))
+        return known[share]
+
+    def integrate(stretches: list[tuple[float, float]]) -> list[_Piece]:
+        ends = torch.tensor(stretches, dtype=inputs.dtype, device=inputs.device).reshape(-1, 2, *[1] * inputs.ndim)
+        found = method.attribute(
+            baseline + ends[:, 1] * way,
+            baseline + ends[:, 0] * way,
+            n_steps=NODES,
+            method="gausslegendre",
+            internal_batch_size=batch,
+        ).detach()
+        return [
+            _Piece(low, high, one, abs(float(one.double().sum()) - (value(high) - value(low))))
+            for (low, high), one in zip(stretches, found, strict=True)
+        ]
+
+    difference = value(1.0) - value(0.0)
+    pieces = integrate(list(pairwise(PIECES)))
+    used = NODES * len(pieces)
+    while sum(one.error for one in pieces) > TOLERANCE * abs(difference) and used + 2 * NODES <= MOST_NODES:
+        worst = max(pieces, key=lambda one: one.error)
+        pieces.remove(worst)
+        pieces += integrate([(worst.low, worst.middle), (worst.middle, worst.high)])
+        used += 2 * NODES
+    values = torch.stack([one.values for one in pieces]).sum(dim=0)
+    return Attribution(values=values.float().cpu().numpy(), output=value(1.0), baseline_output=value(0.0), nodes=used)
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """One stretch of the path: its share of the attributions, and by how much they miss what the function did there."""
+
+    low: float
+    high: float
+    values: Tensor
+    error: float
+
+    @property
+    def middle(self) -> float:
+        """Where to cut it: by ratio while it spans more than a factor of four, as the norm works by ratio."""
+        wide = self.low > 0 and self.high > 4 * self.low
+        return math.sqrt(self.low * self.high) if wide else (self.low + self.high) / 2
 
 
 def class_probability(
@@ -125,20 +163,17 @@ def class_probability(
     return probability
 
 
-def tlob_baseline(model: TLOB, inputs: Tensor, kind: BaselineKind) -> Tensor:
+def tlob_baseline(inputs: Tensor, kind: BaselineKind) -> Tensor:
     """A book that says nothing, in the shape of `inputs` (steps, features): nothing in it moves.
 
     Args:
-        kind: "average": every input at the mean of the training data, which the network keeps in its batch norm, so that
-            BiN makes a plain constant of it. "still": every input at its own mean over this window.
+        kind: "still": every input at its own mean over this window. "newest": every row the newest one.
 
     Raises:
         ValueError: for another kind.
     """
-    if kind == "average":
-        mean = model.bin_norm.batch_norm.running_mean
-        assert mean is not None  # BiN keeps running statistics
-        return mean.to(inputs).expand_as(inputs).clone()
     if kind == "still":
         return inputs.mean(dim=0, keepdim=True).expand_as(inputs).clone()
+    if kind == "newest":
+        return inputs[-1:].expand_as(inputs).clone()
     raise ValueError(f"unknown baseline {kind!r}: choose {' or '.join(BASELINE_KINDS)}")

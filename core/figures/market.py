@@ -279,7 +279,9 @@ def confusion_figure(confusion: NDArray[np.integer], *, _: Translate = untransla
     return figure
 
 
-def reliability_figure(bins: dict[str, NDArray[np.float64]], *, _: Translate = untranslated) -> go.Figure:
+def reliability_figure(
+    bins: dict[str, NDArray[np.float64]], *, name: str = "TLOB", _: Translate = untranslated
+) -> go.Figure:
     """How often calls of each confidence came true, against the diagonal on which they would be calibrated."""
     figure = go.Figure()
     figure.add_scatter(
@@ -295,7 +297,7 @@ def reliability_figure(bins: dict[str, NDArray[np.float64]], *, _: Translate = u
         x=bins["confidence"][some],
         y=bins["accuracy"][some],
         mode="lines+markers",
-        name="TLOB",
+        name=name,
         customdata=bins["count"][some],
         marker={"size": 5 + 9 * np.sqrt(bins["count"][some] / max(bins["count"].max(), 1))},
         line={"color": BLUE},

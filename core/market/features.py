@@ -1,11 +1,14 @@
 """From raw book rows to what TLOB is fed: one function for training, replay and live (D9).
 
-Three transforms. `raw` is the document's: columns as they are, z-scored. `relative` puts prices in basis points from the
+Four transforms. `raw` is the document's: columns as they are, z-scored. `relative` puts prices in basis points from the
 window's last mid. `ladder` separates what moves from what stands: the best prices as their distance from their own mean over
 the ten steps up to then (so that the last row stands against the base of the smoothed label, D8), deeper levels as their
 distance from their row's mid. Its prices are compressed by asinh, so that a hundredth of a basis point and a jump are both
-legible. Sizes of the last two are logarithms, counted from the window's own median, so that contracts, coins and shares look
-alike.
+legible. `drift` is the ladder with other things in the price columns of levels 2 to 6: level 2 against its mean over the
+window's last ten rows, which draws the path that led here; levels 3 to 6, alike on both sides, where the mid's distance from
+its own mean stands against the smoothed label's threshold at each horizon, as a smoothed step. The label turns on exactly that
+line, which a network does not find by itself. Sizes of the last three are logarithms, counted from the window's own median, so
+that contracts, coins and shares look alike.
 """
 
 from __future__ import annotations
@@ -17,10 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FloatArray
-from core.market.labels import SMOOTHING, trailing_mean
+from core.market.labels import HORIZONS, SMOOTHING, fit_alpha, future_move, trailing_mean
 
-TransformKind = Literal["ladder", "relative", "raw"]
-TRANSFORM_KINDS: tuple[TransformKind, ...] = ("ladder", "relative", "raw")
+TransformKind = Literal["drift", "ladder", "relative", "raw"]
+TRANSFORM_KINDS: tuple[TransformKind, ...] = ("drift", "ladder", "relative", "raw")
+STEP_WIDTH = 0.1
+"""Width of the smoothed step of `drift` about a threshold, as a share of it."""
+FIRST_STEP_LEVEL = 2
+"""Where `drift` writes its steps: the price columns of this level (counted from 0) and the next ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +38,14 @@ class Constants:
         price_scale_bps: mean |mid move| over ten steps, basis points.
         size_scale: standard deviation of log sizes about the window's median (robust, from the quartiles).
         mean, std: (40,) of the raw columns, for `raw` alone.
+        thresholds: of the smoothed label, a horizon each, fractions of the price, for `drift` alone.
     """
 
     price_scale_bps: float
     size_scale: float
     mean: tuple[float, ...]
     std: tuple[float, ...]
+    thresholds: tuple[float, ...] = ()
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Constants:
@@ -46,6 +55,7 @@ class Constants:
             size_scale=float(values["size_scale"]),
             mean=tuple(values["mean"]),
             std=tuple(values["std"]),
+            thresholds=tuple(values.get("thresholds", ())),
         )
 
 
@@ -67,6 +77,7 @@ def fit_constants(levels: FloatArray, window: int) -> Constants:
         size_scale=float(max((upper - lower) / 1.349, 1e-3)),
         mean=tuple(levels.mean(axis=0).tolist()),
         std=tuple(np.maximum(std, 1e-12).tolist()),
+        thresholds=tuple(max(fit_alpha([future_move(mid, horizon, "smoothed")]), 1e-9) for horizon in HORIZONS),
     )
 
 
@@ -86,18 +97,36 @@ def transform(windows: FloatArray, kind: TransformKind, constants: Constants) ->
             out[..., prices] = (side - mid[..., -1:, :]) * bps
             continue
         distance = side - mid
-        distance[..., 0] = side[..., 0] - np.moveaxis(trailing_mean(np.moveaxis(side[..., 0], -1, 0), SMOOTHING), 0, -1)
+        distance[..., 0] = _from_own_mean(side[..., 0])
+        if kind == "drift":
+            distance[..., 1] = side[..., 1] - side[..., -SMOOTHING:, 1].mean(axis=-1, keepdims=True)
         out[..., prices] = np.arcsinh(distance * bps)
+    if kind == "drift":
+        drift = _from_own_mean(mid[..., 0]) / mid[..., -1:, 0]
+        for level, threshold in enumerate(constants.thresholds, FIRST_STEP_LEVEL):
+            for prices in (ASK_PRICES, BID_PRICES):
+                out[..., prices.start + level * prices.step] = _smoothed_step(drift, threshold)
     sizes = np.log(windows[..., 1::2])
     middle = np.median(sizes.reshape(*sizes.shape[:-2], -1), axis=-1)[..., None, None]
     out[..., 1::2] = (sizes - middle) / constants.size_scale
     return out
 
 
+def _from_own_mean(series: FloatArray) -> FloatArray:
+    """(..., steps) less its mean over the SMOOTHING steps up to each."""
+    return series - np.moveaxis(trailing_mean(np.moveaxis(series, -1, 0), SMOOTHING), 0, -1)
+
+
+def _smoothed_step(drift: FloatArray, threshold: float) -> FloatArray:
+    """-1 below minus the threshold, 0 between, 1 above, with soft edges."""
+    edge = STEP_WIDTH * threshold
+    return (np.tanh((drift - threshold) / edge) + np.tanh((drift + threshold) / edge)) / 2
+
+
 def mirror(inputs: NDArray[np.float32]) -> NDArray[np.float32]:
     """The same market upside down: sides swapped, prices negated. UP becomes DOWN.
 
-    Exact for `ladder` and `relative` inputs (..., steps, 40); it has no meaning for `raw`.
+    Exact for `drift`, `ladder` and `relative` inputs (..., steps, 40); it has no meaning for `raw`.
     """
     out = np.empty_like(inputs)
     out[..., ASK_PRICES], out[..., BID_PRICES] = -inputs[..., BID_PRICES], -inputs[..., ASK_PRICES]

@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from core.device import computes_bfloat16
 from core.training.schedules import warmup_cosine
 
 Batch = tuple[Tensor, ...]
@@ -47,7 +48,7 @@ class LoopSettings:
         peak_rate: AdamW's rate at the top of warm-up cosine; warmup: steps to get there.
         clip: largest gradient norm. ema: decay of the weights' moving average, 0 for none.
         patience: epochs without a better score before stopping early, 1 or more.
-        bf16: run the forward pass in bfloat16.
+        bf16: run the forward pass in bfloat16 where the device has it in hardware.
     """
 
     epochs: int
@@ -143,7 +144,7 @@ def fit(
             for group in optimizer.param_groups:
                 group["lr"] = progress.rate
             batch = tuple(part.to(device, non_blocking=True) for part in batch)
-            with torch.autocast(device.type, torch.bfloat16, enabled=settings.bf16):
+            with torch.autocast(device.type, torch.bfloat16, enabled=settings.bf16 and computes_bfloat16(device)):
                 loss = task.loss(model, batch)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()

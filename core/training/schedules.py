@@ -1,26 +1,5 @@
-"""Learning-rate schedules, each as a function of the step (vit-report section 2.8, iiga-equations section 13.2)."""
+"""The schedules of the lecture (`core.lecture.schedules`), under the name that training knows them by."""
 
-from __future__ import annotations
+from core.lecture.schedules import cosine, exponential, warmup_cosine
 
-import math
-
-
-def exponential(step: int, *, peak: float, factor: float, every: int) -> float:
-    """peak * factor^floor(step / every)."""
-    return peak * factor ** (step // every)
-
-
-def cosine(step: int, *, peak: float, total: int) -> float:
-    """peak/2 * (1 + cos(pi * step / total)): from the peak at step 0 to zero at the last."""
-    return peak / 2 * (1 + math.cos(math.pi * min(step, total) / total))
-
-
-def warmup_cosine(step: int, *, peak: float, warmup: int, total: int, floor: float = 0.0) -> float:
-    """A line up to the peak over `warmup` steps, then a cosine down to `floor`.
-
-    The ViT report's form has floor 0, IIGA's has lr_min.
-    """
-    if step < warmup:
-        return peak * step / warmup
-    progress = min(1.0, (step - warmup) / max(1, total - warmup))
-    return floor + (peak - floor) / 2 * (1 + math.cos(math.pi * progress))
+__all__ = ["cosine", "exponential", "warmup_cosine"]

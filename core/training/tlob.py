@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from core.device import computes_bfloat16
 from core.market import scores
 from core.market.book import BookRows, segments
 from core.market.calls import CallRule, fit_rule
@@ -123,7 +124,7 @@ class TLOBTraining:
         flip: chance of a batch being mirrored.
     """
 
-    transform: TransformKind = "ladder"
+    transform: TransformKind = "drift"
     batch: int = 128
     windows_per_epoch: int = 65_536
     shares: dict[str, float] = field(default_factory=dict)
@@ -190,7 +191,7 @@ class TLOBTask:
     def loss(self, model: nn.Module, batch: tuple[Tensor, ...]) -> Tensor:
         x, y, w = batch
         # The explicit attention path: on a CPU in bfloat16 the fused kernel's backward pass takes three times as long.
-        logits = model(x, return_attention=x.device.type == "cpu")
+        logits = model(x, return_attention=x.device.type == "cpu" and torch.is_autocast_enabled("cpu"))
         logits = (logits[0] if isinstance(logits, tuple) else logits).float().reshape(-1, len(CLASSES))
         return (F.cross_entropy(logits, y.reshape(-1), reduction="none") * w.reshape(-1)).mean()
 
@@ -220,12 +221,12 @@ def score_name(kind: LabelKind) -> str:
 def predict(
     model: nn.Module, market: MarketData, ends: NDArray[np.int64], kind: TransformKind, *, batch: int = 64, fast: bool = False
 ) -> NDArray[np.float32]:
-    """Logits (len(ends), heads, 3); `fast` computes in bfloat16 on a CPU, good enough to compare epochs."""
+    """Logits (len(ends), heads, 3); `fast` computes in bfloat16 where that is fast, good enough to compare epochs."""
     device = next(model.parameters()).device
     parts = []
     for start in range(0, len(ends), batch):
         x = torch.from_numpy(gather(market, ends[start : start + batch], kind)).to(device)
-        with torch.autocast(device.type, torch.bfloat16, enabled=fast and device.type == "cpu"):
+        with torch.autocast(device.type, torch.bfloat16, enabled=fast and computes_bfloat16(device)):
             logits = model(x)
         parts.append(logits.float().reshape(len(x), -1, len(CLASSES)).cpu().numpy())
     return np.concatenate(parts)

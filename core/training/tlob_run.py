@@ -132,6 +132,7 @@ def market_entries(
         size_scale=_geometric([market.constants.size_scale for market in markets]),
         mean=tuple(np.mean([market.constants.mean for market in markets], axis=0).tolist()),
         std=tuple(np.mean([market.constants.std for market in markets], axis=0).tolist()),
+        thresholds=tuple(_geometric(one) for one in zip(*(market.constants.thresholds for market in markets), strict=True)),
     )
     alphas = [_geometric([market.alphas[i] for market in markets]) for i in range(len(markets[0].heads))]
     entries[POOLED] = _entry(constants, alphas, rules, [])
@@ -167,7 +168,16 @@ def _geometric(values: Sequence[float]) -> float:
 
 
 def _begin_with(model: TLOB, start: Path) -> dict[str, Any]:
-    """Load an earlier run's best weights, and say what that run was."""
+    """Load an earlier run's best weights, and say what that run was.
+
+    Args:
+        start: the state that the run kept, or the card of the checkpoint that it wrote.
+    """
+    if start.suffix == ".json":
+        earlier = checkpoints.load(start.stem, folder=start.parent)
+        model.load_state_dict(earlier.weights)
+        told = ("command", "started_from", "transform", "history", "weights_sha256")
+        return {key: earlier.card[key] for key in told if key in earlier.card}
     weights, progress = best_of(start)
     model.load_state_dict(weights)
     return {

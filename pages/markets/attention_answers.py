@@ -86,7 +86,7 @@ def attribute(window: FrozenWindow, head: int, label: int, baseline: BaselineKin
     probability = attribution.class_probability(
         predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
     )
-    return attribution.integrated_gradients(probability, inputs, attribution.tlob_baseline(predictor.model, inputs, baseline))
+    return attribution.integrated_gradients(probability, inputs, attribution.tlob_baseline(inputs, baseline))
 
 
 def _fitting(window: FrozenWindow) -> Predictor:

@@ -24,6 +24,8 @@ from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
 CALLED: Final = "called"
+MOST_OFF: Final = 0.01
+"""Share of what is to be explained that may be missing before the gap is shown as a warning."""
 ASKED: Final = "attention:attributed"
 """Head, class and baseline of the attributions on the page."""
 
@@ -87,7 +89,7 @@ def show(window: FrozenWindow, reading: Reading) -> None:
 
 def _pick() -> tuple[str, BaselineKind, bool]:
     classes = {CALLED: _("The one called")} | class_names()
-    baselines = {"average": _("An average book, standing still"), "still": _("This window's average, standing still")}
+    baselines = {"still": _("This window's average, standing still"), "newest": _("The newest book, standing still")}
     shades = {"compressed": _("Compressed"), "linear": _("Linear")}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label = url_state.choice(st.segmented_control, _("Class to explain"), classes, key="class", required=True)
@@ -98,8 +100,8 @@ def _pick() -> tuple[str, BaselineKind, bool]:
             key="baseline",
             width=320,
             help=_(
-                "What the answer is compared with. The average book holds every input at the mean of the training data; the "
-                "other one at the mean of this window. In neither does anything move."
+                "What the answer is compared with: every input at its mean over this window, or at its newest value. In neither "
+                "does anything move."
             ),
         )
         shade = url_state.choice(
@@ -130,6 +132,7 @@ def _numbers(found: Attribution, explained: int, reading: Reading, head: int) ->
             Stat(
                 name=_("completeness gap"),
                 value=number(found.gap, 7, sign=True),
+                tone="warning" if off > MOST_OFF else "plain",
                 note=_("{share} of it").format(share=percent(off, 3)),
             ),
         ]
@@ -153,10 +156,17 @@ def _sentence(found: Attribution) -> str:
 def _input_words(reading: Reading) -> str:
     """What a named input is, which depends on the checkpoint's transform."""
     words = {
+        "drift": _(
+            "The inputs as the model is fed them: ASK_P1 and BID_P1 are the best prices against their own mean of the last ten "
+            "steps, ASK_P2 and BID_P2 the second best against their mean over the window's last ten steps, levels 7 to 10 their "
+            "distance from that row's mid (all compressed by asinh). ASK_P3 to ASK_P6, and BID_P3 to BID_P6 alike, say where the "
+            "mid's distance from its own mean stands against the label's threshold at 10, 20, 50 and 100 steps. Sizes are "
+            "logarithms against the window's median."
+        ),
         "ladder": _(
             "The inputs as the model is fed them: ASK_P1 and BID_P1 are the best prices against their own mean of the last ten "
-            "steps, ASK_P2 and BID_P2 the second best against their mean over the window's last ten steps, deeper prices their "
-            "distance from that row's mid (all compressed by asinh), sizes are logarithms against the window's median."
+            "steps, deeper prices their distance from that row's mid (all compressed by asinh), sizes are logarithms against the "
+            "window's median."
         ),
         "relative": _(
             "The inputs as the model is fed them: prices in basis points from the window's last mid, sizes as logarithms "

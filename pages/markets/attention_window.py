@@ -49,8 +49,9 @@ def pick_source() -> Source | None:
     Raises:
         CheckpointError: where the model cannot be loaded.
     """
+    _freeze_if_asked()
     if "frozen" in st.query_params and "window" not in st.query_params:
-        st.query_params["window"] = "frozen"  # the live page's link
+        st.query_params["window"] = "frozen"  # a link that names no more than the window
     kinds = {
         "recording": _("Recording"),
         "live": _("Running feed"),
@@ -71,6 +72,20 @@ def pick_source() -> Source | None:
         st.session_state[PLAYING] = False
     answers.predictor_of(model)
     return Source(kind=kind, name=picked[0], model=model) if picked else None
+
+
+def _freeze_if_asked() -> None:
+    """The live page's link names a feed, whose newest window is kept as the page opens."""
+    key = st.query_params.get("freeze")
+    if key is None:
+        return
+    del st.query_params["freeze"]
+    session = _running(key)
+    window = session.freeze() if session else None
+    if window is None:
+        controls.notice("loading", _("There is no whole window without a gap yet: wait until the warm-up is over."))
+    else:
+        st.query_params.from_dict({**st.query_params.to_dict(), "window": "frozen", "frozen": STORE.keep(window)})
 
 
 def _pick_model(own: str) -> str:

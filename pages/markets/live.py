@@ -40,7 +40,7 @@ if before is not None and before != source.key:
 st.session_state["live:key"] = source.key
 
 try:
-    session = hub().watch(viewer, source.key, lambda: MarketSession(source.feed(), predictor))
+    session = hub().watch(viewer, source.key, lambda: MarketSession(live_controls.begun(source), predictor))
 except (BookError, LibraryError) as error:
     controls.error_box(str(error), remedy=_("Choose another source."))
     st.stop()
@@ -62,5 +62,5 @@ def scores() -> None:
 live_controls.playback(session)
 market()
 scores()
-live_panels.actions(session)
+live_panels.actions(session, source.key)
 live_model.show(predictor, session.entry, view)

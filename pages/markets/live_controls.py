@@ -14,6 +14,7 @@ from core.market.feeds.background import background_loop
 from core.market.feeds.market_process import MarketSettings
 from core.market.feeds.pacing import SPEEDS
 from core.market.feeds.played import PlayedFeed
+from core.market.feeds.protocol import Feed
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.labels import LabelKind
@@ -163,6 +164,18 @@ def pick_view(predictor: Predictor) -> ViewChoices:
     )
 
 
+def begun(source: Source) -> Feed:
+    """The source's feed, a recording at the second that the link names, so that nothing before it is worked through."""
+    feed, asked = source.feed(), st.query_params.get("at", "")
+    if isinstance(feed, RecordingFeed) and asked.isdecimal():
+        feed.seek(_row_at(feed, int(asked)))
+    return feed
+
+
+def _row_at(feed: RecordingFeed, second: int) -> int:
+    return min(feed.length - 1, second * 1000 // STEP_MS)
+
+
 def playback(session: MarketSession) -> None:
     """Pause, step, speed and place of what can be played; the simulation's levers. They act for everyone who watches it."""
     feed = session.feed
@@ -199,7 +212,7 @@ def _seek(feed: RecordingFeed) -> None:
     last = int(feed.duration // 1)
 
     def jump() -> None:
-        feed.seek(min(feed.length - 1, int(st.session_state["at"] * 1000 // STEP_MS)))
+        feed.seek(_row_at(feed, int(st.session_state["at"])))
 
     st.slider(
         _("Go to second"),

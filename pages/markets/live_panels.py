@@ -8,7 +8,6 @@ import streamlit as st
 
 from core.figures import market as figures
 from core.market.book import STEP_MS
-from core.market.frozen import STORE
 from core.market.hub import hub
 from core.market.labels import STATIONARY
 from core.market.session import MarketSession
@@ -193,15 +192,22 @@ def _latency(latency: Latency, sample: DrawSample | None) -> None:
         st.caption(_("Step latency from the book received, ms, median / 95th percentile: {parts}").format(parts=shown))
 
 
-def actions(session: MarketSession) -> None:
-    """What can be taken away, and where this window can be looked into."""
+def actions(session: MarketSession, key: str) -> None:
+    """What can be taken away, and where this window can be looked into.
+
+    Args:
+        key: of the feed, by which the attention page finds it.
+    """
     with st.container(horizontal=True):
-        if st.button(_("Freeze this window"), icon=":material/ac_unit:", key="freeze", help=_("Opens it on the attention page.")):
-            window = session.freeze()
-            if window is None:
-                controls.notice("loading", _("There is no whole window without a gap yet: wait until the warm-up is over."))
-            else:
-                st.switch_page("pages/markets/attention.py", query_params={"frozen": STORE.keep(window)})
+        # A link, which the browser follows by itself: after `st.switch_page` a tick of this page's fragments, still under way,
+        # would be run last and leave the other page blank.
+        st.page_link(
+            "pages/markets/attention.py",
+            label=_("Freeze this window"),
+            icon=":material/ac_unit:",
+            help=_("Opens it on the attention page."),
+            query_params={"freeze": key},
+        )
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         controls.download_table(
             _("Predictions"),

@@ -97,6 +97,18 @@ def slider(
     return chosen
 
 
+def text(label: str, *, key: str, default: str = "", **arguments: Any) -> str:
+    """A line of text that code moves too (an example's button), kept in the URL and across pages; see `slider`."""
+    state, told, seen, kept = st.session_state, st.query_params.get(key), f"{key}:seen", f"{key}:kept"
+    value = state.get(key, state.get(kept, default))
+    state[key] = told if told is not None and told != state.get(seen) else str(value)
+    written = str(st.text_input(label, key=key, **arguments) or "")
+    state[kept] = written
+    remember(key, None if written == default else written)
+    state[seen] = st.query_params.get(key)
+    return written
+
+
 def remember(key: str, value: str | None) -> None:
     """Put a value into the URL, or take it out where None. Does nothing where the URL already says so."""
     if value is None:

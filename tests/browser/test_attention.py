@@ -72,7 +72,6 @@ def test_playing_draws_into_the_same_plots_and_leaves_its_place_in_the_link(atte
     attention.wait_for_function(
         "(selector) => Number(document.querySelector(selector).dataset.updates) >= 4", arg=MAP, timeout=2 * PATIENCE_MS
     )
-    assert "second=100" in attention.url
     attention.get_by_role("button", name="Pause").click()
     attention.wait_for_url(re.compile(r"second=1(0[1-9]|[1-9]\d)"), timeout=PATIENCE_MS)
     expect(attention.get_by_role("button", name="Play")).to_be_visible(timeout=PATIENCE_MS)
@@ -95,7 +94,7 @@ def test_a_link_opens_the_exact_view_in_another_browser(attention: Page, new_pag
 def test_a_window_goes_from_the_live_page_to_a_file_and_back(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
     page = new_page(app)
     page.wait_for_selector(".st-key-liquidity .live-plot[data-updates]", timeout=PATIENCE_MS)
-    page.get_by_role("button", name="Freeze this window").click()
+    page.get_by_role("link", name="Freeze this window").click()
     page.wait_for_url(re.compile(r"/attention\?.*frozen=[0-9a-f]{12}"), timeout=PATIENCE_MS)
     drawn(page)
     ends, name = stat(page, "Window ends"), re.search("frozen=([0-9a-f]{12})", page.url)
@@ -129,7 +128,7 @@ def test_inputs_and_completeness(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/attention?second=100&view=inputs")
     drawn(page, ".st-key-attribution_book .live-plot")
     difference, total = (float(stat(page, name).replace("−", "-")) for name in ("to be explained", "sum of attributions"))
-    assert abs(total - difference) <= 0.01 * abs(difference) + 1e-5
+    assert abs(total - difference) <= 0.01 * abs(difference) + 2e-5  # shown to five decimals
 
 
 def test_it_looks_right_at_every_width(screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer) -> None:

@@ -17,7 +17,7 @@ from core.market.predictor import windows_of
 from tests.core.market.helpers import EXCERPTS, random_book, read_rows
 
 WINDOW = 24
-FREE: tuple[TransformKind, ...] = ("ladder", "relative")
+FREE: tuple[TransformKind, ...] = ("drift", "ladder", "relative")
 """Transforms that know no absolute price or size."""
 BOOK = random_book(200, 11)
 CONSTANTS = fit_constants(BOOK.levels, WINDOW)
@@ -41,9 +41,15 @@ def by_hand(window: NDArray[np.float64], kind: str, c: Constants) -> NDArray[np.
                 out[t, column] = (math.log(value) - median) / c.size_scale
             elif kind == "relative":
                 out[t, column] = (value / mid[-1] - 1) * 1e4 / c.price_scale_bps if value != mid[-1] else 0.0
+            elif kind == "drift" and 3 <= level <= 6:
+                mids = mid[max(0, t - 9) : t + 1]
+                drift, threshold = (mid[t] - sum(mids) / len(mids)) / mid[-1], c.thresholds[level - 3]
+                out[t, column] = sum(math.tanh((drift + side * threshold) / (0.1 * threshold)) for side in (-1, 1)) / 2
             else:
                 recent = [window[s][column] for s in range(max(0, t - 9), t + 1)]
                 base = sum(recent) / len(recent) if level == 1 else mid[t]
+                if kind == "drift" and level == 2:
+                    base = sum(row[column] for row in window[-10:]) / 10
                 out[t, column] = math.asinh((value - base) / mid[-1] * 1e4 / c.price_scale_bps)
     return out
 
@@ -64,12 +70,16 @@ def test_constants_equal_numpy_on_sorted_values() -> None:
     logs = np.concatenate([np.log(row[1::2]) - np.median(np.log(row[1::2])) for row in levels])
     lower, upper = np.percentile(logs, [25, 75])
     assert CONSTANTS.size_scale == pytest.approx((upper - lower) / 1.349)  # a normal's quartiles lie 1.349 deviations apart
+    for horizon, threshold in zip((10, 20, 50, 100), CONSTANTS.thresholds, strict=True):
+        before = [np.mean(mid[t - 9 : t + 1]) for t in range(9, len(mid) - horizon)]
+        after = [np.mean(mid[t + horizon - 9 : t + horizon + 1]) for t in range(9, len(mid) - horizon)]
+        assert threshold == pytest.approx(np.mean(np.abs(np.divide(after, before) - 1)) / 2)
     np.testing.assert_allclose(CONSTANTS.mean, [levels[:, i].mean() for i in range(40)])
     np.testing.assert_allclose(CONSTANTS.std, [levels[:, i].std() for i in range(40)])
 
 
 def test_constants_of_a_still_market_do_not_divide_by_zero() -> None:
-    still = np.repeat(BOOK.levels[:1], 60, axis=0)
+    still = np.repeat(BOOK.levels[:1], 200, axis=0)
     constants = fit_constants(still, WINDOW)
     for kind in TRANSFORM_KINDS:
         assert np.isfinite(transform(still[None, :WINDOW], kind, constants)).all()
@@ -173,5 +183,5 @@ def test_another_markets_constants_still_give_a_finite_input(path: Path) -> None
 
 
 def test_constants_come_back_from_a_card() -> None:
-    values = {name: getattr(CONSTANTS, name) for name in ("price_scale_bps", "size_scale", "mean", "std")}
+    values = {name: getattr(CONSTANTS, name) for name in ("price_scale_bps", "size_scale", "mean", "std", "thresholds")}
     assert Constants.from_dict({**values, "mean": list(CONSTANTS.mean), "std": list(CONSTANTS.std)}) == CONSTANTS

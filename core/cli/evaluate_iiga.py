@@ -1,0 +1,111 @@
+"""`python -m core evaluate iiga`: WER on photographed digits or tracked sentences, decided by what the folder holds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from core import checkpoints
+
+
+def add_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the model to `evaluate`."""
+    p = models.add_parser(
+        "iiga",
+        help="IIGA on photographed digits or tracked sentences",
+        description="Score IIGA by the word error rate of its best path, without a language model. "
+        "A folder with manifest.csv holds photos, from which clips are put together with a committed seed: synthetic sentences "
+        "of real photos. A folder with hands_condensed.csv holds tracked sentences.",
+    )
+    p.add_argument("--data", required=True, type=Path, metavar="DIR", help="a folder of photos or of tracked sentences")
+    p.add_argument("--split", default=None, help="part of the folder: all photos, or the test sentences, where left out")
+    p.add_argument("--checkpoint", default=None, help="name of the checkpoint; the shipped one for this kind where left out")
+    p.add_argument("--folder", type=Path, default=checkpoints.FOLDER, help="where the checkpoint is")
+    p.add_argument("--clips", type=int, default=None, help="clips put together from photos, 500 where left out")
+    p.add_argument("--hard", action="store_true", help="clips as varied as those that the model learnt from")
+    p.add_argument("--json", action="store_true", help="print one JSON object")
+    p.set_defaults(run=run)
+
+
+def is_photos(folder: Path) -> bool:
+    """Whether a folder holds photos rather than tracks.
+
+    Raises:
+        ValueError: where it holds neither.
+    """
+    if (folder / "manifest.csv").exists():
+        return True
+    if (folder / "hands_condensed.csv").exists():
+        return False
+    raise ValueError(
+        f"{folder.name or folder} holds neither manifest.csv (photographed digits) nor hands_condensed.csv (tracked sentences)"
+    )
+
+
+def run(o: argparse.Namespace) -> None:
+    """Evaluate and print."""
+    from core.signs import clips
+    from core.signs.evaluation import evaluate_photos, evaluate_tracks
+    from core.signs.recogniser import ASL, DIGITS, load_recogniser
+    from core.signs.tracks import read_sentences
+
+    photos = is_photos(o.data)
+    recogniser = load_recogniser(o.checkpoint or (DIGITS if photos else ASL), folder=o.folder)
+    if (recogniser.front == "frames") is not photos:
+        raise ValueError(f"the checkpoint {recogniser.name!r} reads {recogniser.front}, and {o.data.name} holds none")
+    answer: dict[str, Any] = {"model": "iiga", "checkpoint": recogniser.name}
+    if photos:
+        from core.signs.photos import read_photos
+
+        count = clips.SENTENCES if o.clips is None else o.clips
+        if count < 1:
+            raise ValueError(f"a word error rate takes one clip or more, not {count}")
+        found = evaluate_photos(
+            recogniser,
+            read_photos(o.data, o.split),
+            count=count,
+            variety=clips.TRAINING if o.hard else clips.SCORING,
+            told=_bar("clip"),
+        )
+        answer |= {"split": o.split or "all", "clips": "synthetic sentences of real photos", "seed": clips.SEED}
+        answer |= found.summary()
+    else:
+        split = o.split or "test"
+        found = evaluate_tracks(recogniser, read_sentences(o.data, split), told=_bar("sentence"))
+        answer |= {"split": split, **found.summary()}
+        unseen = found.unseen(set(recogniser.card.get("training_sentences", ())))
+        answer["unseen_sentences"] = len(unseen)
+        answer["wer_unseen"] = round(found.wer_of(unseen), 6) if unseen else None
+    print(json.dumps(answer) if o.json else _table(answer))
+
+
+def _bar(unit: str) -> Any:
+    from tqdm import tqdm
+
+    bar = tqdm(unit=unit, file=sys.stderr, disable=None)
+
+    def show(done: int, total: int) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+        if done == total:
+            bar.close()
+
+    return show
+
+
+def _table(answer: dict[str, Any]) -> str:
+    lines = [
+        f"{answer['checkpoint']} ({answer['split']}, {answer['sentences']} sentences, {answer['words']} words): "
+        f"WER {answer['wer']:.2%}, {answer['sentences_right']} sentences right"
+    ]
+    lines.append(
+        f"  {answer['substitutions']} substitutions, {answer['deletions']} deletions, {answer['insertions']} insertions"
+    )
+    if answer.get("wer_unseen") is not None:
+        lines.append(f"  {answer['unseen_sentences']} sentences that training did not hold: WER {answer['wer_unseen']:.2%}")
+    if "clips" in answer:
+        lines.append(f"  {answer['clips']}, seed {answer['seed']}")
+    return "\n".join(lines)

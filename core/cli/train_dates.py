@@ -1,0 +1,70 @@
+"""`python -m core train dates`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_parser(models: Any) -> None:
+    """Add the model to `train`'s."""
+    p = models.add_parser(
+        "dates",
+        help="the encoder-decoder Transformer on written dates (its data is generated)",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    p.add_argument("--name", default="dates", help="name of the checkpoint")
+    p.add_argument("--folder", type=Path, default=None, help="where to write it, the shipped checkpoints' folder where left out")
+    p.add_argument("--width", type=int, default=96)
+    p.add_argument("--heads", type=int, default=4)
+    p.add_argument("--layers", type=int, default=2, help="encoder layers, and as many decoder layers")
+    p.add_argument("--hidden", type=int, default=192, help="middle width of the feed-forward networks")
+    p.add_argument("--dropout", type=float, default=0.0)
+    p.add_argument("--epochs", type=int, default=20)
+    p.add_argument("--steps", type=int, default=250, help="steps an epoch")
+    p.add_argument("--batch", type=int, default=64)
+    p.add_argument("--rate", type=float, default=1.5e-3, help="AdamW's rate at the peak of warm-up cosine")
+    p.add_argument("--warmup", type=int, default=400, help="steps to the peak")
+    p.add_argument("--weight-decay", type=float, default=0.01)
+    p.add_argument("--smoothing", type=float, default=0.0, help="label smoothing")
+    p.add_argument("--ema", type=float, default=0.995, help="decay of the weights' moving average, 0 for none")
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument(
+        "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
+    )
+    p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help="score the test part for the card")
+    p.set_defaults(run=_run)
+
+
+def _run(o: argparse.Namespace) -> None:
+    from core import checkpoints
+    from core.lecture.dates import SYMBOLS
+    from core.models.transformer import TransformerConfig
+    from core.training.dates import DatesTraining, run
+    from core.training.loop import LoopSettings, progress_bar
+
+    config = TransformerConfig(
+        vocabulary=len(SYMBOLS), width=o.width, heads=o.heads, layers=o.layers, hidden=o.hidden, dropout=o.dropout
+    )
+    training = DatesTraining(batch=o.batch, steps_per_epoch=o.steps, smoothing=o.smoothing, seed=o.seed)
+    loop = LoopSettings(
+        epochs=o.epochs,
+        steps_per_epoch=o.steps,
+        peak_rate=o.rate,
+        weight_decay=o.weight_decay,
+        warmup=o.warmup,
+        ema=o.ema,
+        seed=o.seed,
+    )
+    path = run(
+        o.name,
+        config,
+        training,
+        loop,
+        folder=o.folder or checkpoints.FOLDER,
+        state=o.state,
+        test=o.test,
+        callbacks=[progress_bar(loop, title=o.name)],
+    )
+    print(f"wrote {path.name} and its weights")

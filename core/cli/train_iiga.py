@@ -1,0 +1,127 @@
+"""`python -m core train iiga`: digits or tracked sentences, decided by what the folder holds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from core import checkpoints
+from core.cli.evaluate_iiga import is_photos
+from core.models.iiga import IIGAConfig
+from core.training.iiga_digits import DigitsTraining
+from core.training.iiga_tracks import TracksTraining
+from core.training.loop import LoopSettings
+
+PHOTO_DEFAULTS = {"name": "iiga_digits", "epochs": 90, "width": 128, "window": 4, "dropout": 0.1, "rate": 2.5e-3, "ema": 0.99}
+TRACK_DEFAULTS = {"name": "iiga_asl", "epochs": 250, "width": 96, "window": 6, "dropout": 0.2, "rate": 1e-3, "ema": 0.99}
+
+
+def add_parser(models: Any) -> None:
+    """Add the model to `train`'s."""
+    p = models.add_parser(
+        "iiga",
+        help="IIGA on photographed digits or tracked sentences",
+        description="Train IIGA on a folder of photos (manifest.csv) or of tracked sentences (hands_condensed.csv). "
+        "Options left out take the values of the shipped checkpoint of that kind.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of photos or of tracked sentences")
+    p.add_argument("--name", default=None, help="name of the checkpoint")
+    p.add_argument("--folder", type=Path, default=None, help="where to write it, the shipped checkpoints' folder where left out")
+    p.add_argument("--epochs", type=int, default=None, help="of the stills (photos), or of the sentences (tracks)")
+    p.add_argument("--width", type=int, default=None, help="D")
+    p.add_argument("--heads", type=int, default=4, help="N")
+    p.add_argument("--layers", type=int, default=2, help="L")
+    p.add_argument("--window", type=int, default=None, help="w of intra-gloss attention, frames to either side")
+    p.add_argument("--expansion", type=int, default=2, help="hidden width of a FFN over D")
+    p.add_argument("--residual", choices=("norm_of_sum", "sum_of_norm"), default="norm_of_sum", help="D15")
+    p.add_argument("--dropout", type=float, default=None)
+    p.add_argument("--rate", type=float, default=None, help="AdamW's rate at the peak of warm-up cosine")
+    p.add_argument("--weight-decay", type=float, default=None)
+    p.add_argument("--ema", type=float, default=None, help="decay of the weights' moving average, 0 for none")
+    p.add_argument("--batch", type=int, default=None, help="stills or sentences a batch")
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--held-out", type=float, default=None, help="share of signers, or number of sentences, to choose on")
+    p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help="score dev signers or test sentences once")
+    p.add_argument(
+        "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
+    )
+    photos = p.add_argument_group("photos")
+    photos.add_argument("--image-size", type=int, default=64)
+    photos.add_argument("--width-multiplier", type=float, default=0.5, help="of MobileNetV2")
+    photos.add_argument("--image-channels", type=int, default=320, help="MobileNetV2's last channels")
+    photos.add_argument("--hard", type=float, default=0.34, help="share of the stills and clips that vary most")
+    photos.add_argument("--clips", type=int, default=600, help="clips that attention learns from")
+    photos.add_argument("--clip-epochs", type=int, default=30, help="epochs of the attention")
+    tracks = p.add_argument_group("tracks")
+    tracks.add_argument("--convolutions", type=int, default=2, help="of the front end, over time")
+    tracks.add_argument("--vary", type=json.loads, default={}, metavar="JSON", help="settings of TracksTraining, as an object")
+    tracks.add_argument("--chosen-on", type=json.loads, default=None, metavar="JSON", help="for the card")
+    p.set_defaults(run=_run)
+
+
+def _run(o: argparse.Namespace) -> None:
+    photos = is_photos(o.data)
+    for option, value in (PHOTO_DEFAULTS if photos else TRACK_DEFAULTS).items():
+        if getattr(o, option) is None:
+            setattr(o, option, value)
+    shape = {key: getattr(o, key) for key in ("width", "heads", "layers", "window", "expansion", "residual", "dropout")}
+    loop = {"peak_rate": o.rate, "ema": o.ema, "seed": o.seed, "steps_per_epoch": 1}
+    path = (_photos if photos else _tracks)(o, shape, loop)
+    print(f"wrote {path.name} and its weights")
+
+
+def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) -> Path:
+    from core.signs.photos import MANIFEST, read_photos
+    from core.training.iiga_run import DigitsFiles, run_digits
+
+    config = IIGAConfig(
+        **shape,
+        front="frames",
+        vocabulary=11,
+        image_size=o.image_size,
+        width_multiplier=o.width_multiplier,
+        image_channels=o.image_channels,
+    )
+    decay = 0.05 if o.weight_decay is None else o.weight_decay
+    stills = LoopSettings(**loop, epochs=o.epochs, weight_decay=decay, warmup=100)
+    attention = LoopSettings(**{**loop, "peak_rate": 1e-3}, epochs=o.clip_epochs, weight_decay=0.02, warmup=60)
+    files = DigitsFiles(
+        train=read_photos(o.data, "train"),
+        dev=read_photos(o.data, "dev") if o.test else None,
+        described=checkpoints.describe_files([o.data / MANIFEST]),
+    )
+    return run_digits(
+        o.name,
+        files,
+        config,
+        DigitsTraining(batch=o.batch or 32, hard=o.hard, clips=o.clips, seed=o.seed),
+        stills,
+        attention,
+        held_out=0.12 if o.held_out is None else o.held_out,
+        folder=o.folder or checkpoints.FOLDER,
+        state=o.state,
+    )
+
+
+def _tracks(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) -> Path:
+    from core.training.iiga_run import run_tracks
+
+    how = TracksTraining(**{"batch": o.batch or 16, "seed": o.seed, **o.vary})
+    settings = LoopSettings(
+        **loop, epochs=o.epochs, weight_decay=0.02 if o.weight_decay is None else o.weight_decay, warmup=50
+    )
+    return run_tracks(
+        o.name,
+        o.data,
+        IIGAConfig(**shape, front="tracks", track_convolutions=o.convolutions),
+        how,
+        settings,
+        held_out=int(o.held_out or 0),
+        test=o.test,
+        folder=o.folder or checkpoints.FOLDER,
+        state=o.state,
+        chosen_on=o.chosen_on,
+    )

@@ -1,0 +1,143 @@
+"""`python -m core train vit`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from core.cli.garment_files import ready
+from core.models.vit import ViTConfig
+from core.training.augment import Augmentation
+from core.training.loop import LoopSettings, progress_bar
+from core.training.progress_file import progress_file
+from core.training.vit import VALIDATION, ViTTraining
+
+WHOLE = 60_000
+"""Images in the training file."""
+
+
+def add_parser(models: Any) -> None:
+    """Add the model to `train`'s."""
+    p = models.add_parser("vit", help="ViT on Fashion-MNIST's IDX files", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    add_common(p, name="vit", epochs=25)
+    p.add_argument("--patch", type=int, default=4, help="side of a patch, pixels")
+    p.add_argument("--width", type=int, default=96)
+    p.add_argument("--heads", type=int, default=4)
+    p.add_argument("--layers", type=int, default=6)
+    p.add_argument("--hidden", type=int, default=192, help="middle width of the feed-forward networks")
+    p.add_argument("--dropout", type=float, default=0.0)
+    p.add_argument("--init", choices=("plain", "local"), default="local", help="weights before training")
+    p.add_argument("--images", type=int, default=None, help="training images to use, validation included; all if left out")
+    p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
+    p.add_argument("--keep", type=int, default=None, help="patches of each training image that the model sees; all if left out")
+    p.add_argument("--keep-all-last", type=int, default=0, help="epochs at the end that see every patch")
+    p.add_argument("--teacher", default=None, help="checkpoint of a teacher in the same folder, whose answers are imitated")
+    p.add_argument("--soft", type=float, default=0.8, help="weight of the teacher's answers beside the labels")
+    p.add_argument("--temperature", type=float, default=2.0, help="of the teacher's answers")
+    p.add_argument("--start", type=Path, default=None, help="begin with the best weights of the run that kept its state here")
+    p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help="score the test images for the card")
+    p.set_defaults(run=_run)
+
+
+def add_common(p: argparse.ArgumentParser, *, name: str, epochs: int) -> None:
+    """Options that the student and the teacher share."""
+    p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of the IDX files; fetched where missing")
+    p.add_argument("--name", default=name, help="name of the checkpoint")
+    p.add_argument("--folder", type=Path, default=None, help="where to write it, the shipped checkpoints' folder where left out")
+    p.add_argument("--epochs", type=int, default=epochs)
+    p.add_argument("--batch", type=int, default=128)
+    p.add_argument("--rate", type=float, default=1e-3, help="AdamW's rate at the peak of warm-up cosine")
+    p.add_argument("--warmup", type=int, default=800, help="steps to the peak")
+    p.add_argument("--weight-decay", type=float, default=0.05)
+    p.add_argument("--smoothing", type=float, default=0.1, help="label smoothing")
+    p.add_argument("--ema", type=float, default=0.999, help="decay of the weights' moving average, 0 for none")
+    p.add_argument("--erase", type=float, default=0.0, help="share of the images that lose a rectangle")
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--compile", action=argparse.BooleanOptionalAction, default=False, help="compile the step (torch.compile)")
+    p.add_argument(
+        "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
+    )
+
+
+def settings(o: argparse.Namespace, *, images: int, **more: Any) -> tuple[ViTTraining, LoopSettings]:
+    """The task's and the loop's settings from the shared options, for an epoch of `images` images."""
+    training = ViTTraining(
+        batch=o.batch,
+        epochs=o.epochs,
+        smoothing=o.smoothing,
+        augmentation=Augmentation(erase=o.erase),
+        seed=o.seed,
+        **more,
+    )
+    loop = LoopSettings(
+        epochs=o.epochs,
+        steps_per_epoch=images // o.batch,
+        peak_rate=o.rate,
+        weight_decay=o.weight_decay,
+        warmup=o.warmup,
+        ema=o.ema,
+        seed=o.seed,
+    )
+    return training, loop
+
+
+def _run(o: argparse.Namespace) -> None:
+    from core import checkpoints
+    from core.training.vit_run import held_out_of, run
+
+    for part in ("train", "t10k") if o.test else ("train",):
+        ready(o.data, part)
+    config = ViTConfig(
+        patch=o.patch, width=o.width, heads=o.heads, layers=o.layers, hidden=o.hidden, dropout=o.dropout, start=o.init
+    )
+    images = (o.images or WHOLE) - held_out_of(o.images)
+    options = {"keep": o.keep, "keep_all_last": o.keep_all_last, "soft": o.soft, "temperature": o.temperature}
+    training, loop = settings(o, images=images, **options)
+    callbacks = [progress_bar(loop, title=o.name), *([] if o.progress is None else [progress_file(o.progress, loop)])]
+    path = run(
+        o.name,
+        o.data,
+        config,
+        training,
+        loop,
+        folder=o.folder or checkpoints.FOLDER,
+        state=o.state,
+        start=o.start,
+        teacher=o.teacher,
+        compiled=o.compile,
+        images=o.images,
+        test=o.test,
+        callbacks=callbacks,
+    )
+    print(f"wrote {path.name} and its weights")
+
+
+def add_teacher_parser(models: Any) -> None:
+    """Add the teacher to `train`'s models."""
+    p = models.add_parser(
+        "vit-teacher",
+        help="a convolutional teacher for the ViT, on the same images",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add_common(p, name="vit-teacher", epochs=10)
+    p.set_defaults(run=_run_teacher)
+
+
+def _run_teacher(o: argparse.Namespace) -> None:
+    from core import checkpoints
+    from core.training.vit_teacher import run
+
+    ready(o.data, "train")
+    training, loop = settings(o, images=WHOLE - VALIDATION)
+    path = run(
+        o.name,
+        o.data,
+        training,
+        loop,
+        folder=o.folder or checkpoints.FOLDER,
+        state=o.state,
+        compiled=o.compile,
+        callbacks=[progress_bar(loop, title=o.name)],
+    )
+    print(f"wrote {path.name} and its weights")

@@ -1,0 +1,45 @@
+"""Figures of the attention-steps and permutation pages that are no plain matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from core.figures.style import BLUE, GREY, ORANGE, base_layout
+from core.figures.words import Translate, untranslated
+
+
+def row_bars(
+    values: NDArray[np.floating],
+    names: Sequence[str],
+    *,
+    y_title: str,
+    even: float | None = None,
+    mark: int | None = None,
+    _: Translate = untranslated,
+) -> go.Figure:
+    """A bar a token, with an even share to compare with.
+
+    Args:
+        even: height of the dotted line, "all alike". mark: index of the bar in another colour.
+    """
+    places = list(range(len(names)))
+    colours = [ORANGE if index == mark else BLUE for index in places]
+    traces: list[dict[str, Any]] = [
+        {"type": "bar", "x": places, "y": values, "marker": {"color": colours},
+         "hovertemplate": "%{text}: %{y:.4~g}<extra></extra>",
+         "text": list(names), "textposition": "none", "name": y_title}
+    ]  # fmt: skip
+    if even is not None:
+        traces.append(
+            {"type": "scatter", "x": [-0.5, len(names) - 0.5], "y": [even, even], "mode": "lines", "name": _("All alike"),
+             "line": {"color": GREY, "dash": "dot", "width": 2}, "hovertemplate": "%{y:.4~g}"}
+        )  # fmt: skip
+    layout = base_layout(y_title=y_title, height=230, keep=y_title, legend=False) | {"bargap": 0.3}
+    layout["xaxis"] = {"tickmode": "array", "tickvals": places, "ticktext": list(names), "range": [-0.5, len(names) - 0.5]}
+    layout["yaxis"] |= {"rangemode": "tozero"}
+    return go.Figure({"data": traces, "layout": layout})

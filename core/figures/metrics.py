@@ -1,0 +1,88 @@
+"""Figures of sentence metrics: the tables of Levenshtein's distance and of the longest common subsequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from core.figures.style import ORANGE, SEQUENTIAL_CLEAR, base_layout
+from core.figures.words import Translate, untranslated
+from core.signs.edits import Edit
+
+CELL_PX = 44
+
+
+def table_figure(
+    table: NDArray[np.int64],
+    reference: Sequence[str],
+    hypothesis: Sequence[str],
+    *,
+    filled: int | None = None,
+    path: Sequence[tuple[int, int]] = (),
+    keep: str = "table",
+    _: Translate = untranslated,
+) -> go.Figure:
+    """A table (N + 1, M + 1), the reference down and the hypothesis across, filled row by row.
+
+    Args:
+        filled: how many entries are filled already; the last of them is framed. All where None, and none framed.
+        path: (row, column) entries that a line is drawn through.
+    """
+    count = table.size if filled is None else filled
+    known = np.arange(table.size).reshape(table.shape) < count
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.where(known, table, np.nan),
+            text=np.where(known, table.astype(str), "").tolist(),
+            texttemplate="%{text}",
+            textfont={"size": 15},
+            colorscale=SEQUENTIAL_CLEAR,
+            zmin=0,
+            zmax=max(1, int(table.max())),
+            showscale=False,
+            xgap=1,
+            ygap=1,
+            hoverinfo="skip",
+        )
+    )
+    if path:
+        figure.add_scatter(
+            x=[column for _row, column in path],
+            y=[row for row, _column in path],
+            mode="lines",
+            line={"color": ORANGE, "width": 3},
+            opacity=0.65,
+            hoverinfo="skip",
+        )
+    layout = base_layout(
+        x_title=_("Hypothesis"), y_title=_("Reference"), keep=keep, legend=False, height=100 + CELL_PX * table.shape[0]
+    )
+    figure.update_layout(layout)
+    if filled:
+        row, column = divmod(filled - 1, table.shape[1])
+        box = {"type": "rect", "x0": column - 0.48, "x1": column + 0.48, "y0": row - 0.48, "y1": row + 0.48}
+        figure.add_shape(**box, line={"color": ORANGE, "width": 3})
+    common = {"showgrid": False, "ticks": ""}
+    figure.update_xaxes(
+        side="top",
+        tickvals=list(range(table.shape[1])),
+        ticktext=["–", *hypothesis],
+        range=[-0.5, table.shape[1] - 0.5],
+        **common,
+    )
+    figure.update_yaxes(
+        tickvals=list(range(table.shape[0])), ticktext=["–", *reference], range=[table.shape[0] - 0.5, -0.5], **common
+    )
+    return figure
+
+
+def alignment_path(steps: Sequence[Edit]) -> list[tuple[int, int]]:
+    """The entries of the table that an alignment goes through, from (0, 0) to the last one."""
+    path = [(0, 0)]
+    for step in steps:
+        row, column = path[-1]
+        path.append((row + (step.reference is not None), column + (step.hypothesis is not None)))
+    return path

@@ -1,0 +1,241 @@
+"""Figures of garment images: what a classifier ranks, and what its tokens look at, drawn over the picture.
+
+Pixels and patches are drawn with their centres at whole numbers plus a half, so that a point's coordinates, rounded down, are
+its pixel's column and row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from PIL import Image
+
+from core.figures.attention import Write
+from core.figures.style import BLUE, GREY, ORANGE, Scale, base_layout
+from core.figures.words import Translate, untranslated
+from core.vision.pictures import Bytes
+
+GREYS: Final[Scale] = [(0.0, "#000000"), (1.0, "#FFFFFF")]
+GLOW: Final[Scale] = [
+    (0.0, "rgba(255,140,30,0)"), (0.15, "rgba(255,140,30,0.12)"), (0.5, "rgba(255,150,40,0.5)"), (1.0, "rgba(255,170,60,0.92)"),
+]  # fmt: skip
+"""Nothing to much over a grey picture: opacity tells it apart in light and dark places, whatever an eye sees of the colour."""
+INFERNO: Final[Scale] = [
+    (0.0, "#000004"), (0.14, "#280B53"), (0.29, "#65156E"), (0.43, "#9F2A63"), (0.57, "#D44842"), (0.71, "#F57D15"),
+    (0.86, "#FAC127"), (1.0, "#FCFFA4"),
+]  # fmt: skip
+"""Little to much where nothing shines through (matplotlib's inferno, even in lightness)."""
+
+
+def picture_png(image: Bytes, *, side: int = 168) -> bytes:
+    """A PNG for the eye: small pictures enlarged to about `side` pixels without blurring, large ones reduced to it.
+
+    Args:
+        image: (height, width) or (height, width, 3).
+    """
+    drawn = Image.fromarray(image)
+    longest = max(drawn.size)
+    if longest < side:
+        factor = max(1, side // longest)
+        drawn = drawn.resize((drawn.width * factor, drawn.height * factor), Image.Resampling.NEAREST)
+    else:
+        drawn.thumbnail((side, side))
+    buffer = BytesIO()
+    drawn.save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def percent(share: float) -> str:
+    """A share of one as English writes it; a page passes its reader's own way."""
+    return f"{share:.1%}"
+
+
+def ranking_figure(
+    names: Sequence[str], probabilities: NDArray[np.floating], *, write: Write = percent, _: Translate = untranslated
+) -> go.Figure:
+    """All classes, the most probable on top, each with its probability in percent.
+
+    Args:
+        names: of the classes, in their order, for a person. probabilities: (classes,).
+    """
+    order = np.argsort(-probabilities, kind="stable")
+    shares = 100 * np.asarray(probabilities, dtype=np.float64)[order]
+    figure = go.Figure()
+    figure.add_bar(
+        x=shares,
+        y=[names[i] for i in order],
+        orientation="h",
+        text=[write(float(share) / 100) for share in shares],
+        textposition="outside",
+        cliponaxis=False,
+        marker={"color": [BLUE if rank == 0 else GREY for rank in range(len(order))]},
+        hovertemplate="%{y}: %{x:.3~f} %<extra></extra>",
+    )
+    figure.update_layout(base_layout(x_title=_("Probability (%)"), keep="ranking", legend=False, height=330))
+    figure.update_layout(bargap=0.25, margin={"t": 8})
+    figure.update_xaxes(range=[0, 115], tickvals=[0, 25, 50, 75, 100])
+    figure.update_yaxes(autorange="reversed", ticks="")
+    return figure
+
+
+def overlay_figure(
+    image: Bytes,
+    shares: NDArray[np.floating] | None,
+    *,
+    patch: int,
+    outlined: int | None = None,
+    top: float | None = None,
+    value: str = "",
+    height: int = 400,
+    keep: str = "overlay",
+    _: Translate = untranslated,
+) -> go.Figure:
+    """The picture in its patches; where given, a value a patch glows over it.
+
+    Args:
+        image: (side, side) grey levels. shares: (grid, grid), 0 or more.
+        patch: pixels along a patch.
+        outlined: number of a patch, from 0, that is framed.
+        top: value at which the glow is full; the largest where None.
+        value: what the values are called in a hover.
+    """
+    side, grid = len(image), len(image) // patch
+    trace: dict[str, Any] = _cells(image, GREYS, low=0, high=255)
+    trace |= {"name": "pixels", "hovertemplate": _("row {row}, column {column}: grey {value}").format(
+        row="%{customdata[0]}", column="%{customdata[1]}", value="%{z}") + "<extra></extra>"}  # fmt: skip
+    trace["customdata"] = (np.indices((side, side)).transpose(1, 2, 0) + 1).astype(np.uint8)
+    traces = [trace]
+    if shares is not None:
+        high = top if top is not None else float(shares.max())
+        bar = {"thickness": 8, "outlinewidth": 0, "len": 0.9, "title": {"text": value, "side": "right"}, "tickformat": ".2~g"}
+        glow = _cells(np.asarray(shares, dtype=np.float32), GLOW, low=0, high=high or 1.0, step=patch)
+        numbers = np.arange(1, grid * grid + 1).reshape(grid, grid).astype(np.uint16)
+        hover = _("patch {number}: {value}").format(number="%{customdata}", value="%{z:.3~g}")
+        glow |= {"name": "patches", "customdata": numbers, "hovertemplate": hover + "<extra></extra>"}
+        traces.append(glow | {"showscale": True, "colorbar": bar})
+    layout = base_layout(keep=keep, legend=False, height=height) | _frame(side) | {"margin": {"t": 6, "b": 6, "l": 6, "r": 6}}
+    layout["shapes"] = [
+        {"type": "line", "line": {"color": "rgba(133,140,150,0.55)", "width": 1}} | ends
+        for k in range(patch, side, patch)
+        for ends in ({"x0": k, "x1": k, "y0": 0, "y1": side}, {"y0": k, "y1": k, "x0": 0, "x1": side})
+    ]
+    if outlined is not None:
+        row, column = divmod(outlined, grid)
+        layout["shapes"].append(_frame_of(column * patch, row * patch, patch))
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def patch_at(x: float, y: float, *, patch: int, grid: int) -> int:
+    """Number, from 0, of the patch in which a point of `overlay_figure` lies."""
+    column, row = (min(max(int(value // patch), 0), grid - 1) for value in (x, y))
+    return row * grid + column
+
+
+def heads_figure(
+    glance: NDArray[np.floating],
+    *,
+    chosen: tuple[int | None, int | None] = (None, None),
+    height: int = 420,
+    keep: str = "heads",
+    _: Translate = untranslated,
+) -> go.Figure:
+    """Small multiples, a row a layer and a column a head, each from 0 to its own largest weight.
+
+    Args:
+        glance: (layers, heads, grid, grid).
+        chosen: layer and head, from 0, that are framed; a whole row where the head is None.
+    """
+    layers, heads, grid = glance.shape[:3]
+    space = 0.12
+    traces: list[dict[str, Any]] = []
+    wide, high = heads + (heads - 1) * space, layers + (layers - 1) * space
+    for layer in range(layers):
+        for head in range(heads):
+            one = np.asarray(glance[layer, head], dtype=np.float32)
+            shades = np.round(254 * one / (float(one.max()) or 1.0)).astype(np.uint8)
+            place = {
+                "x0": head * (1 + space) + 0.5 / grid,
+                "dx": 1 / grid,
+                "y0": layer * (1 + space) + 0.5 / grid,
+                "dy": 1 / grid,
+            }
+            words = _("Layer {layer}, head {head}: largest weight {value}").format(
+                layer=layer + 1, head=head + 1, value=f"{float(one.max()):.2g}"
+            )
+            traces.append(
+                {"type": "heatmap", "z": shades, "zmin": 0, "zmax": 254, "colorscale": INFERNO, "showscale": False, **place,
+                 "name": f"{layer}:{head}", "hovertemplate": words + "<extra></extra>"}
+            )  # fmt: skip
+    layout = base_layout(keep=keep, legend=False, height=height) | {"margin": {"t": 8, "b": 8, "l": 8, "r": 8}}
+    plain = {"showgrid": False, "ticks": "", "constrain": "domain", "fixedrange": True}
+    layout["xaxis"] = plain | {
+        "range": [-0.04, wide + 0.04],
+        "tickvals": [0.5 + head * (1 + space) for head in range(heads)],
+        "ticktext": [str(head + 1) for head in range(heads)],
+        "title": {"text": _("Head")},
+    }
+    layout["yaxis"] = plain | {
+        "range": [high + 0.04, -0.04],
+        "scaleanchor": "x",
+        "tickvals": [0.5 + layer * (1 + space) for layer in range(layers)],
+        "ticktext": [str(layer + 1) for layer in range(layers)],
+        "title": {"text": _("Layer")},
+    }
+    layer_at, head_at = chosen
+    if layer_at is not None:
+        framed = range(heads) if head_at is None else [head_at]
+        layout["shapes"] = [_frame_of(head * (1 + space), layer_at * (1 + space), 1.0) for head in framed]
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def gallery_figure(
+    images: NDArray[np.uint8], *, columns: int, chosen: int | None = None, height: int = 250, keep: str = "gallery"
+) -> go.Figure:
+    """Many images as one, `columns` to a row; one may be framed.
+
+    Args:
+        images: (n, side, side).
+    """
+    count, side = len(images), images.shape[1]
+    rows = -(-count // columns)
+    whole = np.zeros((rows * columns, side, side), np.uint8)
+    whole[:count] = images
+    sheet = whole.reshape(rows, columns, side, side).transpose(0, 2, 1, 3).reshape(rows * side, columns * side)
+    trace = _cells(sheet, GREYS, low=0, high=255, step=1) | {"hoverinfo": "none", "name": "images"}
+    layout = base_layout(keep=keep, legend=False, height=height) | _frame(columns * side, rows * side)
+    layout["margin"] = {"t": 4, "b": 4, "l": 4, "r": 4}
+    if chosen is not None:
+        row, column = divmod(chosen, columns)
+        layout["shapes"] = [_frame_of(column * side, row * side, side)]
+    return go.Figure({"data": [trace], "layout": layout})
+
+
+def image_at(x: float, y: float, *, columns: int, count: int, side: int) -> int | None:
+    """Which image of `gallery_figure` a point lies in; None beside them."""
+    number = int(y // side) * columns + int(x // side)
+    return number if 0 <= number < count else None
+
+
+def _cells(values: NDArray[Any], scale: Scale, *, low: float, high: float, step: float = 1) -> dict[str, Any]:
+    """A heatmap whose cells are `step` wide and begin at 0."""
+    return {
+        "type": "heatmap", "z": values, "x0": step / 2, "dx": step, "y0": step / 2, "dy": step, "zmin": low, "zmax": high,
+        "colorscale": scale, "showscale": False,
+    }  # fmt: skip
+
+
+def _frame(width: float, height: float | None = None) -> dict[str, Any]:
+    """Axes of a picture: nothing but the picture, upright, square pixels."""
+    tall = width if height is None else height
+    plain = {"visible": False, "constrain": "domain", "fixedrange": True}
+    return {"xaxis": plain | {"range": [0, width]}, "yaxis": plain | {"range": [tall, 0], "scaleanchor": "x"}}
+
+
+def _frame_of(x: float, y: float, size: float) -> dict[str, Any]:
+    corners = {"x0": x, "x1": x + size, "y0": y, "y1": y + size}
+    return {"type": "rect", "line": {"color": ORANGE, "width": 3}, "layer": "above"} | corners

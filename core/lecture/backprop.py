@@ -1,0 +1,236 @@
+"""Small examples of every written gradient beside autograd's, for one chosen input: what the backpropagation page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from core.lecture import activations
+from core.lecture import gradients as g
+
+Part = Literal["softmax", "linear", "layer_norm", "gelu", "attention", "multi_head", "ffn", "layer"]
+PARTS: Final[tuple[Part, ...]] = ("softmax", "linear", "layer_norm", "gelu", "attention", "multi_head", "ffn", "layer")
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """One part's gradients; every array has two axes.
+
+    Attributes:
+        inputs: name -> array, "upstream" the gradient that comes in. output: of the forward pass.
+        written: name -> gradient by the formulas. autograd: the same by PyTorch.
+        inner: what the formulas pass through on the way, by name.
+    """
+
+    inputs: dict[str, Array]
+    output: Array
+    written: dict[str, Array]
+    autograd: dict[str, Array]
+    inner: dict[str, Array]
+
+    def gap(self, name: str) -> float:
+        """Largest difference between written and autograd."""
+        return float(np.abs(self.written[name] - self.autograd[name]).max())
+
+
+def example(part: Part, *, rows: int = 4, width: int = 4, seed: int = 0, first: float = 0.5, causal: bool = False) -> Example:
+    """Gradients for random inputs, the top left entry of which is `first`.
+
+    Args:
+        rows: tokens. width: channels, even (two heads share them).
+        causal: mask later keys, for the parts that attend.
+    """
+    draw = _Draw(seed)
+    x = draw(rows, width)
+    x[0, 0] = first
+    upstream = draw(rows, width)
+    return _MAKERS[part](draw, x, upstream, torch.ones(rows, rows, dtype=torch.bool).tril() if causal else None)
+
+
+class _Draw:
+    """Normal numbers from a seed, two decimals, so that a page can print them whole."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def __call__(self, *shape: int, scale: float = 1.0) -> Tensor:
+        return (torch.randn(*shape, generator=self.generator, dtype=torch.float64) * scale).mul(100).round().div(100)
+
+
+def _finish(
+    inputs: dict[str, Tensor],
+    upstream: Tensor,
+    forward: Callable[[dict[str, Tensor]], Tensor],
+    written: dict[str, Tensor],
+    inner: dict[str, Tensor] | None = None,
+) -> Example:
+    """Run autograd over the same forward pass and line both up."""
+    leaves = {name: value.clone().requires_grad_() for name, value in inputs.items()}
+    y = forward(leaves)
+    found = dict(zip(leaves, torch.autograd.grad(y, list(leaves.values()), upstream), strict=True))
+    return Example(
+        inputs=_arrays(inputs) | _arrays({"upstream": upstream}),
+        output=_arrays({"y": y.detach()})["y"],
+        written=_arrays({name: written[name] for name in found}),
+        autograd=_arrays(found),
+        inner=_arrays(inner or {}),
+    )
+
+
+def _arrays(tensors: dict[str, Tensor]) -> dict[str, Array]:
+    return {name: (one[None] if one.dim() == 1 else one.flatten(0, -2)).numpy() for name, one in tensors.items()}
+
+
+def _softmax(_draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
+    weights = activations.softmax(x)
+    return _finish(
+        {"S": x}, upstream, lambda t: t["S"].softmax(dim=-1), {"S": g.softmax_gradient(weights, upstream)}, {"A": weights}
+    )
+
+
+def _linear(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
+    w, b = draw(x.shape[1], upstream.shape[1]), draw(upstream.shape[1])
+    found = g.linear_gradient(x, w, upstream)
+    return _finish(
+        {"x": x, "W": w, "b": b}, upstream, lambda t: t["x"] @ t["W"] + t["b"],
+        {"x": found.x, "W": found.weight, "b": found.bias},
+    )  # fmt: skip
+
+
+def _layer_norm(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
+    gamma, beta = 1 + draw(x.shape[1], scale=0.3), draw(x.shape[1], scale=0.3)
+    found = g.layer_norm_gradient(x, gamma, upstream)
+    return _finish(
+        {"x": x, "gamma": gamma, "beta": beta},
+        upstream,
+        lambda t: F.layer_norm(t["x"], (x.shape[1],), t["gamma"], t["beta"]),
+        {"x": found.x, "gamma": found.gamma, "beta": found.beta},
+        {"xhat": F.layer_norm(x, (x.shape[1],))},
+    )
+
+
+def _gelu(_draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
+    true, report = activations.gelu_tanh_derivative(x), activations.gelu_derivative(x)
+    return _finish(
+        {"x": x}, upstream, lambda t: F.gelu(t["x"], approximate="tanh"), {"x": upstream * true},
+        {"derivative": true, "report": report, "report_gradient": upstream * report},
+    )  # fmt: skip
+
+
+def _attention(draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> Example:
+    k, v = draw(*x.shape), draw(*x.shape)
+    found = g.attention_gradient(x, k, v, upstream, mask=mask)
+    return _finish(
+        {"Q": x, "K": k, "V": v},
+        upstream,
+        lambda t: F.scaled_dot_product_attention(t["Q"], t["K"], t["V"], attn_mask=mask),
+        {"Q": found.q, "K": found.k, "V": found.v},
+        {"A": g.attention_weights(x, k, mask), "dA": found.weights, "dS": found.scores},
+    )
+
+
+def _attention_weights(draw: _Draw, width: int) -> dict[str, Tensor]:
+    matrices = {f"w_{name}": draw(width, width, scale=0.5) for name in "qkvo"}
+    return matrices | {f"b_{name}": draw(width, scale=0.2) for name in "qkvo"}
+
+
+def _fused(x: Tensor, t: dict[str, Tensor], mask: Tensor | None) -> Tensor:
+    """PyTorch's own multi-head self-attention of two heads, from separate matrices."""
+    width = x.shape[1]
+    y, _weights = F.multi_head_attention_forward(
+        x[:, None], x[:, None], x[:, None], width, 2,
+        torch.cat([t[f"w_{name}"].T for name in "qkv"]), torch.cat([t[f"b_{name}"] for name in "qkv"]),
+        None, None, False, 0.0, t["w_o"].T, t["b_o"], attn_mask=None if mask is None else ~mask, need_weights=False,
+    )  # fmt: skip
+    return y[:, 0]
+
+
+def _multi_head(draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> Example:
+    weights = _attention_weights(draw, x.shape[1])
+    found = g.multi_head_gradient(x, x, x, weights, 2, upstream, mask=mask)
+    written = {"x": found.query + found.key + found.value, **found.weights}
+    inner = {"dA": found.heads.weights, "dS": found.heads.scores}
+    return _finish({"x": x, **weights}, upstream, lambda t: _fused(t["x"], t, mask), written, inner)
+
+
+def _ffn_weights(draw: _Draw, width: int) -> dict[str, Tensor]:
+    hidden = 2 * width
+    return {
+        "w_1": draw(width, hidden, scale=0.7), "b_1": draw(hidden, scale=0.2),
+        "w_2": draw(hidden, width, scale=0.5), "b_2": draw(width, scale=0.2),
+    }  # fmt: skip
+
+
+def _ffn_torch(x: Tensor, t: dict[str, Tensor]) -> Tensor:
+    return F.linear(F.gelu(F.linear(x, t["w_1"].T, t["b_1"]), approximate="tanh"), t["w_2"].T, t["b_2"])
+
+
+def _ffn(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
+    weights = _ffn_weights(draw, x.shape[1])
+    by_x, found = g.feed_forward_gradient(x, weights, upstream)
+    report, _found = g.feed_forward_gradient(x, weights, upstream, report_form=True)
+    inner = {"Z1": x @ weights["w_1"] + weights["b_1"], "report_gradient": report}
+    return _finish({"x": x, **weights}, upstream, lambda t: _ffn_torch(t["x"], t), {"x": by_x, **found}, inner)
+
+
+def _layer(draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> Example:
+    width = x.shape[1]
+    weights = _attention_weights(draw, width) | _ffn_weights(draw, width)
+    for number in (1, 2):
+        weights |= {f"gamma_{number}": 1 + draw(width, scale=0.3), f"beta_{number}": draw(width, scale=0.3)}
+    by_x, found = g.encoder_layer_gradient(x, weights, 2, upstream, mask=mask)
+
+    def forward(t: dict[str, Tensor]) -> Tensor:
+        n1 = F.layer_norm(t["x"] + _fused(t["x"], t, mask), (width,), t["gamma_1"], t["beta_1"])
+        return F.layer_norm(n1 + _ffn_torch(n1, t), (width,), t["gamma_2"], t["beta_2"])
+
+    return _finish({"x": x, **weights}, upstream, forward, {"x": by_x, **found})
+
+
+_MAKERS: Final[dict[Part, Callable[[_Draw, Tensor, Tensor, Tensor | None], Example]]] = {
+    "softmax": _softmax,
+    "linear": _linear,
+    "layer_norm": _layer_norm,
+    "gelu": _gelu,
+    "attention": _attention,
+    "multi_head": _multi_head,
+    "ffn": _ffn,
+    "layer": _layer,
+}
+
+
+def dot(a: Array, b: Array) -> float:
+    """Sum of the products of two rows."""
+    return float(np.dot(a, b))
+
+
+def gelu_slopes() -> tuple[Array, Array, Array]:
+    """An axis, the true derivative of the tanh GELU, and the report's."""
+    x = torch.linspace(-4, 4, 201, dtype=torch.float64)
+    return x.numpy(), activations.gelu_tanh_derivative(x).numpy(), activations.gelu_derivative(x).numpy()
+
+
+def report_gap(found: Example) -> tuple[float, float]:
+    """Largest difference between the report's gradient and the true one by x, and its share of the largest true entry."""
+    true = found.autograd["x"]
+    gap = float(np.abs(found.inner["report_gradient"] - true).max())
+    return gap, gap / (float(np.abs(true).max()) or 1.0)
+
+
+def layer_norm_numbers(found: Example) -> dict[str, float]:
+    """What the gradient by x of the top left entry is made of: g, level (mean of g), xhat, slope (mean of g xhat), root."""
+    x, g_row = found.inputs["x"][0], found.inputs["gamma"][0] * found.inputs["upstream"][0]
+    xhat = found.inner["xhat"][0]
+    return {
+        "g": float(g_row[0]), "level": float(g_row.mean()), "xhat": float(xhat[0]), "slope": float((g_row * xhat).mean()),
+        "root": float(np.sqrt(x.var() + 1e-5)),
+    }  # fmt: skip

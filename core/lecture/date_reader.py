@@ -1,0 +1,126 @@
+"""The shipped date model as a page asks it: text in, answer, certainty and maps out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from core import checkpoints
+from core.lecture import dates, decoding
+from core.lecture.decoding import Hypothesis, Trace
+from core.models.transformer import Transformer, TransformerConfig
+
+NAME = "dates"
+
+
+class ReadingError(ValueError):
+    """A text the model cannot take; the message says what was wrong."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What the model made of a text.
+
+    Attributes:
+        text: as it was read: normalised. unknown: characters of it that the model has no symbol for.
+        answer: the decoded characters. hypothesis: with its log-probabilities.
+        trace: maps and probabilities on the way.
+    """
+
+    text: str
+    unknown: tuple[str, ...]
+    answer: str
+    hypothesis: Hypothesis
+    trace: Trace
+
+    @property
+    def probability(self) -> float:
+        """Of the whole answer, by the model."""
+        return self.hypothesis.probability
+
+    @property
+    def symbol_probabilities(self) -> list[float]:
+        """Of each symbol, given those before it."""
+        return [float(np.exp(one)) for one in self.hypothesis.log_probabilities]
+
+    @property
+    def is_date(self) -> bool:
+        """Whether the answer is a day of the calendar."""
+        return dates.is_calendar_date(self.answer)
+
+    @property
+    def characters(self) -> list[str]:
+        """The answer's symbols, the end sign included."""
+        return [dates.SYMBOLS[symbol] for symbol in self.hypothesis.symbols]
+
+
+class DateReader:
+    """A checkpoint of the task.
+
+    Raises:
+        CheckpointError: where it is missing or damaged.
+    """
+
+    def __init__(self, name: str = NAME, *, folder: Path = checkpoints.FOLDER) -> None:
+        checkpoint = checkpoints.load(name, folder=folder)
+        self.card: dict[str, Any] = checkpoint.card
+        self.model = Transformer(TransformerConfig(**checkpoint.card["config"]))
+        checkpoints.restore(self.model, checkpoint)
+
+    def source(self, text: str) -> tuple[str, list[int]]:
+        """The normalised text and its symbols.
+
+        Raises:
+            ReadingError: for an empty text or one that is too long.
+        """
+        plain = dates.normalise(text)
+        if not plain:
+            raise ReadingError("the text is empty: type a date, such as 3 de mayo de 1979")
+        if len(plain) > self.model.config.length:
+            raise ReadingError(f"the text has {len(plain)} characters: the model takes at most {self.model.config.length}")
+        return plain, dates.encode_text(plain)
+
+    def read(self, text: str) -> Reading:
+        """Decode greedily, and keep everything on the way.
+
+        Raises:
+            ReadingError: as `source`.
+        """
+        plain, symbols = self.source(text)
+        best = decoding.greedy(self.model, torch.tensor([symbols]))[0]
+        return Reading(
+            text=plain,
+            unknown=tuple(sorted({mark for mark in plain if mark not in dates.CHARACTERS})),
+            answer=dates.decode_text(best.symbols),
+            hypothesis=best,
+            trace=decoding.trace(self.model, symbols, best.symbols),
+        )
+
+    def beams(self, text: str, width: int) -> list[list[Hypothesis]]:
+        """What the beam held after each step, best first; see `core.lecture.decoding.beam`.
+
+        Raises:
+            ReadingError: as `source`.
+        """
+        return decoding.beam(self.model, torch.tensor([self.source(text)[1]]), width)
+
+    def relevance(self, reading: Reading, step: int) -> NDArray[np.float64]:
+        """See `core.lecture.decoding.relevance`."""
+        return decoding.relevance(self.model, reading.trace, step)
+
+    def certainty(self, texts: list[str]) -> NDArray[np.float64]:
+        """(n,) probability of each text's whole answer."""
+        sources = torch.tensor(dates.padded([self.source(text)[0] for text in texts]))
+        return np.array([one.probability for one in decoding.greedy(self.model, sources)])
+
+
+def scribble(count: int, seed: int = 0) -> list[str]:
+    """Random characters of the vocabulary, as long as dates are: no date, by any reading."""
+    rng = np.random.default_rng([seed, 5])
+    letters = list(dates.CHARACTERS.strip())
+    return ["".join(rng.choice(letters, int(rng.integers(6, 30)))) for _ in range(count)]

@@ -1,0 +1,249 @@
+"""Dates as people write them, in English and Spanish, and the same in ISO: the task of the encoder-decoder's page.
+
+Everything comes from a seed: which days and which formats train, which choose (validation) and which test. A test sample has both
+a day and a format that training never saw.
+
+The conventions, without which some dates have no single answer:
+- all-numeric dates are day first (03/04/1979 is the third of April), unless the year comes first: never month first;
+- a year of two digits is the POSIX one: 69 to 99 are 1969 to 1999, 00 to 68 are 2000 to 2068;
+- what is typed is compared without capitals and accents (`normalise`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from typing import Final, Literal
+
+import numpy as np
+
+Part = Literal["train", "validation", "test"]
+Language = Literal["en", "es", "numeric"]
+
+PAD, BEGIN, END, UNKNOWN = 0, 1, 2, 3
+SIGNS: Final = ("␀", "▷", "■", "�")
+"""How the four signs are shown: padding, begin, end, a character the model has no symbol for."""
+CHARACTERS: Final = " ',-./:0123456789abcdefghijklmnopqrstuvwxyz"
+SYMBOLS: Final = (*SIGNS, *CHARACTERS)
+"""The vocabulary, of source and target alike: 47 symbols."""
+LONGEST: Final = 64
+"""Characters of a source the model takes."""
+
+FIRST_DAY, LAST_DAY = date(1900, 1, 1), date(2099, 12, 31)
+TWO_DIGITS_FROM, TWO_DIGITS_TO = date(1969, 1, 1), date(2068, 12, 31)
+
+MONTHS: Final = {
+    "en": (
+        "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+    ),
+    "es": (
+        "enero", "febrero", "marzo", "abril", "mayo", "junio",
+        "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre",
+    ),
+}  # fmt: skip
+WEEKDAYS: Final = {
+    "en": ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    "es": ("lunes", "martes", "miercoles", "jueves", "viernes", "sabado", "domingo"),
+}
+
+LEADS: Final[dict[Language, tuple[str, ...]]] = {
+    "en": ("{weekday}, ", "{weekday} ", "{wkd}, ", "{wkd} ", "on ", "on {weekday}, ", "date: ", "born ", "born on ", "the "),
+    "es": ("{weekday}, ", "{weekday} ", "{wkd}, ", "{wkd} ", "el ", "el {weekday} ", "fecha: ", "nacido el ", "a ", "desde el "),
+    "numeric": ("on ", "date: ", "born ", "el ", "fecha: ", "nacido el "),
+}
+"""What may stand before a date; four in ten dates have nothing before them."""
+
+BODIES: Final[dict[Language, tuple[str, ...]]] = {
+    "en": (
+        "{d} {month} {yyyy}", "{dd} {month} {yyyy}", "{d} {month}, {yyyy}", "{d} of {month} {yyyy}", "{d} of {month}, {yyyy}",
+        "{ord} {month} {yyyy}", "{ord} of {month} {yyyy}", "{ord} of {month}, {yyyy}", "{ord} {month}, {yyyy}",
+        "{ord} day of {month} {yyyy}", "{d} {mon} {yyyy}", "{dd} {mon} {yyyy}", "{d} {mon}. {yyyy}", "{d}-{mon}-{yyyy}",
+        "{dd}-{mon}-{yyyy}", "{d}/{mon}/{yyyy}", "{d} {mon} '{yy}", "{d}-{mon}-{yy}", "{month} {d}, {yyyy}", "{month} {d} {yyyy}",
+        "{month} {dd}, {yyyy}", "{month} {ord}, {yyyy}", "{month} {ord} {yyyy}", "{month} the {ord}, {yyyy}",
+        "{month} the {ord} {yyyy}", "{mon} {d}, {yyyy}", "{mon} {d} {yyyy}", "{mon} {dd} {yyyy}", "{mon} {ord}, {yyyy}",
+        "{mon}. {d}, {yyyy}", "{mon}-{d}-{yyyy}", "{month} {d}, '{yy}", "{yyyy} {month} {d}", "{yyyy}, {month} {d}",
+        "{yyyy} {mon} {dd}", "{yyyy}-{mon}-{dd}", "{yyyy}, {d} {month}", "{yyyy} {d} {month}",
+    ),
+    "es": (
+        "{d} de {month} de {yyyy}", "{dd} de {month} de {yyyy}", "{d} de {month} del {yyyy}", "{d} de {month}, {yyyy}",
+        "{d} de {month} {yyyy}", "{d} {month} {yyyy}", "{dd} {month} {yyyy}", "{d} {month} de {yyyy}", "{d} {month}, {yyyy}",
+        "{prim} de {month} de {yyyy}", "{prim} de {month} del {yyyy}", "{prim} {month} {yyyy}", "{d}.o de {month} de {yyyy}",
+        "dia {d} de {month} de {yyyy}", "dia {d} de {month} del {yyyy}", "dia {d} del {m} de {yyyy}", "{d} del {mm} del {yyyy}",
+        "{d} de {mon} de {yyyy}", "{d} {mon} {yyyy}", "{dd} {mon} {yyyy}", "{d} {mon}. {yyyy}", "{d} de {mon}. de {yyyy}",
+        "{d}-{mon}-{yyyy}", "{dd}-{mon}-{yyyy}", "{d}/{mon}/{yyyy}", "{dd}/{mon}/{yyyy}", "{d} de {month} del {yy}",
+        "{d} de {month} de '{yy}", "{d}-{mon}-{yy}", "{month} {d}, {yyyy}", "{month} {d} de {yyyy}", "{month} {d} del {yyyy}",
+        "{mon} {d}, {yyyy}", "{mon} {d} {yyyy}", "{yyyy}, {d} de {month}", "{yyyy}, {month} {d}", "{yyyy} {month} {d}",
+        "{yyyy}-{mon}-{dd}",
+    ),
+    "numeric": (
+        *(
+            separator.join(fields)
+            for separator in "/-. "
+            for fields in (
+                ("{dd}", "{mm}", "{yyyy}"), ("{d}", "{m}", "{yyyy}"), ("{d}", "{mm}", "{yyyy}"), ("{dd}", "{m}", "{yyyy}"),
+                ("{dd}", "{mm}", "{yy}"), ("{d}", "{m}", "{yy}"), ("{yyyy}", "{mm}", "{dd}"), ("{yyyy}", "{m}", "{d}"),
+            )
+        ),
+        "{yyyy}{mm}{dd}",
+    ),
+}  # fmt: skip
+"""How the date itself is written: 38 ways in English, 38 in Spanish, 33 in digits alone."""
+
+HELD_OUT: Final = {"validation": 0.10, "test": 0.15}
+"""Share of the days, and of the bodies of each language, that training never sees."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatePair:
+    """A date as somebody wrote it, and its ISO form. `body` is the format without what stands before the date."""
+
+    text: str
+    iso: str
+    body: str
+    language: Language
+
+
+def normalise(text: str) -> str:
+    """What the model reads: no capitals, no accents, one space where there were several, plain quotes and dashes."""
+    plain = unicodedata.normalize("NFKD", text.lower())
+    plain = "".join(mark for mark in plain if not unicodedata.combining(mark))
+    plain = re.sub(r"[\u2018\u2019\u00b4`]", "'", re.sub(r"[\u2010-\u2015\u2212]", "-", plain))
+    return " ".join(plain.split())
+
+
+@cache
+def _numbers() -> dict[str, int]:
+    return {symbol: number for number, symbol in enumerate(SYMBOLS)}
+
+
+def encode_text(text: str) -> list[int]:
+    """Symbol numbers of a normalised text; UNKNOWN where there is none."""
+    return [_numbers().get(character, UNKNOWN) for character in text]
+
+
+def decode_text(symbols: Iterable[int]) -> str:
+    """The characters up to the end sign; a begin sign is left out."""
+    found = []
+    for symbol in symbols:
+        if symbol == END:
+            break
+        if symbol != BEGIN:
+            found.append(SYMBOLS[symbol])
+    return "".join(found)
+
+
+def is_calendar_date(iso: str) -> bool:
+    """Whether the text is a day of the calendar, written YYYY-MM-DD."""
+    try:
+        return len(iso) == 10 and date.fromisoformat(iso).isoformat() == iso
+    except ValueError:
+        return False
+
+
+def ordinal(day: int) -> str:
+    """1st, 2nd, 3rd, 4th ... 11th ... 21st, as English writes it."""
+    suffix = "th" if 10 <= day % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+    return f"{day}{suffix}"
+
+
+def write(day: date, pattern: str, language: Language, *, long_september: bool = False) -> str:
+    """A date in a format.
+
+    Args:
+        pattern: lead and body, with fields such as {d}, {dd}, {ord}, {prim} (Spanish "primero" for the first), {m}, {mm},
+            {month}, {mon}, {yy}, {yyyy}, {weekday}, {wkd}.
+        long_september: abbreviate September with four letters.
+    """
+    words: Literal["en", "es"] = "es" if language == "es" else "en"
+    month, weekday = MONTHS[words][day.month - 1], WEEKDAYS[words][day.weekday()]
+    return pattern.format(
+        d=day.day,
+        dd=f"{day.day:02}",
+        ord=ordinal(day.day),
+        prim="primero" if day.day == 1 else day.day,
+        m=day.month,
+        mm=f"{day.month:02}",
+        month=month,
+        mon=month[: 4 if long_september and day.month == 9 else 3],
+        yy=f"{day.year % 100:02}",
+        yyyy=day.year,
+        weekday=weekday,
+        wkd=weekday[:3],
+    )
+
+
+def days_of(part: Part, seed: int) -> list[date]:
+    """The days of a part, in a drawn order: 1900 to 2099 without overlap between parts."""
+    count = (LAST_DAY - FIRST_DAY).days + 1
+    order = np.random.default_rng([seed, 1]).permutation(count)
+    validation, test = (int(count * HELD_OUT[one]) for one in ("validation", "test"))
+    held = validation + test
+    chosen = {"validation": order[:validation], "test": order[validation:held], "train": order[held:]}
+    return [FIRST_DAY + timedelta(days=int(number)) for number in chosen[part]]
+
+
+def pieces(body: str) -> frozenset[str]:
+    """Fields and the text between them: what a body is put together from."""
+    return frozenset(piece for piece in re.split(r"({\w+})", body) if piece)
+
+
+@cache
+def bodies_of(part: Part, seed: int) -> tuple[tuple[Language, str], ...]:
+    """The formats of a part. A body is held out only where training keeps every piece of it in other bodies of its language."""
+    found: dict[str, list[tuple[Language, str]]] = {"train": [], "validation": [], "test": []}
+    for number, (language, bodies) in enumerate(BODIES.items()):
+        kept = list(bodies)
+        quota = {one: round(len(bodies) * share) for one, share in HELD_OUT.items()}
+        for index in np.random.default_rng([seed, 2, number]).permutation(len(bodies)):
+            body = bodies[int(index)]
+            others = [one for one in kept if one != body]
+            if not pieces(body) <= frozenset[str]().union(*map(pieces, others)):
+                continue
+            for one in ("test", "validation"):
+                if len([1 for held, _ in found[one] if held == language]) < quota[one]:
+                    found[one].append((language, body))
+                    kept = others
+                    break
+        found["train"] += [(language, body) for body in kept]
+    return tuple(found[part])
+
+
+def draw(part: Part, count: int, *, seed: int, stream: int = 0) -> list[DatePair]:
+    """Samples of a part.
+
+    Languages are equally likely but for digits alone, which are half as likely as a language; formats are alike within one.
+
+    Args:
+        seed: of the split and of the draw. stream: another draw of the same split, such as an epoch.
+    """
+    rng = np.random.default_rng([seed, 3, ("train", "validation", "test").index(part), stream])
+    days, bodies = _days_as_array(part, seed), bodies_of(part, seed)
+    short = days[(days >= TWO_DIGITS_FROM) & (days <= TWO_DIGITS_TO)]
+    weights = np.array([{"en": 2.0, "es": 2.0, "numeric": 1.0}[language] for language, _ in bodies])
+    weights /= np.array([sum(1 for other, _ in bodies if other == language) for language, _ in bodies])
+    picked = rng.choice(len(bodies), count, p=weights / weights.sum())
+    made = []
+    for index in picked:
+        language, body = bodies[int(index)]
+        pool = short if "{yy}" in body else days
+        day = pool[int(rng.integers(len(pool)))]
+        leads = LEADS[language]
+        lead = "" if rng.random() < 0.4 else leads[int(rng.integers(len(leads)))]
+        text = write(day, lead + body, language, long_september=bool(rng.random() < 0.3))
+        made.append(DatePair(text=text, iso=day.isoformat(), body=body, language=language))
+    return made
+
+
+@cache
+def _days_as_array(part: Part, seed: int) -> np.ndarray:
+    return np.array(days_of(part, seed), dtype=object)
+
+
+def padded(texts: Sequence[str]) -> list[list[int]]:
+    """Symbol numbers of normalised texts, filled up to the longest."""
+    width = max(len(text) for text in texts)
+    return [encode_text(text) + [PAD] * (width - len(text)) for text in texts]

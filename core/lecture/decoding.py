@@ -1,0 +1,205 @@
+"""Reading a sequence out of the encoder-decoder, symbol by symbol: greedily, or by beam search.
+
+Both hand back log-probabilities, so that a page can say how sure the model was of each symbol and of the whole.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.lecture.dates import BEGIN, END
+from core.models.transformer import DecoderLayer, EncoderLayer, Transformer
+from core.nn import causal_mask
+
+STEPS = 12
+"""Symbols decoded at most: ten of a date, the end sign, and one to spare."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hypothesis:
+    """One decoded sequence.
+
+    Attributes:
+        symbols: without the begin sign; the end sign is the last one where `ended`.
+        log_probabilities: natural logarithms, one a symbol.
+    """
+
+    symbols: tuple[int, ...]
+    log_probabilities: tuple[float, ...]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the model itself said that this is all."""
+        return bool(self.symbols) and self.symbols[-1] == END
+
+    @property
+    def score(self) -> float:
+        """Log-probability of the whole sequence: the sum over its symbols."""
+        return sum(self.log_probabilities)
+
+    @property
+    def probability(self) -> float:
+        """Of the whole sequence."""
+        return math.exp(self.score)
+
+
+@torch.no_grad()
+def greedy(model: Transformer, source: Tensor, *, steps: int = STEPS) -> list[Hypothesis]:
+    """The likeliest symbol at each step, for each source of a batch (batch, S)."""
+    memory, _ = model.encode(source)
+    mask = model.source_mask(source)
+    target = torch.full((len(source), 1), BEGIN, dtype=torch.long, device=source.device)
+    logs = torch.empty(len(source), 0, device=source.device)
+    done = torch.zeros(len(source), dtype=torch.bool, device=source.device)
+    for _step in range(steps):
+        logits, _maps = model.decode(target, memory, memory_mask=mask)
+        log, symbol = logits[:, -1].log_softmax(dim=-1).max(dim=-1)
+        target, logs = torch.cat([target, symbol[:, None]], dim=1), torch.cat([logs, log[:, None]], dim=1)
+        done |= symbol == END
+        if bool(done.all()):
+            break
+    return [_cut(row, log) for row, log in zip(target[:, 1:].tolist(), logs.tolist(), strict=True)]
+
+
+def _cut(symbols: list[int], logs: list[float]) -> Hypothesis:
+    stop = symbols.index(END) + 1 if END in symbols else len(symbols)
+    return Hypothesis(symbols=tuple(symbols[:stop]), log_probabilities=tuple(logs[:stop]))
+
+
+@torch.no_grad()
+def beam(model: Transformer, source: Tensor, width: int, *, steps: int = STEPS) -> list[list[Hypothesis]]:
+    """Beam search over one source (1, S): what was kept after each step, best first.
+
+    A hypothesis that has ended stays as it is and keeps its place by its score; the sum of log-probabilities is not divided
+    by the length, since every date is equally long. A width of 1 is the greedy search.
+
+    Returns:
+        One list a step, each at most `width` long; the last one holds the answers.
+
+    Raises:
+        ValueError: for a width below 1 or a batch of several sources.
+    """
+    if width < 1 or len(source) != 1:
+        raise ValueError(f"a beam of width {width} over {len(source)} sources: take a width of 1 or more and one source")
+    memory, _ = model.encode(source)
+    mask = model.source_mask(source)
+    kept = [Hypothesis(symbols=(), log_probabilities=())]
+    history = []
+    for _step in range(steps):
+        open_ones = [one for one in kept if not one.ended]
+        if not open_ones:
+            break
+        targets = torch.tensor([[BEGIN, *one.symbols] for one in open_ones], device=source.device)
+        logits, _maps = model.decode(targets, memory.expand(len(targets), -1, -1), memory_mask=mask)
+        logs, symbols = logits[:, -1].log_softmax(dim=-1).topk(min(width, logits.shape[-1]), dim=-1)
+        grown = [
+            Hypothesis(symbols=(*one.symbols, symbol), log_probabilities=(*one.log_probabilities, log))
+            for one, row, numbers in zip(open_ones, logs.tolist(), symbols.tolist(), strict=True)
+            for log, symbol in zip(row, numbers, strict=True)
+        ]
+        kept = sorted([*(one for one in kept if one.ended), *grown], key=lambda one: -one.score)[:width]
+        history.append(kept)
+    return history
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """Everything the model computed on the way to an answer.
+
+    Attributes:
+        symbols: (T,) the answer, the end sign included. source: (S,) its source.
+        probabilities: (T, vocabulary) before each symbol.
+        entropy: (T,) of those, in bits.
+        maps: name -> (heads, queries, keys); "encoder i" over the source, "decoder i" over begin sign and answer so far,
+            "cross i" from those to the source.
+    """
+
+    source: tuple[int, ...]
+    symbols: tuple[int, ...]
+    probabilities: NDArray[np.float64]
+    entropy: NDArray[np.float64]
+    maps: dict[str, NDArray[np.float32]]
+
+
+@torch.no_grad()
+def trace(model: Transformer, source: list[int], answer: tuple[int, ...]) -> Trace:
+    """Run the model once over a source and an answer, and keep every map.
+
+    The causal mask makes one run of the whole answer equal to the runs of its beginnings.
+    """
+    target = torch.tensor([[BEGIN, *answer[:-1]]])
+    logits, maps = model(torch.tensor([source]), target, return_attention=True)
+    probabilities = logits[0].double().softmax(dim=-1)
+    entropy = -(probabilities * probabilities.clamp_min(1e-300).log2()).sum(dim=-1)
+    return Trace(
+        source=tuple(source),
+        symbols=answer,
+        probabilities=probabilities.numpy(),
+        entropy=entropy.numpy(),
+        maps={name: weights[0].numpy() for name, weights in maps.items()},
+    )
+
+
+def relevance(model: Transformer, trace: Trace, step: int) -> NDArray[np.float64]:
+    """(S,) gradient times input of one symbol's log-odds against the runner-up, by each source character's embedding.
+
+    What the answer at `step` would lose, to first order, if that embedding were scaled away: a second opinion beside the
+    attention (D23). The log-probability itself would not do: where the model is sure it is flat.
+    """
+    source = torch.tensor([trace.source])
+    target = torch.tensor([[BEGIN, *trace.symbols[:-1]]])[:, : step + 1]
+    embedded = model.embedding(source).detach().requires_grad_()
+    x, mask = model.positions(embedded), model.source_mask(source)
+    for layer in model.encoder:
+        x, _weights = layer(x, mask=mask)
+    logits, _maps = model.decode(target, x, memory_mask=mask)
+    first = logits[0, -1, trace.symbols[step]]
+    others = logits[0, -1].index_fill(0, torch.tensor([trace.symbols[step]]), -torch.inf)
+    gradient = torch.autograd.grad(first - others.max(), embedded)[0]
+    return (gradient * embedded.detach())[0].sum(dim=-1).double().numpy()
+
+
+@torch.no_grad()
+def inside_encoder_layer(model: Transformer, source: list[int], layer: int, position: int) -> dict[str, NDArray[np.float32]]:
+    """One source character's vector through an encoder layer, by the report's names (section 2.5): input, A, X1, N1, F, X2, N2.
+
+    Args:
+        layer: from 1 on.
+    """
+    symbols = torch.tensor([source])
+    x, mask = model.positions(model.embedding(symbols)), model.source_mask(symbols)
+    for one in model.encoder[: layer - 1]:
+        x, _weights = one(x, mask=mask)
+    chosen = model.encoder[layer - 1]
+    assert isinstance(chosen, EncoderLayer)
+    a, _weights = chosen.attention(x, mask=mask)
+    n1 = chosen.norm1(x + a)
+    f = chosen.feed_forward(n1)
+    found = {"input": x, "A": a, "X1": x + a, "N1": n1, "F": f, "X2": n1 + f, "N2": chosen.norm2(n1 + f)}
+    return {name: value[0, position].numpy() for name, value in found.items()}
+
+
+@torch.no_grad()
+def inside_decoder_layer(model: Transformer, trace: Trace, layer: int, position: int) -> dict[str, NDArray[np.float32]]:
+    """One answer symbol's vector through a decoder layer, by the report's names (section 2.6): input, A1, N1, A2, N2, F, N3."""
+    source = torch.tensor([trace.source])
+    memory, _maps = model.encode(source)
+    mask = model.source_mask(source)
+    y = model.positions(model.embedding(torch.tensor([[BEGIN, *trace.symbols[:-1]]])))
+    for one in model.decoder[: layer - 1]:
+        y, _own, _cross = one(y, memory, memory_mask=mask)
+    chosen = model.decoder[layer - 1]
+    assert isinstance(chosen, DecoderLayer)
+    a1, _weights = chosen.self_attention(y, mask=causal_mask(y.shape[1]))
+    n1 = chosen.norm1(y + a1)
+    a2, _weights = chosen.cross_attention(n1, memory, mask=mask)
+    n2 = chosen.norm2(n1 + a2)
+    f = chosen.feed_forward(n2)
+    found = {"input": y, "A1": a1, "N1": n1, "A2": a2, "N2": n2, "F": f, "N3": chosen.norm3(n2 + f)}
+    return {name: value[0, position].numpy() for name, value in found.items()}

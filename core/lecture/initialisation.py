@@ -1,0 +1,79 @@
+"""How weights start: Xavier, He and the report's own scales, and what each does to a signal through many layers.
+
+Sources: iiga-equations section 16.2, vit-report sections 2.2, 2.3 and 4 (listing 1); Glorot and Bengio 2010, He et al. 2015.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.lecture.activations import ACTIVATIONS
+
+Scheme = Literal["xavier", "he", "report_qkv", "report_out", "report_second", "normal"]
+SCHEMES: Final[tuple[Scheme, ...]] = ("xavier", "he", "report_qkv", "report_out", "report_second", "normal")
+
+
+def xavier_bound(fan_in: int, fan_out: int) -> float:
+    """sqrt(6 / (fan_in + fan_out)): W is uniform within plus and minus it, biases are 0 (iiga-equations section 16.2)."""
+    return math.sqrt(6 / (fan_in + fan_out))
+
+
+def he_std(fan_in: int) -> float:
+    """sqrt(2 / fan_in): the standard deviation for a layer before a ReLU (vit-report sections 2.2, 2.3 and 4)."""
+    return math.sqrt(2 / fan_in)
+
+
+def report_qkv_bound(width: int) -> float:
+    """0.5 sqrt(2 / d_model): W_Q, W_K and W_V are uniform within it (vit-report section 4, listing 1)."""
+    return 0.5 * he_std(width)
+
+
+def report_out_bound(width: int) -> float:
+    """0.8 sqrt(2 / d_model): W_O is uniform within it (vit-report section 4, listing 1)."""
+    return 0.8 * he_std(width)
+
+
+def report_second_scale(hidden: int) -> float:
+    """0.5 sqrt(1 / d_ff): the scale of W_2 (vit-report section 2.3); b_1 starts at 0.01 and b_2 at 0."""
+    return 0.5 * math.sqrt(1 / hidden)
+
+
+def spread(scheme: Scheme, fan_in: int, fan_out: int) -> float:
+    """Standard deviation of a weight: a uniform within plus and minus a has a / sqrt(3)."""
+    return {
+        "xavier": xavier_bound(fan_in, fan_out) / math.sqrt(3),
+        "he": he_std(fan_in),
+        "report_qkv": report_qkv_bound(fan_in) / math.sqrt(3),
+        "report_out": report_out_bound(fan_in) / math.sqrt(3),
+        "report_second": report_second_scale(fan_in),
+        "normal": 1.0,
+    }[scheme]
+
+
+def draw(scheme: Scheme, fan_in: int, fan_out: int, generator: torch.Generator) -> Tensor:
+    """(fan_in, fan_out) weights by a scheme, float64; uniform where the document says so, else normal."""
+    std = spread(scheme, fan_in, fan_out)
+    if scheme in ("xavier", "report_qkv", "report_out"):
+        bound = std * math.sqrt(3)
+        return (torch.rand(fan_in, fan_out, generator=generator, dtype=torch.float64) * 2 - 1) * bound
+    return torch.randn(fan_in, fan_out, generator=generator, dtype=torch.float64) * std
+
+
+def signal(
+    scheme: Scheme, activation: str, *, layers: int = 12, width: int = 128, samples: int = 64, seed: int = 0
+) -> NDArray[np.float64]:
+    """(layers + 1,) root mean square of the activations after each layer of a plain network, that of the input first."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(samples, width, generator=generator, dtype=torch.float64)
+    apply, _derivative = ACTIVATIONS[activation]
+    sizes = [float(x.square().mean().sqrt())]
+    for _layer in range(layers):
+        x = apply(x @ draw(scheme, width, width, generator))
+        sizes.append(float(x.square().mean().sqrt()))
+    return np.array(sizes)

@@ -1,0 +1,169 @@
+"""Normalisations on one batch, dropout, and what the place of the LayerNorm does to gradients in a deep stack.
+
+Sources: vit-report sections 2.4, 3.4 and 3.5, iiga-equations sections 6, 7, 9 and 16, tlob-architecture section 2.2;
+D5, D15, D22.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.models.transformer import EncoderLayer
+
+EPSILON: Final = 1e-5
+
+Norm = Literal["none", "layer", "batch", "instance", "bin"]
+NORMS: Final[tuple[Norm, ...]] = ("none", "layer", "batch", "instance", "bin")
+
+OVER: Final[dict[Norm, tuple[int, ...]]] = {"layer": (2,), "batch": (0, 1), "instance": (1,)}
+"""Axes of (batch, time, channels) that share one mean and one variance."""
+
+
+def moments(x: Tensor, over: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Mean and variance (divided by the count, not the count less one) over these axes, which stay with size 1.
+
+    Source: vit-report sections 2.4 and 3.4, iiga-equations section 6.2.
+    """
+    mean = x.mean(dim=over, keepdim=True)
+    return mean, ((x - mean) ** 2).mean(dim=over, keepdim=True)
+
+
+def standardise(x: Tensor, over: tuple[int, ...], *, epsilon: float = EPSILON) -> Tensor:
+    """(x - mean) / sqrt(variance + epsilon) over these axes (vit-report section 3.4, iiga-equations section 6.3, D22)."""
+    mean, variance = moments(x, over)
+    return (x - mean) / torch.sqrt(variance + epsilon)
+
+
+def layer_norm(x: Tensor, gamma: Tensor | float = 1.0, beta: Tensor | float = 0.0, *, epsilon: float = EPSILON) -> Tensor:
+    """gamma * (x - mean) / sqrt(variance + epsilon) + beta, each vector by itself (vit-report 2.4, iiga-equations 6.1, 6.4)."""
+    return gamma * standardise(x, (-1,), epsilon=epsilon) + beta
+
+
+def batch_norm(x: Tensor, *, epsilon: float = EPSILON) -> Tensor:
+    """Each channel over the whole batch and all of time, x being (batch, time, channels); as while training."""
+    return standardise(x, OVER["batch"], epsilon=epsilon)
+
+
+def instance_norm(x: Tensor, *, epsilon: float = EPSILON) -> Tensor:
+    """Each channel of each sample over its own time, x being (batch, time, channels)."""
+    return standardise(x, OVER["instance"], epsilon=epsilon)
+
+
+def bi_norm(x: Tensor, *, epsilon: float = EPSILON, share: float = 0.5) -> Tensor:
+    """share * batch norm + (1 - share) * instance norm (tlob-architecture section 2.2; D5 fixes both at one half)."""
+    return share * batch_norm(x, epsilon=epsilon) + (1 - share) * instance_norm(x, epsilon=epsilon)
+
+
+def normalise(x: Tensor, norm: Norm, *, epsilon: float = EPSILON) -> Tensor:
+    """One of NORMS on (batch, time, channels)."""
+    if norm == "none":
+        return x
+    if norm == "bin":
+        return bi_norm(x, epsilon=epsilon)
+    return layer_norm(x, epsilon=epsilon) if norm == "layer" else standardise(x, OVER[norm], epsilon=epsilon)
+
+
+def normalise_matrix(x: Tensor) -> Tensor:
+    """(x - mean) / standard deviation of the whole matrix (vit-report section 3.4, `normalize`); a constant one gives zeros."""
+    spread = x.std(unbiased=False)
+    return (x - x.mean()) / torch.where(spread > 0, spread, torch.ones_like(spread))
+
+
+def example_batch(*, samples: int = 3, steps: int = 16, channels: int = 4, level: float = 3.0, seed: int = 0) -> Tensor:
+    """(samples, steps, channels): waves whose level and size differ by sample and by channel, so that each norm shows its own.
+
+    Args:
+        level: how far the samples' levels lie apart; channels differ in size by powers of two.
+    """
+    rng = np.random.default_rng(seed)
+    time = np.linspace(0, 1, steps)[None, :, None]
+    phase, pace = rng.uniform(0, 2 * np.pi, (samples, 1, channels)), rng.uniform(1, 3, (samples, 1, channels))
+    wave = np.sin(2 * np.pi * pace * time + phase) + 0.25 * rng.normal(size=(samples, steps, channels))
+    size = 2.0 ** (np.arange(channels) - 1)[None, None, :]
+    centre = level * np.arange(samples)[:, None, None] + rng.normal(size=(1, 1, channels))
+    return torch.tensor(centre + size * wave)
+
+
+def spread_by_group(x: Tensor) -> dict[str, tuple[float, float]]:
+    """Largest size of a mean and largest distance of a standard deviation from 1, over each norm's groups.
+
+    A norm leaves both near 0 for its own groups, and for no other.
+    """
+    found = {}
+    for name, over in OVER.items():
+        mean, variance = moments(x, over)
+        found[name] = float(mean.abs().max()), float((variance.sqrt() - 1).abs().max())
+    return found
+
+
+def dropout(x: Tensor, rate: float, draws: Tensor) -> Tensor:
+    """x / p where a draw is under p = 1 - rate, else 0 (vit-report section 3.5, iiga-equations section 16.3).
+
+    Args:
+        draws: of the shape of x, uniform in [0, 1). Inference leaves x as it is.
+
+    Raises:
+        ValueError: for a rate outside [0, 1).
+    """
+    if not 0 <= rate < 1:
+        raise ValueError(f"a dropout rate of {rate} is no share to drop: it must be 0 or more and below 1")
+    keep = 1 - rate
+    return torch.where(draws < keep, x / keep, torch.zeros_like(x))
+
+
+def dropout_sums(rate: float, *, values: int = 64, draws: int = 400, seed: int = 0) -> NDArray[np.float64]:
+    """(draws,): the mean of `values` ones after dropout, drawn anew each time. Its expectation stays 1."""
+    uniform = torch.rand(draws, values, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return dropout(torch.ones_like(uniform), rate, uniform).mean(dim=1).numpy()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DepthStudy:
+    """Gradients of a stack at initialisation.
+
+    Attributes:
+        gradients: (layers,) norm of the loss's gradient by each layer's parameters, first layer first.
+        activations: (layers + 1,) root mean square of what goes into each layer, and of what comes out of the last.
+    """
+
+    gradients: NDArray[np.float64]
+    activations: NDArray[np.float64]
+
+
+def depth_study(layers: int, *, pre_norm: bool, width: int = 32, heads: int = 4, tokens: int = 12, seed: int = 0) -> DepthStudy:
+    """Gradient norm a layer, for a stack of encoder layers as initialised and a random read-out, post-norm or pre-norm.
+
+    Post-norm is LayerNorm(x + Sublayer(x)) (vit-report 2.5, iiga-equations 9.1, D15), pre-norm x + Sublayer(LayerNorm(x))
+    (iiga-equations section 7); linear layers start as Xavier's (section 16.2). The loss is the mean square of a random
+    linear read-out of the last layer, normed in the pre-norm stack, as such stacks are read. Compare Xiong et al. 2020, who prove
+    that post-norm's gradients are large near the output and pre-norm's even.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        stack = [EncoderLayer(width, heads, 4 * width, pre_norm=pre_norm) for _ in range(layers)]
+        for layer in stack:
+            for module in layer.modules():
+                if isinstance(module, torch.nn.Linear):
+                    torch.nn.init.xavier_uniform_(module.weight)
+                    torch.nn.init.zeros_(module.bias)
+        x = torch.randn(8, tokens, width)
+        read = torch.randn(width, 10) / width**0.5
+    sizes = [float(x.square().mean().sqrt())]
+    for layer in stack:
+        x, _weights = layer(x)
+        sizes.append(float(x.detach().square().mean().sqrt()))
+    x = layer_norm(x) if pre_norm else x
+    parameters = [parameter for layer in stack for parameter in layer.parameters()]
+    gradients = torch.autograd.grad((x @ read).square().mean(), parameters)
+    each = len(parameters) // layers
+    norms = [
+        float(torch.stack([one.norm() for one in gradients[first : first + each]]).norm())
+        for first in range(0, len(parameters), each)
+    ]
+    return DepthStudy(gradients=np.array(norms), activations=np.array(sizes))

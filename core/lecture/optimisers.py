@@ -1,0 +1,242 @@
+"""Optimisers as the documents write them, clipping, and the surfaces they walk on.
+
+Sources: vit-report sections 2.2 (SGD, clipping, Adam without correction) and 2.7 (Adam), iiga-equations section 13.1 (AdamW).
+Everything is float64 NumPy; an optimiser is a small object with `step(theta, gradient, rate)`, equal to `torch.optim`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+OptimiserName = Literal["sgd", "momentum", "adam", "adam_plain", "adamw"]
+OPTIMISERS: Final[tuple[OptimiserName, ...]] = ("sgd", "momentum", "adam", "adam_plain", "adamw")
+
+
+class Optimiser(Protocol):
+    """One parameter's optimiser."""
+
+    def step(self, theta: Array, gradient: Array, rate: float) -> Array:
+        """The parameter after one step; its own memory moves on."""
+        ...
+
+
+@dataclass(kw_only=True)
+class SGD:
+    """theta - rate * g (vit-report section 2.2); with momentum mu, v = mu v + g and theta - rate * v."""
+
+    momentum: float = 0.0
+    velocity: Array | None = None
+
+    def step(self, theta: Array, gradient: Array, rate: float) -> Array:
+        self.velocity = gradient if self.velocity is None else self.momentum * self.velocity + gradient
+        return theta - rate * self.velocity
+
+
+@dataclass(kw_only=True)
+class Adam:
+    """Adam (vit-report section 2.7), and AdamW with a decay (iiga-equations section 13.1).
+
+        m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2,  mc = m / (1 - b1^t),  vc = v / (1 - b2^t)
+        theta = theta - rate * (mc / (sqrt(vc) + eps) + decay * theta)
+
+    Attributes:
+        corrected: False leaves out the bias correction, as in vit-report section 2.2: the first steps are then about
+            (1 - b1) / sqrt(1 - b2) = 3.2 times as long.
+        decay: lambda of AdamW; it never enters m or v. memory: m, v and t so far.
+    """
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    corrected: bool = True
+    decay: float = 0.0
+    memory: tuple[Array, Array, int] | None = None
+
+    def step(self, theta: Array, gradient: Array, rate: float) -> Array:
+        m, v, t = (np.zeros_like(theta), np.zeros_like(theta), 0) if self.memory is None else self.memory
+        m = self.beta1 * m + (1 - self.beta1) * gradient
+        v = self.beta2 * v + (1 - self.beta2) * gradient**2
+        t += 1
+        self.memory = m, v, t
+        if self.corrected:
+            m, v = m / (1 - self.beta1**t), v / (1 - self.beta2**t)
+        return theta - rate * (m / (np.sqrt(v) + self.epsilon) + self.decay * theta)
+
+
+def make(name: OptimiserName, *, momentum: float = 0.9, decay: float = 0.0) -> Optimiser:
+    """A fresh optimiser. Only "momentum" uses the momentum, only "adamw" the decay."""
+    if name in ("sgd", "momentum"):
+        return SGD(momentum=momentum if name == "momentum" else 0.0)
+    return Adam(corrected=name != "adam_plain", decay=decay if name == "adamw" else 0.0)
+
+
+def clip_by_norm(gradient: Array, largest: float) -> Array:
+    """g * min(1, largest / |g|) (vit-report sections 2.2 and 3.6): the direction stays, the length is capped.
+
+    Raises:
+        ValueError: for a largest norm that is not above 0.
+    """
+    if largest <= 0:
+        raise ValueError(f"a largest norm of {largest} would stop every step: it must be above 0")
+    norm = float(np.linalg.norm(gradient))
+    return gradient * min(1.0, largest / norm) if norm else gradient
+
+
+SurfaceName = Literal["bowl", "rosenbrock", "saddle", "himmelblau"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surface:
+    """A loss of two weights, with its gradient by hand.
+
+    Attributes:
+        value: of points (..., 2). gradient: the same shape as the points.
+        start: where a walk begins. window: (x low, x high, y low, y high) to draw.
+        minima: (n, 2) points where the gradient is zero and nothing around is lower.
+    """
+
+    value: Callable[[Array], Array]
+    gradient: Callable[[Array], Array]
+    start: tuple[float, float]
+    window: tuple[float, float, float, float]
+    minima: tuple[tuple[float, float], ...]
+
+
+def _bowl(p: Array) -> Array:
+    return 0.5 * (p[..., 0] ** 2 + 20 * p[..., 1] ** 2)
+
+
+def _bowl_gradient(p: Array) -> Array:
+    return np.stack([p[..., 0], 20 * p[..., 1]], axis=-1)
+
+
+def _rosenbrock(p: Array) -> Array:
+    return (1 - p[..., 0]) ** 2 + 100 * (p[..., 1] - p[..., 0] ** 2) ** 2
+
+
+def _rosenbrock_gradient(p: Array) -> Array:
+    x, y = p[..., 0], p[..., 1]
+    return np.stack([-2 * (1 - x) - 400 * x * (y - x**2), 200 * (y - x**2)], axis=-1)
+
+
+def _saddle(p: Array) -> Array:
+    return p[..., 0] ** 2 - p[..., 1] ** 2 + 0.25 * p[..., 1] ** 4
+
+
+def _saddle_gradient(p: Array) -> Array:
+    return np.stack([2 * p[..., 0], -2 * p[..., 1] + p[..., 1] ** 3], axis=-1)
+
+
+def _himmelblau(p: Array) -> Array:
+    x, y = p[..., 0], p[..., 1]
+    return (x**2 + y - 11) ** 2 + (x + y**2 - 7) ** 2
+
+
+def _himmelblau_gradient(p: Array) -> Array:
+    x, y = p[..., 0], p[..., 1]
+    a, b = x**2 + y - 11, x + y**2 - 7
+    return np.stack([4 * x * a + 2 * b, 2 * a + 4 * y * b], axis=-1)
+
+
+SURFACES: Final[Mapping[SurfaceName, Surface]] = {
+    "bowl": Surface(
+        value=_bowl, gradient=_bowl_gradient, start=(-4.0, 1.5), window=(-5, 5, -2, 2), minima=((0.0, 0.0),)
+    ),
+    "rosenbrock": Surface(
+        value=_rosenbrock, gradient=_rosenbrock_gradient, start=(-1.2, 1.0), window=(-2, 2, -1, 3), minima=((1.0, 1.0),)
+    ),
+    "saddle": Surface(
+        value=_saddle, gradient=_saddle_gradient, start=(-1.5, 0.01), window=(-2, 2, -2.4, 2.4),
+        minima=((0.0, 2**0.5), (0.0, -(2**0.5))),
+    ),
+    "himmelblau": Surface(
+        value=_himmelblau, gradient=_himmelblau_gradient, start=(0.0, 0.0), window=(-5, 5, -5, 5),
+        minima=((3.0, 2.0), (-2.805118086952745, 3.131312518250573), (-3.779310253377747, -3.283185991286170),
+                (3.584428340330492, -1.848126526964404)),
+    ),
+}  # fmt: skip
+"""A long bowl, Rosenbrock's valley, a saddle between two minima, and Himmelblau's four minima."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walk:
+    """One optimiser's way.
+
+    Attributes:
+        points: (n + 1, k) weights, the start first. losses: (n + 1,). rates: (n,) used.
+        gradients: (n,) norms before clipping.
+        diverged: whether it left every bound and was stopped.
+    """
+
+    points: Array
+    losses: Array
+    rates: Array
+    gradients: Array
+    diverged: bool
+
+
+Rate = Callable[[int], float]
+
+
+def walk(
+    value: Callable[[Array], Array],
+    gradient: Callable[[Array, int], Array],
+    start: Array,
+    optimiser: Optimiser,
+    *,
+    steps: int,
+    rate: Rate,
+    clip: float | None = None,
+) -> Walk:
+    """Run an optimiser.
+
+    Args:
+        gradient: by point and step (a mini-batch differs by step). rate: by step, 0 first.
+        clip: largest gradient norm; none where None.
+    """
+    theta = np.array(start, dtype=np.float64)
+    points, losses, rates, norms = [theta], [float(value(theta))], [], []
+    diverged = False
+    for step in range(steps):
+        g = gradient(theta, step)
+        norms.append(float(np.linalg.norm(g)))
+        rates.append(rate(step))
+        theta = optimiser.step(theta, g if clip is None else clip_by_norm(g, clip), rates[-1])
+        diverged = not np.isfinite(theta).all() or float(np.abs(theta).max()) > 1e6
+        if diverged:
+            break
+        points.append(theta)
+        losses.append(float(value(theta)))
+    count = len(points) - 1
+    return Walk(
+        points=np.array(points), losses=np.array(losses), rates=np.array(rates[:count]), gradients=np.array(norms[:count]),
+        diverged=diverged,
+    )  # fmt: skip
+
+
+def surface_walk(
+    surface: Surface, name: OptimiserName, *, steps: int, rate: Rate, clip: float | None = None, decay: float = 0.0
+) -> Walk:
+    """An optimiser from a surface's start."""
+    return walk(
+        surface.value,
+        lambda theta, _step: surface.gradient(theta),
+        np.array(surface.start),
+        make(name, decay=decay),
+        steps=steps,
+        rate=rate,
+        clip=clip,
+    )
+
+
+def height_map(surface: Surface, *, points: int = 121) -> tuple[Array, Array, Array]:
+    """x (points,), y (points,) and values (points, points), rows being y."""
+    left, right, low, high = surface.window
+    x, y = np.linspace(left, right, points), np.linspace(low, high, points)
+    return x, y, surface.value(np.stack(np.meshgrid(x, y), axis=-1))

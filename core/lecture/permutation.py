@@ -1,0 +1,124 @@
+"""Order and attention: what becomes of the outputs when the tokens are shuffled (D21).
+
+Source: attention-notebook "Mathematical Definition of Self-Attention and Permutation Invariance", sections 1 to 3, which
+proves equivariance, Z' = P Z, and calls it invariance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.lecture.attention_steps import Steps, look_mask, steps
+from core.lecture.positions import encoding
+
+Array = NDArray[np.float64]
+Causal = Literal["none", "fixed", "permuted"]
+CAUSAL: Final[tuple[Causal, ...]] = ("none", "fixed", "permuted")
+EXACT: Final = 1e-10
+"""Deviations under this are rounding in float64."""
+
+
+def permutation_matrix(order: Sequence[int]) -> Array:
+    """P with (P X)_i = X_order[i]: one 1 in each row and column (attention-notebook, the matrix P).
+
+    Raises:
+        ValueError: for an order that is no permutation of 0 .. n-1.
+    """
+    if sorted(order) != list(range(len(order))):
+        raise ValueError(f"{list(order)} is no order of {len(order)} tokens: name each of 0 to {len(order) - 1} once")
+    return np.asarray(np.eye(len(order))[list(order)])
+
+
+def permute_map(weights: Array, p: Array) -> Array:
+    """P A P^T: the attention map of the shuffled tokens, (..., n, n) (attention-notebook, "Property of the Softmax")."""
+    return np.asarray(p @ weights @ p.T)
+
+
+def pooled(z: Array) -> Array:
+    """Mean of all rows, (width,): what a shuffle cannot change, as 1^T P = 1^T."""
+    return np.asarray(z.mean(axis=0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shuffle:
+    """The same layer on tokens in their order and shuffled.
+
+    Attributes:
+        p: the permutation matrix. before, after: all steps for X and for PX.
+        moved: (n, width) P Z, what equivariance promises. off: (n, width) Z' - P Z.
+        rows, maps, pool: largest deviations of Z' from P Z, of A' from P A P^T, of the means over rows.
+    """
+
+    p: Array
+    before: Steps
+    after: Steps
+    moved: Array
+    off: Array
+    rows: float
+    maps: float
+    pool: float
+
+    @property
+    def equivariant(self) -> bool:
+        """Whether the rows only moved."""
+        return self.rows < EXACT
+
+    @property
+    def invariant(self) -> bool:
+        """Whether the mean over rows stayed."""
+        return self.pool < EXACT
+
+
+def shuffle(
+    x: Array,
+    weights: dict[str, Array],
+    order: Sequence[int],
+    *,
+    heads: int = 1,
+    positions: bool = False,
+    scale: float = 1.0,
+    causal: Causal = "none",
+) -> Shuffle:
+    """Attend over X and over PX, and compare.
+
+    Args:
+        x: (n, width) tokens, no positions in them yet. weights: as `attention_steps.steps`.
+        order: row i of PX is row order[i] of X.
+        positions: add the sinusoidal encoding, which belongs to places: the first token gets the first row, whichever it is.
+        causal: "fixed" masks by place in both; "permuted" takes the mask along, P M P^T.
+
+    Raises:
+        ValueError: for an order that is no permutation.
+    """
+    p = permutation_matrix(order)
+    places = encoding(*x.shape, scale=scale) if positions else np.zeros_like(x)
+    mask = look_mask("none" if causal == "none" else "causal", len(x))
+    other = permute_map(mask.astype(float), p) > 0.5 if causal == "permuted" else mask
+    before = steps(x + places, weights, heads=heads, mask=mask)
+    after = steps(p @ x + places, weights, heads=heads, mask=other)
+    moved = p @ before.output
+    return Shuffle(
+        p=p,
+        before=before,
+        after=after,
+        moved=moved,
+        off=after.output - moved,
+        rows=float(np.abs(after.output - moved).max()),
+        maps=float(np.abs(after.weights - permute_map(before.weights, p)).max()),
+        pool=float(np.abs(pooled(after.output) - pooled(before.output)).max()),
+    )
+
+
+def shuffled(length: int, seed: int) -> list[int]:
+    """A random order, not the one it began with where there is another."""
+    rng = np.random.default_rng(seed)
+    while length > 1:
+        order = [int(i) for i in rng.permutation(length)]
+        if order != list(range(length)):
+            return order
+    return list(range(length))

@@ -1,0 +1,261 @@
+"""Positional encoding taken apart: frequencies, similarity, the shift that is a rotation, scale against embeddings.
+
+Sources: attention-notebook "What is positional encoding", iiga-equations section 4, vit-report section 2.1 (D11),
+tlob-architecture section 2.4; Vaswani et al. 2017, section 3.5, for the rotation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.checkpoints import load
+from core.models.tlob import TLOB
+from core.nn import sinusoidal_encoding
+
+Array = NDArray[np.float64]
+
+
+def encoding(
+    length: int, width: int, *, base: float = 10_000.0, scale: float = 1.0, doubled_exponent: bool = False
+) -> Array:
+    """`core.nn.sinusoidal_encoding` as an array (length, width): iiga-equations 4.1 and 4.2, vit-report 2.1 (D11)."""
+    found = sinusoidal_encoding(length, width, base=base, scale=scale, doubled_exponent=doubled_exponent)
+    return np.asarray(found.numpy(), dtype=np.float64)
+
+
+def frequencies(width: int, *, base: float = 10_000.0, doubled_exponent: bool = False) -> Array:
+    """base^(-2i/width) of each pair of channels, radians a position, (ceil(width / 2),); the doubled exponent has 4i (D11).
+
+    As base^(-4i/width) = (base^2)^(-2i/width), the doubled listing is the standard form with the base squared.
+    """
+    even = np.arange(0, width, 2)
+    return np.asarray(float(base) ** (-even * (2.0 if doubled_exponent else 1.0) / width))
+
+
+def wavelengths(width: int, *, base: float = 10_000.0, doubled_exponent: bool = False) -> Array:
+    """Positions until each pair of channels comes round again: 2 pi / frequency, (ceil(width / 2),)."""
+    return 2 * math.pi / frequencies(width, base=base, doubled_exponent=doubled_exponent)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One pair of entries of the encoding, with the numbers in between.
+
+    Attributes:
+        exponent: 2i / width, or 4i / width for the doubled listing. wavelength: positions.
+        angle: radians. sine, cosine: PE(pos, 2i) and PE(pos, 2i + 1), scale included.
+    """
+
+    exponent: float
+    frequency: float
+    wavelength: float
+    angle: float
+    sine: float
+    cosine: float
+
+
+def entry(
+    pos: float, pair: int, width: int, *, base: float = 10_000.0, scale: float = 1.0, doubled_exponent: bool = False
+) -> Entry:
+    """PE(pos, 2i) and PE(pos, 2i + 1) for i = pair, by hand (iiga-equations section 4.1)."""
+    exponent = 2 * pair * (2.0 if doubled_exponent else 1.0) / width
+    frequency = float(base) ** -exponent
+    angle = pos * frequency
+    return Entry(
+        exponent=exponent,
+        frequency=frequency,
+        wavelength=2 * math.pi / frequency,
+        angle=angle,
+        sine=scale * math.sin(angle),
+        cosine=scale * math.cos(angle),
+    )
+
+
+def still_channels(matrix: Array, *, under: float = 0.01) -> int:
+    """How many channels hardly tell positions apart: those that span less than this share of the whole matrix's span."""
+    span = float(np.ptp(matrix)) or 1.0
+    return int((np.ptp(matrix, axis=0) < under * span).sum())
+
+
+def dot_products(matrix: Array) -> Array:
+    """PE PE^T, (length, length): how alike two positions are."""
+    return np.asarray(matrix @ matrix.T)
+
+
+def dot_product_by_shift(shifts: NDArray[Any], width: int, *, base: float = 10_000.0, scale: float = 1.0) -> Array:
+    """scale^2 * sum_i cos(shift * frequency_i): the dot product of two positions so far apart, wherever they are.
+
+    Holds for an even width, because sin a sin b + cos a cos b = cos(a - b).
+    """
+    return np.asarray(scale**2 * np.cos(np.asarray(shifts)[:, None] * frequencies(width, base=base)[None, :]).sum(axis=1))
+
+
+def dot_product_from(pos: int, length: int, width: int, *, base: float = 10_000.0, scale: float = 1.0) -> Array:
+    """`dot_product_by_shift` of one position with each of `length` positions, (length,)."""
+    return dot_product_by_shift(np.arange(length) - pos, width, base=base, scale=scale)
+
+
+def root_mean_square(matrix: Array) -> float:
+    """Square root of the mean of all squares."""
+    return float(np.sqrt((matrix**2).mean()))
+
+
+def distances(matrix: Array) -> Array:
+    """Euclidean distance of every two positions, (length, length)."""
+    return np.asarray(np.linalg.norm(matrix[:, None, :] - matrix[None, :, :], axis=-1))
+
+
+def cosines(matrix: Array) -> Array:
+    """Cosine similarity of every two rows, (length, length)."""
+    unit = matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
+    return np.asarray(unit @ unit.T)
+
+
+def rotation_block(frequency: float, shift: float) -> Array:
+    """(2, 2): turns (sin a, cos a) into (sin(a + shift * frequency), cos(a + shift * frequency)), whatever the position."""
+    angle = shift * frequency
+    return np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
+
+
+def rotation(width: int, shift: float, *, base: float = 10_000.0, doubled_exponent: bool = False) -> Array:
+    """M with PE(pos + shift) = M PE(pos) for every pos: a rotation a pair of channels, (width, width).
+
+    Raises:
+        ValueError: for an odd width, whose last sine has no cosine to turn with.
+    """
+    if width % 2:
+        raise ValueError(f"a width of {width} leaves a sine without its cosine: take an even one")
+    whole = np.zeros((width, width))
+    for pair, frequency in enumerate(frequencies(width, base=base, doubled_exponent=doubled_exponent)):
+        whole[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2] = rotation_block(float(frequency), shift)
+    return whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shift:
+    """A matrix that is to carry each position to the one `shift` later.
+
+    Attributes:
+        matrix: (width, width). residual: (length - shift, width) what is left over, wanted less got.
+        largest: of the residual, in size. share: its norm over that of what was wanted; 0 is exact, 1 as bad as nothing.
+    """
+
+    matrix: Array
+    residual: Array
+    largest: float
+    share: float
+
+    def turned(self, encoded: Array, pos: int) -> Array:
+        """M PE(pos), (width,)."""
+        return np.asarray(self.matrix @ encoded[pos])
+
+
+def apply_shift(encoded: Array, shift: int, matrix: Array) -> Shift:
+    """What M leaves over: PE(pos + shift) - M PE(pos), for every position that has one so much later.
+
+    Raises:
+        ValueError: for a shift that leaves no pair of positions.
+    """
+    if not 0 < shift < len(encoded):
+        most = len(encoded) - 1
+        raise ValueError(f"a shift of {shift} leaves no pair among {len(encoded)} positions: take one from 1 to {most}")
+    wanted = encoded[shift:]
+    left = wanted - encoded[:-shift] @ matrix.T
+    return Shift(
+        matrix=matrix,
+        residual=left,
+        largest=float(np.abs(left).max()),
+        share=float(np.linalg.norm(left) / (np.linalg.norm(wanted) or 1.0)),
+    )
+
+
+def fitted_shift(encoded: Array, shift: int) -> Shift:
+    """The matrix that carries positions best in the sense of least squares: for encodings that were learned, not written down.
+
+    With as many channels as pairs of positions anything can be fitted; then a small residual says nothing.
+
+    Raises:
+        ValueError: as `apply_shift`.
+    """
+    if not 0 < shift < len(encoded):
+        return apply_shift(encoded, shift, np.eye(encoded.shape[1]))
+    solved = np.linalg.lstsq(encoded[:-shift], encoded[shift:], rcond=None)[0]
+    return apply_shift(encoded, shift, np.asarray(solved.T))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balance:
+    """Positions against the content they are added to.
+
+    Attributes:
+        content, position: (length,) root mean square of each row.
+        ratio: root mean square of all positions over that of all content.
+        cosines: (length, length) cosine similarity of the rows of their sum.
+    """
+
+    content: Array
+    position: Array
+    ratio: float
+    cosines: Array
+
+
+def balance(content: Array, positions: Array) -> Balance:
+    """How much of content + positions each of the two is; both (length, width). Source: vit-report sections 1.5 and 2.1."""
+    return Balance(
+        content=np.sqrt((content**2).mean(axis=1)),
+        position=np.sqrt((positions**2).mean(axis=1)),
+        ratio=float(np.sqrt((positions**2).mean() / ((content**2).mean() or 1.0))),
+        cosines=cosines(content + positions),
+    )
+
+
+def drawn_embeddings(length: int, width: int, *, seed: int = 0) -> Array:
+    """(length, width) from N(0, 1): embeddings as `nn.Embedding` starts them, before any training."""
+    return np.asarray(np.random.default_rng(seed).normal(size=(length, width)))
+
+
+@torch.inference_mode()
+def tlob_content(model: TLOB, inputs: Tensor) -> Array:
+    """What a TLOB adds its positions to: one window (1, steps, features) after its BiN and embedding, (steps, width)."""
+    return np.asarray(model.embedding(model.bin_norm(inputs.transpose(1, 2)).transpose(1, 2))[0].double().cpu().numpy())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shipped:
+    """The positions of a checkpoint that comes with the app.
+
+    Attributes:
+        kind: "learned" or "sinusoidal". matrix: (length, width), scale included.
+        scale: the factor on sinusoidal positions; 1 for learned ones.
+    """
+
+    name: str
+    kind: str
+    matrix: Array
+    scale: float
+
+
+def shipped(name: str) -> Shipped:
+    """The positions a shipped checkpoint adds: TLOB's as trained, the ViT's from its configuration.
+
+    Raises:
+        CheckpointError: where the checkpoint is missing or damaged. ValueError: where it is of another model.
+    """
+    checkpoint = load(name)
+    config = checkpoint.card["config"]
+    if checkpoint.card["model"] == "vit":
+        length, scale = (config["side"] // config["patch"]) ** 2 + 1, float(config["position_scale"])
+        return Shipped(name=name, kind="sinusoidal", matrix=encoding(length, config["width"], scale=scale), scale=scale)
+    if checkpoint.card["model"] != "tlob":
+        raise ValueError(f"the checkpoint {name!r} is no TLOB or ViT: its positions are not known here")
+    if config["positions"] == "sinusoidal":
+        return Shipped(name=name, kind="sinusoidal", matrix=encoding(config["steps"], config["width"]), scale=1.0)
+    learned = next(value for key, value in checkpoint.weights.items() if key.endswith("positions.encoding"))
+    return Shipped(name=name, kind="learned", matrix=np.asarray(learned[0].numpy(), dtype=np.float64), scale=1.0)

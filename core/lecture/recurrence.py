@@ -1,0 +1,274 @@
+"""Recurrent cells unrolled over a sequence: every state, and how strongly the last output still feels each input.
+
+Source: sequence-modelling "Red Neuronal Recurrente (RNN)", "Long Short-Term Memory (LSTM)" and "Estados internos"; Bengio et al.
+1994 for gradients through time. Weights are drawn, not trained: the pages on this are about mechanics.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from core.lecture.tokens import TokenError, draw, embed
+from core.models.recurrent import GATES, LSTM, RNN
+from core.nn import scaled_dot_product_attention
+
+Array = NDArray[np.float64]
+Weights = dict[str, Array]
+
+HIDDEN: Final = 6
+LETTER_WIDTH: Final = 4
+MOST_LETTERS: Final = 60
+
+RNN_NAMES: Final = {"W_hx": "w_hx", "W_hh": "w_hh", "b_h": "b_h", "W_hy": "w_hy", "b_y": "b_y"}
+LSTM_NAMES: Final = {f"{kind}_{gate}": f"{kind.lower()}_{gate}" for gate in GATES for kind in ("W", "U", "b")}
+"""The document's name of each weight -> the module's."""
+
+
+# -- sequences ----------------------------------------------------------------------------------------------------------------
+
+
+def wave(length: int, *, period: float) -> Array:
+    """(length, 1): a sine of amplitude 1 that comes round every `period` steps."""
+    return np.sin(2 * math.pi * np.arange(length) / period)[:, None]
+
+
+def moves(mid: Array, *, length: int, every: int) -> Array:
+    """(length, 1): a mid-price, one row in `every`, in basis points of its first, divided by its own standard deviation.
+
+    A price that stands still gives zeros.
+
+    Raises:
+        TokenError: where there are too few rows.
+    """
+    taken = mid[: length * every : every]
+    if len(taken) < length:
+        raise TokenError(f"the recording has {len(taken)} such rows from there: take a shorter stretch than {length}")
+    bps = (taken / taken[0] - 1) * 1e4
+    spread = float(bps.std())
+    return np.asarray((bps - bps.mean()) / (spread or 1.0))[:, None]
+
+
+def letters(sentence: str, *, seed: int = 0) -> tuple[list[str], Array]:
+    """The characters of a sentence and a drawn vector for each, (length, LETTER_WIDTH); the same letter, the same vector.
+
+    Raises:
+        TokenError: for no letters, or too many.
+    """
+    found = list(sentence.strip())
+    if not 2 <= len(found) <= MOST_LETTERS:
+        raise TokenError(f"there are {len(found)} letters: type 2 to {MOST_LETTERS}")
+    return found, embed(found, LETTER_WIDTH, seed=seed)
+
+
+# -- weights ------------------------------------------------------------------------------------------------------------------
+
+
+def _uniform(name: str, shape: tuple[int, ...], bound: float) -> Array:
+    """Uniform within the bound, by name, two decimals (a normal draw through its own distribution function)."""
+    normal = draw(name, shape, digits=12)
+    return np.round(bound * np.vectorize(math.erf)(normal / math.sqrt(2)), 2) + 0.0
+
+
+def drawn_rnn(width: int, *, hidden: int = HIDDEN, output: int = 1, seed: int = 0) -> Weights:
+    """W_hx, W_hh, b_h, W_hy, b_y, uniform within 1 / sqrt(hidden) as PyTorch starts them."""
+    shapes = {"W_hx": (hidden, width), "W_hh": (hidden, hidden), "b_h": (hidden,), "W_hy": (output, hidden), "b_y": (output,)}
+    return {name: _uniform(f"rnn {name} {seed}", shape, 1 / math.sqrt(hidden)) for name, shape in shapes.items()}
+
+
+def drawn_lstm(width: int, *, hidden: int = HIDDEN, seed: int = 0) -> Weights:
+    """W, U and b of f, i, c and o, uniform within 1 / sqrt(hidden) as PyTorch starts them."""
+    shapes: dict[str, tuple[int, ...]] = {"W": (hidden, width), "U": (hidden, hidden), "b": (hidden,)}
+    return {name: _uniform(f"lstm {name} {seed}", shapes[name[0]], 1 / math.sqrt(hidden)) for name in LSTM_NAMES}
+
+
+def scaled(weights: Weights, name: str, factor: float) -> Weights:
+    """The same weights with one of them multiplied."""
+    return {**weights, name: weights[name] * factor}
+
+
+def shifted(weights: Weights, name: str, by: float) -> Weights:
+    """The same weights with a number added to all entries of one of them."""
+    return {**weights, name: weights[name] + by}
+
+
+def _filled(module: RNN | LSTM, weights: Weights, names: dict[str, str]) -> None:
+    with torch.no_grad():
+        for name, own in names.items():
+            module.get_parameter(own).copy_(torch.tensor(weights[name]))
+
+
+def rnn_of(weights: Weights) -> RNN:
+    """The module with these weights, float64."""
+    module = RNN(weights["W_hx"].shape[1], len(weights["b_h"]), len(weights["b_y"])).double()
+    _filled(module, weights, RNN_NAMES)
+    return module
+
+
+def lstm_of(weights: Weights) -> LSTM:
+    """The module with these weights, float64."""
+    module = LSTM(weights["W_f"].shape[1], len(weights["b_f"])).double()
+    _filled(module, weights, LSTM_NAMES)
+    return module
+
+
+# -- unrolled -----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class RNNTrace:
+    """An RNN over one sequence: z = W_hx x_t + W_hh h_{t-1} + b_h and h = tanh(z), (time, hidden); y (time, o)."""
+
+    z: Array
+    h: Array
+    y: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class LSTMTrace:
+    """An LSTM over one sequence: gates f, i, o, candidate, cell c and state h, (time, hidden) each."""
+
+    f: Array
+    i: Array
+    o: Array
+    candidate: Array
+    c: Array
+    h: Array
+
+
+@torch.inference_mode()
+def run_rnn(x: Array, weights: Weights) -> RNNTrace:
+    """Unroll over x (time, width)."""
+    found = rnn_of(weights)(torch.tensor(x)[None])
+    h = found.h[0].numpy()
+    before = np.vstack([np.zeros((1, h.shape[1])), h[:-1]])
+    z = x @ weights["W_hx"].T + before @ weights["W_hh"].T + weights["b_h"]
+    return RNNTrace(z=z, h=h, y=found.y[0].numpy())
+
+
+@torch.inference_mode()
+def run_lstm(x: Array, weights: Weights) -> LSTMTrace:
+    """Unroll over x (time, width)."""
+    found = lstm_of(weights)(torch.tensor(x)[None])
+    return LSTMTrace(**{field.name: getattr(found, field.name)[0].numpy() for field in fields(found)})
+
+
+def _fill_twin(twin: nn.RNN | nn.LSTM, w: Array, u: Array, b: Array) -> None:
+    for name, value in (("weight_ih_l0", w), ("weight_hh_l0", u), ("bias_ih_l0", b), ("bias_hh_l0", np.zeros_like(b))):
+        twin.get_parameter(name).copy_(torch.tensor(value))
+
+
+@torch.inference_mode()
+def rnn_deviation(x: Array, weights: Weights) -> float:
+    """Largest difference of our states from those of `torch.nn.RNN` with the same weights."""
+    twin = nn.RNN(x.shape[1], len(weights["b_h"]), batch_first=True).double()
+    _fill_twin(twin, weights["W_hx"], weights["W_hh"], weights["b_h"])
+    return float(np.abs(run_rnn(x, weights).h - twin(torch.tensor(x)[None])[0][0].numpy()).max())
+
+
+@torch.inference_mode()
+def lstm_deviation(x: Array, weights: Weights) -> float:
+    """Largest difference of our states and last cell from those of `torch.nn.LSTM`, whose gates stand in the order i, f, c, o."""
+    twin = nn.LSTM(x.shape[1], len(weights["b_f"]), batch_first=True).double()
+    w, u, b = (np.concatenate([weights[f"{kind}_{gate}"] for gate in "ifco"]) for kind in "WUb")
+    _fill_twin(twin, w, u, b)
+    ours, (h, (_last, c)) = run_lstm(x, weights), twin(torch.tensor(x)[None])
+    return float(max(np.abs(ours.h - h[0].numpy()).max(), np.abs(ours.c[-1] - c[0, 0].numpy()).max()))
+
+
+# -- gradients through time ---------------------------------------------------------------------------------------------------
+
+
+def rnn_gradients(x: Array, weights: Weights) -> Array:
+    """(time,) Frobenius norm of d h_T / d x_t, by the product of Jacobians J_t = diag(1 - h_t^2) W_hh.
+
+    d h_T / d x_t = J_T ... J_{t+1} diag(1 - h_t^2) W_hx: it shrinks or grows by a factor a step.
+    """
+    h = run_rnn(x, weights).h
+    chain, norms = np.eye(h.shape[1]), np.zeros(len(x))
+    for t in reversed(range(len(x))):
+        local = chain * (1 - h[t] ** 2)
+        norms[t] = np.linalg.norm(local @ weights["W_hx"])
+        chain = local @ weights["W_hh"]
+    return norms
+
+
+def lstm_gradients(x: Array, weights: Weights) -> Array:
+    """(time,) Frobenius norm of d h_T / d x_t, by the chain over both the cell, which f alone scales, and the state."""
+    run, hidden = run_lstm(x, weights), len(weights["b_f"])
+    by_h, by_c, norms = np.eye(hidden), np.zeros((hidden, hidden)), np.zeros(len(x))
+    zeros = np.zeros((1, hidden))
+    before = np.vstack([zeros, run.c[:-1]])
+    for t in reversed(range(len(x))):
+        f, i, o, candidate, squashed = run.f[t], run.i[t], run.o[t], run.candidate[t], np.tanh(run.c[t])
+        to_c = by_c + by_h * (o * (1 - squashed**2))
+        slopes = {
+            "f": to_c * (before[t] * f * (1 - f)),
+            "i": to_c * (candidate * i * (1 - i)),
+            "c": to_c * (i * (1 - candidate**2)),
+            "o": by_h * (squashed * o * (1 - o)),
+        }
+        norms[t] = np.linalg.norm(sum(slopes[gate] @ weights[f"W_{gate}"] for gate in GATES))
+        by_h = np.asarray(sum(slopes[gate] @ weights[f"U_{gate}"] for gate in GATES))
+        by_c = to_c * f
+    return norms
+
+
+def forget_products(run: LSTMTrace) -> Array:
+    """(time,) mean over units of f_T ... f_{t+1}: how much of the cell of step t the forget gates alone let reach the last."""
+    after = np.vstack([run.f[1:], np.ones((1, run.f.shape[1]))])
+    return np.asarray(np.cumprod(after[::-1], axis=0)[::-1].mean(axis=1))
+
+
+def attention_gradients(x: Array, *, hidden: int = HIDDEN, seed: int = 0) -> Array:
+    """(time,) Frobenius norm of d z_T / d x_t for one self-attention head over the sequence, by autograd.
+
+    The head is `hidden` wide, z being the weighted values before any W_O; its weights are drawn as those of the cells, and it
+    has no positions.
+    """
+    w_q, w_k, w_v = (
+        torch.tensor(_uniform(f"attention {name} {seed}", (x.shape[1], hidden), 1 / math.sqrt(hidden))) for name in "qkv"
+    )
+
+    def last(inputs: Tensor) -> Tensor:
+        return scaled_dot_product_attention(inputs @ w_q, inputs @ w_k, inputs @ w_v, return_weights=True)[0][-1]
+
+    jacobian = torch.autograd.functional.jacobian(last, torch.tensor(x))
+    assert isinstance(jacobian, Tensor)
+    return np.asarray(jacobian.permute(1, 0, 2).flatten(1).norm(dim=1).numpy())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThroughTime:
+    """Norm of the last output's gradient by each input, (time,) each, for the same sequence.
+
+    Attributes:
+        forget: `forget_products` of the LSTM.
+    """
+
+    rnn: Array
+    lstm: Array
+    attention: Array
+    forget: Array
+
+    def reach(self, name: str, *, share: float = 0.01) -> int:
+        """How many steps back the gradient first falls under this share of its largest; the whole length where it never does."""
+        norms: Array = getattr(self, name)
+        under = norms[::-1] < share * norms.max()
+        return int(under.argmax()) if under.any() else len(norms)
+
+
+def through_time(x: Array, rnn: Weights, lstm: Weights, *, seed: int = 0) -> ThroughTime:
+    """All three on one sequence (time, width)."""
+    return ThroughTime(
+        rnn=rnn_gradients(x, rnn),
+        lstm=lstm_gradients(x, lstm),
+        attention=attention_gradients(x, seed=seed),
+        forget=forget_products(run_lstm(x, lstm)),
+    )

@@ -1,0 +1,231 @@
+"""The Vision Transformer of the garments (vit-report section 1; Dosovitskiy et al. 2021), post-norm (D12).
+
+image (batch, 1, 28, 28) -> p x p patches -> Linear -> class token first -> + 0.1 * positions
+-> layers x [LayerNorm(x + attention(x)), LayerNorm(x + FFN(x))] -> Linear on the class token -> logits
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from core.nn import AttentionMaps, FeedForward, MultiHeadAttention, SinusoidalPositions
+
+CLASSES = (
+    "T-shirt/top",
+    "Trouser",
+    "Pullover",
+    "Dress",
+    "Coat",
+    "Sandal",
+    "Shirt",
+    "Sneaker",
+    "Bag",
+    "Ankle boot",
+)
+"""Fashion-MNIST's classes, in the order of its labels 0 to 9."""
+
+NEIGHBOURS = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
+"""Steps down and to the right, in patches, that the heads of a local start look along, in turn."""
+SHARPNESS = (10.0, 2.8)
+"""Scale of a local start's queries and keys: in the first layer, where positions are still a tenth, and after a LayerNorm."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViTConfig:
+    """Everything that shapes the network; what the report never gives (width, heads, layers, dropout) was chosen here (D12).
+
+    Attributes:
+        side: height and width of an image, pixels.
+        patch: height and width of a patch, pixels; must divide `side`.
+        width: channels of a token (d_model).
+        heads: attention heads a layer; must divide `width`.
+        layers: encoder layers.
+        hidden: middle width of a layer's feed-forward network.
+        classes: outputs.
+        position_scale: factor on the sinusoidal positions; the report's 0.1 (D11).
+        dropout: inside the feed-forward networks, and on what each sublayer adds.
+        start: weights before training: "plain", or "local", which lets heads begin by looking at neighbouring patches.
+    """
+
+    side: int = 28
+    patch: int = 4
+    width: int = 128
+    heads: int = 4
+    layers: int = 6
+    hidden: int = 256
+    classes: int = 10
+    position_scale: float = 0.1
+    dropout: float = 0.0
+    start: Literal["plain", "local"] = "plain"
+
+    def __post_init__(self) -> None:
+        if min(self.side, self.patch, self.width, self.heads, self.layers, self.hidden, self.classes) < 1:
+            raise ValueError("side, patch, width, heads, layers, hidden and classes must each be 1 or more")
+        if self.side % self.patch:
+            raise ValueError(f"patches of {self.patch} pixels do not tile an image of {self.side}: take a divisor of {self.side}")
+        if self.width % self.heads:
+            raise ValueError(f"a width of {self.width} cannot be split into {self.heads} equal heads")
+
+    @property
+    def grid(self) -> int:
+        """Patches along one side: 7 for patches of 4 pixels."""
+        return self.side // self.patch
+
+    @property
+    def patches(self) -> int:
+        """N = (28 / p)^2: 49 for patches of 4 pixels."""
+        return self.grid**2
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for a checkpoint's card."""
+        return asdict(self)
+
+
+class EncoderLayer(nn.Module):
+    """y = LayerNorm(x + attention(x)), then LayerNorm(y + FFN(y)) (vit-report sections 1.6 and 2.5)."""
+
+    def __init__(self, width: int, heads: int, hidden: int, *, dropout: float) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(width, heads)
+        self.norm1 = nn.LayerNorm(width)
+        self.feed_forward = FeedForward(width, hidden, activation="gelu_tanh", dropout=dropout)
+        self.norm2 = nn.LayerNorm(width)
+        self.dropout = nn.Dropout(dropout)
+        for linear in (self.attention.q, self.attention.k, self.attention.v, self.attention.out):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+        nn.init.normal_(self.feed_forward.fc2.weight, std=0.5 * hidden**-0.5)  # half size: the report's own (section 2.3)
+        nn.init.zeros_(self.feed_forward.fc2.bias)
+
+    def forward(self, x: Tensor, *, return_attention: bool = False) -> tuple[Tensor, Tensor | None]:
+        """(batch, tokens, width) -> the same shape, and the weights (batch, heads, tokens, tokens) where asked for."""
+        attended, weights = self.attention(x, return_attention=return_attention)
+        x = self.norm1(x + self.dropout(attended))
+        return self.norm2(x + self.dropout(self.feed_forward(x))), weights
+
+
+class ViT(nn.Module):
+    """The whole network.
+
+    >>> model = ViT(ViTConfig())
+    >>> model(torch.zeros(2, 1, 28, 28)).shape
+    torch.Size([2, 10])
+    """
+
+    def __init__(self, config: ViTConfig | None = None) -> None:
+        super().__init__()
+        c = self.config = config or ViTConfig()
+        self.embedding = nn.Linear(c.patch**2, c.width)
+        self.class_token = nn.Parameter(torch.randn(1, 1, c.width) * 0.02)
+        self.positions = SinusoidalPositions(1 + c.patches, c.width, scale=c.position_scale)
+        self.layers = nn.ModuleList(EncoderLayer(c.width, c.heads, c.hidden, dropout=c.dropout) for _ in range(c.layers))
+        self.head = nn.Linear(c.width, c.classes)
+        self._start_gently()
+        if c.start == "local":
+            self._start_local()
+
+    def _start_gently(self) -> None:
+        """Small embeddings, so that positions of a tenth are heard from the start."""
+        nn.init.trunc_normal_(self.embedding.weight, std=0.05)
+        nn.init.zeros_(self.embedding.bias)
+
+    @torch.no_grad()
+    def _start_local(self) -> None:
+        """Let each head but the last layer's begin by looking at one neighbour of its own patch, as a convolution's filter would.
+
+        Only the starting values differ from a plain ViT, and training may leave them behind (after Zheng et al. 2024,
+        "Structured initialization for vision transformers"). A head of width 2m reads the m fastest pairs of the positions:
+        turning the pair (sin wa, cos wa) by the angle w k gives the query of position a + k, whose product with the key of
+        position b, the sum of cos w(a + k - b), is largest at b = a + k. Nothing else is written to those channels at first.
+        """
+        c = self.config
+        size = c.width // c.heads
+        pairs = size // 2
+        speed = 10_000.0 ** (-torch.arange(0, 2 * pairs, 2) / c.width)
+        self.embedding.weight[: 2 * pairs] = 0.0
+        self.class_token.copy_(-self.positions.encoding[0])  # no place of its own: it looks everywhere
+        for index, layer in enumerate(self.layers[:-1]):
+            assert isinstance(layer, EncoderLayer)
+            layer.attention.out.weight[: 2 * pairs] = 0.0
+            layer.feed_forward.fc2.weight[: 2 * pairs] = 0.0
+            for head in range(c.heads):
+                down, right = NEIGHBOURS[(index * c.heads + head) % len(NEIGHBOURS)]
+                angle = speed * (c.grid * down + right)
+                query, key = torch.zeros(size, c.width), torch.zeros(size, c.width)
+                for pair in range(pairs):
+                    sine, cosine = angle[pair].sin(), angle[pair].cos()
+                    here = slice(2 * pair, 2 * pair + 2)
+                    query[here, here] = torch.stack([torch.stack([cosine, sine]), torch.stack([-sine, cosine])])
+                    key[here, here] = torch.eye(2)
+                rows = slice(head * size, (head + 1) * size)
+                layer.attention.q.weight[rows] = SHARPNESS[min(index, 1)] * query
+                layer.attention.k.weight[rows] = SHARPNESS[min(index, 1)] * key
+
+    @property
+    def layer_names(self) -> list[str]:
+        """Such as "layer 1": one a layer, in order; the keys of the attention maps."""
+        return [f"layer {index}" for index in range(1, self.config.layers + 1)]
+
+    def patches(self, x: Tensor) -> Tensor:
+        """(batch, 1, side, side) -> (batch, patches, patch * patch): rows of patches from the top, pixels row by row."""
+        c = self.config
+        tiles = x.reshape(-1, c.grid, c.patch, c.grid, c.patch).transpose(2, 3)
+        return tiles.reshape(-1, c.patches, c.patch**2)
+
+    def tokens(self, x: Tensor, *, keep: Tensor | None = None) -> Tensor:
+        """What enters the first layer: (batch, 1 + patches, width), the class token first, positions added.
+
+        Args:
+            x: images, as in `forward`.
+            keep: (batch, kept) indices of the patches to keep; the others are left out, positions stay true.
+        """
+        patches = self.patches(x)
+        class_token = self.class_token + self.positions.encoding[0]
+        encoding = self.positions.encoding[1:]
+        if keep is None:
+            embedded = self.embedding(patches) + encoding
+        else:
+            kept = patches.gather(1, keep[..., None].expand(-1, -1, patches.shape[-1]))
+            embedded = self.embedding(kept) + encoding[keep]
+        return torch.cat([class_token.expand(len(x), -1, -1), embedded], dim=1)
+
+    def encode(self, tokens: Tensor, *, return_attention: bool = False) -> tuple[Tensor, AttentionMaps]:
+        """Run the encoder layers: (batch, n, width) -> the same shape, and the maps by layer name (empty unless asked for)."""
+        maps: AttentionMaps = {}
+        for name, layer in zip(self.layer_names, self.layers, strict=True):
+            tokens, weights = layer(tokens, return_attention=return_attention)
+            if weights is not None:
+                maps[name] = weights
+        return tokens, maps
+
+    def features(self, x: Tensor) -> Tensor:
+        """(batch, 1, side, side) -> (batch, width): the class token after the last layer, which the head reads."""
+        return self.encode(self.tokens(x))[0][:, 0]
+
+    def forward(
+        self, x: Tensor, *, return_attention: bool = False, keep: Tensor | None = None
+    ) -> Tensor | tuple[Tensor, AttentionMaps]:
+        """Logits of the classes.
+
+        Args:
+            x: (batch, 1, side, side), grey levels in normalised units (the card's mean and standard deviation).
+            return_attention: also return each layer's weights, all heads (D13): name -> (batch, heads, 1 + patches,
+                1 + patches), index 0 the class token.
+            keep: patches to look at (patch dropout while training); all where left out.
+
+        Returns:
+            (batch, classes).
+
+        Raises:
+            ValueError: for images of another shape.
+        """
+        side = self.config.side
+        if x.dim() != 4 or x.shape[1:] != (1, side, side):
+            raise ValueError(f"this ViT takes images of shape (batch, 1, {side}, {side}), not {tuple(x.shape)}")
+        tokens, maps = self.encode(self.tokens(x, keep=keep), return_attention=return_attention)
+        logits: Tensor = self.head(tokens[:, 0])
+        return (logits, maps) if return_attention else logits

@@ -1,0 +1,214 @@
+"""Probabilities to try CTC on: made ones, a clip's own cut down to a target, and what a reader changed by hand.
+
+CTC's loss looks at the blank and at the labels of the target only. A lab's columns are therefore the blank, the target's
+labels in order of first occurrence, and all other labels together, which loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.signs import ctc
+from core.signs.ctc import Array, Lattice
+from core.signs.vocabulary import BLANK, BLANK_NAME
+
+Fill = Literal["follow", "peaks", "even", "random"]
+FILLS: Final[tuple[Fill, ...]] = ("follow", "peaks", "even", "random")
+"""Follow: each label held for its share of the frames. Peaks: blanks, with one frame a label, as trained networks answer.
+Even: all alike. Random: drawn by a seed."""
+MAX_LABELS: Final = 12
+MAX_FRAMES: Final = 40
+OTHER: Final = "…"
+"""Name of the column of all labels that the target does not have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """What the lab works on.
+
+    Attributes:
+        names: one a column: the blank, the target's labels, the rest. target: columns.
+        probabilities: (T, V), rows sum to 1.
+    """
+
+    names: tuple[str, ...]
+    target: tuple[int, ...]
+    probabilities: Array
+
+    @property
+    def log_probabilities(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.probabilities))
+
+    def lattice(self, *, skip: bool = True) -> Lattice:
+        """Forward and backward.
+
+        Raises:
+            CTCError: where there are too few frames.
+        """
+        return ctc.lattice(self.log_probabilities, self.target, skip=skip)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """One summand of a forward or backward step: where it comes from or leads to, and its value, a probability."""
+
+    state: int
+    value: float
+
+
+def columns(target: Sequence[str]) -> tuple[str, ...]:
+    """Names of a target's columns.
+
+    >>> columns(["A", "B", "A"])
+    ('∅', 'A', 'B', '…')
+    """
+    return (BLANK_NAME, *dict.fromkeys(target), OTHER)
+
+
+def made(target: Sequence[str], frames: int, fill: Fill, *, seed: int = 0) -> Problem:
+    """A target over made probabilities.
+
+    Raises:
+        ValueError: for too many labels or frames, or a label that is the blank's name.
+    """
+    if len(target) > MAX_LABELS or not 1 <= frames <= MAX_FRAMES:
+        raise ValueError(
+            f"the lab takes up to {MAX_LABELS} labels and 1 to {MAX_FRAMES} frames, not {len(target)} and {frames}: "
+            "more would no longer be readable"
+        )
+    reserved = {BLANK_NAME, OTHER} & set(target)
+    if reserved:
+        raise ValueError(f"{reserved.pop()!r} is a name of the lab's own: call the label something else")
+    names = columns(target)
+    labels = tuple(names.index(label) for label in target)
+    weights = np.ones((frames, len(names)))
+    if fill == "random":
+        weights = np.random.default_rng(seed).dirichlet(np.full(len(names), 0.6), frames)
+    elif fill != "even":
+        weights[:, -1] = 0.5
+        weights[np.arange(frames), _aligned(labels, frames, held=fill == "follow")] = 6.0 * len(names)
+    return Problem(names=names, target=labels, probabilities=normalised(weights))
+
+
+def of_clip(log_probabilities: NDArray[np.floating], names: Sequence[str], target: Sequence[str]) -> Problem:
+    """A clip's own probabilities (T, V), cut down to a target.
+
+    Raises:
+        ValueError: for a label that is none of the names.
+    """
+    unknown = [label for label in target if label not in names[1:]]
+    if unknown:
+        raise ValueError(f"the model does not know {', '.join(unknown)}: its vocabulary is listed on the page")
+    shown = columns(target)
+    whole = np.exp(np.asarray(log_probabilities, dtype=np.float64))
+    kept = whole[:, [BLANK, *(list(names).index(label) for label in shown[1:-1])]]
+    rest = np.maximum(0.0, whole.sum(axis=1, keepdims=True) - kept.sum(axis=1, keepdims=True))
+    return Problem(
+        names=shown,
+        target=tuple(shown.index(label) for label in target),
+        probabilities=normalised(np.concatenate([kept, rest], axis=1)),
+    )
+
+
+def changed(problem: Problem, cells: Mapping[tuple[int, int], float]) -> Problem:
+    """With some cells (frame, column) set to other weights, each row brought back to a sum of 1.
+
+    Raises:
+        ValueError: for a weight that is negative or no number, or a row without any weight.
+    """
+    weights = problem.probabilities.copy()
+    for (t, column), weight in cells.items():
+        if t < weights.shape[0] and column < weights.shape[1]:
+            weights[t, column] = weight
+    return Problem(names=problem.names, target=problem.target, probabilities=normalised(weights))
+
+
+def normalised(weights: NDArray[np.floating]) -> Array:
+    """Rows of weights, 0 or more, brought to a sum of 1.
+
+    Raises:
+        ValueError: as `changed`.
+    """
+    table = np.asarray(weights, dtype=np.float64)
+    bad = np.argwhere(~np.isfinite(table) | (table < 0))
+    if len(bad):
+        raise ValueError(f"frame {bad[0][0] + 1} holds {table[tuple(bad[0])]:g}: a probability is a number of 0 or more")
+    sums = table.sum(axis=1, keepdims=True)
+    if not sums.all():
+        raise ValueError(f"frame {int(np.flatnonzero(sums[:, 0] == 0)[0]) + 1} has only zeros: some label needs a probability")
+    return np.asarray(table / sums)
+
+
+def alpha_terms(found: Lattice, t: int, s: int) -> list[Term]:
+    """The summands of alpha[t, s] before the emission, as probabilities; at the first frame there are none."""
+    if t == 0:
+        return []
+    sources = ctc.sources_of(found.states, s, skip=found.skip)
+    return [Term(state=source, value=float(np.exp(found.alpha[t - 1, source]))) for source in sources]
+
+
+def emission(found: Lattice, t: int, s: int) -> float:
+    """The probability that frame t gives the label of state s."""
+    return float(np.exp(found.log_probabilities[t, found.states[s]]))
+
+
+def collapsed(path: Sequence[str]) -> tuple[list[str], list[str]]:
+    """A path of names after each of CTC's two steps: repeats become one, then blanks go.
+
+    >>> collapsed(["H", "H", "∅", "H"])
+    (['H', '∅', 'H'], ['H', 'H'])
+    """
+    merged = [name for name, _ in groupby(path)]
+    return merged, [name for name in merged if name != BLANK_NAME]
+
+
+def probability(log_probability: float) -> float:
+    """e to the power of a logarithm."""
+    return float(np.exp(log_probability))
+
+
+def encode_cells(cells: Mapping[tuple[int, int], float]) -> str:
+    """Changed cells as text for a link: frames and columns from 1, `3.2-0.5` each.
+
+    >>> encode_cells({(2, 1): 0.5})
+    '3.2-0.5'
+    """
+    return "_".join(f"{t + 1}.{column + 1}-{weight:.6g}" for (t, column), weight in sorted(cells.items()))
+
+
+def decode_cells(text: str) -> dict[tuple[int, int], float]:
+    """The reverse; what does not read is left out."""
+    found: dict[tuple[int, int], float] = {}
+    for part in text.split("_"):
+        place, dash, weight = part.partition("-")
+        frame, dot, column = place.partition(".")
+        if dash and dot and frame.isdecimal() and column.isdecimal() and min(int(frame), int(column)) >= 1:
+            try:
+                value = float(weight)
+            except ValueError:
+                continue
+            if np.isfinite(value) and value >= 0:
+                found[int(frame) - 1, int(column) - 1] = value
+    return found
+
+
+def _aligned(labels: tuple[int, ...], frames: int, *, held: bool) -> list[int]:
+    """A plausible label for each frame, whether or not the target fits."""
+    if not labels:
+        return [BLANK] * frames
+    edges = np.linspace(0, frames, len(labels) + 1)
+    path = [BLANK] * frames
+    for place, label in enumerate(labels):
+        first, end = int(edges[place]), max(int(edges[place]) + 1, int(edges[place + 1]))
+        again = place + 1 < len(labels) and labels[place + 1] == label
+        stop = end - 1 if again and end - first > 1 else end  # a repeat needs a blank in between
+        for t in range(first, stop) if held else [(first + stop - 1) // 2]:
+            path[min(t, frames - 1)] = label
+    return path

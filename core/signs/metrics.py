@@ -1,0 +1,283 @@
+"""How well sentences were recognised: WER, BLEU and ROUGE-L with every count behind them (iiga-equations section 12).
+
+All are of a corpus, one sentence being a corpus of one, over glosses as they are: case and spelling count, nothing is
+tokenised further. WER is jiwer's, BLEU sacrebleu's, ROUGE-L follows section 12.4. Where something is empty:
+
+| | WER | BLEU | ROUGE-L |
+| --- | --- | --- | --- |
+| both empty | 0: there was nothing to miss | 0 | 0 |
+| only the hypothesis | 1: everything was left out | 0 | 0 |
+| only the reference | undefined (None): insertions over no words | 0 | 0 |
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from jiwer import process_words
+from numpy.typing import NDArray
+from sacrebleu.metrics.bleu import BLEU
+
+from core.signs.edits import Edit, Operation
+
+Sentence = Sequence[str]
+Smoothing = Literal["none", "floor", "add-k", "exp"]
+SMOOTHINGS: Final[tuple[Smoothing, ...]] = ("none", "floor", "add-k", "exp")
+"""What sacrebleu does about an order without a match. "none" is section 12.3: BLEU is then 0."""
+MAX_ORDER: Final = 4
+
+_OPERATIONS: Final[dict[str, Operation]] = {
+    "equal": "equal", "substitute": "substitution", "delete": "deletion", "insert": "insertion",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordErrors:
+    """Section 12.1.
+
+    Attributes:
+        hits, substitutions, deletions, insertions: of all sentences together.
+        words: N, of all references. alignments: one a sentence, in reading order.
+    """
+
+    hits: int
+    substitutions: int
+    deletions: int
+    insertions: int
+    alignments: tuple[tuple[Edit, ...], ...]
+
+    @property
+    def words(self) -> int:
+        return self.hits + self.substitutions + self.deletions
+
+    @property
+    def errors(self) -> int:
+        """S + D + I."""
+        return self.substitutions + self.deletions + self.insertions
+
+    @property
+    def rate(self) -> float | None:
+        """(S + D + I) / N of the whole corpus (D20a); 0 where both sides are empty, None where only the references are."""
+        if self.words:
+            return self.errors / self.words
+        return None if self.errors else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BleuScore:
+    """Section 12.3, all shares of 1.
+
+    Attributes:
+        matches, totals: n-grams of each order that match, clipped by the reference's count, and that the hypotheses have.
+        precisions: p_n; after smoothing where there is one. brevity: BP = min(1, exp(1 - r / c)).
+        hypothesis_length, reference_length: c and r, of the corpus.
+    """
+
+    score: float
+    matches: tuple[int, ...]
+    totals: tuple[int, ...]
+    precisions: tuple[float, ...]
+    brevity: float
+    hypothesis_length: int
+    reference_length: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class NGram:
+    """One n-gram of a hypothesis: how often it occurs there and in the reference; the smaller number matches."""
+
+    words: tuple[str, ...]
+    hypothesis: int
+    reference: int
+
+    @property
+    def matches(self) -> int:
+        return min(self.hypothesis, self.reference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RougeScore:
+    """Section 12.4. `common` is the length of the longest common subsequence."""
+
+    common: int
+    reference_length: int
+    hypothesis_length: int
+
+    @property
+    def recall(self) -> float:
+        return self.common / self.reference_length if self.reference_length else 0.0
+
+    @property
+    def precision(self) -> float:
+        return self.common / self.hypothesis_length if self.hypothesis_length else 0.0
+
+    @property
+    def f(self) -> float:
+        """2 R P / (R + P), 0 where nothing is common."""
+        return 2 * self.recall * self.precision / (self.recall + self.precision) if self.common else 0.0
+
+
+def word_errors(references: Sequence[Sentence], hypotheses: Sequence[Sentence]) -> WordErrors:
+    """WER with its counts and an alignment with the fewest edits for each sentence.
+
+    Raises:
+        ValueError: where the two lists differ in length or are empty, or a gloss is empty or holds white space.
+    """
+    found = process_words(_lines(references, hypotheses), _lines(hypotheses, references))
+    alignments = tuple(
+        tuple(
+            Edit(
+                operation=_OPERATIONS[chunk.type],
+                reference=None if chunk.type == "insert" else chunk.ref_start_idx + step,
+                hypothesis=None if chunk.type == "delete" else chunk.hyp_start_idx + step,
+            )
+            for chunk in chunks
+            for step in range(max(chunk.ref_end_idx - chunk.ref_start_idx, chunk.hyp_end_idx - chunk.hyp_start_idx))
+        )
+        for chunks in found.alignments
+    )
+    return WordErrors(
+        hits=found.hits,
+        substitutions=found.substitutions,
+        deletions=found.deletions,
+        insertions=found.insertions,
+        alignments=alignments,
+    )
+
+
+def bleu(
+    references: Sequence[Sentence], hypotheses: Sequence[Sentence], *, order: int = MAX_ORDER, smoothing: Smoothing = "none"
+) -> BleuScore:
+    """BLEU of orders 1 to `order`, weighted alike, one reference a sentence.
+
+    Raises:
+        ValueError: as `word_errors`, and for an order outside 1 to 4.
+    """
+    if not 1 <= order <= MAX_ORDER:
+        raise ValueError(f"BLEU counts n-grams of up to 1 to {MAX_ORDER} words, not {order}")
+    scorer = BLEU(tokenize="none", smooth_method=smoothing, max_ngram_order=order, force=True)
+    found = scorer.corpus_score(_lines(hypotheses, references), [_lines(references, hypotheses)])
+    return BleuScore(
+        score=found.score / 100,
+        matches=tuple(found.counts),
+        totals=tuple(found.totals),
+        precisions=tuple(precision / 100 for precision in found.precisions),
+        brevity=found.bp,
+        hypothesis_length=found.sys_len,
+        reference_length=found.ref_len,
+    )
+
+
+def ngrams(reference: Sentence, hypothesis: Sentence, order: int) -> list[NGram]:
+    """Every n-gram of a hypothesis with its counts, in order of first occurrence: what BLEU adds up."""
+    there = Counter(_windows(reference, order))
+    return [
+        NGram(words=words, hypothesis=count, reference=there[words])
+        for words, count in Counter(_windows(hypothesis, order)).items()
+    ]
+
+
+def rouge_l(reference: Sentence, hypothesis: Sentence) -> RougeScore:
+    """ROUGE-L of one sentence."""
+    return RougeScore(
+        common=int(lcs_table(reference, hypothesis)[-1, -1]),
+        reference_length=len(reference),
+        hypothesis_length=len(hypothesis),
+    )
+
+
+def corpus_rouge_l(references: Sequence[Sentence], hypotheses: Sequence[Sentence]) -> float:
+    """The mean of the sentences' F, as ROUGE is reported.
+
+    Raises:
+        ValueError: for no sentences, or lists of different lengths.
+    """
+    if not references:
+        raise ValueError("a score needs one sentence or more")
+    return sum(rouge_l(r, h).f for r, h in zip(references, hypotheses, strict=True)) / len(references)
+
+
+def lcs_table(reference: Sentence, hypothesis: Sentence) -> NDArray[np.int64]:
+    """(N + 1, M + 1): entry (i, j) the length of the longest common subsequence of the first i and the first j words.
+
+    >>> int(lcs_table("A B C".split(), "A X C".split())[-1, -1])
+    2
+    """
+    table = np.zeros((len(reference) + 1, len(hypothesis) + 1), dtype=np.int64)
+    for i, word in enumerate(reference, start=1):
+        for j, other in enumerate(hypothesis, start=1):
+            table[i, j] = table[i - 1, j - 1] + 1 if word == other else max(table[i - 1, j], table[i, j - 1])
+    return table
+
+
+def common_words(reference: Sentence, hypothesis: Sentence) -> list[tuple[int, int]]:
+    """One longest common subsequence as pairs of indices, in reading order."""
+    table = lcs_table(reference, hypothesis)
+    i, j = len(reference), len(hypothesis)
+    pairs: list[tuple[int, int]] = []
+    while i and j:
+        if reference[i - 1] == hypothesis[j - 1]:
+            i, j = i - 1, j - 1
+            pairs.append((i, j))
+        elif table[i - 1, j] >= table[i, j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return pairs[::-1]
+
+
+def _windows(sentence: Sentence, order: int) -> list[tuple[str, ...]]:
+    return [tuple(sentence[i : i + order]) for i in range(len(sentence) - order + 1)]
+
+
+def _lines(sentences: Sequence[Sentence], others: Sequence[Sentence]) -> list[str]:
+    """One line a sentence, as the libraries take them."""
+    if not sentences or len(sentences) != len(others):
+        raise ValueError(f"scores compare as many sentences with as many: there are {len(sentences)} and {len(others)}")
+    broken = [word for sentence in sentences for word in sentence if word.split() != [word]]
+    if broken:
+        raise ValueError(f"a gloss is one word without white space: {broken[0]!r} is not")
+    return [" ".join(sentence) for sentence in sentences]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditCell:
+    """How one entry of Levenshtein's table comes about (section 12.2).
+
+    Attributes:
+        row, column: of the table, 0 being the empty start. same: whether the two words are equal; False on an edge.
+        deletion, insertion, diagonal: the entries above, to the left and aslant, None off the table. value: the entry.
+    """
+
+    row: int
+    column: int
+    same: bool
+    deletion: int | None
+    insertion: int | None
+    diagonal: int | None
+    value: int
+
+
+def edit_cell(table: NDArray[np.int64], reference: Sentence, hypothesis: Sentence, place: int) -> EditCell:
+    """The entry at a place of the table of `edits.edit_table`, counted row by row from 0.
+
+    Raises:
+        ValueError: for a place outside the table.
+    """
+    if not 0 <= place < table.size:
+        raise ValueError(f"the table has {table.size} entries: there is no entry {place}")
+    i, j = divmod(place, table.shape[1])
+    inside = bool(i and j)
+    return EditCell(
+        row=i,
+        column=j,
+        same=inside and reference[i - 1] == hypothesis[j - 1],
+        deletion=int(table[i - 1, j]) if i else None,
+        insertion=int(table[i, j - 1]) if j else None,
+        diagonal=int(table[i - 1, j - 1]) if inside else None,
+        value=int(table[i, j]),
+    )

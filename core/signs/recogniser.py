@@ -1,0 +1,164 @@
+"""A trained IIGA with what its card says of it: from frames or tracks to probabilities, attention and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core import checkpoints
+from core.models.iiga import IIGA, IIGAConfig
+from core.nn import AttentionMaps
+from core.signs.decoding import Bigram, Hypothesis, beam_search, fit_bigram, greedy
+from core.signs.tracks import COLUMNS, Scale, features, normalised, scale_of
+from core.signs.vocabulary import Vocabulary
+
+DIGITS, ASL = "iiga_digits", "iiga_asl"
+"""The shipped checkpoints: digits on video, ASL sentences on tracks."""
+
+
+@dataclass(kw_only=True)
+class Answer:
+    """What a model makes of one clip.
+
+    Attributes:
+        log_probabilities: (T', V) log of each frame's softmax, index 0 the blank.
+        attention: sub-layer's name -> (heads, T', T'); empty where not asked for.
+    """
+
+    log_probabilities: NDArray[np.float32]
+    attention: dict[str, NDArray[np.float32]]
+
+
+class Recogniser:
+    """A checkpoint at work.
+
+    Attributes:
+        front: "frames" or "tracks". image_size: height and width of a frame that it takes (frames only).
+        fps: frames a second that it was trained on; one of its frames stands for `stride` of them (tracks).
+        vocabulary: the glosses it can know.
+    """
+
+    def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
+        card = self.card = checkpoint.card
+        if card["model"] != "iiga":
+            raise checkpoints.CheckpointError(f"the checkpoint {card['name']!r} holds a {card['model']}, not an IIGA")
+        try:
+            self.config = IIGAConfig(**card["config"])
+            self.vocabulary = Vocabulary(tuple(card["vocabulary"]))
+            self.fps = float(card["fps"])
+            self.stride = int(card.get("stride", 1))
+            self.scales = {name: Scale(**values) for name, values in card.get("scales", {}).items()}
+        except (TypeError, KeyError, ValueError) as error:
+            raise checkpoints.CheckpointError(f"the card of {card['name']!r} does not describe an IIGA: {error}") from error
+        if len(self.vocabulary) != self.config.vocabulary:
+            raise checkpoints.CheckpointError(
+                f"the card of {card['name']!r} names {len(self.vocabulary) - 1} glosses for a model of "
+                f"{self.config.vocabulary - 1}"
+            )
+        self.model = IIGA(self.config)
+        checkpoints.restore(self.model, checkpoint)
+
+    @property
+    def name(self) -> str:
+        """The checkpoint's name."""
+        return str(self.card["name"])
+
+    @property
+    def front(self) -> str:
+        """What it reads: "frames" or "tracks"."""
+        return self.config.front
+
+    @property
+    def image_size(self) -> int:
+        """Height and width of its frames."""
+        return self.config.image_size
+
+    @property
+    def layer_names(self) -> list[str]:
+        """intra 1, inter 1, ..."""
+        return self.model.layer_names
+
+    def answer(self, clip: NDArray[Any], *, speaker: str | None = None, attention: bool = True) -> Answer:
+        """Probabilities and, where asked for, attention.
+
+        Args:
+            clip: frames (T, image_size, image_size, 3) uint8 at about `fps` a second; or tracks (T, 6), pixels, columns as
+                `core.signs.tracks.COLUMNS`, at `fps` a second.
+            speaker: for tracks, whose scale to use; any other signer's is pooled.
+
+        Raises:
+            ValueError: for a clip of another shape, or without frames, or with positions that are no numbers.
+        """
+        x = self._input(clip, speaker)
+        with torch.no_grad():
+            # frames pass their front end one by one, and 64 at a time bound the memory; tracks' convolutions want the whole
+            parts = x.split(64, dim=1) if self.front == "frames" else (x,)
+            out = self.model.attend(torch.cat([self.model.encode(part) for part in parts], dim=1), return_attention=attention)
+        logits, maps = _parted(out)
+        return Answer(
+            log_probabilities=logits[0].log_softmax(dim=-1).numpy(),
+            attention={name: weights[0].numpy() for name, weights in maps.items()},
+        )
+
+    def log_probabilities(self, clip: NDArray[Any], *, speaker: str | None = None) -> NDArray[np.float32]:
+        """(T', V): the log of each frame's softmax; see `answer`."""
+        return self.answer(clip, speaker=speaker, attention=False).log_probabilities
+
+    def attention(self, clip: NDArray[Any], *, speaker: str | None = None) -> dict[str, NDArray[np.float32]]:
+        """Sub-layer's name -> (heads, T', T'); see `answer`."""
+        return self.answer(clip, speaker=speaker).attention
+
+    def greedy(self, log_probabilities: NDArray[np.floating]) -> list[str]:
+        """The glosses of the best path."""
+        return self.vocabulary.decode(greedy(log_probabilities))
+
+    def beam(
+        self, log_probabilities: NDArray[np.floating], *, width: int = 16, bigram: Bigram | None = None, weight: float = 0.5
+    ) -> list[tuple[list[str], Hypothesis]]:
+        """The likeliest sentences, best first, as glosses and as the search found them."""
+        found = beam_search(log_probabilities, width=width, bigram=bigram, weight=weight)
+        return [(self.vocabulary.decode(one.labels), one) for one in found]
+
+    @property
+    def bigram(self) -> Bigram | None:
+        """The bigram of the training sentences' glosses, where the card holds them."""
+        lines = self.card.get("training_sentences")
+        if not lines:
+            return None
+        return fit_bigram([self.vocabulary.encode(str(line).split()) for line in lines], len(self.vocabulary))
+
+    def _input(self, clip: NDArray[Any], speaker: str | None) -> Tensor:
+        size = self.config.image_size
+        shape = (size, size, 3) if self.front == "frames" else (len(COLUMNS),)
+        if clip.ndim != len(shape) + 1 or clip.shape[1:] != shape or not len(clip):
+            raise ValueError(
+                f"{self.name} reads {self.front} of shape (T, {', '.join(map(str, shape))}), one or more, not {clip.shape}"
+            )
+        if self.front == "frames":
+            if clip.dtype != np.uint8:
+                raise ValueError(f"{self.name} reads frames of uint8 values, 0 to 255, not {clip.dtype}")
+            return torch.from_numpy(np.ascontiguousarray(clip))[None]
+        if not np.isfinite(clip).all():
+            raise ValueError("every tracked position must be a number: fill in or leave out the frames where one is missing")
+        hands = normalised(clip.astype(np.float32), scale_of(self.scales, speaker))
+        return torch.from_numpy(features(hands, stride=self.stride))[None]
+
+
+def _parted(out: Tensor | tuple[Tensor, AttentionMaps]) -> tuple[Tensor, Mapping[str, Tensor]]:
+    return (out, {}) if isinstance(out, Tensor) else out
+
+
+def load_recogniser(name: str = DIGITS, *, folder: Path = checkpoints.FOLDER) -> Recogniser:
+    """A shipped checkpoint, or one of another folder.
+
+    Raises:
+        core.checkpoints.CheckpointError: where it is missing, damaged or no IIGA.
+    """
+    return Recogniser(checkpoints.load(name, folder=folder))

@@ -1,0 +1,162 @@
+"""Training the encoder-decoder on written dates: held-out days and held-out formats, chosen on validation, tested once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core import checkpoints
+from core.device import best_device
+from core.lecture import dates
+from core.lecture.dates import BEGIN, END, DatePair
+from core.lecture.decoding import greedy
+from core.models.transformer import Transformer, TransformerConfig
+from core.training.loop import Batch, Callback, LoopSettings, fit
+
+CHUNK = 16
+"""Batches whose samples are sorted by length together, so that little is padding."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatesTraining:
+    """What one run does: samples a step, steps an epoch, samples of validation and test, seed of split and draws."""
+
+    batch: int = 128
+    steps_per_epoch: int = 250
+    validation: int = 600
+    test: int = 5_000
+    smoothing: float = 0.0
+    seed: int = 0
+
+
+def tensors(pairs: Sequence[DatePair]) -> tuple[Tensor, Tensor, Tensor]:
+    """Source (batch, S), target (batch, 11) from the begin sign on, and what should follow each of its symbols."""
+    answers = torch.tensor([dates.encode_text(pair.iso) for pair in pairs])
+    ends = torch.full((len(pairs), 1), END)
+    target = torch.cat([torch.full_like(ends, BEGIN), answers], dim=1)
+    return torch.tensor(dates.padded([pair.text for pair in pairs])), target, torch.cat([answers, ends], dim=1)
+
+
+class DatesTask:
+    """Batches, loss and validation for `core.training.loop.fit`."""
+
+    def __init__(self, settings: DatesTraining) -> None:
+        self.settings = settings
+        self.validation = dates.draw("validation", settings.validation, seed=settings.seed)
+
+    def batches(self, epoch: int) -> Iterator[Batch]:
+        s = self.settings
+        pairs = dates.draw("train", s.batch * s.steps_per_epoch, seed=s.seed, stream=epoch)
+        rng = np.random.default_rng([s.seed, 4, epoch])
+        for start in range(0, len(pairs), CHUNK * s.batch):
+            chunk = sorted(pairs[start : start + CHUNK * s.batch], key=lambda pair: len(pair.text))
+            batches = [chunk[first : first + s.batch] for first in range(0, len(chunk), s.batch)]
+            for index in rng.permutation(len(batches)):
+                yield tensors(batches[int(index)])
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        source, target, wanted = batch
+        logits = model(source, target)
+        return F.cross_entropy(logits.flatten(0, 1).float(), wanted.flatten(), label_smoothing=self.settings.smoothing)
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        assert isinstance(model, Transformer)
+        right = exact(model, self.validation)
+        return {"score": float(np.mean(right))}
+
+
+def exact(model: Transformer, pairs: Sequence[DatePair], *, batch: int = 500) -> list[bool]:
+    """Whether each date, decoded greedily, is right to the last character."""
+    device = next(model.parameters()).device
+    found: list[bool] = []
+    for first in range(0, len(pairs), batch):
+        some = pairs[first : first + batch]
+        answers = greedy(model, tensors(some)[0].to(device))
+        found += [dates.decode_text(one.symbols) == pair.iso for one, pair in zip(answers, some, strict=True)]
+    return found
+
+
+def test_once(model: Transformer, training: DatesTraining) -> dict[str, Any]:
+    """Exact match on days and formats that training never saw, whole and by format, and the first misses."""
+    pairs = dates.draw("test", training.test, seed=training.seed)
+    right = exact(model, pairs)
+    by_body: dict[str, list[bool]] = {}
+    for pair, one in zip(pairs, right, strict=True):
+        by_body.setdefault(f"{pair.language}: {pair.body}", []).append(one)
+    misses = [pair for pair, one in zip(pairs, right, strict=True) if not one][:20]
+    answers = greedy(model, tensors(misses)[0].to(next(model.parameters()).device)) if misses else []
+    return {
+        "samples": len(pairs),
+        "exact_match": round(float(np.mean(right)), 5),
+        "by_format": {body: round(float(np.mean(some)), 4) for body, some in sorted(by_body.items())},
+        "misses": [
+            {"text": pair.text, "iso": pair.iso, "answer": dates.decode_text(one.symbols)}
+            for pair, one in zip(misses, answers, strict=True)
+        ],
+        "baselines": {"always the commonest training day": 0.0, "copying the digits in order": round(_copied(pairs), 4)},
+    }
+
+
+def _copied(pairs: Sequence[DatePair]) -> float:
+    """What the naive rule scores: take the digits as they stand, right where they happen to be year, month, day."""
+    return float(np.mean(["".join(c for c in pair.text if c.isdigit()) == pair.iso.replace("-", "") for pair in pairs]))
+
+
+def run(
+    name: str,
+    config: TransformerConfig,
+    training: DatesTraining,
+    loop: LoopSettings,
+    *,
+    folder: Path = checkpoints.FOLDER,
+    state: Path | None = None,
+    test: bool = True,
+    callbacks: Iterable[Callback] = (),
+) -> Path:
+    """Train and write `<name>.safetensors` and its card; returns the card's path.
+
+    Args:
+        state: where the run keeps what it needs to be resumed; see `core.training.loop.fit`.
+        test: whether to score the test part; variants that are only being compared leave it unread.
+    """
+    torch.manual_seed(training.seed)
+    model = Transformer(config)
+    progress = fit(model, DatesTask(training), loop, device=best_device(), callbacks=callbacks, resume_from=state)
+    rows = [{key: float(f"{value:.5g}") for key, value in row.items()} for row in progress.history]
+    card: dict[str, Any] = {
+        "model": "transformer",
+        "config": config.to_dict(),
+        "classes": list(dates.SYMBOLS),
+        "transform": "core.lecture.dates.normalise: no capitals, no accents, single spaces; one symbol a character",
+        "data": "generated by core.lecture.dates from the seed: English and Spanish dates of 1900 to 2099 and their ISO form",
+        "conventions": "all-numeric dates are day first unless the year leads; two-digit years are 1969 to 2068",
+        "split": {
+            "days": f"drawn by the seed: {dates.HELD_OUT['validation']:.0%} validation, {dates.HELD_OUT['test']:.0%} test",
+            "formats": {
+                part: [f"{language}: {body}" for language, body in dates.bodies_of(part, training.seed)]
+                for part in ("validation", "test")
+            },
+            "note": "a validation or test sample has both a day and a format that training never saw",
+        },
+        "seed": training.seed,
+        "command": "python -m core " + " ".join(Path(one).name if "/" in one else one for one in sys.argv[1:]),
+        "training": {**asdict(training), **asdict(loop), "best_epoch": progress.best_epoch},
+        "versions": checkpoints.versions("torch", "numpy", "safetensors"),
+        "history": rows,
+        "metrics": {"validation": rows[progress.best_epoch]},
+    }
+    path = checkpoints.save(name, model, card, folder=folder)
+    if test:
+        checkpoint = checkpoints.load(name, folder=folder)
+        checkpoints.restore(model, checkpoint)
+        card["metrics"]["test"] = test_once(model, training)
+        checkpoints.save(name, model, card, folder=folder)
+    return path

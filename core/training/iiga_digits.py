@@ -1,0 +1,212 @@
+"""Training IIGA on photographed digits, in two stages: the front end on stills, then attention on clips' features.
+
+The front end learns from single frames, each in a light and framing of its own. Then it rests: clips pass through it once, and
+positions, attention and decoder learn by CTC from what comes out, which takes minutes instead of hours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.models.iiga import IIGA, FrameEncoder, IIGAConfig
+from core.signs.clips import BETWEEN, PLAIN, SCORING, TRAINING, Clip, make_clip, make_clips, make_stills, sentences
+from core.signs.decoding import greedy
+from core.signs.edits import word_error_rate
+from core.signs.photo_set import PhotoSet
+from core.signs.render import Studio
+from core.signs.vocabulary import BLANK, Vocabulary
+from core.training.iiga_tracks import IGNORED, ctc
+from core.training.loop import Batch
+
+VOCABULARY = Vocabulary(tuple(str(digit) for digit in range(10)))
+"""Index 1 is the digit 0, and so on."""
+CLIPS_A_BATCH = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigitsTraining:
+    """How both stages learn.
+
+    Attributes:
+        batch: stills a batch. hard: share of the stills, and of the clips, that vary most.
+        empty: share of the stills that show no whole digit. smoothing: label smoothing of the stills' loss.
+        clips: clips whose features the second stage learns from. noise: added to those features, as a share of their spread.
+        frames_weight: weight of the second stage's frame-wise loss beside CTC.
+        checked: clips of the held-out signers that the second stage is chosen on.
+    """
+
+    batch: int = 32
+    hard: float = 0.5
+    empty: float = 0.12
+    smoothing: float = 0.1
+    clips: int = 600
+    noise: float = 0.3
+    frames_weight: float = 0.3
+    checked: int = 150
+    seed: int = 0
+
+
+def hold_out(photos: PhotoSet, share: float) -> tuple[PhotoSet, PhotoSet]:
+    """Train on the first signers, choose on the last: a person whose photos carry two numbers has them side by side."""
+    signers = np.unique(photos.signers)
+    cut = round(len(signers) * (1 - share))
+    if not 0 < cut < len(signers):
+        raise ValueError(f"{len(signers)} signers cannot be parted so that {share:.0%} of them are held out")
+    return photos.of(signers[:cut]), photos.of(signers[cut:])
+
+
+class StillsModel(nn.Module):
+    """The front end of an IIGA and a classifier of single frames: ten digits and "none"."""
+
+    def __init__(self, config: IIGAConfig) -> None:
+        super().__init__()
+        self.front = FrameEncoder(config).to(memory_format=torch.channels_last)
+        self.dropout = nn.Dropout(0.2)
+        self.head = nn.Linear(config.width, len(VOCABULARY))
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """(n, S, S, 3) uint8 -> (n, 11), index 0 for "none"."""
+        x = self.front.pictures(frames).contiguous(memory_format=torch.channels_last)
+        return self.head(self.dropout(self.front.project(self.front.cnn(x))))
+
+
+class StillsTask:
+    """The first stage."""
+
+    def __init__(self, train: Studio, held_out: Studio, how: DigitsTraining) -> None:
+        self.train, self.how = train, how
+        places = np.tile(np.arange(len(held_out.photos)), 2)
+        self.plain = make_stills(held_out, places, SCORING, seed=11, empty=0.0)
+        self.hard = make_stills(held_out, places, TRAINING, seed=12, empty=0.0)
+
+    @property
+    def steps(self) -> int:
+        """Batches an epoch: every photo about once."""
+        return max(1, len(self.train.photos) // self.how.batch)
+
+    def batches(self, epoch: int) -> Iterable[Batch]:
+        """Every photo once, in a new light and framing."""
+        random = np.random.default_rng((self.how.seed, epoch))
+        order = random.permutation(len(self.train.photos))
+        hard = round(self.how.batch * self.how.hard)
+        for step in range(self.steps):
+            chosen = order[step * self.how.batch : (step + 1) * self.how.batch]
+            parts = [
+                make_stills(self.train, some, variety, seed=int(random.integers(2**31)), empty=self.how.empty)
+                for some, variety in ((chosen[:hard], TRAINING), (chosen[hard:], PLAIN))
+                if len(some)
+            ]
+            frames, labels = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+            yield torch.from_numpy(frames), torch.from_numpy(classes(labels))
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        """Cross-entropy of single frames."""
+        frames, labels = batch
+        return F.cross_entropy(model(frames), labels, label_smoothing=self.how.smoothing)
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Share of the held-out signers' stills told rightly, in plain and in hard light."""
+        found = {}
+        for name, (frames, labels) in (("plain", self.plain), ("hard", self.hard)):
+            parts = [model(torch.from_numpy(some)).argmax(dim=1) for some in np.array_split(frames, -(-len(frames) // 64))]
+            found[name] = float((torch.cat(parts).numpy() == classes(labels)).mean())
+        return {"score": found["plain"] + 0.5 * found["hard"], **found}
+
+
+def classes(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Digits -> indices of `VOCABULARY`; BETWEEN -> the blank."""
+    return np.where(labels == BETWEEN, BLANK, labels + 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Features:
+    """A clip after the front end: (T, D), a class a frame, and the sentence's indices."""
+
+    encoded: Tensor
+    labels: Tensor
+    target: list[int]
+
+
+@torch.no_grad()
+def encode(model: IIGA, clip: Clip) -> Features:
+    """Pass one clip through the front end."""
+    return Features(
+        encoded=model.encode(torch.from_numpy(clip.frames)[None])[0],
+        labels=torch.from_numpy(classes(clip.labels)),
+        target=VOCABULARY.encode([str(digit) for digit in clip.digits]),
+    )
+
+
+def encode_training(
+    model: IIGA, studio: Studio, how: DigitsTraining, *, told: Callable[[int, int], None] = lambda done, total: None
+) -> list[Features]:
+    """The clips that the second stage learns from, after the front end."""
+    found = []
+    for place, (signer, chosen) in enumerate(sentences(studio.photos, how.clips, seed=how.seed + 1, digits=(1, 6))):
+        variety = TRAINING if place % 100 < 100 * how.hard else PLAIN
+        found.append(encode(model, make_clip(studio, signer, chosen, variety, seed=(how.seed + 1) * 1_000_003 + place)))
+        told(place + 1, how.clips)
+    return found
+
+
+def encode_held_out(model: IIGA, studio: Studio, how: DigitsTraining) -> list[Features]:
+    """The clips that the second stage is chosen on: as those that score, but of the held-out signers."""
+    return [encode(model, clip) for clip in make_clips(studio, how.checked, seed=how.seed + 2, variety=SCORING)]
+
+
+class ClipsTask:
+    """The second stage: attention and decoder on features of clips."""
+
+    def __init__(self, train: list[Features], held_out: list[Features], how: DigitsTraining) -> None:
+        self.train, self.held_out, self.how = train, held_out, how
+        self.spread = torch.cat([one.encoded for one in train]).std(dim=0)
+
+    @property
+    def steps(self) -> int:
+        """Batches an epoch."""
+        return -(-len(self.train) // CLIPS_A_BATCH)
+
+    def batches(self, epoch: int) -> Iterable[Batch]:
+        """Every clip once, features with noise."""
+        random = torch.Generator().manual_seed(self.how.seed * 100_003 + epoch)
+        order = torch.randperm(len(self.train), generator=random)
+        for some in order.split(CLIPS_A_BATCH):
+            rows = [self.train[int(i)] for i in some]
+            x = nn.utils.rnn.pad_sequence([one.encoded for one in rows], batch_first=True)
+            x = x + torch.randn(x.shape, generator=random) * self.spread * self.how.noise
+            labels = nn.utils.rnn.pad_sequence([one.labels for one in rows], batch_first=True, padding_value=IGNORED)
+            targets = torch.tensor([label for one in rows for label in one.target])
+            yield (
+                x,
+                torch.tensor([len(one.encoded) for one in rows]),
+                labels,
+                targets,
+                torch.tensor([len(one.target) for one in rows]),
+            )
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        """CTC, and cross-entropy of the frames."""
+        assert isinstance(model, IIGA)
+        x, lengths, labels, targets, target_lengths = batch
+        logits = model.attend(x, lengths)
+        assert isinstance(logits, Tensor)
+        frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=self.how.smoothing)
+        return ctc(logits, lengths, targets, target_lengths) + self.how.frames_weight * frames
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """WER of the best path on the held-out signers' clips."""
+        assert isinstance(model, IIGA)
+        found = []
+        for one in self.held_out:
+            logits = model.attend(one.encoded[None])
+            assert isinstance(logits, Tensor)
+            found.append(greedy(logits[0].log_softmax(dim=-1).numpy()))
+        wer = word_error_rate([one.target for one in self.held_out], found)
+        return {"score": -wer, "wer": wer}

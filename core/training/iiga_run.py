@@ -1,0 +1,209 @@
+"""From photos or tracks to a shipped IIGA checkpoint and its card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from core import checkpoints
+from core.device import best_device
+from core.models.iiga import IIGA, IIGAConfig
+from core.signs import clips, tracks
+from core.signs.evaluation import Result, evaluate_photos, evaluate_tracks
+from core.signs.photo_set import PhotoSet, separate
+from core.signs.recogniser import Recogniser
+from core.signs.render import Studio
+from core.signs.vocabulary import of_sentences
+from core.training.iiga_digits import (
+    VOCABULARY,
+    ClipsTask,
+    DigitsTraining,
+    StillsModel,
+    StillsTask,
+    encode_held_out,
+    encode_training,
+    hold_out,
+)
+from core.training.iiga_tracks import TracksTask, TracksTraining, prepare
+from core.training.loop import Callback, LoopSettings, fit
+from core.training.tlob_run import rounded_history
+from core.training.vit_card import command, remember_command
+
+PACKAGES = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigitsFiles:
+    """What a run on photos is given: train and dev photos (dev may be left out), and their manifest for the card."""
+
+    train: PhotoSet
+    dev: PhotoSet | None
+    described: list[dict[str, str]]
+
+
+def run_digits(
+    name: str,
+    files: DigitsFiles,
+    config: IIGAConfig,
+    how: DigitsTraining,
+    stills: LoopSettings,
+    attention: LoopSettings,
+    *,
+    held_out: float = 0.12,
+    folder: Path = checkpoints.FOLDER,
+    state: Path | None = None,
+    callbacks: tuple[Sequence[Callback], Sequence[Callback]] = ((), ()),
+) -> Path:
+    """Train both stages, score the dev signers once where they are given, and write the checkpoint; returns the card's path.
+
+    Args:
+        stills, attention: the loops of the first and the second stage; their `steps_per_epoch` is filled in here.
+        held_out: share of the train signers that both stages are chosen on.
+        state: where the first stage keeps what it needs to be resumed; the second, which is short, has its own beside it.
+        callbacks: of each stage.
+    """
+    remember_command(state)
+    device = best_device()
+    train, checked = hold_out(files.train, held_out)
+    studio = Studio(train, separate(train.images), size=config.image_size)
+    checked_studio = Studio(checked, separate(checked.images), size=config.image_size)
+    torch.manual_seed(how.seed)
+    front = StillsModel(config)
+    task = StillsTask(studio, checked_studio, how)
+    first = fit(front, task, _paced(stills, task.steps), device=device, callbacks=callbacks[0], resume_from=state)
+    torch.manual_seed(how.seed)
+    model = IIGA(config)
+    model.front.load_state_dict(front.front.state_dict())
+    model.front.requires_grad_(False)
+    model.to(device).eval()
+    features = encode_training(model, studio, how)
+    clip_task = ClipsTask(features, encode_held_out(model, checked_studio, how), how)
+    second = fit(
+        model,
+        clip_task,
+        _paced(attention, clip_task.steps),
+        device=device,
+        callbacks=callbacks[1],
+        resume_from=None if state is None else state.with_name(state.name + "_attention"),
+    )
+    model.front.requires_grad_(True)  # the card counts every parameter
+    card: dict[str, Any] = {
+        "model": "iiga",
+        "task": "digits on video",
+        "config": config.to_dict(),
+        "vocabulary": list(VOCABULARY.glosses),
+        "fps": clips.FPS,
+        "stride": 1,
+        "input": f"frames {config.image_size} x {config.image_size}, RGB, about {clips.FPS:g} a second",
+        "data": files.described,
+        "split": f"by signer: {len(np.unique(train.signers))} signers ({len(train)} photos) to learn from, the last "
+        f"{len(np.unique(checked.signers))} of the train signers ({len(checked)} photos) to choose on, dev signers read once",
+        "clips": "synthetic sentences of real photos: core/signs/clips.py puts them together from photos of one signer",
+        "clip_seed": clips.SEED,
+        "varieties": {"scoring": asdict(clips.SCORING), "training": [asdict(clips.TRAINING), asdict(clips.PLAIN)]},
+        "seed": how.seed,
+        "command": command(),
+        "training": {**asdict(how), "held_out": held_out, "stills": asdict(stills), "attention": asdict(attention)},
+        "versions": checkpoints.versions(*PACKAGES),
+        "history": {"stills": rounded_history(first), "attention": rounded_history(second)},
+        "metrics": {
+            "validation": {
+                "stills": rounded_history(first)[first.best_epoch],
+                "sentences": rounded_history(second)[second.best_epoch],
+            }
+        },
+    }
+    path = checkpoints.save(name, model, card, folder=folder)
+    if files.dev is not None:
+        recogniser = Recogniser(checkpoints.load(name, folder=folder))
+        card["metrics"]["dev"] = {"what": card["clips"], **evaluate_photos(recogniser, files.dev).summary()}
+        hard = evaluate_photos(recogniser, files.dev, variety=clips.TRAINING, count=100)
+        card["metrics"]["dev_hard"] = {"what": "100 clips as varied as the hardest of training", **hard.summary()}
+        checkpoints.save(name, model, card, folder=folder)
+    return path
+
+
+def run_tracks(
+    name: str,
+    folder_of_data: Path,
+    config: IIGAConfig,
+    how: TracksTraining,
+    loop: LoopSettings,
+    *,
+    held_out: int = 0,
+    test: bool = True,
+    folder: Path = checkpoints.FOLDER,
+    state: Path | None = None,
+    chosen_on: dict[str, Any] | None = None,
+    callbacks: Iterable[Callback] = (),
+) -> Path:
+    """Train on tracked sentences and write the checkpoint; returns the card's path.
+
+    Args:
+        config: its vocabulary is taken from the sentences.
+        held_out: sentences of train to choose on; 0 trains on all of them for the epochs given and keeps the last weights.
+        test: read the test sentences, once, for the card.
+        chosen_on: what the settings were chosen on, for the card.
+    """
+    remember_command(state)
+    sentences = tracks.read_sentences(folder_of_data, "train")
+    vocabulary = of_sentences([one.glosses for one in sentences])
+    config = IIGAConfig(**{**config.to_dict(), "vocabulary": len(vocabulary), "track_features": tracks.FEATURES})
+    scales = tracks.fit_scales(sentences)
+    order = np.random.default_rng(how.seed).permutation(len(sentences))
+    prepared = [prepare(sentences[i], vocabulary, scales) for i in order]
+    task = TracksTask(prepared[held_out:], prepared[:held_out], how)
+    torch.manual_seed(how.seed)
+    model = IIGA(config)
+    progress = fit(model, task, _paced(loop, task.steps), device=best_device(), callbacks=callbacks, resume_from=state)
+    history = rounded_history(progress)
+    split = f"{len(task.train)} train sentences to learn from"
+    split += f", {held_out} to choose on" if held_out else ", for a number of epochs chosen before"
+    card: dict[str, Any] = {
+        "model": "iiga",
+        "task": "ASL sentences on tracks",
+        "config": config.to_dict(),
+        "vocabulary": list(vocabulary.glosses),
+        "fps": tracks.FPS,
+        "stride": tracks.STRIDE,
+        "input": f"tracks of both hands and the nose at {tracks.FPS:g} frames a second: {', '.join(tracks.COLUMNS)}, pixels",
+        "scales": {speaker: asdict(scale) for speaker, scale in scales.items()},
+        "training_sentences": [" ".join(one.glosses) for one in sentences],
+        "data": checkpoints.describe_files(
+            folder_of_data / file
+            for file in ("sentences_train.tsv", "sentences_test.tsv", "hands_condensed.csv", "train_words.csv")
+        ),
+        "split": f"{split}; the test sentences are read once, after training",
+        "seed": how.seed,
+        "command": command(),
+        "training": {**asdict(how), **asdict(loop), "held_out": held_out},
+        "versions": checkpoints.versions(*PACKAGES),
+        "history": history,
+        "metrics": {"validation": chosen_on or history[progress.best_epoch]},
+    }
+    path = checkpoints.save(name, model, card, folder=folder)
+    if test:
+        found = evaluate_tracks(
+            Recogniser(checkpoints.load(name, folder=folder)), tracks.read_sentences(folder_of_data, "test")
+        )
+        card["metrics"]["test"] = test_summary(found, card["training_sentences"])
+        checkpoints.save(name, model, card, folder=folder)
+    return path
+
+
+def test_summary(found: Result, training_sentences: Sequence[str]) -> dict[str, Any]:
+    """WER on all test sentences, and on those that do not occur in training."""
+    unseen = found.unseen(set(training_sentences))
+    summary: dict[str, Any] = {**found.summary(), "unseen_sentences": len(unseen)}
+    if unseen:
+        summary["wer_unseen"] = round(found.wer_of(unseen), 6)
+    return summary
+
+
+def _paced(loop: LoopSettings, steps: int) -> LoopSettings:
+    return LoopSettings(**{**asdict(loop), "steps_per_epoch": steps})

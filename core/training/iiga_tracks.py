@@ -1,0 +1,243 @@
+"""Training IIGA on tracked sentences: augmentation, batches and the loss (CTC, helped by the glosses' known frames)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.models.iiga import IIGA, IIGASublayer, TrackEncoder
+from core.signs.decoding import greedy
+from core.signs.edits import word_error_rate
+from core.signs.tracks import STRIDE, Scale, TrackSentence, features, frame_labels, normalised, scale_of
+from core.signs.vocabulary import BLANK, Vocabulary
+from core.training.loop import Batch
+
+IGNORED = -100
+"""Frames that the frame-wise loss leaves out."""
+POOL = 4
+"""Batches among which sentences are sorted by length."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracksTraining:
+    """How sentences are varied and weighed.
+
+    Attributes:
+        splice: share of sentences that are put together from the head of one and the tail of another.
+        rest: frames of stillness added at either end, at most; as many may be taken off where no gloss lies.
+        speed: largest change of speed, as a factor. stretch: the same for each quarter of a sentence.
+        scale: largest change of a hand's reach, as a share. shift: standard deviation of a hand's place, z-scores.
+        shear: largest mixing of x and y, as a share. jitter: noise on each frame, z-scores.
+        mask: frames hidden at a time, at most; masks: how many such stretches.
+        channel: chance that a group of features is hidden. frames_weight: weight of the frame-wise loss.
+        smoothing: label smoothing of the frame-wise loss.
+    """
+
+    batch: int = 16
+    repeats: int = 1
+    splice: float = 0.3
+    rest: int = 12
+    speed: float = 1.25
+    stretch: float = 1.25
+    scale: float = 0.12
+    shift: float = 0.15
+    shear: float = 0.1
+    jitter: float = 0.04
+    mask: int = 6
+    masks: int = 2
+    channel: float = 0.1
+    frames_weight: float = 0.5
+    smoothing: float = 0.1
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A sentence ready for variation: normalised hands, a label a frame (IGNORED where unknown) and its glosses' indices."""
+
+    hands: NDArray[np.float32]
+    labels: NDArray[np.int64]
+    target: list[int]
+    cuts: list[int]
+    """Frames between two glosses at which the sentence may be taken apart; one fewer than glosses, or none."""
+
+
+def prepare(sentence: TrackSentence, vocabulary: Vocabulary, scales: Mapping[str, Scale]) -> Prepared:
+    """Normalise one sentence and number its frames' glosses."""
+    length = len(sentence.tracks)
+    names = frame_labels(sentence.words, length)
+    known = bool(sentence.words)
+    labels = [IGNORED if not known else BLANK if name is None else vocabulary.index[name] for name in names]
+    cuts = [(a.last + b.first + 1) // 2 for a, b in zip(sentence.words, sentence.words[1:], strict=False)]
+    return Prepared(
+        hands=normalised(sentence.tracks, scale_of(scales, sentence.speaker)),
+        labels=np.array(labels),
+        target=vocabulary.encode(sentence.glosses),
+        cuts=cuts,
+    )
+
+
+def spliced(one: Prepared, other: Prepared, random: np.random.Generator) -> Prepared:
+    """The head of one sentence and the tail of another, with the hands led over in a few frames."""
+    if not one.cuts or not other.cuts:
+        return one
+    i, j = int(random.integers(len(one.cuts))), int(random.integers(len(other.cuts)))
+    head, tail = slice(0, one.cuts[i]), slice(other.cuts[j], None)
+    a, b = one.hands[head], other.hands[tail]
+    if not len(a) or not len(b):
+        return one
+    share = np.linspace(0, 1, int(random.integers(3, 7)) + 2, dtype=np.float32)[1:-1, None]
+    bridge = a[-1] * (1 - share) + b[0] * share
+    return Prepared(
+        hands=np.concatenate([a, bridge, b]),
+        labels=np.concatenate([one.labels[head], np.full(len(bridge), BLANK), other.labels[tail]]),
+        target=one.target[: i + 1] + other.target[j + 1 :],
+        cuts=[],
+    )
+
+
+def rested(one: Prepared, most: int, random: np.random.Generator) -> Prepared:
+    """The sentence after a longer or a shorter wait, so that no gloss is known by when it comes."""
+    signed = np.flatnonzero(one.labels > BLANK)
+    if not len(signed) or not most:
+        return one
+    before = int(random.integers(-min(most, max(0, int(signed[0]) - 2)), most + 1))
+    after = int(random.integers(-min(most, max(0, len(one.labels) - 3 - int(signed[-1]))), most + 1))
+    kept = np.arange(-before, len(one.hands) + after).clip(0, len(one.hands) - 1)
+    labels = one.labels[kept]
+    labels[: max(0, before)] = BLANK
+    labels[len(labels) - max(0, after) :] = BLANK
+    return Prepared(hands=one.hands[kept], labels=labels, target=one.target, cuts=[])
+
+
+def varied(one: Prepared, how: TracksTraining, random: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Another performance of the same sentence: features (T', F) and a label for each of the model's frames."""
+    one = rested(one, how.rest, random)
+    length = len(one.hands)
+    pieces = np.exp(random.uniform(-1, 1, 4) * np.log(how.stretch)) * np.exp(random.uniform(-1, 1) * np.log(how.speed))
+    pace = np.interp(np.linspace(0, 3, length), np.arange(4), pieces)
+    middles = np.cumsum(pace) - pace / 2
+    count = max(2 * STRIDE * (len(one.target) + 1), round(pace.sum()))
+    places = np.interp(np.linspace(middles[0], middles[-1], count), middles, np.arange(length))
+    hands = np.stack([np.interp(places, np.arange(length), column) for column in one.hands.T], axis=1)
+    labels = one.labels[np.rint(places).astype(int)]
+    factors = 1 + random.uniform(-how.scale, how.scale, 4)
+    mixing = random.uniform(-how.shear, how.shear, 2)
+    x, y = hands[:, 0::2].copy(), hands[:, 1::2].copy()
+    hands[:, 0::2], hands[:, 1::2] = x + mixing[0] * y, y + mixing[1] * x
+    hands = hands * factors + random.normal(0, how.shift, 4) + random.normal(0, how.jitter, hands.shape)
+    found = features(hands.astype(np.float32))
+    for _ in range(how.masks):
+        span = int(random.integers(0, how.mask + 1))
+        start = int(random.integers(0, max(1, len(found) - span)))
+        found[start : start + span] = 0
+    for group in (slice(0, 2), slice(2, 4), slice(4, 6), slice(6, 10), slice(10, 14)):
+        if random.random() < how.channel:
+            found[:, group] = 0
+    return found, labels[STRIDE // 2 :: STRIDE][: len(found)]
+
+
+def collate(rows: Sequence[tuple[NDArray[np.float32], NDArray[np.int64], list[int]]]) -> Batch:
+    """Features, lengths, frame labels, targets and their lengths; features padded with zeros, labels with IGNORED."""
+    lengths = torch.tensor([len(found) for found, _, _ in rows])
+    x = torch.zeros(len(rows), int(lengths.max()), rows[0][0].shape[1])
+    labels = torch.full(x.shape[:2], IGNORED)
+    for place, (found, frame, _) in enumerate(rows):
+        x[place, : len(found)] = torch.from_numpy(found)
+        labels[place, : len(frame)] = torch.from_numpy(frame)
+    targets = torch.tensor([label for _, _, target in rows for label in target])
+    return x, lengths, labels, targets, torch.tensor([len(target) for _, _, target in rows])
+
+
+@torch.no_grad()
+def begin_local(model: IIGA, *, share: float = 0.1, gain: float = 3.0) -> None:
+    """Start a model of tracks as little more than its convolutions.
+
+    What each sub-layer adds begins at a share of its size, and the features stand out from the positions by a gain: so the model first
+    learns glosses from the frames around, in a tenth of the steps, and to look further away later.
+    """
+    for layer in model.layers:
+        assert isinstance(layer, IIGASublayer)
+        layer.attention.out.weight.mul_(share)
+        layer.ffn.fc2.weight.mul_(share)
+    assert isinstance(model.front, TrackEncoder)
+    norm = model.front.norms[-1]
+    assert isinstance(norm, nn.LayerNorm)
+    norm.weight.fill_(gain)
+
+
+def ctc(logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor) -> Tensor:
+    """Mean over sentences of the CTC loss a gloss; a sentence with no valid path (D19) counts as zero."""
+    log_probabilities = logits.float().log_softmax(dim=-1).transpose(0, 1)
+    return F.ctc_loss(log_probabilities, targets, lengths, target_lengths, blank=BLANK, zero_infinity=True)
+
+
+class TracksTask:
+    """What `core.training.loop.fit` asks for.
+
+    Args:
+        validation: sentences to choose on; without any, training runs its epochs and the last weights (or their average) win.
+    """
+
+    def __init__(self, train: Sequence[Prepared], validation: Sequence[Prepared], how: TracksTraining) -> None:
+        self.train, self.validation, self.how = list(train), list(validation), how
+        self.validated = 0
+
+    @property
+    def steps(self) -> int:
+        """Batches an epoch."""
+        return -(-len(self.train) * self.how.repeats // self.how.batch)
+
+    def batches(self, epoch: int) -> Iterable[Batch]:
+        """Every sentence `repeats` times, varied anew."""
+        random = np.random.default_rng((self.how.seed, epoch))
+        order = np.concatenate([random.permutation(len(self.train)) for _ in range(self.how.repeats)])
+        batch = self.how.batch
+        for pool in np.split(order, range(POOL * batch, len(order), POOL * batch)):
+            rows = []
+            for place in pool:
+                one = self.train[place]
+                if random.random() < self.how.splice:
+                    one = spliced(one, self.train[int(random.integers(len(self.train)))], random)
+                rows.append((*varied(one, self.how, random), one.target))
+            rows.sort(key=lambda row: len(row[0]))  # neighbours of one length leave little to pad
+            for start in random.permutation(np.arange(0, len(rows), batch)):
+                yield collate(rows[start : start + batch])
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        """CTC, and cross-entropy of the frames whose gloss is known."""
+        x, lengths, labels, targets, target_lengths = batch
+        logits = model(x, lengths)
+        loss = ctc(logits, lengths, targets, target_lengths)
+        if self.how.frames_weight:
+            frames = F.cross_entropy(
+                logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=self.how.smoothing
+            )
+            loss = loss + self.how.frames_weight * frames
+        return loss
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """WER of the best path on the validation sentences."""
+        self.validated += 1
+        if not self.validation:
+            return {"score": float(self.validated)}
+        wer = word_error_rate([one.target for one in self.validation], recognise(model, self.validation))
+        return {"score": -wer, "wer": wer}
+
+
+@torch.no_grad()
+def recognise(model: nn.Module, sentences: Sequence[Prepared]) -> list[list[int]]:
+    """The best path's sentence for each, one by one."""
+    assert isinstance(model, IIGA)
+    found = []
+    for one in sentences:
+        logits = model(torch.from_numpy(features(one.hands))[None])
+        assert isinstance(logits, Tensor)
+        found.append(greedy(logits[0].log_softmax(dim=-1).numpy()))
+    return found

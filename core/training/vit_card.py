@@ -1,0 +1,63 @@
+"""What the cards of the ViT and of its teacher have in common."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from core import checkpoints
+from core.training.loop import LoopSettings, Progress, best_of
+from core.training.vit import GarmentData, ViTTraining
+from core.vision.idx import file_paths
+
+
+def basics(data: Path, garments: GarmentData, training: ViTTraining, loop: LoopSettings, progress: Progress) -> dict[str, Any]:
+    """What the card of any classifier of garments says of its training."""
+    history = rounded_history(progress)
+    if not history:
+        raise ValueError("the run was stopped before its first epoch ended: there is nothing to keep yet")
+    return {
+        "transform": {"mean": garments.mean, "std": garments.std, "of": "grey levels / 255, training images"},
+        "data": checkpoints.describe_files(file_paths(data, "train")),
+        "split": f"{len(garments.train_labels):,} of the training images to train on, {len(garments.validation_labels):,} to "
+        f"validate on (equal numbers a class, seed {training.split_seed}); the test images are read once, at the end",
+        "seed": training.seed,
+        "command": command(),
+        "training": {**asdict(training), **asdict(loop), "best_epoch": progress.best_epoch},
+        "versions": checkpoints.versions("torch", "numpy", "safetensors"),
+        "history": history,
+        "metrics": {"validation": history[progress.best_epoch]},
+    }
+
+
+def rounded_history(progress: Progress) -> list[dict[str, float]]:
+    """The epochs, as a card keeps them."""
+    return [{key: float(f"{value:.5g}") for key, value in row.items()} for row in progress.history]
+
+
+def begin_with(model: nn.Module, start: Path) -> dict[str, Any]:
+    """Load an earlier run's best weights, and say what that run was."""
+    weights, progress = best_of(start)
+    model.load_state_dict(weights)
+    return {
+        "command": start.with_suffix(".command").read_text(encoding="utf-8"),
+        "epochs": progress.epoch,
+        "best_epoch": progress.best_epoch,
+        "history": rounded_history(progress),
+    }
+
+
+def remember_command(state: Path | None) -> None:
+    """Keep the command beside a run's state, for a later run that starts from it."""
+    if state is not None:
+        state.parent.mkdir(parents=True, exist_ok=True)
+        state.with_suffix(".command").write_text(command(), encoding="utf-8")
+
+
+def command() -> str:
+    """The command line as the card may show it: a path by its last part, not by where it lay."""
+    return "python -m core " + " ".join(Path(word).name if "/" in word else word for word in sys.argv[1:])

@@ -1,0 +1,153 @@
+"""From IDX files to a shipped ViT checkpoint: train, calibrate on validation, test once, write the card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from core import checkpoints
+from core.device import best_device
+from core.market.scores import reliability
+from core.models.vit import CLASSES, ViT, ViTConfig
+from core.training.loop import Callback, LoopSettings, fit
+from core.training.vit import VALIDATION, ViTTask, ViTTraining, answer, prepare, some_of
+from core.training.vit_card import basics, begin_with, remember_command
+from core.training.vit_teacher import load_teacher
+from core.vision.calibration import fit_temperature, softmax
+from core.vision.classifier import Classifier, energy
+from core.vision.idx import Labels, Part, file_paths, read_part
+
+KNOWN_SHARE = 0.99
+"""Share of the validation images that must count as garments: what the strangeness threshold is set by."""
+BINS = 15
+"""Of the expected calibration error (Guo et al. 2017)."""
+
+
+def run(
+    name: str,
+    data: Path,
+    config: ViTConfig,
+    training: ViTTraining,
+    loop: LoopSettings,
+    *,
+    folder: Path = checkpoints.FOLDER,
+    state: Path | None = None,
+    start: Path | None = None,
+    teacher: str | None = None,
+    compiled: bool = False,
+    images: int | None = None,
+    test: bool = True,
+    callbacks: Iterable[Callback] = (),
+) -> Path:
+    """Train and write `<name>.safetensors` and its card; returns the card's path.
+
+    Args:
+        data: folder of the IDX files.
+        state: where the run keeps what it needs to be resumed; see `core.training.loop.fit`.
+        start: the state of an earlier run, whose best weights this one begins with; the card tells of both.
+        teacher: name of a teacher's checkpoint in `folder`.
+        compiled: compile the training step with torch.compile.
+        images: how many of the training file's images to use, validation included; all where left out.
+        test: whether to score the test images; variants that are only being compared leave them unread.
+    """
+    garments = prepare(images_of(data, images, training.split_seed), split_seed=training.split_seed, held_out=held_out_of(images))
+    torch.manual_seed(training.seed)
+    model = ViT(config)
+    before = None if start is None else begin_with(model, start)
+    remember_command(state)
+    if compiled:
+        model.compile(dynamic=False)
+    device = best_device()
+    master = None if teacher is None else load_teacher(teacher, folder=folder).to(device)
+    if master is not None and compiled:
+        master.compile(dynamic=False)
+    task = ViTTask(garments, training, patches=config.patches, teacher=master)
+    progress = fit(model, task, loop, device=device, callbacks=callbacks, resume_from=state)
+    card = basics(data, garments, training, loop, progress) | {
+        "model": "vit",
+        "config": config.to_dict(),
+        "classes": list(CLASSES),
+        "started_from": before,
+        "teacher": None if teacher is None else teacher_entry(teacher, folder),
+    }
+    logits = answer(model, task.normalise(garments.validation_images)).double().cpu().numpy()
+    truth = garments.validation_labels.numpy()
+    temperature = round(fit_temperature(logits, truth), 4)
+    card["calibration"] = {"method": "temperature fitted on the validation images", "temperature": temperature}
+    card["strangeness"] = {
+        "score": "energy: -log sum exp(logits)",
+        "threshold": round(float(np.quantile(energy(logits), KNOWN_SHARE)), 4),
+        "known_share": KNOWN_SHARE,
+    }
+    card["metrics"]["validation"] |= scores(softmax(logits / temperature), truth)
+    path = checkpoints.save(name, model, card, folder=folder)
+    if test:
+        part = read_part(data, "t10k")
+        card["data"] += checkpoints.describe_files(file_paths(data, "t10k"))
+        classifier = Classifier(checkpoints.load(name, folder=folder))
+        card["metrics"]["test"] = evaluate(classifier, part)
+        card["mistakes"] = worst_mistakes(classifier, part)
+        checkpoints.save(name, model, card, folder=folder)
+    return path
+
+
+def images_of(data: Path, count: int | None, seed: int) -> Part:
+    """The training file's images, or `count` of them, the classes in equal numbers."""
+    part = read_part(data, "train")
+    return part if count is None or count >= len(part) else some_of(part, count, seed=seed)
+
+
+def held_out_of(count: int | None) -> int:
+    """Images to validate on: 5,000, or a tenth of a small run's (a multiple of ten, as every class gives as many)."""
+    return VALIDATION if count is None else min(VALIDATION, max(10, count // 100 * 10))
+
+
+def evaluate(classifier: Classifier, part: Part) -> dict[str, Any]:
+    """What a card says of a part: samples, accuracy, calibration, confusion matrix (rows the truth), share that looks strange."""
+    answers = classifier.answers(part.images)
+    return {
+        "samples": len(part),
+        **scores(answers.probabilities, part.labels),
+        "strange": float(f"{(answers.strangeness > classifier.threshold).mean():.4g}"),
+    }
+
+
+def worst_mistakes(classifier: Classifier, part: Part, count: int = 24) -> list[dict[str, Any]]:
+    """The wrong answers given with the most confidence, worst first: row of the part, truth, answer, confidence."""
+    probabilities = classifier.probabilities(part.images)
+    called, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
+    worst = np.argsort(np.where(called == part.labels, -1.0, sure))[::-1][: min(count, int((called != part.labels).sum()))]
+    return [
+        {"index": int(i), "label": int(part.labels[i]), "called": int(called[i]), "confidence": round(float(sure[i]), 4)}
+        for i in worst
+    ]
+
+
+def scores(probabilities: np.ndarray[Any, np.dtype[np.float64]], labels: Labels) -> dict[str, Any]:
+    """Accuracy, negative log-likelihood, expected calibration error with its bins, and the confusion matrix."""
+    called = probabilities.argmax(axis=1)
+    found = reliability(probabilities.max(axis=1), called == labels, BINS)
+    classes = probabilities.shape[1]
+    confusion = np.bincount(classes * labels + called, minlength=classes**2).reshape(classes, classes)
+    return {
+        "accuracy": float(f"{(called == labels).mean():.6g}"),
+        "negative_log_likelihood": float(f"{-np.log(probabilities[np.arange(len(labels)), labels]).mean():.5g}"),
+        "calibration_error": float(f"{float(found['ece'][0]):.4g}"),
+        "reliability": {
+            "confidence": [None if np.isnan(one) else round(float(one), 4) for one in found["confidence"]],
+            "accuracy": [None if np.isnan(one) else round(float(one), 4) for one in found["accuracy"]],
+            "count": [int(one) for one in found["count"]],
+        },
+        "confusion": confusion.tolist(),
+    }
+
+
+def teacher_entry(name: str, folder: Path) -> dict[str, Any]:
+    """What a student's card says of its teacher, whose weights are not shipped."""
+    card = checkpoints.read_card(name, folder=folder)
+    told = {key: card[key] for key in ("name", "command", "config", "parameters", "weights_sha256")}
+    return told | {"validation_accuracy": card["metrics"]["validation"]["validation_accuracy"]}

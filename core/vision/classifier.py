@@ -1,0 +1,142 @@
+"""A trained ViT with its card, ready to be asked: grey images in, calibrated probabilities, attention and an honest doubt out.
+
+The pages, the evaluation and the training's own last step all come through here, so that what a page shows is what the card's
+numbers were measured on.
+
+    classifier = load_classifier()                      # assets/checkpoints/vit.safetensors and its card
+    p = classifier.probabilities(images)                # images: uint8 (n, 28, 28), 0 the background -> (n, 10)
+    classifier.class_names[p[0].argmax()]               # "Ankle boot"
+    maps = classifier.attention(images[:1])             # {"layer 1": (1, heads, 50, 50), ...}; token 0 is the class token
+    doubt = classifier.strangeness(images)              # (n,), the higher the less like any garment it was trained on
+    classifier.looks_like_a_garment(images)             # (n,) bool: strangeness up to the card's threshold
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core import checkpoints
+from core.device import best_device
+from core.models.vit import CLASSES, ViT, ViTConfig
+from core.vision.idx import Images
+
+DEFAULT = "vit"
+BATCH = 250
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """What the model makes of n images, from one pass.
+
+    Attributes:
+        logits: (n, classes), before calibration.
+        probabilities: (n, classes), the softmax of logits / temperature.
+        strangeness: (n,), see `Classifier.strangeness`.
+    """
+
+    logits: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    strangeness: NDArray[np.float64]
+
+
+class Classifier:
+    """One checkpoint in memory. Safe to call from several threads: nothing in it changes after loading.
+
+    Attributes:
+        card: the checkpoint's card, with metrics, history and command.
+        config: shape of the network. model: the network itself, in evaluation mode, on `device`.
+        class_names: Fashion-MNIST's ten.
+        mean, std: of grey levels in [0, 1], on the training images; the model reads (grey - mean) / std.
+        temperature: divides the logits; fitted on validation.
+        threshold: strangeness above which an image "does not look like a garment"; 99 % of the validation images stay under it.
+    """
+
+    def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
+        card = checkpoint.card
+        if card["model"] != "vit":
+            raise checkpoints.CheckpointError(
+                f"the checkpoint {card['name']!r} holds a {card['model']} model: a vit one is needed here"
+            )
+        self.card: dict[str, Any] = card
+        try:
+            self.config = ViTConfig(**card["config"])
+            self.class_names: tuple[str, ...] = tuple(card.get("classes", CLASSES))
+            self.mean, self.std = float(card["transform"]["mean"]), float(card["transform"]["std"])
+            self.temperature = float(card["calibration"]["temperature"])
+            self.threshold = float(card["strangeness"]["threshold"])
+        except (KeyError, TypeError, ValueError) as error:
+            why = f"it lacks {error}" if isinstance(error, KeyError) else error
+            raise checkpoints.CheckpointError(f"the card {card['name']}.json does not describe a ViT: {why}") from error
+        self.device = best_device()
+        self.model = ViT(self.config)
+        checkpoints.restore(self.model, checkpoint)
+        self.model.to(self.device)
+
+    def normalise(self, images: Images) -> Tensor:
+        """uint8 (n, 28, 28) -> float32 (n, 1, 28, 28) in the units the model reads, on the model's device.
+
+        Raises:
+            ValueError: for another shape or another type of number.
+        """
+        side = self.config.side
+        if images.ndim != 3 or images.shape[1:] != (side, side) or images.dtype != np.uint8:
+            raise ValueError(f"images must be uint8 of shape (n, {side}, {side}), not {images.dtype} of {images.shape}")
+        grey = torch.from_numpy(np.ascontiguousarray(images)).to(self.device)[:, None].float() / 255
+        return (grey - self.mean) / self.std
+
+    @torch.no_grad()
+    def answers(self, images: Images) -> Answers:
+        """Logits, calibrated probabilities and strangeness of uint8 images (n, 28, 28), a batch at a time."""
+        parts = [self.model(self.normalise(images[i : i + BATCH])) for i in range(0, len(images), BATCH)]
+        logits = torch.cat(parts).double().cpu() if parts else torch.zeros(0, len(self.class_names), dtype=torch.float64)
+        return Answers(
+            logits=logits.numpy(),
+            probabilities=(logits / self.temperature).softmax(dim=1).numpy(),
+            strangeness=energy(logits.numpy()),
+        )
+
+    def probabilities(self, images: Images) -> NDArray[np.float64]:
+        """(n, classes), rows summing to 1: softmax of the logits over the card's temperature."""
+        return self.answers(images).probabilities
+
+    @torch.no_grad()
+    def attention(self, images: Images) -> dict[str, NDArray[np.float32]]:
+        """Every layer's weights by name, all heads (D13): "layer 1" -> (n, heads, 1 + patches, 1 + patches).
+
+        Row 0 is what the class token looks at; column 1 + 7 i + j is the patch in row i and column j (patches of 4 pixels).
+        """
+        _, maps = self.model(self.normalise(images), return_attention=True)
+        return {name: weights.float().cpu().numpy() for name, weights in maps.items()}
+
+    def strangeness(self, images: Images) -> NDArray[np.float64]:
+        """(n,): how little an image is like those trained on, by the free energy of its logits (Liu et al. 2020).
+
+        Compare it with `threshold`. A high value is honest doubt; a low one proves nothing.
+        """
+        return self.answers(images).strangeness
+
+    def looks_like_a_garment(self, images: Images) -> NDArray[np.bool_]:
+        """(n,): whether strangeness stays within the card's threshold."""
+        return np.asarray(self.strangeness(images) <= self.threshold)
+
+
+def energy(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, classes) -> (n,): -log sum exp(logits), low where some class is strongly recognised."""
+    top = logits.max(axis=1, keepdims=True)
+    return -(top[:, 0] + np.log(np.exp(logits - top).sum(axis=1)))
+
+
+def load_classifier(name: str = DEFAULT, *, folder: Path = checkpoints.FOLDER) -> Classifier:
+    """The checkpoint of that name.
+
+    Raises:
+        CheckpointError: where it is missing, damaged, or not a ViT's.
+    """
+    return Classifier(checkpoints.load(name, folder=folder))

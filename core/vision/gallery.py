@@ -1,0 +1,47 @@
+"""The bundled garments: six test images of each class, the first ones in Fashion-MNIST's own order (MIT, see THIRD_PARTY.md).
+
+    images, labels, indices = gallery()     # uint8 (60, 28, 28), int64 (60,), int64 (60,), in the order of the test set
+
+Labels are those of `core.models.vit.CLASSES`; an index is the image's row in the official test file. No model was trained or
+chosen on them, so what it makes of them is a fair sample. `scripts/bundle_garments.py` wrote the file.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from core.vision.idx import Images, Labels
+
+FILE = Path(__file__).resolve().parents[2] / "assets" / "pictures" / "garments" / "gallery.parquet"
+MISTAKES = FILE.with_name("mistakes.parquet")
+
+
+@cache
+def gallery() -> tuple[Images, Labels, NDArray[np.int64]]:
+    """Images (60, 28, 28), labels (60,) and rows of the test set (60,), read once; do not write to them."""
+    table = pq.read_table(FILE)
+    pixels = b"".join(table["pixels"].to_pylist())
+    images = np.frombuffer(pixels, np.uint8).reshape(-1, 28, 28)
+    return images, table["label"].to_numpy().astype(np.int64), table["index"].to_numpy().astype(np.int64)
+
+
+def enlarged(image: NDArray[np.uint8], times: int = 4) -> NDArray[np.uint8]:
+    """An image with every pixel repeated, so that a browser shows squares and not a blur."""
+    return image.repeat(times, axis=-2).repeat(times, axis=-1)
+
+
+@cache
+def mistake_images() -> dict[int, Images]:
+    """Images (28, 28) of the shipped checkpoint's worst mistakes, by their row of the test set; empty where none are bundled."""
+    if not MISTAKES.exists():
+        return {}
+    table = pq.read_table(MISTAKES)
+    return {
+        index: np.frombuffer(pixels, np.uint8).reshape(28, 28)
+        for index, pixels in zip(table["index"].to_pylist(), table["pixels"].to_pylist(), strict=True)
+    }

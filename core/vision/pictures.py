@@ -1,0 +1,256 @@
+"""Pictures as people have them: any size, mode, orientation and kind, decoded to RGB with its transparency; bad ones refused.
+
+The header is read before anything is decoded, so that a picture of 400 million pixels costs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, UnidentifiedImageError
+from pillow_heif import register_heif_opener
+
+register_heif_opener()
+Image.init()  # `open` with named formats looks for no others by itself
+
+Bytes = npt.NDArray[np.uint8]
+
+KINDS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF")
+"""What Pillow may take a file for."""
+SUFFIXES: Final = ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "heic", "heif", "avif")
+MOST_PIXELS: Final = 64_000_000
+"""Above the 50 megapixels of phones; 256 MB while it is decoded."""
+WORK_SIDE: Final = 768
+"""Longest side that is kept: over 27 times what the model sees."""
+KEPT: Final = 64
+"""Pictures a process remembers, at 2.4 MB at most each."""
+
+Problem = Literal["empty", "large", "unknown", "pdf", "damaged"]
+Note = Literal["animated", "pages", "turned", "reduced"]
+
+UPRIGHT: Final = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+"""What sets a picture upright, by its EXIF orientation; from 5 on, width and height change places."""
+
+_STARTS: Final = (
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"BM",
+    b"II*\x00",
+    b"MM\x00*",
+    b"II+\x00",
+    b"MM\x00+",
+)
+"""First bytes of the kinds, but those of RIFF and ISO containers, which stand further in."""
+
+
+class PictureError(ValueError):
+    """A file that gives no picture; the message says why and what would be right.
+
+    Attributes:
+        problem: which of the five it is, for a page that says it in another language.
+    """
+
+    def __init__(self, problem: Problem, message: str) -> None:
+        super().__init__(message)
+        self.problem: Problem = problem
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Picture:
+    """A decoded picture, upright. Nobody writes to the arrays: they are shared.
+
+    Attributes:
+        name: of its file. id: first twelve hex digits of the file's SHA-256, which links hold.
+        rgb: (height, width, 3). alpha: (height, width), 255 opaque; None where all of it is.
+        width, height: of the file, upright, before it was reduced to `WORK_SIDE`.
+        kind: such as "JPEG". mode: Pillow's name of how the file keeps its pixels, such as "CMYK".
+        frames: pictures in the file, of which this is the first.
+        notes: what was done that a person may want to know.
+    """
+
+    name: str
+    id: str
+    rgb: Bytes
+    alpha: Bytes | None
+    width: int
+    height: int
+    kind: str
+    mode: str
+    frames: int = 1
+    notes: tuple[Note, ...] = ()
+
+
+def decode(data: bytes, *, name: str = "", most_pixels: int = MOST_PIXELS) -> Picture:
+    """The picture in a file's bytes.
+
+    Raises:
+        PictureError: for an empty file, one of another kind, a damaged or cut one, or more than `most_pixels` pixels.
+    """
+    if not data:
+        raise PictureError("empty", "the file is empty (0 bytes): choose one with a picture in it")
+    try:
+        opened = Image.open(BytesIO(data), formats=KINDS)
+    except Image.DecompressionBombError as error:
+        raise _too_large(most_pixels) from error
+    except UnidentifiedImageError as error:
+        raise _not_read(data) from error
+    except Exception as error:  # a decoder that meets damage may raise almost anything
+        raise _damaged() from error
+    with opened:
+        if opened.width * opened.height > most_pixels:
+            raise _too_large(most_pixels, opened.size)
+        try:
+            return _upright(opened, data, name)
+        except MemoryError as error:
+            raise _too_large(most_pixels, opened.size) from error
+        except Exception as error:
+            raise _damaged() from error
+
+
+def from_grey(image: Bytes, *, name: str) -> Picture:
+    """(height, width) grey levels as a picture, such as one of the bundled test images."""
+    digest = hashlib.sha256(image.tobytes()).hexdigest()[:12]
+    height, width = image.shape
+    rgb = np.repeat(image[..., None], 3, axis=-1)
+    return Picture(name=name, id=digest, rgb=rgb, alpha=None, width=width, height=height, kind="PNG", mode="L")
+
+
+def png(image: Bytes) -> bytes:
+    """(height, width) or (height, width, 3) as a PNG file's bytes."""
+    buffer = BytesIO()
+    Image.fromarray(image).save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def _upright(opened: Image.Image, data: bytes, name: str) -> Picture:
+    kind, mode, notes = str(opened.format), opened.mode, list[Note]()
+    frames = int(getattr(opened, "n_frames", 1))
+    if frames > 1 and kind in ("GIF", "PNG", "WEBP"):
+        notes.append("animated")
+    elif frames > 1 and kind == "TIFF":
+        notes.append("pages")
+    size = opened.size
+    opened.draft(None, (WORK_SIDE, WORK_SIDE))  # a large JPEG is decoded at a half, a quarter or an eighth
+    opened.load()
+    whole = _plain(opened)
+    orientation = _orientation(opened)
+    if orientation != 1:
+        notes.append("turned")
+        whole = whole.transpose(UPRIGHT[orientation])
+        size = (size[1], size[0]) if orientation >= 5 else size
+    if max(size) > WORK_SIDE:
+        notes.append("reduced")
+        whole.thumbnail((WORK_SIDE, WORK_SIDE), Image.Resampling.BOX, reducing_gap=None)
+    pixels = np.asarray(whole)
+    alpha = pixels[..., 3] if pixels.shape[-1] == 4 and pixels[..., 3].min() < 255 else None
+    return Picture(
+        name=name,
+        id=hashlib.sha256(data).hexdigest()[:12],
+        rgb=np.ascontiguousarray(pixels[..., :3]),
+        alpha=None if alpha is None else np.ascontiguousarray(alpha),
+        width=size[0],
+        height=size[1],
+        kind="JPEG" if kind == "MPO" else kind,  # as phones and cameras have it, with a second picture in it
+        mode=mode,
+        frames=frames if notes[:1] in (["animated"], ["pages"]) else 1,
+        notes=tuple(notes),
+    )
+
+
+def _plain(image: Image.Image) -> Image.Image:
+    """RGB, or RGBA where something shows through; deep grey levels are brought to eight bits, which `convert` would clip."""
+    if image.mode.startswith("I") or image.mode == "F":
+        return _eight_bits(image).convert("RGB")
+    see_through = image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info
+    if image.mode in ("RGBa", "La"):
+        image = image.convert("RGBA" if image.mode == "RGBa" else "LA")
+    return image.convert("RGBA" if see_through else "RGB")
+
+
+def _eight_bits(image: Image.Image) -> Image.Image:
+    """16-bit levels by their upper eight bits; 32-bit and real ones from their smallest to their largest."""
+    levels = np.asarray(image).astype(np.float64)
+    levels = np.nan_to_num(levels, nan=0.0, posinf=0.0, neginf=0.0)
+    if image.mode.startswith("I;16") or (image.mode == "I" and levels.min() >= 0 and 255 < levels.max() <= 65_535):
+        scaled = levels / 257
+    else:
+        low, high = float(levels.min()), float(levels.max())
+        scaled = (levels - low) * (255 / (high - low) if high > low else 0.0)
+    return Image.fromarray(np.round(scaled).clip(0, 255).astype(np.uint8))
+
+
+def _orientation(image: Image.Image) -> int:
+    """EXIF's number of how the picture lies, 2 to 8; 1, upright, where it says nothing sensible or is damaged."""
+    try:
+        number = image.getexif().get(0x0112, 1)
+    except (SyntaxError, ValueError, OSError, KeyError, struct.error):
+        return 1
+    return int(number) if number in UPRIGHT else 1
+
+
+def _too_large(most: int, size: tuple[int, int] | None = None) -> PictureError:
+    found = f"the picture is {size[0]:,} x {size[1]:,} pixels" if size else "the picture is too large"
+    return PictureError(
+        "large", f"{found}: at most {most // 1_000_000} million pixels are decoded here, so make it smaller first"
+    )
+
+
+def _not_read(data: bytes) -> PictureError:
+    if data[:1024].lstrip().startswith(b"%PDF"):
+        return PictureError("pdf", "the file is a PDF, whatever its name says: export its page as a PNG or JPEG")
+    if data.startswith(_STARTS) or (data[:4] == b"RIFF" and b"WEBP".startswith(data[8:12])) or data[4:8] == b"ftyp":
+        return _damaged()
+    return PictureError(
+        "unknown", "the file is not a picture that can be read here: choose a PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF"
+    )
+
+
+def _damaged() -> PictureError:
+    return PictureError("damaged", "the file is damaged or cut short: save or download it again")
+
+
+class PictureStore:
+    """Pictures by their id, the newest few of a process: what an upload's link finds."""
+
+    def __init__(self, capacity: int = KEPT) -> None:
+        self._capacity = capacity
+        self._pictures: OrderedDict[str, Picture] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, picture: Picture) -> str:
+        """Keep a picture and return its id; the one untouched for longest goes where there are too many."""
+        with self._lock:
+            self._pictures[picture.id] = picture
+            self._pictures.move_to_end(picture.id)
+            while len(self._pictures) > self._capacity:
+                self._pictures.popitem(last=False)
+        return picture.id
+
+    def find(self, name: str) -> Picture | None:
+        """The picture of that id; None where this process has none (any longer)."""
+        with self._lock:
+            picture = self._pictures.get(name)
+            if picture is not None:
+                self._pictures.move_to_end(name)
+            return picture
+
+
+STORE: Final = PictureStore()
+"""The process's own: `STORE.keep(picture)` gives the id for a link."""

@@ -1,0 +1,265 @@
+"""From any picture to what the ViT reads: a row of named steps, each of which can be seen and overridden.
+
+The model knows garments as Fashion-MNIST made them, so the steps are that data set's own (Xiao, Rasul and Vollgraf 2017,
+section 2): trim the edges that are within 5 % of the corners' colour, bring the longest edge to 28 pixels, sharpen with a
+Gaussian of radius and deviation 1, extend the shortest edge to 28 around the centre, negate, turn grey. Three things are added
+for pictures that no shop has cleaned: what is transparent gets a background, the negation is left out where the background is
+dark already, and the background is brought to black. An image that is 28 x 28 already passes as it is, negated at most.
+
+Trimmed so, the longest side of 99.6 % of the data set's own training images is 27 or 28 pixels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from core.vision.pictures import Bytes, Picture
+
+SIDE: Final = 28
+TOLERANCE: Final = 0.05
+"""The data set's: how far from the corners' colour an edge may be to be trimmed, of the whole range."""
+LIGHT, DARK = 224, 32
+"""From here on a background is light, or dark, whatever stands before it."""
+
+StepName = Literal["ground", "grey", "invert", "black", "crop", "pad", "resize", "sharpen"]
+STEPS: Final[tuple[StepName, ...]] = ("ground", "grey", "invert", "black", "crop", "pad", "resize", "sharpen")
+
+Ground = Literal["white", "black"]
+Grey = Literal["luminance", "red", "green", "blue"]
+Switch = Literal["auto", "yes", "no"]
+Crop = Literal["auto", "tolerance", "box", "whole"]
+Pad = Literal["centre", "stretch"]
+Resize = Literal["area", "bicubic", "subsample"]
+
+_Levels = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What is done to a picture; the defaults are the data set's way.
+
+    Attributes:
+        ground: what stands behind a transparent picture.
+        grey: luminance (ITU-R BT.601) or one channel alone.
+        invert: "auto" negates where the background, by its corners, is light.
+        black: "auto" brings a background to black that is not.
+        crop: "auto" by a tolerance the corners' noise asks for, at least the data set's 5 %; "tolerance" by the one below; "box"
+            by the four edges below; "whole" not at all.
+        tolerance: 0 to 100, percent of the whole range.
+        margin: left around what is cropped, percent of its longest side; the data set has none.
+        left, top, right, bottom: edges of the box, percent of width and height.
+        pad: to a square around the centre, or stretched into one.
+        resize: mean of the area, cubic, or one pixel in so many (as the data set does).
+        sharpen: "auto" where the picture was made smaller.
+    """
+
+    ground: Ground = "white"
+    grey: Grey = "luminance"
+    invert: Switch = "auto"
+    black: Switch = "auto"
+    crop: Crop = "auto"
+    tolerance: int = 5
+    margin: int = 0
+    left: int = 0
+    top: int = 0
+    right: int = 100
+    bottom: int = 100
+    pad: Pad = "centre"
+    resize: Resize = "area"
+    sharpen: Switch = "auto"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Step:
+    """What one step left behind.
+
+    Attributes:
+        image: (height, width) grey levels, or (height, width, 3).
+        done: False where there was nothing to do, or the recipe leaves it out.
+        facts: numbers it went by, such as the background it found.
+    """
+
+    name: StepName
+    image: Bytes
+    done: bool
+    facts: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Prepared:
+    """All steps, in order.
+
+    Attributes:
+        image: (28, 28), what the model reads. box: left, top, right and bottom of the crop, pixels of the picture.
+        blank: whether nothing stood out from the background, so that there was nothing to crop to.
+    """
+
+    steps: tuple[Step, ...]
+    image: Bytes
+    box: tuple[int, int, int, int]
+    blank: bool
+
+    def step(self, name: StepName) -> Step:
+        """The step of that name."""
+        return next(one for one in self.steps if one.name == name)
+
+
+def prepare(picture: Picture, recipe: Recipe | None = None) -> Prepared:
+    """Take a picture through all steps.
+
+    Raises:
+        ValueError: for a box without room in it, or percentages outside 0 to 100.
+    """
+    r = recipe or Recipe()
+    _check(r)
+    ready = picture.rgb.shape[:2] == (SIDE, SIDE)  # as the data set made it, or as somebody prepared it
+    steps: list[Step] = []
+
+    def note(name: StepName, image: npt.NDArray[Any], done: bool, **facts: float) -> None:
+        steps.append(Step(name=name, image=np.round(image).clip(0, 255).astype(np.uint8), done=done, facts=facts))
+
+    coloured = _on_ground(picture, r.ground)
+    note("ground", coloured, picture.alpha is not None)
+    levels = _grey(coloured, r.grey)
+    note("grey", levels, bool((picture.rgb[..., :1] != picture.rgb).any()))
+
+    behind, noise = background(levels)
+    light = is_light(levels, behind)
+    negate = light if r.invert == "auto" else r.invert == "yes"
+    levels, behind = (255 - levels, 255 - behind) if negate else (levels, behind)
+    note("invert", levels, negate, background=255 - behind if negate else behind, light=float(light))
+
+    floor = min(behind + noise, 254.0)
+    blacken = (not ready and floor > 0) if r.black == "auto" else r.black == "yes"
+    if blacken:
+        levels, behind = ((levels - floor) * (255 / (255 - floor))).clip(0, 255), 0.0
+    note("black", levels, blacken, background=floor)
+
+    tolerance = 100 * max(TOLERANCE, 2 * noise / 255) if r.crop == "auto" else float(r.tolerance)
+    box, blank = _box(levels, behind, tolerance, r, ready=ready)
+    left, top, right, bottom = box
+    whole = box == (0, 0, levels.shape[1], levels.shape[0])
+    levels = levels[top:bottom, left:right]
+    note("crop", levels, not whole, tolerance=tolerance, width=right - left, height=bottom - top)
+
+    square = _square(levels, r.margin if r.crop != "whole" else 0, stretch=r.pad == "stretch", fill=behind)
+    note("pad", square, square.shape != levels.shape, side=max(square.shape))
+    small = _resized(square, r.resize)
+    note("resize", small, square.shape != small.shape, side=max(square.shape))
+    sharp = max(square.shape) > SIDE if r.sharpen == "auto" else r.sharpen == "yes"
+    final = sharpened(small) if sharp else small
+    note("sharpen", final, sharp)
+    return Prepared(steps=tuple(steps), image=steps[-1].image, box=box, blank=blank)
+
+
+def corners(levels: _Levels) -> list[_Levels]:
+    """The four corners, a thirtieth of the shorter side each, one pixel at least."""
+    size = max(1, min(levels.shape) // 30)
+    return [levels[rows, columns] for rows in (slice(size), slice(-size, None)) for columns in (slice(size), slice(-size, None))]
+
+
+def background(levels: _Levels) -> tuple[float, float]:
+    """The background's level, the median of the four corners' medians; and its noise, how far most corner pixels lie from it."""
+    parts = corners(levels)
+    level = float(np.median([np.median(part) for part in parts]))
+    apart = sorted(float(np.quantile(np.abs(part - level), 0.9)) for part in parts)
+    return level, apart[2]  # a garment may reach into one corner
+
+
+def is_light(levels: _Levels, behind: float) -> bool:
+    """Whether the picture is to be negated for a garment that is brighter than what is behind it.
+
+    A background near white or near black decides alone; one between by what stands before it, a white shirt on a grey wall
+    being brighter already.
+    """
+    if not DARK < behind < LIGHT:
+        return behind >= LIGHT
+    darker, brighter = float((behind - levels).clip(0).sum()), float((levels - behind).clip(0).sum())
+    return darker > brighter if darker != brighter else behind > 127
+
+
+def sharpened(levels: _Levels) -> _Levels:
+    """Twice the image less its blur by a 3 x 3 Gaussian of deviation 1, over what that leaves of a flat one.
+
+    As ImageMagick's `-sharpen 1x1`: the kernel's weights are -g but in the middle, where they are 2, all over their sum.
+    """
+    one = np.exp(-(np.array([-1.0, 0.0, 1.0]) ** 2) / 2)
+    kernel = -np.outer(one, one) / one.sum() ** 2
+    kernel[1, 1] = 2.0
+    kernel /= kernel.sum()
+    padded = np.pad(levels, 1, mode="edge")
+    height, width = levels.shape
+    mixed = sum(kernel[i, j] * padded[i : i + height, j : j + width] for i in range(3) for j in range(3))
+    return np.asarray(mixed).clip(0, 255)
+
+
+def _check(r: Recipe) -> None:
+    if not all(0 <= value <= 100 for value in (r.tolerance, r.margin, r.left, r.top, r.right, r.bottom)):
+        raise ValueError("tolerance, margin and the edges of the box are percentages: each lies between 0 and 100")
+    if r.left >= r.right or r.top >= r.bottom:
+        raise ValueError("the box has no room in it: left must be less than right, and top less than bottom")
+
+
+def _on_ground(picture: Picture, ground: Ground) -> npt.NDArray[np.float64]:
+    rgb = picture.rgb.astype(np.float64)
+    if picture.alpha is None:
+        return rgb
+    share = picture.alpha[..., None] / 255
+    return rgb * share + (255.0 if ground == "white" else 0.0) * (1 - share)
+
+
+def _grey(rgb: npt.NDArray[np.float64], how: Grey) -> _Levels:
+    if how != "luminance":
+        return rgb[..., ("red", "green", "blue").index(how)]
+    return np.asarray(rgb @ np.array([0.299, 0.587, 0.114])).round(6)  # a grey pixel stays exactly what it was
+
+
+def _box(levels: _Levels, behind: float, tolerance: float, r: Recipe, *, ready: bool) -> tuple[tuple[int, int, int, int], bool]:
+    """Left, top, right and bottom of the crop, and whether nothing stands out from the background."""
+    height, width = levels.shape
+    everything = (0, 0, width, height)
+    out = np.abs(levels - behind) > 255 * tolerance / 100
+    blank = not out.any()
+    if r.crop == "box":
+        left, right = (round(width * edge / 100) for edge in (r.left, r.right))
+        top, bottom = (round(height * edge / 100) for edge in (r.top, r.bottom))
+        left, top = min(left, width - 1), min(top, height - 1)
+        return (left, top, max(right, left + 1), max(bottom, top + 1)), blank
+    if r.crop == "whole" or (r.crop == "auto" and ready) or blank:
+        return everything, blank
+    few = [max(1, round(0.005 * side)) for side in (width, height)]  # a speck of dust holds no edge back
+    rows, columns = np.flatnonzero(out.sum(axis=1) >= few[0]), np.flatnonzero(out.sum(axis=0) >= few[1])
+    if not len(rows) or not len(columns):
+        return everything, True
+    return (int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1), False
+
+
+def _square(levels: _Levels, margin: int, *, stretch: bool, fill: float) -> _Levels:
+    around = round(max(levels.shape) * margin / 100)
+    levels = np.pad(levels, around, constant_values=fill)
+    height, width = levels.shape
+    side = max(height, width)
+    if stretch:
+        image = Image.fromarray(levels.astype(np.float32)).resize((side, side), Image.Resampling.BILINEAR)
+        return np.asarray(image, dtype=np.float64)
+    above, before = (side - height) // 2, (side - width) // 2
+    edges = ((above, side - height - above), (before, side - width - before))
+    return np.pad(levels, edges, constant_values=fill)
+
+
+def _resized(square: _Levels, how: Resize) -> _Levels:
+    side = square.shape[0]
+    if side == SIDE:
+        return square
+    if how == "subsample":
+        picked = ((np.arange(SIDE) + 0.5) * side / SIDE).astype(int)
+        return square[np.ix_(picked, picked)]
+    # Pillow widens a filter by the factor it reduces by, so that every pixel counts (antialiasing).
+    kind = Image.Resampling.BOX if how == "area" and side > SIDE else Image.Resampling.BICUBIC
+    image = Image.fromarray(square.astype(np.float32)).resize((SIDE, SIDE), kind)
+    return np.asarray(image, dtype=np.float64).clip(0, 255)

@@ -1,0 +1,164 @@
+"""One image through the ViT with every intermediate number kept: what the page "Patches to tokens" shows.
+
+Each array comes from the model's own modules, called one after the other as vit-report section 1 lists them, so that the last
+one is what the model's forward pass returns (a test holds the two equal).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.models.vit import EncoderLayer, ViT
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LayerWalk:
+    """One encoder layer; n tokens, d channels, h heads of d_k channels.
+
+    Attributes:
+        entered: (n, d). queries, keys, values: (h, n, d_k).
+        scores: (h, n, n), q k^T / sqrt(d_k). weights: (h, n, n), their softmax over the keys.
+        heads: (h, n, d_k), weights times values. attended: (n, d), the heads beside each other through W_O.
+        normed: (n, d), LayerNorm(entered + attended). forwarded: (n, d), FFN(normed).
+        left: (n, d), LayerNorm(normed + forwarded).
+    """
+
+    entered: Array
+    queries: Array
+    keys: Array
+    values: Array
+    scores: Array
+    weights: Array
+    heads: Array
+    attended: Array
+    normed: Array
+    forwarded: Array
+    left: Array
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Walk:
+    """The whole way.
+
+    Attributes:
+        patches: (patches, p^2), normalised grey levels.
+        weight: (d, p^2), bias: (d,), of the embedding. embedded: (patches, d), patches weight^T + bias.
+        class_token: (d,). positions: (1 + patches, d), already scaled.
+        tokens: (1 + patches, d), the class token before the embedded patches, positions added.
+        layers: one a layer.
+        logits: (classes,). probabilities: (classes,), softmax of logits / temperature. temperature: the calibration's.
+    """
+
+    patches: Array
+    weight: Array
+    bias: Array
+    embedded: Array
+    class_token: Array
+    positions: Array
+    tokens: Array
+    layers: tuple[LayerWalk, ...]
+    logits: Array
+    probabilities: Array
+    temperature: float
+
+    def contribution(self, patch: int, channel: int) -> Array:
+        """(p^2,): what each pixel of a patch adds to a channel of its embedding; their sum and the bias are the embedding."""
+        return self.patches[patch] * self.weight[channel]
+
+    def stations(self, token: int, layer: int) -> dict[str, Array]:
+        """A token's vectors on the way through one layer, in order, by the names of `LayerWalk`, each (d,)."""
+        one = self.layers[layer]
+        names = ("entered", "attended", "normed", "forwarded", "left")
+        return {name: getattr(one, name)[token] for name in names}
+
+
+@torch.no_grad()
+def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> Walk:
+    """Every step for one image.
+
+    Args:
+        model: in evaluation mode.
+        image: (1, 1, side, side), in the units the model reads.
+        temperature: divides the logits before the softmax.
+
+    Raises:
+        ValueError: for more than one image.
+    """
+    if len(image) != 1:
+        raise ValueError(f"one image at a time is walked through, not {len(image)}")
+    patches = model.patches(image)
+    embedded = model.embedding(patches)
+    together = torch.cat([model.class_token, embedded], dim=1)
+    tokens = model.positions(together)
+    layers: list[LayerWalk] = []
+    x = tokens
+    for layer in model.layers:
+        assert isinstance(layer, EncoderLayer)
+        x, kept = _layer(layer, x)
+        layers.append(kept)
+    logits = model.head(x[:, 0])
+    return Walk(
+        patches=_array(patches),
+        weight=_array(model.embedding.weight[None]),
+        bias=_array(model.embedding.bias[None]),
+        embedded=_array(embedded),
+        class_token=_array(model.class_token)[0],
+        positions=_array(model.positions.encoding[None]),
+        tokens=_array(tokens),
+        layers=tuple(layers),
+        logits=_array(logits),
+        probabilities=_array((logits.double() / temperature).softmax(dim=-1)),
+        temperature=temperature,
+    )
+
+
+def tiles(image: NDArray[np.uint8], patch: int) -> NDArray[np.uint8]:
+    """(side, side) -> (patches, patch, patch): rows of patches from the top, as `ViT.patches` cuts them."""
+    grid = len(image) // patch
+    return image.reshape(grid, patch, grid, patch).swapaxes(1, 2).reshape(-1, patch, patch)
+
+
+def softmax_table(scores: Array) -> tuple[Array, Array, float]:
+    """A softmax in its three steps: (n,) -> exp(score - largest), the weights, and the sum that divides."""
+    powers = np.exp(scores.astype(np.float64) - float(scores.max()))
+    total = float(powers.sum())
+    return powers.astype(np.float32), (powers / total).astype(np.float32), total
+
+
+def _layer(layer: EncoderLayer, x: Tensor) -> tuple[Tensor, LayerWalk]:
+    attention = layer.attention
+    q, k, v = (attention.split_heads(linear(x)) for linear in (attention.q, attention.k, attention.v))
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    weights = scores.softmax(dim=-1)
+    heads = weights @ v
+    attended = attention.out(heads.transpose(1, 2).flatten(2))
+    normed = layer.norm1(x + attended)
+    forwarded = layer.feed_forward(normed)
+    left = layer.norm2(normed + forwarded)
+    return left, LayerWalk(
+        entered=_array(x),
+        queries=_array(q),
+        keys=_array(k),
+        values=_array(v),
+        scores=_array(scores),
+        weights=_array(weights),
+        heads=_array(heads),
+        attended=_array(attended),
+        normed=_array(normed),
+        forwarded=_array(forwarded),
+        left=_array(left),
+    )
+
+
+def _array(batch: Tensor) -> Array:
+    """The batch's only member."""
+    single = batch.reshape(batch.shape[1:])
+    return np.asarray(single.detach().float().cpu().numpy())

@@ -1,0 +1,1 @@
+"""Garments: the pages of the Vision Transformer."""

@@ -1,0 +1,104 @@
+"""What the classifier says of an image, computed once however many people look at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from core import checkpoints
+from core.device import serve_small_inputs
+from core.models.vit import CLASSES
+from core.vision import classifier as classifiers
+from core.vision import reading as readings
+from core.vision import walkthrough
+from core.vision.classifier import Classifier
+from core.vision.gallery import gallery
+from core.vision.pictures import Bytes, Picture, from_grey
+from core.vision.preprocessing import Prepared, Recipe, prepare
+from core.vision.reading import Reading, Shares
+from core.vision.walkthrough import Walk
+
+
+def model_names() -> list[str]:
+    """The ViT checkpoints there are."""
+    return checkpoints.names("vit", folder=checkpoints.FOLDER)
+
+
+def classifier_of(name: str) -> Classifier:
+    """A checkpoint by name, read again where its card has changed.
+
+    Raises:
+        CheckpointError: where it is missing or damaged.
+    """
+    folder = checkpoints.FOLDER
+    return _loaded(name, folder, checkpoints.read_card(name, folder=folder)["weights_sha256"])
+
+
+@lru_cache(maxsize=4)
+def _loaded(name: str, folder: Path, _digest: str) -> Classifier:
+    serve_small_inputs()
+    return classifiers.load_classifier(name, folder=folder)
+
+
+@dataclass(frozen=True)
+class Question:
+    """An image (by value) and who is asked, so that answers can be remembered by it."""
+
+    classifier: Classifier
+    pixels: bytes
+    side: int
+
+    def image(self) -> Bytes:
+        """uint8 (side, side)."""
+        return readings.image_of(self.pixels, self.side)
+
+
+def ask(classifier: Classifier, image: Bytes) -> Question:
+    """The question about an image, uint8 (side, side)."""
+    return Question(classifier, image.tobytes(), len(image))
+
+
+@lru_cache(maxsize=256)
+def read(question: Question) -> Reading:
+    """Probabilities, doubt and all maps."""
+    serve_small_inputs()
+    return readings.read(question.classifier, question.image())
+
+
+@lru_cache(maxsize=128)
+def relevance(question: Question, label: int) -> Shares:
+    """Gradient relevance to one class."""
+    serve_small_inputs()
+    return read(question).relevance(label)
+
+
+@lru_cache(maxsize=32)
+def walk(question: Question) -> Walk:
+    """Every step of the forward pass."""
+    serve_small_inputs()
+    one = question.classifier
+    return walkthrough.walk(one.model, one.normalise(question.image()[None]), temperature=one.temperature)
+
+
+@lru_cache(maxsize=256)
+def prepared(picture: Picture, recipe: Recipe) -> Prepared:
+    """All preprocessing steps of a picture."""
+    return prepare(picture, recipe)
+
+
+@lru_cache(maxsize=64)
+def gallery_picture(item: int) -> Picture:
+    """One of the bundled test images."""
+    images, labels, rows = gallery()
+    return from_grey(images[item], name=f"{CLASSES[labels[item]]} {rows[item]}")
+
+
+def gallery_labels() -> list[int]:
+    """The true classes of the bundled test images."""
+    return [int(label) for label in gallery()[1]]
+
+
+def gallery_rows() -> list[int]:
+    """Their rows in the official test file."""
+    return [int(row) for row in gallery()[2]]

@@ -1,0 +1,300 @@
+"""The seven steps of "Patches to tokens": each its equation, this image's numbers in it, and a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.figures import pictures as picture_figures
+from core.figures import tokens as figures
+from core.vision import walkthrough
+from core.vision.walkthrough import Walk
+from pages.images.answers import Question
+from pages.images.garment_words import garment
+from pages.learn.frame import equation, tex, tex_row
+from pages.shared import url_state
+from pages.shared.language import _, number, percent, significant
+from pages.shared.live_plot import live_plot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """What the numbers are of: a token of an image, in one head of one layer (all counted from 0; token 0 the class token)."""
+
+    question: Question
+    walk: Walk
+    token: int
+    layer: int
+    head: int
+
+    @property
+    def name(self) -> str:
+        """Of the token."""
+        return _("Patch {number}").format(number=number(self.token)) if self.token else _("The class token")
+
+
+def patches(place: Place) -> None:
+    """The grid, and one patch as grey levels and as the model's units."""
+    one = place.question.classifier
+    config = one.config
+    st.markdown(
+        _(
+            "The image is cut into {grid} x {grid} = {count} patches of {p} x {p} pixels. Each becomes a row of {values} "
+            "numbers, pixel by pixel; a grey level is first divided by 255, then set against the mean and the standard deviation of all "
+            "training images."
+        ).format(grid=config.grid, count=config.patches, p=config.patch, values=config.patch**2)
+    )
+    if not place.token:
+        st.info(_("The class token is no patch: choose one to see its pixels."))
+        return
+    grey = walkthrough.tiles(place.question.image(), config.patch)[place.token - 1]
+    units = place.walk.patches[place.token - 1]
+    row, column = divmod(int(grey.argmax()), config.patch)
+    equation(
+        r"x = \frac{g / 255 - \mu}{\sigma}",
+        rf"x = \frac{{{int(grey[row, column])} / 255 - {tex(one.mean, 4)}}}{{{tex(one.std, 4)}}} = {tex(float(units.max()), 4)}",
+        words=_("The patch's brightest pixel, in row {row} and column {column}.").format(row=row + 1, column=column + 1),
+    )
+    left, right = st.columns(2)
+    with left:
+        st.markdown(_("**Grey levels**, 0 to 255"))
+        _grid(grey, "tokens_grey", _("The patch's grey levels."), grey=True, digits=0)
+    with right:
+        st.markdown(_("**What the model reads**, in standard deviations"))
+        _grid(units.reshape(grey.shape), "tokens_units", _("The patch in the model's units."))
+
+
+def embedding(place: Place) -> None:
+    """One channel by hand, then all of them."""
+    config, walk = place.question.classifier.config, place.walk
+    st.markdown(
+        _("One matrix, the same for every patch, makes {d} channels of a patch's {values} numbers.").format(
+            d=config.width, values=config.patch**2
+        )
+    )
+    if not place.token:
+        st.info(_("The class token is not embedded: it is learnt as it is. Choose a patch to see one embedded."))
+        return
+    patch = place.token - 1
+    channel = url_state.slider(_("Channel to do by hand"), 1, config.width, key="byhand", default=1) - 1
+    pieces = walk.contribution(patch, channel)
+    total, bias, whole = float(pieces.sum()), float(walk.bias[channel]), float(walk.embedded[patch, channel])
+    equation(
+        r"e_c = \sum_{i} W_{c,i}\, x_i + b_c",
+        rf"e_{{{channel + 1}}} = {tex(total, 4)} {'+' if bias >= 0 else '-'} {tex(abs(bias), 4)} = {tex(whole, 4)}",
+    )
+    shape = (config.patch, config.patch)
+    for cell, title, values, key in zip(
+        st.columns(3),
+        (_("**The patch**, x"), _("**The channel's weights**, W"), _("**Products**, to be summed")),
+        (walk.patches[patch], walk.weight[channel], pieces),
+        ("tokens_x", "tokens_w", "tokens_wx"),
+        strict=True,
+    ):
+        with cell:
+            st.markdown(title)
+            _grid(values.reshape(shape), key, title.replace("*", ""), height=210)
+    _vectors({_("Embedding of {name}, all channels").format(name=place.name): walk.embedded[patch]}, "tokens_embedded", channel)
+
+
+def positions(place: Place) -> None:
+    """The class token goes first; a tenth of a sine says where each patch lies."""
+    config, walk = place.question.classifier.config, place.walk
+    st.markdown(
+        _(
+            "A learnt vector, the class token, goes before the patches: what gathers in it is what the answer is read from. "
+            "Then each token gets its position, sines and cosines times {scale}; without them the patches could be shuffled and "
+            "nothing would change."
+        ).format(scale=number(config.position_scale, 1))
+    )
+    content = walk.embedded[place.token - 1] if place.token else walk.class_token
+    position, both = walk.positions[place.token], walk.tokens[place.token]
+    equation(
+        r"z_i = e_i + 0.1\,PE_i" if config.position_scale == 0.1 else r"z_i = e_i + s\,PE_i",
+        rf"z_{{{place.token}}} = {tex_row(content.tolist())} + {tex_row(position.tolist())} = {tex_row(both.tolist())}",
+    )
+    _vectors(
+        {
+            _("{name}: content").format(name=place.name): content,
+            _("Its position"): position,
+            _("Their sum, which enters the first layer"): both,
+        },
+        "tokens_sum",
+    )
+    st.markdown(_("**The whole sequence**: {count} tokens of {d} channels").format(count=len(walk.tokens), d=config.width))
+    live_plot(
+        figures.sequence_figure(walk.tokens, token=place.token, _=_),
+        key="tokens_sequence",
+        height=380,
+        filename="tokens",
+        alt=_("All tokens with their channels, the chosen one framed."),
+    )
+
+
+def scores(place: Place) -> None:
+    """One query against every key."""
+    one = place.walk.layers[place.layer]
+    width = one.queries.shape[-1]
+    key = _pick_key(place)
+    q, k = one.queries[place.head, place.token], one.keys[place.head, key]
+    score = float(one.scores[place.head, place.token, key])
+    st.markdown(
+        _(
+            "In layer {layer}, head {head}, every token asks with a query of {width} numbers and answers with a key of as many. "
+            "Their product, over the root of {width}, is the score."
+        ).format(layer=place.layer + 1, head=place.head + 1, width=width)
+    )
+    equation(
+        r"s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}",
+        rf"s_{{{place.token},{key}}} = \frac{{{tex_row(q.tolist())} \cdot {tex_row(k.tolist())}}}{{\sqrt{{{width}}}}}"
+        rf" = \frac{{{tex(score * width**0.5)}}}{{{tex(width**0.5)}}} = {tex(score)}",
+    )
+    _vectors({_("Query of {name}").format(name=place.name): q, _("Key of token {key}").format(key=key): k}, "tokens_qk")
+    _keys(place)
+
+
+def softmax(place: Place) -> None:
+    """Scores to weights, the largest in a table."""
+    one = place.walk.layers[place.layer]
+    row = one.scores[place.head, place.token]
+    powers, weights, total = walkthrough.softmax_table(row)
+    best = int(row.argmax())
+    st.markdown(
+        _(
+            "Every score is raised to a power of e and divided by the sum of all: {count} weights that are positive and sum to "
+            "1. The largest score is taken off first, which changes no weight and keeps the powers small."
+        ).format(count=len(row))
+    )
+    equation(
+        r"a_{ij} = \frac{e^{s_{ij} - \max_k s_{ik}}}{\sum_k e^{s_{ik} - \max_k s_{ik}}}",
+        rf"a_{{{place.token},{best}}} = \frac{{1}}{{{tex(total)}}} = {tex(float(weights[best]), 4)}",
+        words=_("The key with the largest score, token {key}.").format(key=best),
+    )
+    left, right = st.columns([3, 2])
+    with left:
+        config = place.question.classifier.config
+        live_plot(
+            picture_figures.overlay_figure(
+                place.question.image(),
+                weights[1:].reshape(config.grid, config.grid),
+                patch=config.patch,
+                outlined=place.token - 1 if place.token else None,
+                value=_("Weight"),
+                height=330,
+                _=_,
+            ),
+            key="tokens_weights",
+            height=330,
+            filename="weights",
+            alt=_("The picture, each patch glowing by its weight."),
+        )
+    with right:
+        order = sorted(range(len(row)), key=lambda j: -row[j])[:8]
+        table = pd.DataFrame(
+            {
+                _("Key"): [_("class token") if j == 0 else _("patch {number}").format(number=j) for j in order],
+                _("Score"): [number(float(row[j]), 3) for j in order],
+                _("Power"): [number(float(powers[j]), 4) for j in order],
+                _("Weight"): [number(float(weights[j]), 4) for j in order],
+            }
+        )
+        st.dataframe(table, hide_index=True, width="stretch")
+        words = _("The eight largest of {count}; all weights sum to {sum}.")
+        st.caption(words.format(count=len(row), sum=number(float(weights.sum()), 4)))
+    _keys(place)
+
+
+def layer(place: Place) -> None:
+    """What the layer makes of the token: attention, residual, norm, feed-forward, residual, norm."""
+    config, walk = place.question.classifier.config, place.walk
+    one = walk.layers[place.layer]
+    st.markdown(
+        _(
+            "The weights mix the values of all tokens; the {heads} heads' results, beside each other, go through one more "
+            "matrix. That is added to what came in and normed; then the feed-forward network's output is added and normed again. "
+            "The next layer takes over: {layers} in all."
+        ).format(heads=config.heads, layers=config.layers)
+    )
+    mixed = one.heads[place.head, place.token]
+    equation(
+        r"h_i = \sum_j a_{ij} v_j, \quad y = \mathrm{LN}(x + W_O [h^1 \dots h^H]), \quad z = \mathrm{LN}(y + \mathrm{FFN}(y))",
+        rf"h_{{{place.token}}} = {tex_row(mixed.tolist())}",
+        words=_("What head {head} mixed for this token.").format(head=place.head + 1),
+    )
+    names = {
+        "entered": _("x: what came in"),
+        "attended": _("What attention adds"),
+        "normed": _("y: summed and normed"),
+        "forwarded": _("What the feed-forward network adds"),
+        "left": _("z: summed and normed, what goes on"),
+    }
+    _vectors({names[name]: vector for name, vector in walk.stations(place.token, place.layer).items()}, "tokens_stations")
+
+
+def classes(place: Place) -> None:
+    """The class token of the last layer, ten scores, and their softmax at the calibration's temperature."""
+    walk, one = place.walk, place.question.classifier
+    names = [garment(name) for name in one.class_names]
+    best = int(walk.logits.argmax())
+    st.markdown(
+        _(
+            "The class token of the last layer, and it alone, goes through one matrix: a score a class. The softmax makes "
+            "probabilities of them, at the temperature that made confidence and accuracy agree on the validation images."
+        )
+    )
+    logit = float(walk.logits[best])
+    powers, probabilities, total = walkthrough.softmax_table(walk.logits / walk.temperature)
+    equation(
+        r"p_c = \frac{e^{(l_c - \max l) / T}}{\sum_k e^{(l_k - \max l) / T}}",
+        rf"p_{{{best + 1}}} = \frac{{{tex(float(powers[best]), 0)}}}{{{tex(total, 4)}}} = {tex(float(probabilities[best]), 4)}",
+        words=_("{name}: logit {logit}, temperature {temperature}, probability {share}.").format(
+            name=names[best],
+            logit=number(logit, 3),
+            temperature=number(walk.temperature, 3),
+            share=percent(float(walk.probabilities[best])),
+        ),
+    )
+    live_plot(
+        figures.classes_figure(names, walk.logits, walk.probabilities, _=_),
+        key="tokens_classes",
+        height=360,
+        filename="classes",
+        alt=_("A score and a probability for each class."),
+    )
+    _vectors({_("The class token after the last layer"): walk.layers[-1].left[0]}, "tokens_final")
+
+
+def _pick_key(place: Place) -> int:
+    count = len(place.walk.tokens)
+    keys = {str(j): _("Patch {number}").format(number=j) if j else _("The class token") for j in range(count)}
+    return int(url_state.choice(st.selectbox, _("Key of"), keys, key="nkey", width=240))
+
+
+def _keys(place: Place) -> None:
+    one = place.walk.layers[place.layer]
+    live_plot(
+        figures.keys_figure(one.scores[place.head, place.token], one.weights[place.head, place.token], _=_),
+        key="tokens_keys",
+        height=300,
+        filename="scores",
+        alt=_("This query's score and weight for every key."),
+    )
+
+
+def _vectors(vectors: dict[str, Any], key: str, chosen: int | None = None) -> None:
+    figure = figures.vectors_figure(vectors, chosen=chosen, _=_)
+    alt = _("Channels: {names}").format(names="; ".join(vectors))
+    live_plot(figure, key=key, height=int(figure.layout.height), filename=key.replace("_", "-"), alt=alt)
+
+
+def _grid(values: Any, key: str, alt: str, *, grey: bool = False, digits: int = 2, height: int = 260) -> None:
+    def write(value: float) -> str:
+        return number(value, digits) if digits == 0 else significant(value, digits)
+
+    live_plot(
+        figures.numbers_figure(values, grey=grey, write=write, height=height), key=key, height=height, alt=alt,
+        filename=key.replace("_", "-"),
+    )  # fmt: skip

@@ -1,0 +1,171 @@
+"""One part's gradients: what goes in, the formula with one entry's numbers, and written against autograd."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+
+from core.figures import learn_backprop as figures
+from core.lecture import backprop
+from core.lecture.backprop import Example, Part
+from pages.learn import frame
+from pages.shared import url_state
+from pages.shared.language import _, significant
+from pages.shared.live_plot import static_plot
+
+FORMULAS: Final[dict[str, str]] = {
+    "softmax": r"\begin{gathered} A = \mathrm{softmax}(S) \\ \frac{\partial L}{\partial S_{ij}} = A_{ij}\left("
+    r"\frac{\partial L}{\partial A_{ij}} - \sum_k \frac{\partial L}{\partial A_{ik}} A_{ik}\right) \end{gathered}",
+    "linear": r"\begin{gathered} y = xW + b \\ \nabla x = \nabla y\,W^{\top},\quad \nabla W = x^{\top}\nabla y,\quad"
+    r"\nabla b = \textstyle\sum_i \nabla y_i \end{gathered}",
+    "layer_norm": r"\begin{gathered} y = \gamma \odot \hat x + \beta,\quad g = \gamma \odot \nabla y \\"
+    r"\nabla x = \frac{g - \overline{g} - \hat x\,\overline{g \odot \hat x}}{\sqrt{\sigma^2 + \varepsilon}} \\"
+    r"\nabla\gamma = \textstyle\sum \nabla y \odot \hat x,\quad \nabla\beta = \sum \nabla y \end{gathered}",
+    "gelu": r"\begin{gathered} f(x) = \tfrac12 x (1 + t),\quad t = \tanh\!\left[\sqrt{\tfrac2\pi}(x + 0.044715x^3)\right] \\"
+    r"f'(x) = \tfrac12 (1 + t) + \tfrac12 x (1 - t^2)\sqrt{\tfrac2\pi}(1 + 0.134145x^2) \\"
+    r"\text{report: } f'(x) \approx \Phi(x) + x\,\phi(x) \end{gathered}",
+    "attention": r"\begin{gathered} A = \mathrm{softmax}\!\left(QK^{\top}/\sqrt{d_k}\right),\quad O = AV \\"
+    r"\nabla V = A^{\top}\nabla O,\quad \nabla A = \nabla O\,V^{\top} \\"
+    r"\nabla Q = \tfrac{1}{\sqrt{d_k}}\nabla S\,K,\quad \nabla K = \tfrac{1}{\sqrt{d_k}}\nabla S^{\top} Q \end{gathered}",
+    "multi_head": r"\begin{gathered} y = \mathrm{Concat}(O_1, O_2)\,W_O + b_O \\"
+    r"\nabla \mathrm{Concat} = \nabla y\,W_O^{\top},\quad \nabla W_O = \mathrm{Concat}^{\top}\nabla y \\"
+    r"\nabla W_Q = x^{\top}\nabla Q,\quad \nabla x = \nabla Q W_Q^{\top} + \nabla K W_K^{\top} + \nabla V W_V^{\top}"
+    r"\end{gathered}",
+    "ffn": r"\begin{gathered} Z_1 = xW_1 + b_1,\quad Z_2 = \mathrm{GELU}(Z_1) W_2 + b_2 \\"
+    r"\nabla W_2 = \mathrm{GELU}(Z_1)^{\top}\nabla Z_2,\quad \nabla Z_1 = \nabla Z_2 W_2^{\top} \odot \mathrm{GELU}'(Z_1) \\"
+    r"\nabla W_1 = x^{\top}\nabla Z_1,\quad \nabla x = \nabla Z_1 W_1^{\top} \end{gathered}",
+    "layer": r"\begin{gathered} N_1 = \mathrm{LayerNorm}(x + A(x)),\quad N_2 = \mathrm{LayerNorm}(N_1 + F(N_1)) \\"
+    r"\nabla N_1 = \nabla X_2 + \nabla_F(\nabla X_2),\quad \nabla x = \nabla X_1 + \nabla_A(\nabla X_1) \end{gathered}",
+}
+"""Each part forward and backward."""
+
+ATTENDS: Final = ("attention", "multi_head", "layer")
+
+
+def latex_name(name: str) -> str:
+    """A gradient's name for LaTeX: w_q is W_q, gamma is a Greek letter."""
+    if name.startswith("w_"):
+        return f"W_{{{name[2:].upper() if name[2:].isalpha() else name[2:]}}}"
+    if name.startswith("b_"):
+        return f"b_{{{name[2:].upper() if name[2:].isalpha() else name[2:]}}}"
+    if name.startswith(("gamma", "beta")):
+        greek, _mark, index = name.partition("_")
+        return rf"\{greek}" + (f"_{{{index}}}" if index else "")
+    return name
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def _example(part: Part, rows: int, seed: int, first: float, causal: bool) -> Example:
+    return backprop.example(part, rows=rows, seed=seed, first=first, causal=causal)
+
+
+def show(part: Part) -> dict[str, Any]:
+    """Draw one part; returns the values its snippet takes."""
+    dials = {
+        "first": frame.Dial(
+            _("Input, top left"),
+            lambda: url_state.slider(_("Input, top left"), -3.0, 3.0, key="bp_first", default=0.5, step=0.1),
+        ),
+        "seed": frame.Dial(_("Other numbers"), lambda: url_state.slider(_("Other numbers"), 1, 20, key="bp_seed", default=1)),
+        "rows": frame.Dial(_("Tokens"), lambda: url_state.slider(_("Tokens"), 2, 6, key="bp_rows", default=4)),
+    }
+    if part in ATTENDS:
+        dials["causal"] = frame.Dial(
+            _("Causal mask"), lambda: st.toggle(_("Causal mask"), key="bp_causal", bind="query-params")
+        )
+    offered = list(_example(part, 4, 1, 0.5, False).written)
+    if len(offered) > 1:
+        names = {name: name for name in offered}
+        dials["of"] = frame.Dial(
+            _("Gradient by"),
+            lambda: url_state.choice(st.pills, _("Gradient by"), names, key=f"bp_of_{part}", required=True),
+        )
+    chosen = frame.dials("bp_dial", dials)
+    rows, seed, first = int(chosen["rows"]), int(chosen["seed"]), float(chosen["first"])
+    found = _example(part, rows, seed, first, bool(chosen.get("causal", False)))
+    name = str(chosen.get("of", offered[0]))
+    written, autograd = found.written[name], found.autograd[name]
+    if part == "gelu":
+        x, true, report = backprop.gelu_slopes()
+        static_plot(
+            figures.slopes_figure(x, true, report, found.inputs["x"].ravel(), _=_), key="bp_slopes",
+            alt=_("GELU's derivative, the report's form of it, and the difference."),
+        )  # fmt: skip
+    static_plot(
+        figures.compared_figure(written, autograd, name=f"∇{name}", entry=(0, 0), _=_), key="bp_compared",
+        alt=_("The gradient by the written formulas, by autograd, and their difference."),
+    )  # fmt: skip
+    frame.look_for(frame.text("backprop", part))
+    frame.equation(FORMULAS[part], _numbers(part, found, name), words=_("one entry, the outlined one: row 1, column 1"))
+    frame.check(
+        _("Written and autograd differ by {gap} at most over all {count} gradients of this part (float64).").format(
+            gap=f"{max(found.gap(one) for one in found.written):.0e}", count=len(found.written)
+        ),
+        holds=all(found.gap(one) < 1e-10 for one in found.written),
+    )
+    if "report_gradient" in found.inner:
+        gap, share = backprop.report_gap(found)
+        st.caption(
+            _(
+                "With the report's Φ(x) + x φ(x), which belongs to the exact GELU, ∇x would be off by {gap}, {share} of its "
+                "largest entry."
+            ).format(gap=significant(gap, 2), share=significant(share, 2))
+        )
+    with st.expander(_("All that goes in and through"), icon=":material/data_array:"):
+        small = {key: one for key, one in (found.inputs | {"output": found.output} | found.inner).items() if len(one) <= 12}
+        static_plot(
+            figures.inputs_figure(small), key="bp_inputs", alt=_("The matrices that go in and are passed through."),
+        )  # fmt: skip
+    return {"PART": part, "ROWS": rows, "SEED": seed, "FIRST": first, "CAUSAL": bool(chosen.get("causal", False))}
+
+
+def _numbers(part: Part, found: Example, name: str) -> str:
+    """One entry of the gradient with this page's numbers, for LaTeX."""
+    tex, up = frame.tex, found.inputs["upstream"]
+    entry = tex(float(found.written[name][0, 0]), 4)
+    target = rf"\nabla {latex_name(name)}_{{11}}" if "_" not in latex_name(name) else rf"(\nabla {latex_name(name)})_{{11}}"
+    if part == "softmax":
+        row = found.inner["A"][0]
+        total = " + ".join(rf"({tex(float(u))})({tex(float(a))})" for u, a in zip(up[0][:2], row[:2], strict=False))
+        return (
+            rf"\begin{{gathered}} \textstyle\sum_k = {total} + \cdots = {tex(backprop.dot(up[0], row))} \\"
+            rf"{target} = {tex(float(row[0]))}\,({tex(float(up[0, 0]))} - ({tex(backprop.dot(up[0], row))})) = {entry}"
+            rf"\end{{gathered}}"
+        )
+    if part == "linear" and name in ("x", "W"):
+        left, right = (up[0], found.inputs["W"][0]) if name == "x" else (found.inputs["x"][:, 0], up[:, 0])
+        return _product(target, left, right, entry)
+    if part == "gelu":
+        x, slope = float(found.inputs["x"][0, 0]), float(found.inner["derivative"][0, 0])
+        report = float(found.inner["report"][0, 0])
+        return (
+            rf"\begin{{gathered}} f'({tex(x, 2)}) = {tex(slope, 6)},\quad \text{{report: }} {tex(report, 6)} \\"
+            rf"{target} = {tex(float(up[0, 0]))} \cdot {tex(slope, 6)} = {entry} \end{{gathered}}"
+        )
+    if part == "layer_norm" and name == "x":
+        parts = backprop.layer_norm_numbers(found)
+        return (
+            rf"{target} = \frac{{{tex(parts['g'])} - ({tex(parts['level'])}) - ({tex(parts['xhat'])})({tex(parts['slope'])})}}"
+            rf"{{{tex(parts['root'])}}} = {entry}"
+        )
+    if part == "layer_norm" and name == "gamma":
+        return _product(target, up[:, 0], found.inner["xhat"][:, 0], entry)
+    if part == "attention":
+        scores, d_k = found.inner["dS"], found.inputs["Q"].shape[1]
+        left, right, scale = {
+            "Q": (scores[0], found.inputs["K"][:, 0], rf"\tfrac{{1}}{{\sqrt{{{d_k}}}}}"),
+            "K": (scores[:, 0], found.inputs["Q"][:, 0], rf"\tfrac{{1}}{{\sqrt{{{d_k}}}}}"),
+            "V": (found.inner["A"][:, 0], up[:, 0], ""),
+        }[name]
+        return _product(target, left, right, entry, scale=scale)
+    return rf"{target} = {entry}"
+
+
+def _product(target: str, left: Any, right: Any, entry: str, *, scale: str = "") -> str:
+    """A sum of products with its first two terms written out."""
+    pairs = list(zip(left, right, strict=True))
+    terms = " + ".join(rf"({frame.tex(float(a), 2)})({frame.tex(float(b), 2)})" for a, b in pairs[:2])
+    more = r" + \cdots" if len(pairs) > 2 else ""
+    inside = rf"{scale}\left[{terms}{more}\right]" if scale else f"{terms}{more}"
+    return rf"\begin{{gathered}} {target} = {inside} \\ = {entry} \end{{gathered}}"

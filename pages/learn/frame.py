@@ -1,0 +1,246 @@
+"""The parts that all lecture pages are made of, so that a class finds each in the same place.
+
+    part = frame.open_page("positions", _("Positional encoding"), parts={"matrix": _("The matrix"), ...})
+    chosen = frame.dials("pe_dial", {"n": frame.Dial(_("Length"), lambda: url_state.slider(...)), ...})
+    frame.equation(r"PE_{pos,2i} = ...", frame.tex(value))
+    static_plot(...)
+    frame.look_for(frame.text("positions", "matrix"))
+    frame.close_page("positions", sources="...", values={"LENGTH": 64})
+
+Words stand in `assets/text/<language>/learn_<page>.md`, a section `## name` for each use;
+snippets in `assets/snippets/<page>.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from core.device import serve_small_inputs
+from pages.shared import controls, url_state
+from pages.shared.language import _, number, prose, significant
+
+SNIPPETS: Final = Path(__file__).resolve().parents[2] / "assets" / "snippets"
+SECTION: Final = re.compile(r"^## +(\w+) *$", re.MULTILINE)
+
+CSS: Final = """
+[class*="st-key-dial_off_"], :has(> [class*="st-key-dial_off_"]) { display: none; }
+.katex-display { overflow-x: auto; overflow-y: hidden; padding: 0.15rem 0; margin: 0.3rem 0 !important; }
+"""
+PRESENTING_CSS: Final = '[class*="st-key-learn_controls"], :has(> [class*="st-key-learn_controls"]) { display: none; }'
+
+
+@dataclass(frozen=True)
+class Dial:
+    """One thing a page lets its reader change.
+
+    Attributes:
+        name: translated, short: it is a button among its neighbours.
+        draw: draws the widget, which keeps its own place in the URL, and returns its value.
+        shown: what the value is called beside the other dials; as it is where None.
+    """
+
+    name: str
+    draw: Callable[[], Any]
+    shown: Callable[[Any], str] | None = None
+
+
+def open_page(page: str, title: str, *, parts: Mapping[str, str] | None = None) -> str:
+    """Title, lead (section `lead` of the page's text) and the choice of a part, which lives in the URL as `part`.
+
+    Args:
+        page: name of the page's text and snippet.
+        parts: label by code, in the order they are taught.
+
+    Returns:
+        The code of the part; "" where there are no parts.
+    """
+    serve_small_inputs()
+    st.html(f"<style>{CSS}{PRESENTING_CSS if controls.presenting() else ''}</style>")
+    controls.page_header(title, text(page, "lead"))
+    if not parts:
+        return ""
+    return url_state.choice(
+        st.segmented_control, _("Part"), parts, key="part", required=True, label_visibility="collapsed", width="stretch"
+    )
+
+
+@cache
+def _sections(content: str) -> dict[str, str]:
+    found = SECTION.split(content)
+    return {name: body.strip() for name, body in zip(found[1::2], found[2::2], strict=True)}
+
+
+def text(page: str, section: str) -> str:
+    """A section of the page's text in the reader's language, Markdown.
+
+    Raises:
+        KeyError: where the text has no such section (a test compares both languages).
+    """
+    return _sections(prose(f"learn_{page}"))[section]
+
+
+def controls_block(key: str = "") -> Any:
+    """A container for widgets; presentation mode hides it, and what was chosen stays."""
+    return st.container(key=f"learn_controls{'_' if key else ''}{key}")
+
+
+def dials(key: str, offered: Mapping[str, Dial], *, label: str | None = None, first: str | None = None) -> dict[str, Any]:
+    """One control at a time: a row of names, and under it the widget of the chosen one alone.
+
+    The others are drawn too, unseen, so that each keeps its value and its place in the URL.
+
+    Args:
+        key: of the choice of a dial, and its URL parameter.
+        offered: dial by code.
+        label: what the row of names is called; "Change one thing" where None.
+        first: code of the dial shown where the URL names none; the first one where None.
+
+    Returns:
+        The value of each dial, by code.
+    """
+    names = {code: dial.name for code, dial in offered.items()}
+    values: dict[str, Any] = {}
+    with controls_block(key):
+        if len(offered) == 1:
+            return {code: dial.draw() for code, dial in offered.items()}
+        on = url_state.choice(st.pills, label or _("Change one thing"), names, key=key, default=first, required=True)
+        for code, dial in offered.items():
+            with st.container(key=f"dial_{'on' if code == on else 'off'}_{key}_{code}"):
+                values[code] = dial.draw()
+        rest = [f"{dial.name}: {_shown(dial, values[code])}" for code, dial in offered.items() if code != on]
+        st.caption(" · ".join(rest))
+    return values
+
+
+def _shown(dial: Dial, value: Any) -> str:
+    if dial.shown is not None:
+        return dial.shown(value)
+    if isinstance(value, bool):
+        return _("on") if value else _("off")
+    if isinstance(value, int):
+        return number(value)
+    return significant(value, 6) if isinstance(value, float) else str(value)
+
+
+def equation(formula: str, numbers: str = "", *, words: str = "") -> None:
+    """The equation, and beside it the same equation with this input's numbers in it; both LaTeX.
+
+    Args:
+        formula: as the document writes it. numbers: with `tex`, `tex_row` and `tex_matrix` for values.
+        words: a line under the numbers: which entry, which unit.
+    """
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption(_("The equation"))
+        st.latex(formula)
+    if numbers:
+        with right:
+            st.caption(_("With the numbers on this page"))
+            st.latex(numbers)
+            if words:
+                st.caption(words)
+
+
+def tex(value: float, digits: int = 3) -> str:
+    """A number for LaTeX in the reader's own writing: 0.125 or 0{,}125."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return r"-\infty" if value < 0 else r"\infty" if value > 0 else r"\text{–}"
+    return number(round(value, digits) + 0.0, digits).replace(",", "{,}")  # + 0.0 makes a zero of -0.0
+
+
+def tex_row(values: Iterable[float], digits: int = 2, *, most: int = 6) -> str:
+    """A row vector in brackets; one longer than `most` keeps its first entries and its last."""
+    return rf"\begin{{bmatrix}}{_row(list(values), digits, most)}\end{{bmatrix}}"
+
+
+def tex_matrix(rows: Iterable[Iterable[float]], digits: int = 2, *, most: int = 6) -> str:
+    """A matrix in brackets; what goes beyond `most` rows or columns is dots, but the last one."""
+    lines = [_row(list(row), digits, most) for row in rows]
+    if len(lines) > most:
+        dots = " & ".join([r"\vdots"] * (lines[0].count("&") + 1))
+        lines = [*lines[: most - 1], dots, lines[-1]]
+    return r"\begin{bmatrix}" + r" \\ ".join(lines) + r"\end{bmatrix}"
+
+
+def _row(values: list[float], digits: int, most: int) -> str:
+    cells = [tex(float(value), digits) for value in values]
+    if len(cells) > most:
+        cells = [*cells[: most - 1], r"\cdots", cells[-1]]
+    return " & ".join(cells)
+
+
+def look_for(sentence: str) -> None:
+    """What to look for in the figure above, one line."""
+    st.info(f"**{_('What to look for')}:** {sentence}", icon=":material/visibility:")
+
+
+def check(sentence: str, *, holds: bool) -> None:
+    """A claim that was just checked on the numbers shown, and whether it holds; the sentence says how far off it is."""
+    (st.success if holds else st.warning)(sentence, icon=":material/check_circle:" if holds else ":material/error:")
+
+
+@cache
+def _source(page: str) -> str:
+    return (SNIPPETS / f"{page}.py").read_text(encoding="utf-8")
+
+
+def snippet(page: str, values: Mapping[str, Any] | None = None) -> str:
+    """The page's snippet with this page's values in the place of its own.
+
+    Args:
+        values: by the name of a variable that the snippet sets at the start of a line, on one line.
+
+    Raises:
+        KeyError: for a name the snippet does not set.
+    """
+    code = _source(page)
+    for name, value in (values or {}).items():
+        line = f"{name} = {value!r}".replace("\\", r"\\")
+        code, times = re.subn(rf"^{name} = .*?(?=(?:  #.*)?$)", line, code, count=1, flags=re.MULTILINE)
+        if not times:
+            raise KeyError(f"the snippet {page}.py sets no {name}")
+    return code
+
+
+def notebook(code: str) -> str:
+    """A notebook of one cell, JSON (nbformat 4.5)."""
+    cell: dict[str, Any] = {"cell_type": "code", "id": "reproduce", "metadata": {}, "execution_count": None, "outputs": [],
+            "source": code.splitlines(keepends=True)}  # fmt: skip
+    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+
+
+def close_page(page: str, *, sources: str, values: Mapping[str, Any] | None = None) -> None:
+    """What stands under every lecture page: the snippet with its downloads, the link to this view, and where it all comes from.
+
+    Args:
+        sources: documents and sections, and decisions (D11), translated.
+        values: for `snippet`.
+    """
+    with controls_block("foot"):
+        code = snippet(page, values)
+        with st.expander(_("Reproduce this"), icon=":material/code:"):
+            st.caption(_("It runs as it stands in a notebook or a Python prompt opened in the project's folder."))
+            st.code(code, language="python")
+        with st.container(horizontal=True):
+            controls.download_bytes(
+                _("Snippet (.py)"), code.encode, key=f"{page}_snippet", filename=f"{page}.py", mime="text/x-python"
+            )
+            controls.download_bytes(
+                _("Snippet (.ipynb)"),
+                lambda: notebook(code).encode(),
+                key=f"{page}_notebook",
+                filename=f"{page}.ipynb",
+                mime="application/x-ipynb+json",
+            )
+            with st.popover(_("Link to this view"), icon=":material/link:"):
+                st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)
+    st.caption(_("Sources: {sources}").format(sources=sources))

@@ -1,0 +1,97 @@
+"""A small matrix that can be edited, whose edits live in the URL: `?W_Q=0.1_1.5~2.3_-1` is W_Q[0, 1] = 1.5 and W_Q[2, 3] = -1."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from pages.shared import url_state
+from pages.shared.language import _
+
+EDIT: Final = re.compile(r"(\d+)\.(\d+)_(-?\d+(?:\.\d+)?(?:e-?\d+)?)")
+LARGEST: Final = 100.0
+"""Entries beyond it are cut to it: what follows a softmax or a gate shows nothing new there."""
+
+Edits = dict[tuple[int, int], float]
+
+
+def read_edits(text: str | None, shape: tuple[int, int]) -> Edits:
+    """Edits from the URL; what does not fit the matrix is left out."""
+    found: Edits = {}
+    for part in (text or "").split("~"):
+        match = EDIT.fullmatch(part)
+        if match and int(match[1]) < shape[0] and int(match[2]) < shape[1] and math.isfinite(float(match[3])):
+            found[int(match[1]), int(match[2])] = _cut(float(match[3]))
+    return found
+
+
+def write_edits(edits: Mapping[tuple[int, int], float]) -> str | None:
+    """The other way; None for no edits."""
+    return "~".join(f"{row}.{column}_{value:.6g}" for (row, column), value in sorted(edits.items())) or None
+
+
+def edited(default: Any, *, key: str) -> Any:
+    """The matrix with the edits its link or its editor names, without showing an editor.
+
+    Args:
+        default: (rows, columns) array. key: of the matrix, its URL parameter.
+    """
+    values = default.copy()
+    for (row, column), value in current(key, default.shape).items():
+        values[row, column] = value
+    return values
+
+
+def editor(default: Any, *, key: str, label: str, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Show the matrix to be edited; `edited` has the values. Call in the same run, before `edited` where that must be fresh.
+
+    Args:
+        default: (rows, columns) array, rounded to what is shown.
+        rows, columns: names, different from one another.
+    """
+    version = st.session_state.get(f"{key}:version", 0)
+    digest = blake2b(default.tobytes(), digest_size=6).hexdigest()  # of another seed or other words: another editor
+    widget = f"{key}:editor:{version}:{digest}:{'|'.join(rows)}"
+    names = {str(index): st.column_config.NumberColumn(name, format="%.2f", step=0.01) for index, name in enumerate(columns)}
+    base = f"{widget}:base"
+    if widget not in st.session_state or base not in st.session_state:
+        st.session_state[base] = edited(default, key=key)
+    shown = pd.DataFrame(st.session_state[base], index=list(rows), columns=list(names))
+    st.markdown(f"**{label}**")
+    found = st.data_editor(shown, key=widget, column_config=names, width="stretch", num_rows="fixed")
+    edits: Edits = {}
+    for row in range(default.shape[0]):
+        for column in range(default.shape[1]):
+            value = found.iat[row, column]
+            if not pd.isna(value) and abs(float(value) - float(default[row, column])) > 1e-9:
+                edits[row, column] = _cut(float(value))
+    st.session_state[f"{key}:edits"] = edits
+    url_state.remember(key, write_edits(edits))
+    if edits:
+        st.button(_("Undo the edits"), icon=":material/undo:", key=f"{key}:undo", on_click=_forget, args=(key,))
+
+
+def _forget(key: str) -> None:
+    st.session_state[f"{key}:edits"] = {}
+    st.session_state[f"{key}:version"] = st.session_state.get(f"{key}:version", 0) + 1
+    url_state.remember(key, None)
+
+
+def current(key: str, shape: tuple[int, ...]) -> Edits:
+    """The edits that fit a matrix of this shape, by (row, column)."""
+    kept: Edits | None = st.session_state.get(f"{key}:edits")
+    size = (shape[0], shape[1])
+    if kept is None:
+        kept = st.session_state[f"{key}:edits"] = read_edits(st.query_params.get(key), size)
+    url_state.remember(key, write_edits(kept))
+    return {at: value for at, value in kept.items() if at[0] < size[0] and at[1] < size[1]}
+
+
+def _cut(value: float) -> float:
+    return min(max(value, -LARGEST), LARGEST)

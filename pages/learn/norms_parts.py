@@ -1,0 +1,269 @@
+"""The parts of the page on normalisation: each draws its controls, its figure and its equation with numbers."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+import streamlit as st
+
+from core.figures import learn_norms as figures
+from core.lecture import activations, norm_story, norms
+from core.lecture.norms import Norm
+from pages.learn import frame
+from pages.shared import url_state
+from pages.shared.language import _, number, percent
+from pages.shared.live_plot import static_plot
+
+STANDARD: Final = r"\hat x = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}}"
+FORMULAS: Final[dict[str, str]] = {
+    "none": r"y = x",
+    "layer": STANDARD + r",\quad \mu, \sigma^2 \text{ over channels}",
+    "batch": STANDARD + r",\quad \mu, \sigma^2 \text{ over samples and time}",
+    "instance": STANDARD + r",\quad \mu, \sigma^2 \text{ over time}",
+    "bin": r"y = \tfrac12\,\hat x_{batch} + \tfrac12\,\hat x_{instance}",
+}
+ACTIVATION_FORMULAS: Final = {
+    "relu": (r"\max(0, x)", r"1 \text{ if } x > 0,\ 0 \text{ else}"),
+    "relu6": (r"\min(\max(0, x), 6)", r"1 \text{ if } 0 < x < 6,\ 0 \text{ else}"),
+    "gelu": (r"x\,\Phi(x)", r"\Phi(x) + x\,\phi(x)"),
+    "gelu_tanh": (
+        r"\tfrac12 x\left(1 + \tanh\!\left[\sqrt{\tfrac2\pi}\,(x + 0.044715\,x^3)\right]\right)",
+        r"\tfrac12(1 + t) + \tfrac12 x (1 - t^2)\sqrt{\tfrac2\pi}\,(1 + 0.134145\,x^2)",
+    ),
+    "sigmoid": (r"\frac{1}{1 + e^{-x}}", r"f(x)\,(1 - f(x))"),
+    "tanh": (r"\frac{e^x - e^{-x}}{e^x + e^{-x}}", r"1 - f(x)^2"),
+}
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def _study(norm: Norm, level: float) -> norm_story.NormStudy:
+    return norm_story.study(norm, level=level)
+
+
+def norm_names() -> dict[str, str]:
+    """Each norm as a person calls it."""
+    return {"layer": "LayerNorm", "batch": "BatchNorm", "instance": "InstanceNorm", "bin": "BiN", "none": _("none")}
+
+
+def group_names() -> dict[str, str]:
+    """Which numbers share a mean, by the norm that takes them together."""
+    return {
+        "layer": _("one sample, one moment (LayerNorm's)"),
+        "batch": _("one channel of the batch (BatchNorm's)"),
+        "instance": _("one channel of one sample (InstanceNorm's)"),
+    }
+
+
+def normalisation() -> dict[str, Any]:
+    """The same batch under five norms; the outlined cells share one mean and variance."""
+    names = norm_names()
+    chosen = frame.dials(
+        "norm_dial",
+        {
+            "norm": frame.Dial(
+                _("Norm"),
+                lambda: url_state.choice(st.segmented_control, _("Norm"), names, key="norm", required=True),
+                lambda code: names[code],
+            ),
+            "level": frame.Dial(
+                _("Distance of the samples' levels"),
+                lambda: url_state.slider(
+                    _("Distance of the samples' levels"), 0.0, 10.0, key="norm_level", default=3.0, step=0.5
+                ),
+            ),
+            "sample": frame.Dial(_("Sample"), lambda: url_state.slider(_("Sample"), 1, 3, key="norm_sample", default=2)),
+            "time": frame.Dial(_("Time"), lambda: url_state.slider(_("Time"), 1, 16, key="norm_time", default=6)),
+            "channel": frame.Dial(_("Channel"), lambda: url_state.slider(_("Channel"), 1, 4, key="norm_channel", default=3)),
+        },
+    )
+    norm = cast(Norm, chosen["norm"])
+    study = _study(norm, chosen["level"])
+    place = {"sample": chosen["sample"] - 1, "step": chosen["time"] - 1, "channel": chosen["channel"] - 1}
+    cell = norm_story.cell(norm, level=chosen["level"], **place)
+    outlined = {
+        sample: (cell_frame[0], cell_frame[1], cell_frame[2], cell_frame[3]) for sample, cell_frame in cell.frame.items()
+    }
+    static_plot(
+        figures.batch_figure(study.before, study.after, frame=outlined, name=names[norm], _=_),
+        key="norm_batch",
+        alt=_("Three samples before and after the norm; the cells that share a mean and variance are outlined."),
+    )
+    frame.look_for(frame.text("norms", "norms"))
+    root = rf"\sqrt{{{frame.tex(cell.variance)} + 10^{{-5}}}}"
+    number_ = rf"\frac{{{frame.tex(cell.x)} - ({frame.tex(cell.mean)})}}{{{root}}}"
+    if norm == "none":
+        number_ = frame.tex(cell.x)
+    if cell.other is not None:
+        own_root = rf"\sqrt{{{frame.tex(cell.other[1])} + 10^{{-5}}}}"
+        second = rf"\frac{{{frame.tex(cell.x)} - ({frame.tex(cell.other[0])})}}{{{own_root}}}"
+        number_ = rf"\tfrac12 \cdot {number_} + \tfrac12 \cdot {second}"
+    frame.equation(
+        FORMULAS[norm],
+        rf"{number_} = {frame.tex(cell.y)}",
+        words=_("sample {s}, time {t}, channel {c}; {count} numbers share the mean").format(
+            s=chosen["sample"], t=chosen["time"], c=chosen["channel"], count=cell.count
+        ),
+    )
+    groups = group_names()
+    static_plot(
+        figures.spread_figure([(groups[name], *found) for name, found in study.spread.items()], _=_),
+        key="norm_spread",
+        alt=_("How far means are from 0 and standard deviations from 1 after the norm, for each kind of group."),
+    )
+    frame.check(
+        _("Written and PyTorch's own layer differ by {gap} at most.").format(gap=f"{study.gap:.0e}"), holds=study.gap < 1e-9
+    )
+    return {"NORM": norm, "LEVEL": chosen["level"]}
+
+
+def activation() -> dict[str, Any]:
+    """One activation, its derivative, and the point that is being read."""
+    names = {"gelu": "GELU", "gelu_tanh": _("GELU, tanh form"), "relu": "ReLU", "relu6": "ReLU6"}
+    names |= {"sigmoid": "sigmoid", "tanh": "tanh"}
+    chosen = frame.dials(
+        "act_dial",
+        {
+            "at": frame.Dial("x", lambda: url_state.slider("x", -4.0, 8.0, key="act_x", default=1.0, step=0.1)),
+            "name": frame.Dial(
+                _("Activation"),
+                lambda: url_state.choice(st.segmented_control, _("Activation"), names, key="act", required=True),
+                lambda code: names[code],
+            ),
+        },
+    )
+    name, at = chosen["name"], chosen["at"]
+    x, curves = norm_story.all_curves()
+    found = activations.compared(name, at)
+    labelled = {names[code]: pair for code, pair in curves.items()}
+    static_plot(
+        figures.activation_figure(
+            x, labelled, chosen=names[name], at=at, value=found["value"], slope=found["derivative"], _=_
+        ),
+        key="activation",
+        alt=_("The activation, its tangent at the chosen point, and below its derivative."),
+    )
+    frame.look_for(frame.text("norms", "activations"))
+    value, slope = ACTIVATION_FORMULAS[name]
+    frame.equation(
+        rf"\begin{{aligned}} f(x) &= {value} \\ f'(x) &= {slope} \end{{aligned}}",
+        rf"\begin{{aligned}} f({frame.tex(at, 1)}) &= {frame.tex(found['value'], 5)} \\"
+        rf"f'({frame.tex(at, 1)}) &= {frame.tex(found['derivative'], 5)} \end{{aligned}}",
+    )
+    gap = max(abs(found["value"] - found["torch"]), abs(found["derivative"] - found["autograd"]))
+    frame.check(
+        _("Written and PyTorch differ by {gap} at most, value and derivative.").format(gap=f"{gap:.0e}"), holds=gap < 1e-9
+    )
+    if name.startswith("gelu"):
+        grid, values, slopes = norm_story.gelu_gaps()
+        static_plot(
+            figures.gelu_gap_figure(grid, values, slopes, _=_), key="gelu_gap",
+            alt=_("How far the tanh form of GELU and its derivative are from the exact ones."),
+        )  # fmt: skip
+    return {"ACTIVATION": name, "AT": at}
+
+
+def softmax() -> dict[str, Any]:
+    """Why the maximum is subtracted before the exponential."""
+    shift = frame.dials(
+        "soft_dial",
+        {
+            "shift": frame.Dial(
+                _("Added to every score"),
+                lambda: url_state.slider(_("Added to every score"), 0.0, 120.0, key="soft_shift", default=0.0, step=1.0),
+            )
+        },
+    )["shift"]
+    x, safe, plain = norm_story.softmax_pair(shift)
+    static_plot(
+        figures.softmax_figure(x, safe, plain, _=_), key="stable_softmax",
+        alt=_("Softmax of five scores with and without subtracting the largest."),
+    )  # fmt: skip
+    frame.look_for(frame.text("norms", "softmax"))
+    frame.equation(
+        r"\mathrm{softmax}(x)_i = \frac{e^{x_i - \max_j x_j}}{\sum_k e^{x_k - \max_j x_j}}",
+        rf"\begin{{gathered}} x = {frame.tex_row(x.tolist(), 1)} \\ {frame.tex_row(safe.tolist(), 4)} \end{{gathered}}",
+        words=_("float32, the precision the models compute in"),
+    )
+    broken = bool((plain != plain).any())
+    frame.check(
+        _("Without the maximum the exponentials overflow: not a number.") if broken else _("Both forms give the same here."),
+        holds=not broken,
+    )
+    return {}
+
+
+def dropout() -> dict[str, Any]:
+    """What one draw removes, and what stays the same on average."""
+    chosen = frame.dials(
+        "drop_dial",
+        {
+            "rate": frame.Dial(
+                _("Dropout rate"), lambda: url_state.slider(_("Dropout rate"), 0.0, 0.9, key="drop_rate", default=0.3, step=0.05)
+            ),
+            "draw": frame.Dial(_("Draw"), lambda: url_state.slider(_("Draw"), 1, 20, key="drop_draw", default=1)),
+        },
+    )
+    rate = chosen["rate"]
+    study = norm_story.dropout_study(rate, seed=chosen["draw"])
+    static_plot(
+        figures.dropout_figure(study.before, study.after, _=_), key="dropout_grid",
+        alt=_("A matrix before and after dropout: some entries are zero, the others larger."),
+    )  # fmt: skip
+    frame.look_for(frame.text("norms", "dropout"))
+    frame.equation(
+        r"y_{ij} = \begin{cases} x_{ij} / p & r_{ij} < p \\ 0 & \text{else} \end{cases}\qquad p = 1 - \text{rate}",
+        rf"y_{{11}} = {frame.tex(float(study.after[0, 0]))},\quad x_{{11}} / p = {frame.tex(float(study.before[0, 0]))} / "
+        rf"{frame.tex(1 - rate, 2)} = {frame.tex(float(study.before[0, 0]) / (1 - rate))}",
+        words=_("{share} of the entries kept in this draw").format(share=percent(study.kept, 0)),
+    )
+    static_plot(
+        figures.sums_figure(study.means, expected=study.expected, _=_), key="dropout_means",
+        alt=_("The mean of 64 ones after dropout, over 400 draws, around 1."),
+    )  # fmt: skip
+    mean = float(study.means.mean())
+    frame.check(
+        _("Over 400 draws the mean is {mean}: dropping adds noise, and no shift.").format(mean=number(mean, 3)),
+        holds=abs(mean - 1) < 0.05,
+    )
+    return {"RATE": rate}
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def _depth(layers: int, seed: int) -> tuple[norms.DepthStudy, norms.DepthStudy]:
+    return norms.depth_study(layers, pre_norm=False, seed=seed), norms.depth_study(layers, pre_norm=True, seed=seed)
+
+
+def depth() -> dict[str, Any]:
+    """Gradient a layer at initialisation, post-norm against pre-norm."""
+    chosen = frame.dials(
+        "depth_dial",
+        {
+            "layers": frame.Dial(_("Layers"), lambda: url_state.slider(_("Layers"), 2, 16, key="depth_layers", default=8)),
+            "seed": frame.Dial(
+                _("Draw of the weights"), lambda: url_state.slider(_("Draw of the weights"), 1, 10, key="depth_seed", default=1)
+            ),
+        },
+    )
+    post, pre = _depth(chosen["layers"], chosen["seed"])
+    static_plot(
+        figures.depth_figure(post.gradients, pre.gradients, title=_("Gradient norm of the layer"), _=_), key="depth_gradients",
+        alt=_("Norm of the gradient by each layer's weights, post-norm against pre-norm."),
+    )  # fmt: skip
+    frame.look_for(frame.text("norms", "depth"))
+    last = chosen["layers"]
+    ratio_post, ratio_pre = (float(one.gradients[-1] / one.gradients[0]) for one in (post, pre))
+    frame.equation(
+        r"\begin{aligned} \text{post: } & x_{l+1} = \mathrm{LayerNorm}(x_l + \mathrm{Sublayer}(x_l)) \\"
+        r"\text{pre: } & x_{l+1} = x_l + \mathrm{Sublayer}(\mathrm{LayerNorm}(x_l)) \end{aligned}",
+        rf"\begin{{aligned}} \|\nabla_{{{last}}}\| / \|\nabla_1\| &= {frame.tex(ratio_post)} \\"
+        rf"\|\nabla_{{{last}}}\| / \|\nabla_1\| &= {frame.tex(ratio_pre)} \end{{aligned}}",
+        words=_("last layer against first, post-norm above, pre-norm below"),
+    )
+    static_plot(
+        figures.depth_figure(
+            post.activations, pre.activations, title=_("Root mean square of the activations"), first=0, log=False, _=_
+        ),
+        key="depth_activations",
+        alt=_("Size of the activations by layer, post-norm against pre-norm."),
+    )
+    return {"LAYERS": last}

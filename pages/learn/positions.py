@@ -1,0 +1,273 @@
+"""Positional encoding: the matrix, its waves, likeness by distance, a shift as a rotation, scale, the report's listing."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.checkpoints import CheckpointError, names
+from core.figures import learn_positions as figures
+from core.figures.learn_matrix import matrix_figure
+from core.lecture import positions
+from pages.learn import frame, position_parts
+from pages.learn.frame import tex
+from pages.learn.position_parts import Chosen, whole
+from pages.shared import controls, url_state
+from pages.shared.language import _, number, percent, significant
+from pages.shared.live_plot import static_plot
+from pages.shared.stat_strip import Stat, stat_strip
+
+PAGE = "positions"
+
+part = frame.open_page(
+    PAGE,
+    _("Positional encoding"),
+    parts={
+        "matrix": _("The matrix"),
+        "waves": _("Waves"),
+        "similarity": _("Near and far"),
+        "rotation": _("A shift is a rotation"),
+        "scale": _("Scale"),
+        "exponent": _("Doubled exponent"),
+        "without": _("Without it"),
+    },
+)
+
+
+def pick_kind() -> str:
+    """Written down, or a shipped model's."""
+    kinds = {"sinusoidal": _("Sinusoidal"), "tlob": _("TLOB's, learned")}
+    if names("vit"):
+        kinds["vit"] = _("ViT's, sinusoidal × 0.1")
+    return url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", required=True)
+
+
+def choose(which: str) -> Chosen:
+    """The dials a part has; those it has not keep what they were elsewhere."""
+    kind = "sinusoidal"
+    if which in ("matrix", "waves", "similarity", "rotation"):
+        with frame.controls_block("kind"):
+            kind = pick_kind()
+    known = positions.shipped(kind) if kind != "sinusoidal" else None
+    own, first = position_parts.dials_of(which, known)
+    return Chosen.of(kind, known, frame.dials("dial", own, first=first))
+
+
+def matrix(chosen: Chosen) -> None:
+    """The whole encoding, and one entry of it by hand."""
+    if chosen.known is None or chosen.known.kind == "sinusoidal":
+        one = chosen.entry()
+        s = tex(chosen.scale, 1) + r"\," if chosen.scale != 1 else ""
+        frame.equation(
+            rf"PE_{{pos,2i}} = {'s' if s else ''}\sin\frac{{pos}}{{b^{{2i/d}}}} \qquad "
+            rf"PE_{{pos,2i+1}} = {'s' if s else ''}\cos\frac{{pos}}{{b^{{2i/d}}}}",
+            rf"\begin{{aligned}} PE_{{{chosen.pos},{2 * chosen.pair}}} &= {s}\sin\frac{{{chosen.pos}}}"
+            rf"{{{tex(chosen.base, 0)}^{{{2 * chosen.pair}/{chosen.width}}}}} "
+            rf"= {s}\sin {tex(one.angle, 4)} = {tex(one.sine, 4)} \\ "
+            rf"PE_{{{chosen.pos},{2 * chosen.pair + 1}}} &= {s}\cos {tex(one.angle, 4)} = {tex(one.cosine, 4)} \end{{aligned}}",
+            words=_("Angles in radians; channels are counted from 0."),
+        )
+    else:
+        frame.equation(
+            r"Z = X + P, \qquad P \in \mathbb{R}^{T \times D} \text{ trained}",
+            rf"P_{{{chosen.pos}}} = " + frame.tex_row(chosen.matrix[chosen.pos]),
+            words=_("Row {number} of the shipped TLOB's positions.").format(number=chosen.pos),
+        )
+    static_plot(
+        whole(chosen.matrix, _("PE"), row=chosen.pos, height=430),
+        key="pe_matrix",
+        alt=_("The encoding as a heatmap: positions down, channels across."),
+    )
+    still = positions.still_channels(chosen.matrix)
+    stat_strip(
+        [
+            Stat(name=_("Positions × channels"), value=f"{chosen.length} × {chosen.width}"),
+            Stat(name=_("Channels that stand still"), value=number(still), note=_("they span under 1 % of the largest span")),
+            Stat(name=_("Root mean square"), value=significant(chosen.spread)),
+        ]
+    )
+
+
+def waves(chosen: Chosen) -> None:
+    """A pair and its neighbours along the positions."""
+    if chosen.sinusoidal:
+        one = chosen.entry()
+        frame.equation(
+            r"\omega_i = b^{-2i/d}, \qquad \lambda_i = \frac{2\pi}{\omega_i}",
+            rf"\omega_{{{chosen.pair}}} = {tex(chosen.base, 0)}^{{-{2 * chosen.pair}/{chosen.width}}} = {tex(one.frequency, 5)}, "
+            rf"\qquad \lambda_{{{chosen.pair}}} = {tex(one.wavelength, 1)}",
+            words=_("Wavelength in positions; the sequence has {number} of them.").format(number=chosen.length),
+        )
+    else:
+        frame.equation(r"P_{pos,c}, \quad c = 2i,\ 2i+1", rf"c = {2 * chosen.pair},\ {2 * chosen.pair + 1}")
+    shown = [channel for channel in (2 * chosen.pair, 2 * chosen.pair + 1, 2 * chosen.pair + 2) if channel < chosen.width]
+    static_plot(
+        figures.waves_figure(chosen.matrix, shown, _=_),
+        key="pe_waves",
+        alt=_("Three channels of the encoding along the positions."),
+    )
+
+
+def similarity(chosen: Chosen) -> None:
+    """Dot product and distance of every two positions, and one row of each as a curve."""
+    products, apart = positions.dot_products(chosen.matrix), positions.distances(chosen.matrix)
+    other = max(0, chosen.pos - 3) if chosen.pos >= 3 else min(chosen.length - 1, chosen.pos + 3)
+    scale = "s^2" if chosen.scale != 1 else ""
+    cosines = rf"PE_p \cdot PE_q = {scale}\sum_i \cos\big((p-q)\,\omega_i\big)"
+    formula = cosines if chosen.sinusoidal else r"P_p \cdot P_q = \sum_c P_{p,c} P_{q,c}"
+    frame.equation(
+        formula,
+        rf"PE_{{{chosen.pos}}} \cdot PE_{{{other}}} = {tex(products[chosen.pos, other], 3)}, \qquad "
+        rf"\lVert PE_{{{chosen.pos}}} - PE_{{{other}}} \rVert = {tex(apart[chosen.pos, other], 3)}",
+    )
+    left, right = st.columns(2)
+    for column, values, name, key, signed in (
+        (left, products, _("Dot product"), "pe_dot", True),
+        (right, apart, _("Distance"), "pe_distance", False),
+    ):
+        with column:
+            static_plot(
+                whole(values, name, row=chosen.pos, signed=signed, height=400, square=True),
+                key=key,
+                alt=_("{what} of every two positions, a heatmap.").format(what=name),
+            )
+    lines = [(_("dot product with position {number}").format(number=chosen.pos), products[chosen.pos])]
+    if chosen.sinusoidal:
+        lines.append((_("the sum of cosines"), chosen.by_shift()))
+    static_plot(
+        figures.from_one_figure(lines, at=chosen.pos, y_title=_("Dot product"), _=_),
+        key="pe_curve",
+        alt=_("The dot product of one position with all others."),
+    )
+
+
+def rotation(chosen: Chosen) -> None:
+    """PE(pos + k) = M PE(pos): the block with numbers, what it leaves over, and the turn on a circle."""
+    i, k, pos = chosen.pair, chosen.shift, min(chosen.pos, chosen.length - 1 - chosen.shift)
+    symbols = (
+        r"\begin{bmatrix} PE_{pos+k,2i} \\ PE_{pos+k,2i+1} \end{bmatrix} = \begin{bmatrix} \cos k\omega_i & \sin k\omega_i \\ "
+        r"-\sin k\omega_i & \cos k\omega_i \end{bmatrix} \begin{bmatrix} PE_{pos,2i} \\ PE_{pos,2i+1} \end{bmatrix}"
+    )
+    found = chosen.moved()
+    block = found.matrix[2 * i : 2 * i + 2, 2 * i : 2 * i + 2]
+    here, there = chosen.matrix[pos, 2 * i : 2 * i + 2], chosen.matrix[pos + k, 2 * i : 2 * i + 2]
+    got = found.turned(chosen.matrix, pos)[2 * i : 2 * i + 2]
+    if chosen.sinusoidal:
+        column = frame.tex_matrix([[value] for value in here], 3)
+        result = frame.tex_matrix([[value] for value in got], 3)
+        frame.equation(
+            symbols,
+            rf"{frame.tex_matrix(block, 3)} {column} = {result}",
+            words=_(
+                "Pair {pair} of position {first}, turned by {shift} steps. Position {second} itself has {sine} and {cosine}."
+            ).format(first=pos, shift=k, second=pos + k, pair=i, sine=number(there[0], 3), cosine=number(there[1], 3)),
+        )
+        frame.check(
+            _("Largest residual over all positions and channels: {value}. It is rounding.").format(value=f"{found.largest:.1e}"),
+            holds=found.largest < 1e-5,
+        )
+    else:
+        frame.equation(
+            r"M = \arg\min_M \sum_{pos} \lVert P_{pos+k} - M P_{pos} \rVert^2",
+            rf"\frac{{\lVert P_{{+{k}}} - MP \rVert}}{{\lVert P_{{+{k}}} \rVert}} = {tex(found.share, 3)}",
+        )
+        frame.check(
+            _("The best matrix for a shift of {shift} leaves {share} of the learned encoding over: no rotation.").format(
+                shift=k, share=percent(found.share)
+            ),
+            holds=False,
+        )
+    left, right = st.columns(2)
+    with left:
+        static_plot(
+            figures.turn_figure(chosen.matrix[:, 2 * i : 2 * i + 2], at=pos, shift=k, got=got, _=_),
+            key="pe_turn",
+            alt=_("One pair of channels on a circle: a position, and where the matrix turns it."),
+        )
+    with right:
+        static_plot(
+            whole(found.matrix, _("M for k = {number}").format(number=k), height=400, channels=True),
+            key="pe_rotation",
+            alt=_("The matrix that shifts positions: blocks of two along its diagonal where it is a rotation."),
+        )
+
+
+def exponent(chosen: Chosen) -> None:
+    """The standard form and the report's listing side by side (D11)."""
+    both = {
+        doubled: positions.encoding(chosen.length, chosen.width, base=chosen.base, doubled_exponent=doubled)
+        for doubled in (False, True)
+    }
+    last = chosen.width // 2 - 1
+    ends = {doubled: positions.entry(1, last, chosen.width, base=chosen.base, doubled_exponent=doubled) for doubled in both}
+    frame.equation(
+        r"\text{standard: } \frac{pos}{b^{2i/d}} \qquad \text{listing: } \frac{pos}{b^{2(2i)/d}} = \frac{pos}{(b^2)^{2i/d}}",
+        rf"\lambda_{{{last}}} = {tex(ends[False].wavelength, 0)} \qquad \lambda'_{{{last}}} = {tex(ends[True].wavelength, 0)}",
+        words=_("Wavelength of the last pair, in positions; the sequence has {number}.").format(number=chosen.length),
+    )
+    for column, (doubled, values) in zip(st.columns(2), both.items(), strict=True):
+        with column:
+            static_plot(
+                whole(values, _("The report's listing") if doubled else _("Standard"), height=400),
+                key=f"pe_{'doubled' if doubled else 'standard'}",
+                alt=_("The encoding as a heatmap: positions down, channels across."),
+            )
+            st.caption(
+                _("{count} of {all} channels stand still.").format(count=positions.still_channels(values), all=chosen.width)
+            )
+
+
+def without() -> None:
+    """Shuffled rows with and without positions; the page on permutation has the rest."""
+    found = position_parts.shuffled_words(with_positions=chosen.with_positions)
+    frame.equation(
+        r"X' = PX \;\Rightarrow\; Z' = PZ \quad \text{(no positions)}",
+        rf"\max \lvert Z' - PZ \rvert = {tex(found.rows, 6)}",
+    )
+    frame.check(
+        _("The outputs are the same rows, shuffled (largest deviation {value}).").format(value=f"{found.rows:.1e}")
+        if found.equivariant
+        else _("The outputs are other rows: the largest deviation is {value}.").format(value=significant(found.rows)),
+        holds=found.equivariant,
+    )
+    names_ = position_parts.WORDS
+    shuffled = [names_[index] for index in position_parts.ORDER]
+    channels = [str(index) for index in range(found.moved.shape[1])]
+    for column, (code, title, rows, values) in zip(
+        st.columns(3),
+        (
+            ("z", _("Z, in order"), names_, found.before.output),
+            ("pz", _("PZ, those rows shuffled"), shuffled, found.moved),
+            ("after", _("Z', of the shuffled words"), shuffled, found.after.output),
+        ),
+        strict=True,
+    ):
+        with column:
+            static_plot(
+                matrix_figure(values, rows=rows, columns=channels, name=title, write=position_parts.write, _=_),
+                key=f"pe_without_{code}",
+                alt=_("{what}: a row a word.").format(what=title),
+            )
+    language = f"?lang={st.query_params['lang']}" if "lang" in st.query_params else ""
+    st.markdown(f"[{_('Order and permutation: shuffle the words yourself')}](permutation{language})")
+
+
+try:
+    chosen = choose(part)
+    if part == "scale":
+        position_parts.scale(chosen)
+    elif part == "without":
+        without()
+    else:
+        {"matrix": matrix, "waves": waves, "similarity": similarity, "rotation": rotation, "exponent": exponent}[part](chosen)
+except CheckpointError as problem:
+    controls.error_box(str(problem), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+    st.stop()
+frame.look_for(frame.text(PAGE, part if chosen.sinusoidal or part in ("waves",) else f"{part}_learned"))
+frame.close_page(
+    PAGE,
+    sources=_(
+        "sequence-modelling (Arquitectura General), attention-notebook (positional encoding), iiga-equations 4, vit-report 2.1 "
+        "(its listing: D11), tlob-architecture 2.4; Vaswani et al. 2017, section 3.5."
+    ),
+    values=chosen.snippet(),
+)

@@ -1,0 +1,259 @@
+"""The CTC lab: a target, probabilities frame by frame, and everything that follows from them."""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+import pandas as pd
+import streamlit as st
+
+from core.figures import ctc as figures
+from core.figures.ctc import Quantity
+from core.signs import ctc, ctc_lab
+from core.signs.ctc import CTCError, Lattice
+from core.signs.ctc_lab import Problem
+from core.signs.vocabulary import BLANK_NAME
+from pages.shared import controls, url_state
+from pages.shared.language import _, ngettext, number, percent, prose, significant
+from pages.shared.live_plot import Point, live_plot, static_plot
+from pages.shared.stat_strip import Stat, stat_strip
+from pages.signs import ctc_source
+
+PATHS_LISTED: Final = 500
+CELL: Final = "cell"
+"""URL parameter of the framed state: frame and state, from 1 and 0."""
+
+
+def page() -> None:
+    """Top to bottom."""
+    controls.page_header(_("CTC lab"), prose("ctc_lead"))
+    problem = ctc_source.pick()
+    if problem is None:
+        return
+    skip = not st.toggle(
+        _("The document's recursion (section 11.7), without the skip"),
+        key="noskip",
+        bind="query-params",
+        help=_("Every blank must then be visited. Graves 2006 allows to skip one between two different labels (D17)."),
+    )
+    _numbers(problem, skip)
+    try:
+        found = problem.lattice(skip=skip)
+    except CTCError:
+        _too_short(problem, skip)
+    else:
+        _trellis(found, problem)
+        _paths(found, problem)
+        _gradient(found, problem)
+    _collapse()
+    with st.expander(_("How to read this page"), icon=":material/menu_book:"):
+        st.markdown(prose("ctc_reading"))
+
+
+def _numbers(problem: Problem, skip: bool) -> None:
+    """Lengths, the extended sequence and the loss."""
+    st.subheader(_("The target"), anchor=False)
+    frames = len(problem.probabilities)
+    states = [problem.names[label] for label in ctc.extended(problem.target)]
+    st.markdown(_("Extended with blanks: {sequence}").format(sequence=" ".join(f"`{name}`" for name in states)))
+    needed = ctc.frames_needed(problem.target, skip=skip)
+    stats = [
+        Stat(name=_("Labels U"), value=number(len(problem.target))),
+        Stat(name=_("Repeats r"), value=number(ctc.repeats(problem.target))),
+        Stat(
+            name=_("Frames needed"),
+            value=number(needed),
+            note=_("U + r") if skip else _("2U − 1, without the skip"),
+            tone="bad" if frames < needed else "plain",
+        ),
+        Stat(name=_("Frames T"), value=number(frames)),
+        Stat(name=_("Valid paths"), value=number(ctc.count_paths(problem.target, frames, skip=skip))),
+    ]
+    try:
+        found = problem.lattice(skip=skip)
+    except CTCError:
+        stats.append(Stat(name=_("Loss"), value="∞", note=_("there is no path"), tone="bad"))
+    else:
+        stats += [
+            Stat(name=_("P(target)"), value=significant(ctc_lab.probability(found.log_probability), 4)),
+            Stat(name=_("Loss"), value=_nats(found.loss), note=_("nats, −ln P(target)")),
+        ]
+        if not skip:
+            stats.append(
+                Stat(
+                    name=_("Loss as section 11.7 sums"),
+                    value=_nats(-found.unfinished_log_probability),
+                    note=_("all states of the last frame: paths that never finish count too"),
+                    tone="warning",
+                )
+            )
+    stat_strip(stats)
+
+
+def _nats(value: float) -> str:
+    return "∞" if value == float("inf") else number(value, 4)
+
+
+def _too_short(problem: Problem, skip: bool) -> None:
+    frames, needed = len(problem.probabilities), ctc.frames_needed(problem.target, skip=skip)
+    sentence = ngettext(
+        "No path exists: {frames} frame cannot hold this target, which needs {needed}.",
+        "No path exists: {frames} frames cannot hold this target, which needs {needed}.",
+        frames,
+    ).format(frames=number(frames), needed=number(needed))
+    if skip:
+        repeats = ctc.repeats(problem.target)
+        why = ngettext(
+            "Each label takes a frame, and {repeats} repeat takes a blank before it, or the two would collapse into one.",
+            "Each label takes a frame, and each of {repeats} repeats a blank before it, or the two would collapse into one.",
+            repeats,
+        ).format(repeats=number(repeats))
+    else:
+        why = _("Without the skip every blank between two labels takes a frame as well.")
+    st.warning(f"{sentence} {why}", icon=":material/block:")
+    st.markdown(_("Training refuses such a pair with one sentence instead of learning from an infinite loss (D19)."))
+
+
+def _trellis(found: Lattice, problem: Problem) -> None:
+    st.subheader(_("The trellis"), anchor=False)
+    quantities = {"gamma": _("Posterior γ"), "alpha": _("Forward α"), "beta": _("Backward β")}
+    quantity = cast(Quantity, url_state.choice(st.segmented_control, _("Shown"), quantities, key="show", required=True))
+    best = ctc.best_path(found)
+    cell = _cell(found)
+
+    def frame_cell(point: Point) -> None:
+        if isinstance(point.x, int | float) and isinstance(point.y, int | float):
+            st.session_state[CELL] = f"{int(point.x)}.{int(point.y)}"
+
+    live_plot(
+        figures.trellis_figure(found, problem.names, quantity=quantity, best=best.states, selected=cell, _=_),
+        key="ctc_trellis",
+        height=max(280, 140 + figures.ROW_PX * len(found.states)),
+        on_click=frame_cell,
+        filename="ctc-trellis",
+        alt=_("The trellis: frames across, states of the extended target down, the likeliest path drawn thick."),
+    )
+    st.caption(_("Click a state to see how its α came about. Faint states lie on no valid path."))
+    _step(found, problem, *cell)
+    st.markdown(
+        _("Likeliest path: {path}, which is {share} of P(target).").format(
+            path=" ".join(f"`{problem.names[label]}`" for label in best.labels),
+            share=percent(ctc_lab.probability(best.log_probability - found.log_probability))
+            if found.loss != float("inf")
+            else "–",
+        )
+    )
+
+
+def _cell(found: Lattice) -> tuple[int, int]:
+    """The framed frame and state, counted from 0; kept in the URL."""
+    steps, states = found.alpha.shape
+    text = str(st.session_state.get(CELL) or st.query_params.get(CELL) or "")
+    frame, dot, state = text.partition(".")
+    if not (dot and frame.isdecimal() and state.isdecimal() and 1 <= int(frame) <= steps and int(state) < states):
+        url_state.remember(CELL, None)
+        return min(1, steps - 1), min(1, states - 1)
+    url_state.remember(CELL, text)
+    return int(frame) - 1, int(state)
+
+
+def _step(found: Lattice, problem: Problem, t: int, s: int) -> None:
+    """One forward step with its numbers."""
+    name = problem.names[found.states[s]]
+    terms = ctc_lab.alpha_terms(found, t, s)
+    emitted = _tex(ctc_lab.emission(found, t, s))
+    label = rf"P(\text{{{name if name != BLANK_NAME else 'ε'}}} \mid \text{{{_('frame')} {t + 1}}})"
+    result = _tex(ctc_lab.probability(float(found.alpha[t, s])))
+    left = rf"\alpha({t + 1}, {s})"
+    if not terms:
+        start = rf"{label} = {result}" if s < 2 else rf"0 \quad \text{{({_('a path starts in state 0 or 1')})}}"
+        st.latex(rf"{left} = {start}")
+        return
+    letters = " + ".join(rf"\alpha({t}, {term.state})" for term in terms)
+    values = " + ".join(_tex(term.value) for term in terms)
+    st.latex(rf"{left} = ({letters}) \cdot {label} = ({values}) \cdot {emitted} = {result}")
+
+
+def _tex(value: float) -> str:
+    return significant(value).replace(",", "{,}")
+
+
+def _paths(found: Lattice, problem: Problem) -> None:
+    st.subheader(_("All valid paths"), anchor=False)
+    count = ctc.count_paths(found.target, len(found.alpha), skip=found.skip)
+    if count > PATHS_LISTED:
+        controls.notice(
+            "empty",
+            _("There are {count} paths: up to {most} are listed. The trellis sums them all.").format(
+                count=number(count), most=number(PATHS_LISTED)
+            ),
+        )
+        return
+    rows = []
+    for path in ctc.valid_paths(found, most=PATHS_LISTED):
+        names = [problem.names[label] for label in path.labels]
+        merged, sentence = ctc_lab.collapsed(names)
+        rows.append(
+            {
+                _("Path"): " ".join(names),
+                _("Repeats merged"): " ".join(merged),
+                _("Blanks removed"): " ".join(sentence),
+                _("Probability"): ctc_lab.probability(path.log_probability),
+            }
+        )
+    table = pd.DataFrame(rows)
+    shown = {_("Probability"): st.column_config.NumberColumn(format="%.3e")}
+    st.dataframe(table, hide_index=True, height=min(38 + 35 * len(table), 320), column_config=shown)
+    st.caption(
+        _("They add up to {sum}, which is P(target) as the trellis gives it.").format(
+            sum=significant(float(table[_("Probability")].sum()), 4)
+        )
+    )
+    controls.download_table(_("Paths"), lambda: table, key="ctc_paths", filename="ctc-paths", formats=("csv",))
+
+
+def _gradient(found: Lattice, problem: Problem) -> None:
+    st.subheader(_("The gradient"), anchor=False)
+    if found.loss == float("inf"):
+        controls.notice("empty", _("Every path has a frame that rules it out: the loss is infinite and has no gradient."))
+        return
+    st.markdown(_("Probability less posterior, for each frame and label: where it is negative, training raises the logit."))
+    left, right = st.columns(2)
+    with left:
+        st.markdown(_("**Posteriors of the labels**, given the target"))
+        static_plot(
+            figures.frames_figure(found.label_posteriors, problem.names, keep="posteriors", _=_),
+            key="ctc_posteriors",
+            alt=_("How likely each label is in each frame, given the target."),
+        )
+    with right:
+        st.markdown(_("**Gradient** of the loss with respect to the logits"))
+        static_plot(
+            figures.gradient_figure(found.gradient, problem.names, _=_),
+            key="ctc_gradient",
+            alt=_("The loss's gradient for each frame and label, orange where it is negative."),
+        )
+
+    def table() -> pd.DataFrame:
+        frame = pd.DataFrame(found.gradient, columns=list(problem.names))
+        frame.insert(0, "frame", range(1, len(frame) + 1))
+        return frame
+
+    controls.download_table(_("Gradient"), table, key="ctc_gradient_table", filename="ctc-gradient", formats=("csv",))
+
+
+def _collapse() -> None:
+    st.subheader(_("Collapse a path of your own"), anchor=False)
+    text = st.text_input(
+        _("Path, labels apart by spaces, - for the blank"), value="H H - O L - L A A", key="path", bind="query-params"
+    )
+    names = [BLANK_NAME if word in {"-", "_", "ε"} else word for word in text.split()]
+    merged, sentence = ctc_lab.collapsed(names)
+    st.markdown(
+        _("Repeats merged: {merged} · blanks removed: {sentence}").format(
+            merged=" ".join(f"`{name}`" for name in merged) or "–", sentence=" ".join(f"`{name}`" for name in sentence) or "–"
+        )
+    )
+
+
+page()

@@ -1,0 +1,131 @@
+"""Where the CTC lab's target and probabilities come from: made ones or a clip's, changed by hand in a table."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+import pandas as pd
+import streamlit as st
+
+from core.figures import ctc as figures
+from core.signs import ctc_lab
+from core.signs.ctc_lab import Fill, Problem
+from pages.shared import controls, url_state
+from pages.shared.language import N_, _
+from pages.shared.live_plot import static_plot
+
+EXAMPLES: Final[dict[str, tuple[str, int, str]]] = {
+    N_("Two labels"): ("A B", 6, "follow"),
+    N_("A repeat"): ("A A B", 7, "follow"),
+    N_("Just enough frames"): ("A A B", 4, "even"),
+    N_("One frame too few"): ("A A B", 3, "even"),
+    N_("As a trained network"): ("A B C", 10, "peaks"),
+    N_("Nothing signed"): ("", 4, "random"),
+}
+"""Target, frames and fill of each example."""
+
+TARGET, FRAMES, FILL, SEED, CELLS = "target", "frames", "fill", "seed", "cells"
+_OPENED: Final = "ctc:opened"
+_ROUND: Final = "ctc:round"
+
+
+def pick() -> Problem | None:
+    """The lab's problem; None where it cannot be made, and why has been said."""
+    with st.container(border=True):
+        base = _made()
+    if base is None:
+        return None
+    st.subheader(_("What each frame says"), anchor=False)
+    left, right = st.columns([5, 6])
+    with left:
+        problem = _edited(base)
+    with right:
+        static_plot(
+            figures.frames_figure(problem.probabilities, problem.names, _=_),
+            key="ctc_frames",
+            alt=_("The probability of each label in each frame."),
+        )
+    return problem
+
+
+def _made() -> Problem | None:
+    with st.container(horizontal=True):
+        for name, example in EXAMPLES.items():
+            st.button(_(name), key=f"ctc:{name}", on_click=_take, args=example)
+    first, second, third, fourth = st.columns([4, 3, 3, 2], vertical_alignment="bottom")
+    with first:
+        text = url_state.text(_("Target: labels apart by spaces"), key=TARGET, default="A B")
+    with second:
+        frames = url_state.slider(_("Frames T"), 1, ctc_lab.MAX_FRAMES, key=FRAMES, default=6)
+    with third:
+        fills = {
+            "follow": _("Follow the target"),
+            "peaks": _("Peaks among blanks"),
+            "even": _("All alike"),
+            "random": _("Random"),
+        }
+        fill = cast(Fill, url_state.choice(st.selectbox, _("Probabilities"), fills, key=FILL))
+    with fourth:
+        seed = st.number_input(
+            _("Seed"), 0, 9999, 0, key=SEED, bind="query-params", disabled=fill != "random", help=_("Of the random ones.")
+        )
+    try:
+        return ctc_lab.made(text.split(), frames, fill, seed=int(seed))
+    except ValueError as error:
+        controls.error_box(str(error))
+        return None
+
+
+def _take(target: str, frames: int, fill: str) -> None:
+    st.session_state.update({TARGET: target, FRAMES: frames, FILL: fill})
+
+
+def _edited(base: Problem) -> Problem:
+    """The problem with the reader's changes; they live in the URL."""
+    state = st.session_state
+    identity = f"{base.names}:{base.target}:{base.probabilities.tobytes().hex()[:2000]}:{state.get(_ROUND, 0)}"
+    key = f"ctc_cells:{abs(hash(identity))}"
+    start_key, kept_key = f"{key}:start", f"{key}:kept"
+    if key not in state:  # drawn for the first time, or again after another page
+        linked = {} if state.get(_OPENED) else ctc_lab.decode_cells(st.query_params.get(CELLS, ""))
+        state[start_key] = state.get(kept_key, linked)
+    state[_OPENED] = True
+    start: dict[tuple[int, int], float] = state[start_key]
+    shown = ctc_lab.changed(base, start)
+    table = pd.DataFrame(shown.probabilities, columns=list(base.names))
+    table.index = pd.RangeIndex(1, len(table) + 1, name=_("Frame"))
+    column = st.column_config.NumberColumn(min_value=0.0, max_value=1.0, step=0.001, format="%.3f", required=True)
+    st.data_editor(
+        table,
+        key=key,
+        height=min(40 + 35 * len(table), 420),
+        column_config=dict.fromkeys(base.names, column),
+        alt=_("A row a frame, a column a label: probabilities to change by hand."),
+    )
+    cells = {**start, **_edits(state.get(key), base)}
+    state[kept_key] = cells
+    url_state.remember(CELLS, ctc_lab.encode_cells(cells) or None)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(_("Change any number: each row is brought back to a sum of 1."))
+        if cells:
+            st.button(_("Undo all changes"), icon=":material/undo:", key="ctc:undo", on_click=_undo)
+    try:
+        return ctc_lab.changed(base, cells)
+    except ValueError as error:
+        controls.error_box(str(error), remedy=_("The table's last sound state is shown."))
+        return shown
+
+
+def _edits(widget: Any, base: Problem) -> dict[tuple[int, int], float]:
+    """What the table's widget holds, as cells."""
+    rows: dict[int, dict[str, Any]] = (widget or {}).get("edited_rows", {})
+    return {
+        (int(row), base.names.index(name)): float(value)
+        for row, cells in rows.items()
+        for name, value in cells.items()
+        if value is not None and name in base.names
+    }
+
+
+def _undo() -> None:
+    st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1

@@ -1,0 +1,229 @@
+"""The metrics lab: a reference and a hypothesis, and every count behind WER, BLEU and ROUGE-L."""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+import pandas as pd
+import streamlit as st
+
+from core.figures import metrics as figures
+from core.signs import metrics
+from core.signs.edits import edit_table
+from core.signs.metrics import EditCell, Smoothing
+from pages.shared import controls, url_state
+from pages.shared.language import N_, _, ngettext, number, percent, prose, significant
+from pages.shared.live_plot import static_plot
+from pages.shared.stat_strip import Stat, stat_strip
+from pages.signs.alignment import alignment_table, error_stats
+
+EXAMPLES: Final[dict[str, tuple[str, str]]] = {
+    N_("One of each error"): ("JOHN GIVE GIRL BOX YESTERDAY", "JOHN BUY BOX NEW YESTERDAY"),
+    N_("Order matters"): ("MARY VEGETABLE KNOW IX LIKE CORN", "LIKE CORN IX KNOW MARY VEGETABLE"),
+    N_("Too short"): ("JOHN IX GIVE MAN IX NEW COAT", "JOHN GIVE COAT"),
+    N_("Repeated words"): ("BOOK BOOK WHERE", "BOOK BOOK BOOK WHERE"),
+    N_("Nothing recognised"): ("1 0 7", ""),
+}
+MOST_WORDS: Final = 30
+REFERENCE, HYPOTHESIS, STEP = "ref", "hyp", "step"
+
+
+def page() -> None:
+    """Top to bottom."""
+    controls.page_header(_("Metrics lab"), prose("metrics_lead"))
+    reference, hypothesis = _pick()
+    if max(len(reference), len(hypothesis)) > MOST_WORDS:
+        controls.error_box(
+            _("A sentence has {count} words: the tables are readable up to {most}.").format(
+                count=number(max(len(reference), len(hypothesis))), most=number(MOST_WORDS)
+            )
+        )
+        return
+    _wer(reference, hypothesis)
+    _bleu(reference, hypothesis)
+    _rouge(reference, hypothesis)
+    with st.expander(_("How to read this page"), icon=":material/menu_book:"):
+        st.markdown(prose("metrics_reading"))
+
+
+def _pick() -> tuple[list[str], list[str]]:
+    with st.container(border=True):
+        with st.container(horizontal=True):
+            for name, example in EXAMPLES.items():
+                st.button(_(name), key=f"metrics:{name}", on_click=_take, args=example)
+        first = next(iter(EXAMPLES.values()))
+        reference = url_state.text(_("Reference: what was signed"), key=REFERENCE, default=first[0])
+        hypothesis = url_state.text(_("Hypothesis: what was recognised"), key=HYPOTHESIS, default=first[1])
+    return reference.split(), hypothesis.split()
+
+
+def _take(reference: str, hypothesis: str) -> None:
+    st.session_state.update({REFERENCE: reference, HYPOTHESIS: hypothesis})
+    st.session_state.pop(STEP, None)
+    st.session_state.pop(f"{STEP}:kept", None)
+
+
+def _wer(reference: list[str], hypothesis: list[str]) -> None:
+    st.subheader(_("Word error rate"), anchor=False)
+    found = metrics.word_errors([reference], [hypothesis])
+    stat_strip(error_stats(found))
+    table = edit_table(reference, hypothesis)
+    size = (len(reference) + 1) * (len(hypothesis) + 1)
+    filled = size if size < 2 else url_state.slider(_("Entries filled"), 1, size, key=STEP, default=size)
+    left, right = st.columns([3, 2])
+    whole = filled == size
+    with left:
+        path = figures.alignment_path(found.alignments[0]) if whole else ()
+        static_plot(
+            figures.table_figure(table, reference, hypothesis, filled=filled, path=path, _=_),
+            key="metrics_table",
+            filename="levenshtein",
+            alt=_("Levenshtein's table: the fewest edits between the beginnings of both sentences."),
+        )
+    with right:
+        st.markdown(_cell(metrics.edit_cell(table, reference, hypothesis, filled - 1), reference, hypothesis))
+        if whole:
+            alignment_table(found.alignments[0], reference, hypothesis, key="metrics_alignment")
+        else:
+            st.caption(_("The alignment appears when the table is full."))
+    if found.rate is None:
+        controls.notice("empty", _("Without words in the reference the rate divides by zero: it is undefined."))
+
+
+def _cell(cell: EditCell, reference: list[str], hypothesis: list[str]) -> str:
+    """One entry in words and numbers."""
+    place = _("**Entry ({row}, {column}) = {value}.**").format(row=cell.row, column=cell.column, value=cell.value)
+    if cell.row == 0 or cell.column == 0:
+        count = max(cell.row, cell.column)
+        if count == 0:
+            return place + " " + _("Nothing against nothing needs no edit.")
+        sentence = (
+            ngettext("Nothing but {count} deletion.", "Nothing but {count} deletions.", count)
+            if cell.row
+            else ngettext("Nothing but {count} insertion.", "Nothing but {count} insertions.", count)
+        )
+        return place + " " + sentence.format(count=number(count))
+    words = {"reference": f"`{reference[cell.row - 1]}`", "hypothesis": f"`{hypothesis[cell.column - 1]}`"}
+    if cell.same:
+        return (
+            place
+            + " "
+            + _("{reference} equals {hypothesis}: the entry aslant, {value}, unchanged.").format(**words, value=cell.diagonal)
+        )
+    return (
+        place
+        + " "
+        + _(
+            "{reference} differs from {hypothesis}: 1 + the least of {deletion} (above, a deletion), {insertion} (to the left, "
+            "an insertion) and {diagonal} (aslant, a substitution)."
+        ).format(**words, deletion=cell.deletion, insertion=cell.insertion, diagonal=cell.diagonal)
+    )
+
+
+def _bleu(reference: list[str], hypothesis: list[str]) -> None:
+    st.subheader(_("BLEU"), anchor=False)
+    orders = {str(order): f"BLEU-{order}" for order in range(1, metrics.MAX_ORDER + 1)}
+    smoothings = {
+        "none": _("None: the document's"),
+        "floor": _("Floor 0.1"),
+        "add-k": _("Add 1"),
+        "exp": _("Exponential"),
+    }
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        order = int(url_state.choice(st.segmented_control, _("n-grams up to"), orders, key="order", default="4", required=True))
+        smoothing = url_state.choice(
+            st.selectbox,
+            _("Smoothing"),
+            smoothings,
+            key="smooth",
+            width=240,
+            help=_("What is done about an order without a match: without smoothing one such order makes the whole score 0."),
+        )
+    found = metrics.bleu([reference], [hypothesis], order=order, smoothing=cast(Smoothing, smoothing))
+    stat_strip(
+        [
+            Stat(name=f"BLEU-{order}", value=percent(found.score, 2)),
+            Stat(name=_("Brevity penalty"), value=number(found.brevity, 4), note=_("min(1, exp(1 − r/c))")),
+            Stat(name=_("Reference length r"), value=number(found.reference_length)),
+            Stat(name=_("Hypothesis length c"), value=number(found.hypothesis_length)),
+        ]
+    )
+    counts = pd.DataFrame(
+        {
+            _("n"): range(1, order + 1),
+            _("Matches"): found.matches,
+            _("In the hypothesis"): found.totals,
+            _("Precision"): [percent(precision, 2) for precision in found.precisions],
+        }
+    )
+    grams = pd.DataFrame(
+        [
+            {
+                _("n"): n,
+                _("n-gram"): " ".join(gram.words),
+                _("In the hypothesis"): gram.hypothesis,
+                _("In the reference"): gram.reference,
+                _("Matches"): gram.matches,
+            }
+            for n in range(1, order + 1)
+            for gram in metrics.ngrams(reference, hypothesis, n)
+        ]
+    )
+    left, right = st.columns([2, 3])
+    with left:
+        st.dataframe(counts, hide_index=True)
+        st.latex(_bleu_formula(found, order))
+    with right:
+        if len(grams):
+            st.dataframe(grams, hide_index=True, height=min(38 + 35 * len(grams), 320))
+        else:
+            controls.notice("empty", _("An empty hypothesis has no n-grams: BLEU is 0."))
+    if found.score == 0 and len(hypothesis) < order and hypothesis:
+        st.caption(
+            _("The hypothesis is shorter than {order} words, so it has no {order}-gram and no precision of that order.").format(
+                order=number(order)
+            )
+        )
+
+
+def _bleu_formula(found: metrics.BleuScore, order: int) -> str:
+    def tex(value: float) -> str:
+        return significant(value).replace(",", "{,}")
+
+    product = r" \cdot ".join(tex(precision) for precision in found.precisions)
+    root = f"({product})^{{1/{order}}}" if order > 1 else product
+    return rf"\text{{BLEU}} = {tex(found.brevity)} \cdot {root} = {tex(found.score)}"
+
+
+def _rouge(reference: list[str], hypothesis: list[str]) -> None:
+    st.subheader(_("ROUGE-L"), anchor=False)
+    found, common = metrics.rouge_l(reference, hypothesis), metrics.common_words(reference, hypothesis)
+    stat_strip(
+        [
+            Stat(name="ROUGE-L F", value=percent(found.f, 2), note="2RP / (R + P)"),
+            Stat(name=_("Common subsequence"), value=number(found.common)),
+            Stat(name=_("Recall R"), value=percent(found.recall, 2), note=f"{found.common} / {found.reference_length}"),
+            Stat(name=_("Precision P"), value=percent(found.precision, 2), note=f"{found.common} / {found.hypothesis_length}"),
+        ]
+    )
+    kept_reference, kept_hypothesis = {i for i, _j in common}, {j for _i, j in common}
+    left, right = st.columns([3, 2])
+    with left:
+        path = [(i + 1, j + 1) for i, j in common]
+        static_plot(
+            figures.table_figure(metrics.lcs_table(reference, hypothesis), reference, hypothesis, path=path, keep="lcs", _=_),
+            key="metrics_lcs",
+            filename="lcs",
+            alt=_("Table of the longest common subsequence of the beginnings of both sentences."),
+        )
+    with right:
+        for name, words, kept in (
+            (_("Reference"), reference, kept_reference),
+            (_("Hypothesis"), hypothesis, kept_hypothesis),
+        ):
+            marked = " ".join(f"**{word}**" if place in kept else f":gray[{word}]" for place, word in enumerate(words))
+            st.markdown(f"{name}: {marked or '–'}")
+        st.caption(_("Bold: a longest common subsequence, the same words in the same order, gaps allowed."))
+
+
+page()

@@ -1,0 +1,274 @@
+"""What IIGA reads in a clip: glosses frame by frame and as a sentence, what its attention looks at, and how right it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core import process
+from core.checkpoints import CheckpointError
+from core.figures import signs as figures
+from core.signs import ctc_lab, metrics, video
+from core.signs.own import MOST_MIB
+from core.signs.reading import Reading
+from pages.shared import controls, url_state
+from pages.shared.language import _, duration, number, percent, prose, size
+from pages.shared.live_plot import static_plot
+from pages.shared.stat_strip import Stat, stat_strip
+from pages.signs import recognise_answers as answers
+from pages.signs import recognise_attention, recognise_clip, recognise_tracks
+from pages.signs.alignment import alignment_table, error_stats
+from pages.signs.recognise_answers import Clip, Model
+
+
+def page() -> None:
+    """Top to bottom."""
+    controls.page_header(_("Recognise signs"), prose("recognise_lead"))
+    with st.container(border=True):
+        source = recognise_clip.pick_source()
+        model = _pick_model(recognise_clip.front_of(source))
+        clip = recognise_clip.pick(source, model.recogniser) if model else None
+    if model is None:
+        return
+    if clip is not None:
+        try:
+            with st.spinner(_("Reading the clip…"), show_time=True):
+                found = answers.read(model, clip)
+        except ValueError as error:
+            controls.error_box(str(error), remedy=_("Choose another clip or another model."))
+        else:
+            _show(model, clip, found)
+    _vocabulary(model)
+    _card(model)
+    with st.expander(_("How to read this page"), icon=":material/menu_book:"):
+        st.markdown(prose("recognise_reading"))
+
+
+# -- the model ---------------------------------------------------------------------------------------------------------------
+
+
+def _pick_model(front: str) -> Model | None:
+    """A shipped checkpoint, or the visitor's own; None where there is none yet, and the page has said so."""
+    try:
+        options = {name: name for name in answers.model_names(front)}
+        options[answers.OWN] = _("Your own")
+        chosen = url_state.choice(st.selectbox, _("Model"), options, key="model")
+        if chosen != answers.OWN:
+            return answers.shipped(chosen)
+        return _own(front)
+    except CheckpointError as error:
+        controls.error_box(str(error), remedy=_("Choose another model."))
+        return None
+
+
+def _own(front: str) -> Model | None:
+    left, right = st.columns(2)
+    with left:
+        weights = st.file_uploader(
+            _("Weights (.safetensors, up to {most} MiB)").format(most=number(MOST_MIB)),
+            type="safetensors",
+            key="signs:weights",
+            max_upload_size=MOST_MIB,
+        )
+    with right:
+        card = st.file_uploader(_("Its card (.json)"), type="json", key="signs:card", max_upload_size=8)
+    if weights is None or card is None:
+        controls.notice(
+            "empty",
+            _("A checkpoint is two files, the weights and the card that names their SHA-256, config, vocabulary and frame rate."),
+        )
+        return None
+    with st.spinner(_("Checking and loading the checkpoint…"), show_time=True):
+        model = answers.brought(card, weights)
+    if model.recogniser.front != front:
+        controls.error_box(
+            _("This checkpoint reads {own}, and the chosen clip is of {clip}.").format(
+                own=_fronts()[model.recogniser.front], clip=_fronts()[front]
+            ),
+            remedy=_("Choose another kind of clip."),
+        )
+        return None
+    return model
+
+
+def _fronts() -> dict[str, str]:
+    return {"frames": _("pictures"), "tracks": _("tracked positions")}
+
+
+# -- what it says ------------------------------------------------------------------------------------------------------------
+
+
+def _show(model: Model, clip: Clip, found: Reading) -> None:
+    guesses = _sentences(model, clip, found)
+    if clip.kind == "tracks":
+        recognise_tracks.show(clip)
+    _through_time(model, clip, found)
+    _scores(clip, found, guesses)
+    recognise_attention.show(found)
+    _downloads(model, found)
+
+
+def _sentences(model: Model, clip: Clip, found: Reading) -> dict[str, tuple[str, ...]]:
+    """The greedy and the beam's sentence, and what the reading cost."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        width = url_state.slider(_("Width of the beam"), 1, 64, key="beam", default=16, width=260)
+        weight: float | None = None
+        if model.recogniser.bigram is not None:
+            weighed = st.toggle(
+                _("With a bigram of the training sentences"),
+                key="lm",
+                bind="query-params",
+                help=_("Sentences that are like those of the training part are then preferred. Scores are reported without it."),
+            )
+            if weighed:
+                weight = url_state.slider(_("Weight of the bigram"), 0.0, 2.0, key="lmw", default=0.5, step=0.1, width=260)
+    beam = answers.beam(model, clip, width=width, weight=weight)
+    first = beam[0].glosses if beam else ()
+    parameters = int(model.recogniser.card["parameters"])
+    stat_strip(
+        [
+            Stat(name=_("Greedy"), value=" ".join(found.greedy) or "–", note=_("the likeliest label of each frame, collapsed")),
+            Stat(
+                name=_("Beam"),
+                value=" ".join(first) or "–",
+                note=_("P(sentence) {share}").format(share=percent(beam[0].probability)) if beam else "",
+            ),
+            Stat(name=_("Signed"), value=" ".join(clip.glosses) if clip.glosses is not None else _("unknown"), note=clip.note),
+            Stat(
+                name=_("Took"),
+                value=duration(found.took_s),
+                note=_("{rate} frames a second").format(rate=number(len(clip.data) / max(found.took_s, 1e-9))),
+            ),
+            Stat(
+                name=_("Memory"),
+                value=size(process.use().memory),
+                note=_("of this app; the model has {count} parameters").format(count=number(parameters)),
+            ),
+        ]
+    )
+    if len(beam) > 1:
+        with st.expander(_("The beam's best sentences")):
+            rows = [
+                {
+                    _("Sentence"): " ".join(guess.glosses) or "–",
+                    _("P(sentence)"): percent(guess.probability, 2),
+                    _("Score"): number(guess.score, 3),
+                }
+                for guess in beam
+            ]
+            st.dataframe(pd.DataFrame(rows), hide_index=True)
+    return {"greedy": found.greedy, "beam": first}
+
+
+def _through_time(model: Model, clip: Clip, found: Reading) -> None:
+    st.subheader(_("Glosses through time"), anchor=False)
+    names = model.recogniser.vocabulary.names
+    strip = []
+    if clip.kind == "frames":
+        indices = figures.even_indices(len(clip.data), 14)
+        strip = list(zip(indices, video.sheet(clip.data, indices), strict=True))
+    labels = len(figures.labels_shown(found.probabilities))
+    static_plot(
+        figures.clip_figure(found.probabilities, names, found.seconds, strip=strip, keep=clip.key, _=_),
+        key="signs_clip",
+        height=figures.clip_height(labels, strip=bool(strip)),
+        filename="glosses-through-time",
+        alt=_("The probability of each gloss in each frame, with the frames of the clip above."),
+    )
+    merged, sentence = ctc_lab.collapsed(found.path)
+    st.markdown(_("**Best path**, a label a frame:") + " " + " ".join(f"`{name}`" for name in found.path))
+    st.markdown(
+        _("Repeats merged: {merged} · blanks removed: {sentence}").format(
+            merged=" ".join(f"`{name}`" for name in merged), sentence=" ".join(f"`{name}`" for name in sentence) or "–"
+        )
+    )
+
+
+# -- how right it is -----------------------------------------------------------------------------------------------------------
+
+
+def _scores(clip: Clip, found: Reading, guesses: dict[str, tuple[str, ...]]) -> None:
+    st.subheader(_("Compared with what was signed"), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        typed = url_state.text(
+            _("Reference: glosses apart by spaces"),
+            key="truth",
+            placeholder=" ".join(clip.glosses or ()),
+            help=_("Left empty, the bundled clip's own is taken."),
+        )
+        which = url_state.choice(
+            st.segmented_control, _("Sentence"), {"greedy": _("Greedy"), "beam": _("Beam")}, key="which", required=True
+        )
+    reference = tuple(typed.split()) or clip.glosses
+    if reference is None:
+        controls.notice("empty", _("Type what was signed to get the error rate, its alignment, BLEU and ROUGE-L."))
+        return
+    hypothesis = guesses[which]
+    errors = metrics.word_errors([reference], [hypothesis])
+    bleu, rouge = metrics.bleu([reference], [hypothesis]), metrics.rouge_l(reference, hypothesis)
+    stat_strip(
+        [
+            *error_stats(errors),
+            Stat(name="BLEU-4", value=percent(bleu.score), note=_("0 without a matching 4-gram")),
+            Stat(name="ROUGE-L", value=percent(rouge.f), note=_("longest common subsequence {n}").format(n=number(rouge.common))),
+        ]
+    )
+    alignment_table(errors.alignments[0], reference, hypothesis, key="signs_alignment")
+
+
+# -- what it knows -------------------------------------------------------------------------------------------------------------
+
+
+def _vocabulary(model: Model) -> None:
+    glosses = model.recogniser.vocabulary.glosses
+    with st.expander(_("What it can know: {count} glosses").format(count=number(len(glosses))), icon=":material/list:"):
+        st.caption(_("Anything else that is signed comes out as one of these, or as nothing."))
+        st.markdown(" · ".join(f"`{gloss}`" for gloss in glosses))
+
+
+def _card(model: Model) -> None:
+    """The model's scores on data it did not learn from, each with what it was measured on."""
+    card: dict[str, Any] = model.recogniser.card
+    scores = card.get("metrics", {})
+    names = {
+        "dev": _("Dev signers: 500 synthetic sentences of real photos"),
+        "dev_hard": _("Dev signers: 100 synthetic sentences of real photos, as varied as training"),
+        "test": _("Test sentences of RWTH-BOSTON-104"),
+    }
+    rows = [
+        {_("Measured on"): text, _("Sentences"): number(scores[part]["sentences"]), "WER": percent(scores[part]["wer"])}
+        for part, text in names.items()
+        if isinstance(scores.get(part), dict) and "wer" in scores[part]
+    ]
+    unseen = scores.get("test", {}).get("wer_unseen") if isinstance(scores.get("test"), dict) else None
+    if unseen is not None:
+        rows.append(
+            {
+                _("Measured on"): _("those of them that do not occur in training"),
+                _("Sentences"): number(scores["test"]["unseen_sentences"]),
+                "WER": percent(unseen),
+            }
+        )
+    with st.expander(_("How good this model is, by its card"), icon=":material/badge:"):
+        if rows:
+            st.dataframe(pd.DataFrame(rows), hide_index=True)
+        else:
+            st.caption(_("The card holds no word error rate."))
+        st.caption(_("Trained with `{command}` on {date}.").format(command=card.get("command", "–"), date=card.get("date", "–")))
+
+
+def _downloads(model: Model, found: Reading) -> None:
+    names = list(model.recogniser.vocabulary.names)
+
+    def table() -> pd.DataFrame:
+        frame = pd.DataFrame(found.probabilities, columns=names)
+        frame.insert(0, "second", found.seconds)
+        frame.insert(1, "likeliest", list(found.path))
+        return frame
+
+    controls.download_table(_("Probabilities of all frames"), table, key="signs_probabilities", filename="glosses-through-time")
+
+
+page()

@@ -1,0 +1,94 @@
+"""The steps against PyTorch's multi-head layer, a loop, and what masks and temperatures must do."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from core.lecture import attention_steps, tokens
+from core.lecture.attention_steps import MASKS, Steps, look_mask, steps
+from core.lecture.tokens import TokenError
+from core.nn import MultiHeadAttention
+
+X = tokens.embed(["the", "cat", "is", "a", "lovely", "cat"], 8)
+WEIGHTS = attention_steps.drawn_weights(8, seed=2)
+
+
+@pytest.mark.parametrize("heads", [1, 2, 4])
+@pytest.mark.parametrize("mask", MASKS)
+def test_the_steps_end_where_pytorchs_layer_ends(heads: int, mask: attention_steps.Mask) -> None:
+    allowed = look_mask(mask, len(X), window=1, kept=4)
+    found = steps(X, WEIGHTS, heads=heads, mask=allowed)
+    twin = nn.MultiheadAttention(8, heads, bias=False, batch_first=True).double()
+    ours = MultiHeadAttention(8, heads).double()
+    with torch.no_grad():
+        twin.in_proj_weight.copy_(torch.tensor(np.concatenate([WEIGHTS[name].T for name in ("W_Q", "W_K", "W_V")])))
+        twin.out_proj.weight.copy_(torch.tensor(WEIGHTS["W_O"].T))
+        for part, name in ((ours.q, "W_Q"), (ours.k, "W_K"), (ours.v, "W_V"), (ours.out, "W_O")):
+            part.weight.copy_(torch.tensor(WEIGHTS[name].T))
+            part.bias.zero_()
+    x = torch.tensor(X)[None]
+    wanted, weights = twin(x, x, x, attn_mask=torch.tensor(~allowed), average_attn_weights=False)
+    np.testing.assert_allclose(found.weights, weights[0].detach(), atol=1e-12)
+    np.testing.assert_allclose(found.output, wanted[0].detach(), atol=1e-12)
+    shared, maps = ours(x, mask=torch.tensor(allowed), return_attention=True)
+    np.testing.assert_allclose(found.output, shared[0].detach(), atol=1e-12)
+    np.testing.assert_allclose(found.weights, maps[0].detach(), atol=1e-12)
+
+
+def test_every_step_follows_from_the_one_before() -> None:
+    found = steps(X, WEIGHTS, heads=2, mask=look_mask("causal", len(X)), temperature=0.7)
+    for head in range(2):
+        for i in range(len(X)):
+            scores = [sum(found.q[head, i, c] * found.k[head, j, c] for c in range(4)) for j in range(len(X))]
+            np.testing.assert_allclose(found.raw[head, i], scores, atol=1e-12)
+            exponentials = [math.exp(score / (0.7 * math.sqrt(4))) if j <= i else 0.0 for j, score in enumerate(scores)]
+            weights = np.array(exponentials) / sum(exponentials)
+            np.testing.assert_allclose(found.weights[head, i], weights, atol=1e-12)
+            mixed = sum(weights[j] * found.v[head, j] for j in range(len(X)))
+            np.testing.assert_allclose(found.mixed[head, i], mixed, atol=1e-12)
+            np.testing.assert_allclose(found.joined[i, 4 * head : 4 * head + 4], mixed, atol=1e-12)
+            wanted = -sum(w * math.log(w) for w in weights if w > 0)
+            assert found.entropy[head, i] == pytest.approx(wanted)
+    np.testing.assert_allclose(torch.tensor(found.masked).softmax(dim=-1), found.weights, atol=1e-12)
+    np.testing.assert_allclose(attention_steps.concatenate_heads(attention_steps.split_heads(X, 4)), X)
+
+
+def entropies(temperature: float) -> Steps:
+    return steps(X[:5], WEIGHTS, temperature=temperature)  # the sixth word is the second again
+
+
+def test_temperature_goes_from_one_key_to_all() -> None:
+    assert entropies(1e-3).weights.max(axis=-1).min() > 0.99
+    np.testing.assert_allclose(entropies(1e6).weights, 1 / 5, atol=1e-4)
+    means = [entropies(temperature).entropy.mean() for temperature in (0.3, 1.0, 3.0)]
+    assert means == sorted(means)
+
+
+def test_masks() -> None:
+    assert look_mask("none", 3).all()
+    np.testing.assert_array_equal(look_mask("causal", 3), np.tril(np.ones((3, 3))) > 0)
+    np.testing.assert_array_equal(look_mask("padding", 3, kept=2), [[True, True, False]] * 3)
+    np.testing.assert_array_equal(look_mask("causal_padding", 3, kept=2), [[1, 0, 0], [1, 1, 0], [1, 1, 0]])
+    np.testing.assert_array_equal(look_mask("window", 3, window=0), np.eye(3))
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="above 0"):
+        steps(X, WEIGHTS, temperature=0)
+    with pytest.raises(ValueError, match="cannot be shared"):
+        steps(X, WEIGHTS, heads=3)
+
+
+def test_words() -> None:
+    np.testing.assert_array_equal(X[1], X[5])  # the same word, the same vector
+    assert tokens.numbered(["a", "b", "a"]) == ["a", "b", "a·2"]
+    np.testing.assert_array_equal(np.round(X, 2), X)
+    assert tokens.draw("any", (4000,)).std() == pytest.approx(1, abs=0.05)
+    for sentence in ("", "a " * 13):
+        with pytest.raises(TokenError, match="write 1 to 12"):
+            tokens.split(sentence)

@@ -1,0 +1,235 @@
+"""The date task: formats, splits, conventions, and decoding against plain loops over the model."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from babel.dates import get_day_names, get_month_names
+
+from core import checkpoints
+from core.checkpoints import CheckpointError
+from core.lecture import dates, decoding
+from core.lecture.date_reader import DateReader, ReadingError, scribble
+from core.lecture.dates import BEGIN, END, PAD, SYMBOLS
+from core.models.transformer import Transformer, TransformerConfig
+
+
+def test_names_are_babels() -> None:
+    for code in ("en", "es"):
+        months, days = get_month_names("wide", locale=code), get_day_names("wide", locale=code)
+        assert list(dates.MONTHS[code]) == [dates.normalise(months[number]) for number in range(1, 13)]
+        assert list(dates.WEEKDAYS[code]) == [dates.normalise(days[number]) for number in range(7)]
+
+
+@pytest.mark.parametrize(("pattern", "language", "written"), [
+    ("{weekday}, {d} de {month} de {yyyy}", "es", "jueves, 3 de mayo de 1979"),
+    ("{wkd} {ord} {mon} '{yy}", "en", "thu 3rd may '79"),
+    ("{dd}/{mm}/{yyyy}", "numeric", "03/05/1979"),
+    ("{yyyy}{mm}{dd}", "numeric", "19790503"),
+    ("{month} the {ord}, {yyyy}", "en", "may the 3rd, 1979"),
+])  # fmt: skip
+def test_a_day_is_written(pattern: str, language: dates.Language, written: str) -> None:
+    assert dates.write(date(1979, 5, 3), pattern, language) == written
+
+
+def test_special_words() -> None:
+    assert dates.write(date(2001, 9, 1), "{prim} de {month}", "es") == "primero de septiembre"
+    assert dates.write(date(2001, 9, 1), "{mon}", "es", long_september=True) == "sept"
+    assert [dates.ordinal(day) for day in (1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 31)] == [
+        "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "22nd", "23rd", "31st",
+    ]  # fmt: skip
+
+
+def test_what_is_typed_is_normalised() -> None:
+    assert dates.normalise("  Sábado,  3 DE MAYO de 1979 ") == "sabado, 3 de mayo de 1979"
+    assert dates.normalise("3\u20135\u20131979") == "3-5-1979" and dates.normalise("May 3 \u201979") == "may 3 '79"
+    assert dates.normalise("1.º de mayo") == "1.o de mayo"
+
+
+def test_symbols_there_and_back() -> None:
+    text = "the 3rd, of may. '79 / 1-2:3"
+    assert dates.decode_text(dates.encode_text(text)) == text
+    assert dates.decode_text([BEGIN, *dates.encode_text("ab"), END, *dates.encode_text("c")]) == "ab"
+    assert dates.encode_text("ñ€") == [dates.UNKNOWN] * 2
+    assert dates.padded(["ab", "a"])[1][1] == PAD
+    assert len(set(SYMBOLS)) == len(SYMBOLS) == 47
+
+
+def test_parts_share_no_day_and_no_format() -> None:
+    days = [set(dates.days_of(part, 0)) for part in ("train", "validation", "test")]
+    formats = [set(dates.bodies_of(part, 0)) for part in ("train", "validation", "test")]
+    for sets in (days, formats):
+        assert not (sets[0] & sets[1] or sets[0] & sets[2] or sets[1] & sets[2])
+    assert sum(map(len, days)) == (date(2099, 12, 31) - date(1900, 1, 1)).days + 1
+    assert set().union(*formats) == {(language, body) for language, bodies in dates.BODIES.items() for body in bodies}
+    known = {language: set().union(*(dates.pieces(b) for one, b in formats[0] if one == language)) for language in dates.BODIES}
+    for language, body in formats[1] | formats[2]:
+        assert dates.pieces(body) <= known[language], "training has every piece of a held-out format"
+
+
+def test_samples_keep_their_part_and_their_conventions() -> None:
+    for part in ("train", "validation", "test"):
+        pairs = dates.draw(part, 800, seed=0)
+        assert pairs == dates.draw(part, 800, seed=0) != dates.draw(part, 800, seed=0, stream=1)
+        days, bodies = set(dates.days_of(part, 0)), {body for _language, body in dates.bodies_of(part, 0)}
+        for pair in pairs:
+            day = date.fromisoformat(pair.iso)
+            assert day in days and pair.body in bodies
+            assert pair.text == dates.normalise(pair.text) and dates.UNKNOWN not in dates.encode_text(pair.text)
+            assert len(pair.text) <= dates.LONGEST
+            if "{yy}" in pair.body:
+                assert 1969 <= day.year <= 2068
+            if pair.language == "numeric" and pair.body.startswith(("{d", "{dd")):
+                numbers = [int(one) for one in "".join(c if c.isdigit() else " " for c in pair.text).split()]
+                assert numbers[:2] == [day.day, day.month]
+
+
+def test_only_days_of_the_calendar_count() -> None:
+    assert dates.is_calendar_date("2000-02-29") and not dates.is_calendar_date("1900-02-29")
+    assert not dates.is_calendar_date("20000229") and not dates.is_calendar_date("")
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    torch.manual_seed(0)
+    return Transformer(TransformerConfig(vocabulary=len(SYMBOLS), width=16, heads=2, layers=1, hidden=16)).eval()
+
+
+SOURCE = torch.tensor([dates.encode_text("3 de mayo de 1979")])
+
+
+@torch.no_grad()
+def test_greedy_is_a_plain_loop(model: Transformer) -> None:
+    target, logs = [BEGIN], []
+    while len(target) <= decoding.STEPS and target[-1] != END:
+        log = model(SOURCE, torch.tensor([target]))[0, -1].log_softmax(dim=-1)
+        target.append(int(log.argmax()))
+        logs.append(float(log.max()))
+    found = decoding.greedy(model, SOURCE)[0]
+    assert list(found.symbols) == target[1:]
+    np.testing.assert_allclose(found.log_probabilities, logs, atol=1e-5)
+    wide = decoding.greedy(model, torch.tensor(dates.padded(["3 de mayo de 1979", "x" * 30])))[0]
+    assert wide.symbols == found.symbols
+
+
+@torch.no_grad()
+def test_a_wide_enough_beam_is_exhaustive_search(model: Transformer) -> None:
+    """Over two steps with a beam as wide as the vocabulary, nothing can be pruned wrongly at the second."""
+    vocabulary = len(SYMBOLS)
+    first = model(SOURCE, torch.tensor([[BEGIN]]))[0, -1].double().log_softmax(dim=-1)
+    second = model(SOURCE.expand(vocabulary, -1), torch.tensor([[BEGIN, s] for s in range(vocabulary)]))[:, -1]
+    both = first[:, None] + second.double().log_softmax(dim=-1)
+    both[END] = -torch.inf
+    both[END, 0] = first[END]  # a sequence that has ended is complete
+    history = decoding.beam(model, SOURCE, vocabulary, steps=2)
+    scores = torch.tensor([one.score for one in history[-1]], dtype=torch.float64)
+    torch.testing.assert_close(scores, both.flatten().topk(vocabulary).values, atol=1e-5, rtol=1e-5)
+    assert [len(kept) for kept in history] == [vocabulary, vocabulary]
+
+
+def test_a_beam_of_one_is_greedy_and_a_wider_one_is_never_worse(model: Transformer) -> None:
+    greedy = decoding.greedy(model, SOURCE)[0]
+    assert decoding.beam(model, SOURCE, 1)[-1][0].symbols == greedy.symbols
+    with pytest.raises(ValueError, match="take a width of 1 or more"):
+        decoding.beam(model, SOURCE, 0)
+
+
+@torch.no_grad()
+def test_the_trace_is_what_each_step_saw(model: Transformer) -> None:
+    answer = decoding.greedy(model, SOURCE)[0]
+    found = decoding.trace(model, SOURCE[0].tolist(), answer.symbols)
+    for step, symbol in enumerate(answer.symbols):
+        target = torch.tensor([[BEGIN, *answer.symbols[:step]]])
+        alone = model(SOURCE, target)[0, -1].double().softmax(dim=-1)
+        np.testing.assert_allclose(found.probabilities[step], alone.numpy(), atol=1e-5)
+        assert np.log(found.probabilities[step][symbol]) == pytest.approx(answer.log_probabilities[step], abs=1e-4)
+    p = found.probabilities
+    np.testing.assert_allclose(found.entropy, -(p * np.log2(p)).sum(axis=1))
+    assert set(found.maps) == {"encoder 1", "decoder 1", "cross 1"}
+
+
+def test_relevance_is_the_slope_of_scaling_an_embedding(model: Transformer) -> None:
+    """By finite differences: scale one character's embedding and watch the log-odds against the runner-up."""
+    answer = decoding.greedy(model, SOURCE)[0]
+    found = decoding.trace(model, SOURCE[0].tolist(), answer.symbols)
+    wide = model.double()
+    relevance = decoding.relevance(wide, found, 2)
+    target = torch.tensor([[BEGIN, *answer.symbols[:2]]])
+
+    @torch.no_grad()
+    def odds(place: int, scale: float) -> float:
+        x = wide.embedding(SOURCE).clone()
+        x[0, place] *= scale
+        x = wide.positions(x)
+        for layer in wide.encoder:
+            x, _weights = layer(x)
+        logits = wide.decode(target, x)[0][0, -1]
+        rest = [float(value) for number, value in enumerate(logits) if number != answer.symbols[2]]
+        return float(logits[answer.symbols[2]]) - max(rest)
+
+    for place in (0, 5, 16):
+        slope = (odds(place, 1 + 1e-5) - odds(place, 1 - 1e-5)) / 2e-5
+        assert relevance[place] == pytest.approx(slope, rel=1e-4, abs=1e-7)
+    model.float()
+
+
+@torch.no_grad()
+def test_inside_a_layer_leads_to_its_output(model: Transformer) -> None:
+    answer = decoding.greedy(model, SOURCE)[0]
+    found = decoding.trace(model, SOURCE[0].tolist(), answer.symbols)
+    stages = decoding.inside_encoder_layer(model, SOURCE[0].tolist(), 1, 3)
+    np.testing.assert_allclose(stages["N2"], model.encode(SOURCE)[0][0, 3].numpy(), atol=1e-5)
+    np.testing.assert_allclose(stages["X1"], stages["input"] + stages["A"], atol=1e-6)
+    stages = decoding.inside_decoder_layer(model, found, 1, 4)
+    logits = model.out(torch.tensor(stages["N3"]))
+    np.testing.assert_allclose(logits.double().softmax(dim=-1).numpy(), found.probabilities[4], atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def reader() -> DateReader:
+    """The shipped model."""
+    if checkpoints.names("transformer") == []:
+        pytest.fail("the checkpoint of the dates is missing: python -m core train dates")
+    return DateReader()
+
+
+@pytest.mark.parametrize(("text", "iso"), [
+    ("3 de mayo de 1979", "1979-05-03"),
+    ("Sábado, 3 de mayo de 1980", "1980-05-03"),
+    ("May the 3rd, 1979", "1979-05-03"),
+    ("03/04/1979", "1979-04-03"),
+    ("1979-05-03", "1979-05-03"),
+    ("31 DIC 1999", "1999-12-31"),
+    ("the 12th of october, 1492", None),
+])  # fmt: skip
+def test_the_shipped_model_reads_dates(reader: DateReader, text: str, iso: str | None) -> None:
+    found = reader.read(text)
+    if iso is not None:
+        assert found.answer == iso and found.is_date and found.probability > 0.5
+    assert found.probability == pytest.approx(float(np.prod(found.symbol_probabilities)))
+    beams = reader.beams(text, 3)[-1]
+    assert beams[0].score >= found.hypothesis.score - 1e-4
+
+
+def test_the_shipped_models_card_holds_on_validation(reader: DateReader) -> None:
+    pairs = dates.draw("validation", 200, seed=int(reader.card["seed"]))
+    answers = decoding.greedy(reader.model, torch.tensor(dates.padded([pair.text for pair in pairs])))
+    right = [dates.decode_text(one.symbols) == pair.iso for one, pair in zip(answers, pairs, strict=True)]
+    assert np.mean(right) >= 0.97
+    assert reader.card["metrics"]["test"]["exact_match"] >= 0.99
+
+
+def test_what_cannot_be_read_is_said(reader: DateReader, tmp_path: Path) -> None:
+    with pytest.raises(ReadingError, match="the text is empty"):
+        reader.read("   ")
+    with pytest.raises(ReadingError, match="65 characters: the model takes at most 64"):
+        reader.read("x" * 65)
+    assert reader.read("mañana €").unknown == ("€",)
+    with pytest.raises(CheckpointError):
+        DateReader(folder=tmp_path)
+    assert all(0 < len(text) < 64 for text in scribble(20))
+    assert reader.certainty(["3 de mayo de 1979"])[0] == pytest.approx(reader.read("3 de mayo de 1979").probability, abs=1e-4)

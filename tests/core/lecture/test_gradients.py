@@ -1,0 +1,143 @@
+"""The written gradients against autograd and PyTorch's own layers, in float64."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.lecture import gradients as g
+from core.models.transformer import DecoderLayer, EncoderLayer
+from core.nn import MultiHeadAttention, causal_mask
+
+TIGHT = {"atol": 1e-10, "rtol": 1e-10}
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).requires_grad_()
+
+
+def by_autograd(y: Tensor, grad: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
+    return torch.autograd.grad(y, inputs, grad)
+
+
+def test_softmax() -> None:
+    x, grad = random(4, 6), random(4, 6, seed=1).detach()
+    y = x.softmax(dim=-1)
+    torch.testing.assert_close(g.softmax_gradient(y.detach(), grad), by_autograd(y, grad, x)[0], **TIGHT)
+    jacobian = torch.autograd.functional.jacobian(lambda row: row.softmax(dim=-1), x[0].detach())
+    torch.testing.assert_close(g.softmax_jacobian(y[0].detach()), jacobian, **TIGHT)
+
+
+def test_linear() -> None:
+    x, grad = random(5, 3), random(5, 4, seed=1).detach()
+    layer = nn.Linear(3, 4).double()
+    found = g.linear_gradient(x.detach(), layer.weight.detach().T, grad)
+    dx, dw, db = by_autograd(layer(x), grad, x, layer.weight, layer.bias)
+    for mine, theirs in ((found.x, dx), (found.weight, dw.T), (found.bias, db)):
+        torch.testing.assert_close(mine, theirs, **TIGHT)
+
+
+def test_layer_norm() -> None:
+    x, gamma, beta, grad = random(5, 7), random(7, seed=1), random(7, seed=2), random(5, 7, seed=3).detach()
+    found = g.layer_norm_gradient(x.detach(), gamma.detach(), grad)
+    expected = by_autograd(F.layer_norm(x, (7,), gamma, beta, 1e-5), grad, x, gamma, beta)
+    for mine, theirs in zip((found.x, found.gamma, found.beta), expected, strict=True):
+        torch.testing.assert_close(mine, theirs, **TIGHT)
+
+
+def test_attention_with_and_without_a_mask() -> None:
+    q, k, v = (random(2, 5, 4, seed=seed) for seed in range(3))
+    grad = random(2, 5, 4, seed=3).detach()
+    for mask in (None, causal_mask(5)):
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        found = g.attention_gradient(q.detach(), k.detach(), v.detach(), grad, mask=mask)
+        for mine, theirs in zip((found.q, found.k, found.v), by_autograd(y, grad, q, k, v), strict=True):
+            torch.testing.assert_close(mine, theirs, **TIGHT)
+        if mask is not None:
+            assert not found.scores[:, ~mask].any()
+
+
+def attention_weights(layer: MultiHeadAttention) -> dict[str, Tensor]:
+    """A layer's weights in the report's orientation and names."""
+    named = {"q": layer.q, "k": layer.k, "v": layer.v, "o": layer.out}
+    return {f"w_{n}": m.weight.detach().T for n, m in named.items()} | {f"b_{n}": m.bias.detach() for n, m in named.items()}
+
+
+def layer_weights(layer: EncoderLayer | DecoderLayer) -> dict[str, Tensor]:
+    ffn = layer.feed_forward
+    found = {"w_1": ffn.fc1.weight.T, "b_1": ffn.fc1.bias, "w_2": ffn.fc2.weight.T, "b_2": ffn.fc2.bias}
+    for number in (1, 2, 3):
+        if norm := getattr(layer, f"norm{number}", None):
+            found |= {f"gamma_{number}": norm.weight, f"beta_{number}": norm.bias}
+    return {name: one.detach() for name, one in found.items()}
+
+
+def test_multi_head() -> None:
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(6, 2).double()
+    query, memory, grad = random(4, 6), random(5, 6, seed=1), random(4, 6, seed=2).detach()
+    y, _weights = layer(query[None], memory[None])
+    weights = attention_weights(layer)
+    found = g.multi_head_gradient(query.detach(), memory.detach(), memory.detach(), weights, 2, grad)
+    torch.testing.assert_close(g.multi_head(query, memory, memory, weights, 2), y[0], **TIGHT)
+    modules = {"q": layer.q, "k": layer.k, "v": layer.v, "o": layer.out}
+    expected = by_autograd(
+        y[0], grad, query, memory, *(m.weight for m in modules.values()), *(m.bias for m in modules.values())
+    )
+    torch.testing.assert_close(found.query, expected[0], **TIGHT)
+    torch.testing.assert_close(found.key + found.value, expected[1], **TIGHT)
+    for name, dw, db in zip(modules, expected[2:6], expected[6:], strict=True):
+        torch.testing.assert_close(found.weights[f"w_{name}"], dw.T, **TIGHT)
+        torch.testing.assert_close(found.weights[f"b_{name}"], db, **TIGHT)
+
+
+def test_feed_forward_and_how_far_the_reports_gelu_is_off() -> None:
+    torch.manual_seed(0)
+    layer = EncoderLayer(6, 2, 16).double()
+    x, grad = random(5, 6), random(5, 6, seed=1).detach()
+    y = layer.feed_forward(x)
+    ffn = layer.feed_forward
+    expected = by_autograd(y, grad, x, ffn.fc1.weight, ffn.fc1.bias, ffn.fc2.weight, ffn.fc2.bias)
+    dx, found = g.feed_forward_gradient(x.detach(), layer_weights(layer), grad)
+    torch.testing.assert_close(dx, expected[0], **TIGHT)
+    for name, theirs in zip(("w_1", "b_1", "w_2", "b_2"), expected[1:], strict=True):
+        torch.testing.assert_close(found[name], theirs.T if theirs.dim() == 2 else theirs, **TIGHT)
+    report, _ = g.feed_forward_gradient(x.detach(), layer_weights(layer), grad, report_form=True)
+    gap = (report - expected[0]).norm() / expected[0].norm()
+    assert 1e-6 < gap < 1e-2
+
+
+def test_cross_entropy_and_embedding() -> None:
+    logits, classes = random(5, 4), torch.tensor([0, 3, 1, 1, 2])
+    for smoothing in (0.0, 0.1):
+        loss = F.cross_entropy(logits, classes, label_smoothing=smoothing)
+        expected = torch.autograd.grad(loss, logits)[0]
+        torch.testing.assert_close(g.cross_entropy_gradient(logits.detach(), classes, smoothing=smoothing), expected, **TIGHT)
+    table, grad = random(6, 3), random(5, 3, seed=1).detach()
+    expected = by_autograd(F.embedding(classes, table), grad, table)[0]
+    torch.testing.assert_close(g.embedding_gradient(classes, 6, grad), expected, **TIGHT)
+
+
+def test_a_whole_encoder_layer() -> None:
+    torch.manual_seed(0)
+    layer = EncoderLayer(8, 2, 12).double()
+    x, grad = random(5, 8), random(5, 8, seed=1).detach()
+    y = layer(x[None])[0][0]
+    dx, found = g.encoder_layer_gradient(x.detach(), attention_weights(layer.attention) | layer_weights(layer), 2, grad)
+    torch.testing.assert_close(dx, by_autograd(y, grad, x)[0], **TIGHT)
+    y = layer(x[None])[0][0]
+    expected = torch.autograd.grad(y, [layer.attention.q.weight, layer.norm1.weight, layer.norm2.bias], grad)
+    for name, theirs in zip(("w_q", "gamma_1", "beta_2"), expected, strict=True):
+        torch.testing.assert_close(found[name], theirs.T if theirs.dim() == 2 else theirs, **TIGHT)
+
+
+def test_a_whole_decoder_layer() -> None:
+    torch.manual_seed(0)
+    layer = DecoderLayer(8, 2, 12).double()
+    y, memory, grad = random(4, 8), random(6, 8, seed=1), random(4, 8, seed=2).detach()
+    out = layer(y[None], memory[None])[0][0]
+    own, cross = attention_weights(layer.self_attention), attention_weights(layer.cross_attention)
+    found = g.decoder_layer_gradient(y.detach(), memory.detach(), own, cross, layer_weights(layer), 2, grad)
+    for mine, theirs in zip(found, by_autograd(out, grad, y, memory), strict=True):
+        torch.testing.assert_close(mine, theirs, **TIGHT)

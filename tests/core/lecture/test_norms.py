@@ -1,0 +1,98 @@
+"""Normalisations, dropout and the depth study against PyTorch's layers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from core.lecture import norms as n
+from core.nn import BiN
+
+X = n.example_batch()
+
+
+def test_each_norm_is_pytorchs() -> None:
+    channels = X.shape[-1]
+    across = X.transpose(1, 2)
+    torch.testing.assert_close(n.layer_norm(X), F.layer_norm(X, (channels,)))
+    torch.testing.assert_close(n.batch_norm(X), nn.BatchNorm1d(channels).double()(across).transpose(1, 2))
+    torch.testing.assert_close(n.instance_norm(X), F.instance_norm(across).transpose(1, 2))
+    torch.testing.assert_close(n.bi_norm(X), BiN(channels).double()(across).transpose(1, 2))
+    gamma, beta = torch.rand(channels, dtype=torch.float64), torch.rand(channels, dtype=torch.float64)
+    torch.testing.assert_close(n.layer_norm(X, gamma, beta), F.layer_norm(X, (channels,), gamma, beta))
+    assert n.normalise(X, "none") is X
+    for name in n.NORMS:
+        assert n.normalise(X, name).shape == X.shape
+
+
+def test_moments_and_the_whole_matrix() -> None:
+    mean, variance = n.moments(X, (2,))
+    torch.testing.assert_close(mean[..., 0], X.mean(dim=2))
+    torch.testing.assert_close(variance[..., 0], X.var(dim=2, unbiased=False))
+    whole = n.normalise_matrix(X[0])
+    assert float(whole.mean()) == pytest.approx(0, abs=1e-12) and float(whole.std(unbiased=False)) == pytest.approx(1)
+    assert not n.normalise_matrix(torch.full((2, 3), 7.0)).any()
+
+
+def test_a_norm_settles_its_own_groups_and_no_others() -> None:
+    for name in ("layer", "batch", "instance"):
+        found = n.spread_by_group(n.normalise(X, name))
+        assert found[name][0] < 1e-9 and found[name][1] < 1e-3
+        others = [found[other] for other in found if other != name]
+        assert any(mean > 0.05 or off > 0.05 for mean, off in others)
+
+
+def test_a_constant_channel_stays_finite() -> None:
+    flat = torch.zeros(2, 5, 3, dtype=torch.float64)
+    for name in n.NORMS:
+        assert torch.isfinite(n.normalise(flat, name)).all()
+
+
+def test_dropout_is_pytorchs_with_the_same_draws() -> None:
+    x = torch.randn(50, 40)
+    torch.manual_seed(3)
+    theirs = F.dropout(x, 0.3)
+    draws = torch.where(theirs == 0, 0.99, 0.0)
+    torch.testing.assert_close(n.dropout(x, 0.3, draws), theirs)
+    assert n.dropout(x, 0.0, draws).equal(x)
+    with pytest.raises(ValueError, match="must be 0 or more and below 1"):
+        n.dropout(x, 1.0, draws)
+
+
+def test_dropout_keeps_the_expectation() -> None:
+    means = n.dropout_sums(0.4, values=200, draws=2000)
+    assert means.mean() == pytest.approx(1, abs=0.005)
+    assert means.std() == pytest.approx(np.sqrt(0.4 / 0.6 / 200), rel=0.1)
+
+
+def test_the_depth_study_is_the_gradient_of_the_stack() -> None:
+    """One layer, by finite differences along the gradient's own direction, would be circular: compare with a stack by hand."""
+    from core.models.transformer import EncoderLayer
+
+    study = n.depth_study(2, pre_norm=False, width=8, heads=2, tokens=4, seed=5)
+    torch.manual_seed(5)
+    stack = nn.Sequential()
+    layers = [EncoderLayer(8, 2, 32) for _ in range(2)]
+    for layer in layers:
+        for module in layer.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+    x, read = torch.randn(8, 4, 8), torch.randn(8, 10) / 8**0.5
+    stack.extend(layers)
+    for layer in layers:
+        x = layer(x)[0]
+    (x @ read).square().mean().backward()
+    for layer, found in zip(layers, study.gradients, strict=True):
+        total = torch.sqrt(sum((p.grad.square().sum() for p in layer.parameters() if p.grad is not None), torch.tensor(0.0)))
+        assert found == pytest.approx(float(total), rel=1e-4)
+
+
+def test_pre_norm_grows_along_the_stack_and_post_norm_does_not() -> None:
+    post, pre = (n.depth_study(8, pre_norm=flag) for flag in (False, True))
+    np.testing.assert_allclose(post.activations[1:], 1, rtol=1e-3)
+    assert (np.diff(pre.activations) > 0).all()
+    assert post.gradients[-1] / post.gradients[0] > pre.gradients[-1] / pre.gradients[0]

@@ -1,0 +1,159 @@
+"""Written optimisers against `torch.optim`, clipping, schedules and initialisation against PyTorch's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core.lecture import book_task, initialisation, optimisers, schedules
+from core.lecture.optimisers import SURFACES, Adam, OptimiserName
+
+THEIRS: dict[OptimiserName, tuple[Any, dict[str, Any]]] = {
+    "sgd": (torch.optim.SGD, {}),
+    "momentum": (torch.optim.SGD, {"momentum": 0.9}),
+    "adam": (torch.optim.Adam, {}),
+    "adamw": (torch.optim.AdamW, {"weight_decay": 0.1}),
+}
+
+LOSSES: dict[str, Callable[..., Any]] = {
+    "bowl": lambda x, y: 0.5 * (x**2 + 20 * y**2),
+    "rosenbrock": lambda x, y: (1 - x) ** 2 + 100 * (y - x**2) ** 2,
+    "saddle": lambda x, y: x**2 - y**2 + y**4 / 4,
+    "himmelblau": lambda x, y: (x**2 + y - 11) ** 2 + (x + y**2 - 7) ** 2,
+}
+
+
+@pytest.mark.parametrize("name", THEIRS)
+@pytest.mark.parametrize("surface", SURFACES)
+def test_a_walk_is_pytorchs(name: OptimiserName, surface: optimisers.SurfaceName) -> None:
+    rate = lambda step: schedules.warmup_cosine(step, peak=1e-3, warmup=5, total=60)  # noqa: E731
+    mine = optimisers.surface_walk(SURFACES[surface], name, steps=60, rate=rate, clip=2.0, decay=0.1)
+    kind, arguments = THEIRS[name]
+    theta = torch.tensor(SURFACES[surface].start, dtype=torch.float64, requires_grad=True)
+    other = kind([theta], lr=1.0, **arguments)
+    for step in range(60):
+        loss = LOSSES[surface](*theta)
+        other.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_([theta], 2.0)
+        other.param_groups[0]["lr"] = rate(step)
+        other.step()
+        np.testing.assert_allclose(mine.points[step + 1], theta.detach().numpy(), atol=1e-5)
+        assert mine.losses[step] == pytest.approx(float(loss.detach()), rel=1e-4, abs=1e-6)
+
+
+def test_without_correction_the_first_step_is_longer() -> None:
+    g, theta = np.array([0.3]), np.array([0.0])
+    plain, corrected = (Adam(corrected=flag).step(theta, g, 1.0) for flag in (False, True))
+    assert plain[0] / corrected[0] == pytest.approx(0.1 / np.sqrt(0.001), rel=1e-5)
+    assert corrected[0] == pytest.approx(-1, rel=1e-6)
+
+
+def test_a_walk_that_runs_away_is_stopped() -> None:
+    found = optimisers.surface_walk(SURFACES["rosenbrock"], "sgd", steps=50, rate=lambda _step: 0.1)
+    assert found.diverged and np.isfinite(found.points).all() and len(found.rates) == len(found.points) - 1
+
+
+def test_minima_are_minima() -> None:
+    for surface in SURFACES.values():
+        for minimum in surface.minima:
+            at = np.array(minimum)
+            np.testing.assert_allclose(surface.gradient(at), 0, atol=1e-6)
+            around = at + 1e-3 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
+            assert (surface.value(around) > surface.value(at)).all()
+        x, y, z = optimisers.height_map(surface, points=5)
+        assert z[1, 3] == pytest.approx(float(surface.value(np.array([x[3], y[1]]))))
+
+
+def test_clipping_is_pytorchs() -> None:
+    for length in (0.5, 50.0):
+        g = np.array([3.0, 4.0]) * length
+        theta = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+        theta.grad = torch.tensor(g)
+        torch.nn.utils.clip_grad_norm_([theta], 10.0)
+        np.testing.assert_allclose(optimisers.clip_by_norm(g, 10.0), theta.grad.numpy(), rtol=1e-6)
+    assert not optimisers.clip_by_norm(np.zeros(2), 1.0).any()
+    with pytest.raises(ValueError, match="must be above 0"):
+        optimisers.clip_by_norm(np.ones(2), 0.0)
+
+
+def test_schedules_are_pytorchs() -> None:
+    theta = torch.zeros(1, requires_grad=True)
+
+    def theirs(make: Any, steps: int) -> list[float]:
+        optimiser = torch.optim.SGD([theta], lr=0.5)
+        schedule, found = make(optimiser), []
+        for _step in range(steps):
+            found.append(schedule.get_last_lr()[0])
+            optimiser.step()
+            schedule.step()
+        return found
+
+    mine = [schedules.exponential(t, peak=0.5, factor=0.7, every=4) for t in range(20)]
+    np.testing.assert_allclose(mine, theirs(lambda o: torch.optim.lr_scheduler.StepLR(o, 4, 0.7), 20))
+    mine = [schedules.cosine(t, peak=0.5, total=20) for t in range(20)]
+    np.testing.assert_allclose(mine, theirs(lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, 20), 20), atol=1e-12)
+    mine = [schedules.warmup_cosine(t, peak=0.5, warmup=5, total=20, floor=0.1) for t in range(5, 20)]
+    np.testing.assert_allclose(
+        mine, theirs(lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, 15, eta_min=0.1), 15), atol=1e-12
+    )
+    assert [schedules.warmup_cosine(t, peak=0.5, warmup=5, total=20) for t in range(3)] == [0.0, 0.1, 0.2]
+
+
+def test_initialisation_is_pytorchs() -> None:
+    weight = torch.empty(300, 500)
+    torch.nn.init.xavier_uniform_(weight)
+    assert float(weight.abs().max()) == pytest.approx(initialisation.xavier_bound(500, 300), rel=1e-3)
+    torch.nn.init.kaiming_normal_(weight, nonlinearity="relu")
+    assert float(weight.std()) == pytest.approx(initialisation.he_std(500), rel=0.02)
+    generator = torch.Generator().manual_seed(0)
+    for scheme in initialisation.SCHEMES:
+        drawn = initialisation.draw(scheme, 300, 500, generator)
+        assert float(drawn.std()) == pytest.approx(initialisation.spread(scheme, 300, 500), rel=0.02)
+    assert initialisation.report_qkv_bound(8) == pytest.approx(0.25) and initialisation.report_out_bound(8) == pytest.approx(0.4)
+    assert initialisation.report_second_scale(16) == pytest.approx(0.125)
+
+
+def test_he_keeps_the_signal_through_relus_and_one_that_is_too_large_does_not() -> None:
+    he, large = (initialisation.signal(scheme, "relu", width=256) for scheme in ("he", "normal"))
+    assert 0.5 < he[-1] / he[1] < 2 and large[-1] > 1e6
+    assert initialisation.signal("xavier", "relu")[-1] < 0.1
+
+
+def book(seed: int = 0) -> book_task.BookTask:
+    rng = np.random.default_rng(seed)
+    n = 1500
+    mid = 100 + np.cumsum(rng.choice([-0.01, 0.0, 0.01], n))
+    levels = np.empty((n, 40))
+    for level in range(10):
+        levels[:, 4 * level] = mid + 0.005 + 0.01 * level
+        levels[:, 4 * level + 2] = mid - 0.005 - 0.01 * level
+        levels[:, 4 * level + 1], levels[:, 4 * level + 3] = rng.lognormal(size=(2, n))
+    return book_task.book_task(levels, np.arange(n) * 250)
+
+
+def test_logistic_regression_has_autograds_gradient() -> None:
+    task = book()
+    theta = torch.randn(10, dtype=torch.float64, requires_grad=True)
+    x, y = torch.tensor(task.inputs), torch.tensor(task.targets)
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(x @ theta, y)
+    at = theta.detach().numpy()
+    assert book_task.loss(at, task.inputs, task.targets) == pytest.approx(float(loss.detach()))
+    np.testing.assert_allclose(
+        book_task.gradient(at, task.inputs, task.targets), torch.autograd.grad(loss, theta)[0].numpy(), atol=1e-12
+    )
+    assert 0 <= book_task.accuracy(at, task.test_inputs, task.test_targets) <= 1
+
+
+def test_it_learns_and_the_input_is_standardised() -> None:
+    task = book()
+    np.testing.assert_allclose(task.inputs[:, :-1].mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(task.inputs[:, -1], 1)
+    found = book_task.learn(task, "adam", steps=120, rate=lambda _step: 0.05)
+    assert found.losses[-1] < found.losses[0] == pytest.approx(np.log(2))
+    with pytest.raises(ValueError, match="too few for the task"):
+        book_task.book_task(np.ones((100, 40)), np.arange(100) * 250)

@@ -1,0 +1,68 @@
+"""Shuffled tokens: each claim of D21, with PyTorch's own layer as witness."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from core.lecture import attention_steps, permutation, tokens
+from core.lecture.permutation import shuffle
+
+X = tokens.embed(["one", "two", "three", "four", "five"], 8)
+WEIGHTS = attention_steps.drawn_weights(8)
+ORDER = [3, 0, 4, 1, 2]
+
+
+def test_the_permutation_matrix_moves_rows() -> None:
+    p = permutation.permutation_matrix(ORDER)
+    np.testing.assert_array_equal(p @ X, X[ORDER])
+    np.testing.assert_array_equal(p @ p.T, np.eye(5))
+    with pytest.raises(ValueError, match="no order of 3 tokens"):
+        permutation.permutation_matrix([0, 0, 1])
+
+
+def test_softmax_commutes_with_a_permutation() -> None:
+    p = permutation.permutation_matrix(ORDER)
+    m = torch.randn(5, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    left = torch.tensor(permutation.permute_map(m.numpy(), p)).softmax(dim=-1)
+    np.testing.assert_allclose(left, permutation.permute_map(m.softmax(dim=-1).numpy(), p), atol=1e-14)
+
+
+def test_pytorchs_layer_is_equivariant_too() -> None:
+    torch.manual_seed(0)
+    layer = nn.MultiheadAttention(8, 2, batch_first=True).double()
+    x = torch.tensor(X)[None]
+    before, after = layer(x, x, x)[0][0], layer(x[:, ORDER], x[:, ORDER], x[:, ORDER])[0][0]
+    np.testing.assert_allclose(after.detach(), before[ORDER].detach(), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("positions", "causal", "equivariant", "invariant"),
+    [
+        (False, "none", True, True),
+        (True, "none", False, False),
+        (False, "fixed", False, False),
+        (False, "permuted", True, True),
+        (True, "permuted", False, False),
+    ],
+)
+@pytest.mark.parametrize("heads", [1, 2])
+def test_what_holds_when(positions: bool, causal: permutation.Causal, equivariant: bool, invariant: bool, heads: int) -> None:
+    found = shuffle(X, WEIGHTS, ORDER, heads=heads, positions=positions, causal=causal)
+    assert found.equivariant is equivariant and found.invariant is invariant
+    assert (found.rows > 0.01) is not equivariant
+    np.testing.assert_allclose(found.moved, found.before.output[ORDER])
+    assert found.rows == np.abs(found.after.output - found.before.output[ORDER]).max()
+
+
+def test_the_original_order_changes_nothing() -> None:
+    found = shuffle(X, WEIGHTS, range(5), positions=True, causal="fixed")
+    assert found.rows == 0 and found.pool == 0 and found.maps == 0
+
+
+def test_a_shuffle_is_never_the_order_it_began_with() -> None:
+    orders = [permutation.shuffled(3, seed) for seed in range(20)]
+    assert all(sorted(order) == [0, 1, 2] and order != [0, 1, 2] for order in orders)
+    assert permutation.shuffled(1, 0) == [0]

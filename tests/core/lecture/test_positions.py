@@ -1,0 +1,119 @@
+"""The encoding taken apart, against trigonometry and against what is known of it in closed form."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from core.lecture import positions
+from core.lecture.positions import encoding
+from core.models.tlob import TLOB, TLOBConfig
+
+WIDTH = 16
+
+
+def test_the_matrix_is_the_documents_formula() -> None:
+    found = encoding(30, WIDTH, base=500.0, scale=0.1)
+    for pos in (0, 1, 17, 29):
+        for i in range(WIDTH // 2):
+            angle = pos / 500.0 ** (2 * i / WIDTH)
+            assert found[pos, 2 * i] == pytest.approx(0.1 * math.sin(angle), abs=1e-7)
+            assert found[pos, 2 * i + 1] == pytest.approx(0.1 * math.cos(angle), abs=1e-7)
+
+
+def test_the_doubled_exponent_is_the_base_squared() -> None:
+    """D11: the report's listing, written out, and the identity that explains it."""
+    doubled = encoding(40, WIDTH, base=100.0, doubled_exponent=True)
+    np.testing.assert_allclose(doubled, encoding(40, WIDTH, base=10_000.0), atol=1e-6)
+    for pos in (3, 39):
+        for i in range(WIDTH):
+            even = i if i % 2 == 0 else i - 1
+            listed = (math.sin if i % 2 == 0 else math.cos)(pos / 100.0 ** (2.0 * even / WIDTH))
+            assert doubled[pos, i] == pytest.approx(listed, abs=1e-6)
+    assert positions.still_channels(encoding(50, 64, doubled_exponent=True)) > positions.still_channels(encoding(50, 64))
+
+
+def test_wavelengths_come_round() -> None:
+    lengths = positions.wavelengths(WIDTH, base=100.0)
+    assert lengths[0] == pytest.approx(2 * math.pi) and lengths[4] == pytest.approx(2 * math.pi * 100**0.5)
+    np.testing.assert_allclose(
+        positions.frequencies(WIDTH, doubled_exponent=True), positions.frequencies(WIDTH, base=1e8), rtol=1e-12
+    )
+
+
+def test_dot_products_depend_on_the_shift_alone() -> None:
+    products = positions.dot_products(encoding(40, WIDTH, base=300.0, scale=0.5))
+    by_shift = positions.dot_product_by_shift(np.arange(40), WIDTH, base=300.0, scale=0.5)
+    i, j = np.indices((40, 40))
+    np.testing.assert_allclose(products, by_shift[np.abs(i - j)], atol=1e-5)
+    assert by_shift[0] == pytest.approx(0.25 * WIDTH / 2)
+
+
+def test_distances_and_cosines() -> None:
+    matrix = encoding(12, WIDTH)
+    products = positions.dot_products(matrix)
+    squares = np.diag(products)[:, None] + np.diag(products)[None, :] - 2 * products
+    np.testing.assert_allclose(positions.distances(matrix), np.sqrt(np.maximum(squares, 0)), atol=1e-6)
+    np.testing.assert_allclose(
+        positions.cosines(matrix),
+        torch.nn.functional.cosine_similarity(torch.tensor(matrix)[:, None], torch.tensor(matrix)[None], dim=-1),
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("shift", [1, 7])
+@pytest.mark.parametrize("doubled", [False, True])
+def test_a_shift_is_a_rotation(shift: int, doubled: bool) -> None:
+    turn = positions.rotation(WIDTH, shift, doubled_exponent=doubled)
+    np.testing.assert_allclose(turn @ turn.T, np.eye(WIDTH), atol=1e-12)
+    assert np.linalg.det(turn) == pytest.approx(1)
+    found = positions.apply_shift(encoding(50, WIDTH, doubled_exponent=doubled), shift, turn)
+    assert found.largest < 1e-6 and found.share < 1e-6
+    np.testing.assert_allclose(
+        np.linalg.matrix_power(positions.rotation(WIDTH, 1, doubled_exponent=doubled), shift), turn, atol=1e-12
+    )
+
+
+def test_a_quarter_turn() -> None:
+    np.testing.assert_allclose(positions.rotation_block(math.pi / 2, 1), [[0, 1], [-1, 0]], atol=1e-15)
+
+
+def test_a_fitted_shift_finds_the_rotation_and_leaves_noise() -> None:
+    assert positions.fitted_shift(encoding(64, 8, base=30.0), 3).share < 1e-4
+    noise = np.random.default_rng(0).normal(size=(400, 8))
+    assert positions.fitted_shift(noise, 3).share > 0.95
+
+
+@pytest.mark.parametrize("shift", [0, 10, 11])
+def test_impossible_shifts_are_refused(shift: int) -> None:
+    with pytest.raises(ValueError, match="leaves no pair"):
+        positions.fitted_shift(encoding(10, 4), shift)
+    with pytest.raises(ValueError, match="without its cosine"):
+        positions.rotation(5, 1)
+
+
+def test_balance() -> None:
+    content, places = np.full((4, 6), 2.0), np.full((4, 6), -0.5)
+    found = positions.balance(content, places)
+    assert found.ratio == pytest.approx(0.25)
+    np.testing.assert_allclose(found.content, 2.0)
+    np.testing.assert_allclose(found.position, 0.5)
+    np.testing.assert_allclose(found.cosines, 1.0)
+
+
+def test_what_a_tlob_adds_positions_to() -> None:
+    torch.manual_seed(0)
+    model = TLOB(TLOBConfig(steps=6, features=4, width=4, pairs=1)).eval()
+    inputs, seen = torch.randn(1, 6, 4), []
+    model.positions.register_forward_pre_hook(lambda _module, arguments: seen.append(arguments[0]))
+    model(inputs)
+    np.testing.assert_allclose(positions.tlob_content(model, inputs), seen[0][0].detach(), atol=1e-6)
+
+
+def test_shipped_positions_are_the_checkpoints() -> None:
+    found = positions.shipped("tlob")
+    assert found.kind == "learned" and found.matrix.shape == (128, 40)
+    assert 0 < positions.fitted_shift(found.matrix, 1).share < 1

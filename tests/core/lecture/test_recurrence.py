@@ -1,0 +1,115 @@
+"""Unrolled cells: gradients against autograd, cells against PyTorch's, sequences against what they are said to be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from core.lecture import recurrence
+from core.lecture.tokens import TokenError
+
+X = recurrence.letters("the cat sat on the mat")[1]
+
+
+def jacobian_norms(last: Callable[[torch.Tensor], torch.Tensor], x: np.ndarray) -> np.ndarray:
+    """(time,) norm of d last / d x_t by backpropagation, one output after the other."""
+    inputs = torch.tensor(x, requires_grad=True)
+    found = last(inputs)
+    rows = [torch.autograd.grad(one, inputs, retain_graph=True)[0] for one in found]
+    return torch.stack(rows).permute(1, 0, 2).flatten(1).norm(dim=1).numpy()
+
+
+@pytest.mark.parametrize("factor", [0.3, 1.0, 2.5])
+def test_rnn_gradients_equal_autograds(factor: float) -> None:
+    weights = recurrence.scaled(recurrence.drawn_rnn(4, seed=1), "W_hh", factor)
+    module = recurrence.rnn_of(weights)
+    np.testing.assert_allclose(
+        recurrence.rnn_gradients(X, weights), jacobian_norms(lambda x: module(x[None]).h[0, -1], X), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("bias", [-2.0, 0.0, 3.0])
+def test_lstm_gradients_equal_autograds(bias: float) -> None:
+    weights = recurrence.shifted(recurrence.drawn_lstm(4, seed=1), "b_f", bias)
+    module = recurrence.lstm_of(weights)
+    np.testing.assert_allclose(
+        recurrence.lstm_gradients(X, weights), jacobian_norms(lambda x: module(x[None]).h[0, -1], X), rtol=1e-9
+    )
+
+
+def test_attention_gradients_equal_finite_differences() -> None:
+    found, step = recurrence.attention_gradients(X, seed=3), 1e-6
+    again = recurrence.attention_gradients(X, seed=3)
+    np.testing.assert_array_equal(found, again)
+    w = [recurrence._uniform(f"attention {name} 3", (4, 6), 1 / np.sqrt(6)) for name in "qkv"]
+
+    def last(x: np.ndarray) -> np.ndarray:
+        scores = (x[-1] @ w[0]) @ (x @ w[1]).T / np.sqrt(6)
+        weights = np.exp(scores) / np.exp(scores).sum()
+        return np.asarray(weights @ (x @ w[2]))
+
+    for t in (0, 7, len(X) - 1):
+        columns = []
+        for channel in range(4):
+            more, less = X.copy(), X.copy()
+            more[t, channel] += step
+            less[t, channel] -= step
+            columns.append((last(more) - last(less)) / (2 * step))
+        assert found[t] == pytest.approx(np.linalg.norm(columns), rel=1e-5)
+
+
+def test_forget_gates_multiply() -> None:
+    run = recurrence.run_lstm(X, recurrence.drawn_lstm(4))
+    for t in (0, 5, len(X) - 2, len(X) - 1):
+        assert recurrence.forget_products(run)[t] == pytest.approx(np.prod(run.f[t + 1 :], axis=0).mean())
+
+
+def test_our_cells_equal_pytorchs_on_any_weights() -> None:
+    assert recurrence.rnn_deviation(X, recurrence.drawn_rnn(4, seed=7)) < 1e-12
+    assert recurrence.lstm_deviation(X, recurrence.shifted(recurrence.drawn_lstm(4, seed=7), "b_f", 2.0)) < 1e-12
+
+
+def test_the_rnn_trace_holds_together() -> None:
+    weights = recurrence.drawn_rnn(4)
+    run = recurrence.run_rnn(X, weights)
+    np.testing.assert_allclose(np.tanh(run.z), run.h, atol=1e-12)
+    np.testing.assert_allclose(run.y, run.h @ weights["W_hy"].T + weights["b_y"], atol=1e-12)
+
+
+def test_reach_counts_back_from_the_end() -> None:
+    norms = np.array([1e-9, 1e-4, 0.5, 1.0])
+    traces = recurrence.ThroughTime(rnn=norms, lstm=np.ones(4), attention=np.ones(4), forget=np.ones(4))
+    assert traces.reach("rnn") == 2 and traces.reach("lstm") == 4
+
+
+def test_a_higher_forget_bias_remembers_longer() -> None:
+    low, high = (
+        recurrence.through_time(X, recurrence.drawn_rnn(4), recurrence.shifted(recurrence.drawn_lstm(4), "b_f", bias))
+        for bias in (-1.0, 4.0)
+    )
+    assert high.lstm[0] > 100 * low.lstm[0] and high.forget[0] > low.forget[0]
+
+
+def test_sequences() -> None:
+    np.testing.assert_allclose(recurrence.wave(9, period=4)[:, 0], [0, 1, 0, -1, 0, 1, 0, -1, 0], atol=1e-12)
+    mid = np.array([100.0, 7, 101, 7, 103, 7])
+    found = recurrence.moves(mid, length=3, every=2)[:, 0]
+    bps = np.array([0.0, 100, 300])
+    np.testing.assert_allclose(found, (bps - bps.mean()) / bps.std())
+    np.testing.assert_array_equal(recurrence.moves(np.full(8, 3.0), length=4, every=2), np.zeros((4, 1)))
+    with pytest.raises(TokenError, match="has 3 such rows"):
+        recurrence.moves(mid, length=9, every=2)
+    names, vectors = recurrence.letters("abA")
+    assert names == ["a", "b", "A"]
+    np.testing.assert_array_equal(vectors[0], vectors[2])
+    with pytest.raises(TokenError, match="type 2 to"):
+        recurrence.letters("a")
+
+
+def test_drawn_weights_keep_their_bound() -> None:
+    for weights in (recurrence.drawn_rnn(3, hidden=16), recurrence.drawn_lstm(3, hidden=16)):
+        entries = np.concatenate([one.ravel() for one in weights.values()])
+        assert np.abs(entries).max() <= 0.25 and np.abs(entries).mean() == pytest.approx(0.125, rel=0.25)

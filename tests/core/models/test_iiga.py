@@ -1,0 +1,163 @@
+"""IIGA against a numpy twin, and what its masks promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from core.models.iiga import DOCUMENT, IIGA, IIGAConfig
+from core.models.parameters import count
+from tests.core.models import numpy_iiga
+
+TRACKS = IIGAConfig(front="tracks", vocabulary=7, width=24, heads=3, layers=2, window=2, track_features=5, dropout=0.3)
+FRAMES = replace(
+    TRACKS, front="frames", image_size=32, width_multiplier=0.35, image_channels=40, vocabulary=6
+)
+
+
+def unsettled(config: IIGAConfig) -> IIGA:
+    """A model in use whose norms and biases hide no mistake."""
+    torch.manual_seed(4)
+    model = IIGA(config).eval()
+    with torch.no_grad():
+        for name, value in model.state_dict().items():
+            if name.endswith("running_var"):
+                value.uniform_(0.5, 2.0)
+            elif value.is_floating_point() and value.ndim == 1:
+                value.add_(torch.randn_like(value) * 0.3)
+    return model
+
+
+@pytest.mark.parametrize("residual", ["norm_of_sum", "sum_of_norm"])
+def test_forward_equals_numpy(residual: str) -> None:
+    config = replace(TRACKS, residual=residual)  # type: ignore[arg-type]
+    model = unsettled(config)
+    x = torch.randn(2, 11, 5)
+    with torch.no_grad():
+        logits, maps = model(x, return_attention=True)
+        fused = model(x)
+        encoded = model.encode(x).double().numpy()
+    weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
+    for row in range(2):
+        expected, expected_maps = numpy_iiga.after_the_front(weights, encoded[row], config)
+        np.testing.assert_allclose(logits[row], expected, atol=2e-5, rtol=0)
+        np.testing.assert_allclose(fused[row], expected, atol=2e-5, rtol=0)
+        assert list(maps) == ["intra 1", "inter 1", "intra 2", "inter 2"]
+        for found, known in zip(maps.values(), expected_maps, strict=True):
+            np.testing.assert_allclose(found[row], known, atol=1e-5, rtol=0)
+
+
+def test_the_residual_forms_differ() -> None:
+    x = torch.randn(1, 6, 5)
+    one, other = unsettled(TRACKS), unsettled(replace(TRACKS, residual="sum_of_norm"))
+    other.load_state_dict(one.state_dict())
+    assert not torch.allclose(one(x), other(x))
+
+
+def test_intra_rows_are_zero_outside_the_window() -> None:
+    _, maps = unsettled(TRACKS)(torch.randn(2, 13, 5), return_attention=True)
+    far = (torch.arange(13)[:, None] - torch.arange(13)[None]).abs() > TRACKS.window
+    for name, weights in maps.items():
+        assert weights.shape == (2, 3, 13, 13)
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 3, 13))
+        if name.startswith("intra"):
+            assert bool((weights[:, :, far] == 0).all())
+        else:
+            assert bool((weights[:, :, far] > 0).all())
+
+
+def test_a_window_of_the_whole_sentence_is_inter_gloss() -> None:
+    """With w >= T the mask forbids nothing: the same as no mask at all, which torch's own attention confirms."""
+    x = torch.randn(1, 9, 5)
+    narrow = unsettled(TRACKS)
+    wide = IIGA(replace(TRACKS, window=9)).eval()
+    wide.load_state_dict(narrow.state_dict())
+    wider = IIGA(replace(TRACKS, window=1000)).eval()
+    wider.load_state_dict(narrow.state_dict())
+    torch.testing.assert_close(wide(x), wider(x))
+    assert not torch.allclose(wide(x), narrow(x))
+    layer = wide.layers[0].attention
+    h = torch.randn(1, 9, 24)
+    q, k, v = (layer.split_heads(one(h)) for one in (layer.q, layer.k, layer.v))
+    free = layer.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+    masked, _ = layer(h, mask=torch.ones(9, 9, dtype=torch.bool))
+    torch.testing.assert_close(masked, free)
+
+
+@pytest.mark.parametrize("config", [TRACKS, FRAMES, replace(TRACKS, track_convolutions=3)], ids=["tracks", "frames", "deep"])
+@pytest.mark.parametrize("training", [False, True])
+def test_batch_padding_changes_nothing(config: IIGAConfig, training: bool) -> None:
+    model = unsettled(replace(config, dropout=0.0)).train(training)
+    lengths = torch.tensor([4, 9])
+    shape = (2, 9, 32, 32, 3) if config.front == "frames" else (2, 9, 5)
+    x = torch.rand(shape)
+    other = x.clone()
+    other[0, 4:] = 0.9 if config.front == "frames" else 50.0
+    before = model(x, lengths)
+    after, maps = model(other, lengths, return_attention=True)
+    torch.testing.assert_close(before[0, :4], after[0, :4], atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(before[1], after[1], atol=1e-4, rtol=1e-4)
+    assert all(bool((weights[0, :, :, 4:] == 0).all()) for weights in maps.values())
+    if not training:  # with running statistics, a sentence alone gives the same as in a batch
+        torch.testing.assert_close(model(x[:1, :4])[0], before[0, :4], atol=1e-4, rtol=1e-4)
+
+
+def test_bytes_and_shares_are_the_same_picture() -> None:
+    model = unsettled(FRAMES)
+    x = torch.randint(0, 256, (1, 3, 32, 32, 3), dtype=torch.uint8)
+    torch.testing.assert_close(model(x), model(x / 255.0))
+
+
+def test_the_documents_configuration_trains_a_step() -> None:
+    """(2, 12, 224, 224, 3) through D 1280, N 8, L 2, V 1232; the pictures are small here only in how little they show."""
+    torch.manual_seed(0)
+    model = IIGA(DOCUMENT)
+    assert count(model.front) == 2_223_872
+    assert count(model) == 2_223_872 + 4 * (12 * 1280**2 + 13 * 1280) + 1280 * 1232 + 1232
+    x = torch.rand(2, 12, 224, 224, 3)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    logits = model(x)
+    assert logits.shape == (2, 12, 1232)
+    log_probabilities = logits.log_softmax(dim=-1).transpose(0, 1)
+    loss = F.ctc_loss(log_probabilities, torch.tensor([5, 9, 9]), torch.tensor([12, 12]), torch.tensor([1, 2]))
+    loss.backward()
+    before = model.front.cnn.features[0][0].weight.clone()
+    optimizer.step()
+    assert bool(torch.isfinite(loss)) and not torch.equal(before, model.front.cnn.features[0][0].weight)
+
+
+def test_any_number_of_frames() -> None:
+    model = unsettled(TRACKS)
+    assert model(torch.randn(1, 1, 5)).shape == (1, 1, 7)
+    assert model(torch.randn(1, 700, 5)).shape == (1, 700, 7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"vocabulary": 1}, "no gloss beside the blank"),
+        ({"window": -1}, "window must be 0 or more"),
+        ({"front": "sound"}, "unknown front end"),
+        ({"heads": 0}, "1 or more"),
+        ({"track_kernel": 4}, "kernel odd"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        IIGAConfig(**settings)  # type: ignore[arg-type]
+
+
+def test_wrong_inputs_are_refused() -> None:
+    model = unsettled(TRACKS)
+    with pytest.raises(ValueError, match="takes .batch, T, 5. with 1 or more frames, not .1, 3, 6."):
+        model(torch.zeros(1, 3, 6))
+    with pytest.raises(ValueError, match="1 or more frames"):
+        model(torch.zeros(1, 0, 5))
+    with pytest.raises(ValueError, match="lengths must hold one number of 1 to 3"):
+        model(torch.zeros(2, 3, 5), torch.tensor([0, 3]))
+    with pytest.raises(ValueError, match="not divisible by 5 heads"):
+        IIGA(replace(TRACKS, heads=5))

@@ -1,0 +1,127 @@
+"""The encoder-decoder against `torch.nn.Transformer` with the same weights."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.models.transformer import DecoderLayer, EncoderLayer, Transformer, TransformerConfig
+from core.nn import MultiHeadAttention
+
+CONFIG = TransformerConfig(vocabulary=13, width=16, heads=4, layers=2, hidden=24, length=20)
+
+
+def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> None:
+    theirs.in_proj_weight.data = torch.cat([ours.q.weight, ours.k.weight, ours.v.weight]).detach().clone()
+    theirs.in_proj_bias.data = torch.cat([ours.q.bias, ours.k.bias, ours.v.bias]).detach().clone()
+    theirs.out_proj.load_state_dict(ours.out.state_dict())
+
+
+def gelu(x: Tensor) -> Tensor:
+    return F.gelu(x, approximate="tanh")
+
+
+def reference(model: Transformer) -> nn.Transformer:
+    """PyTorch's own, without the extra norms it puts after each stack."""
+    c = model.config
+    arguments = {"dim_feedforward": c.hidden, "dropout": 0.0, "activation": gelu, "batch_first": True}
+    theirs = nn.Transformer(c.width, c.heads, c.layers, c.layers, **arguments)
+    theirs.encoder.norm = theirs.decoder.norm = None
+    for mine, other in zip(model.encoder, theirs.encoder.layers, strict=True):
+        assert isinstance(mine, EncoderLayer)
+        copy_attention(other.self_attn, mine.attention)
+        for a, b in ((other.norm1, mine.norm1), (other.norm2, mine.norm2)):
+            a.load_state_dict(b.state_dict())
+        other.linear1.load_state_dict(mine.feed_forward.fc1.state_dict())
+        other.linear2.load_state_dict(mine.feed_forward.fc2.state_dict())
+    for mine, other in zip(model.decoder, theirs.decoder.layers, strict=True):
+        assert isinstance(mine, DecoderLayer)
+        copy_attention(other.self_attn, mine.self_attention)
+        copy_attention(other.multihead_attn, mine.cross_attention)
+        for a, b in ((other.norm1, mine.norm1), (other.norm2, mine.norm2), (other.norm3, mine.norm3)):
+            a.load_state_dict(b.state_dict())
+        other.linear1.load_state_dict(mine.feed_forward.fc1.state_dict())
+        other.linear2.load_state_dict(mine.feed_forward.fc2.state_dict())
+    return theirs.eval()
+
+
+@pytest.fixture
+def model() -> Transformer:
+    torch.manual_seed(0)
+    made = Transformer(CONFIG)
+    for name, parameter in made.named_parameters():
+        if "norm" in name:
+            nn.init.normal_(parameter, mean=0.5)
+    return made.eval()
+
+
+def inputs() -> tuple[Tensor, Tensor]:
+    torch.manual_seed(1)
+    source = torch.randint(1, CONFIG.vocabulary, (3, 9))
+    source[1, 6:] = 0
+    return source, torch.randint(1, CONFIG.vocabulary, (3, 7))
+
+
+@torch.no_grad()
+def test_it_equals_pytorchs(model: Transformer) -> None:
+    source, target = inputs()
+    theirs = reference(model)
+    embed = lambda x: model.embedding(x) + model.positions.encoding[: x.shape[1]]  # noqa: E731
+    padding = source == 0
+    hidden = theirs(
+        embed(source),
+        embed(target),
+        tgt_mask=nn.Transformer.generate_square_subsequent_mask(target.shape[1]),
+        src_key_padding_mask=padding,
+        memory_key_padding_mask=padding,
+    )
+    torch.testing.assert_close(model(source, target), model.out(hidden), atol=1e-5, rtol=1e-4)
+
+
+@torch.no_grad()
+def test_the_maps_are_there_by_name_and_change_nothing(model: Transformer) -> None:
+    source, target = inputs()
+    logits, maps = model(source, target, return_attention=True)
+    torch.testing.assert_close(logits, model(source, target), atol=1e-5, rtol=1e-4)
+    shapes = {"encoder": (3, 4, 9, 9), "decoder": (3, 4, 7, 7), "cross": (3, 4, 7, 9)}
+    assert {name: tuple(one.shape) for name, one in maps.items()} == {
+        f"{kind} {layer}": shape for kind, shape in shapes.items() for layer in (1, 2)
+    }
+    for name, weights in maps.items():
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+        if name.startswith("decoder"):
+            assert not weights.triu(diagonal=1).any()
+        else:
+            assert not weights[1, :, :, 6:].any()  # padding is not looked at
+
+
+@torch.no_grad()
+def test_a_later_target_symbol_changes_nothing_before_it(model: Transformer) -> None:
+    source, target = inputs()
+    other = target.clone()
+    other[:, 4] = other[:, 4] % (CONFIG.vocabulary - 1) + 1
+    torch.testing.assert_close(model(source, target)[:, :4], model(source, other)[:, :4])
+    assert (model(source, target)[:, 4:] - model(source, other)[:, 4:]).abs().max() > 1e-3
+
+
+@torch.no_grad()
+def test_pre_norm_is_pytorchs_too() -> None:
+    torch.manual_seed(2)
+    mine = EncoderLayer(16, 4, 24, pre_norm=True).eval()
+    theirs = nn.TransformerEncoderLayer(16, 4, 24, 0.0, gelu, batch_first=True, norm_first=True).eval()
+    copy_attention(theirs.self_attn, mine.attention)
+    theirs.norm1.load_state_dict(mine.norm1.state_dict())
+    theirs.norm2.load_state_dict(mine.norm2.state_dict())
+    theirs.linear1.load_state_dict(mine.feed_forward.fc1.state_dict())
+    theirs.linear2.load_state_dict(mine.feed_forward.fc2.state_dict())
+    x = torch.randn(2, 5, 16)
+    torch.testing.assert_close(mine(x)[0], theirs(x), atol=1e-5, rtol=1e-4)
+
+
+def test_what_cannot_be_is_said() -> None:
+    with pytest.raises(ValueError, match="cannot be split into 5 equal heads"):
+        TransformerConfig(vocabulary=3, width=16, heads=5)
+    with pytest.raises(ValueError, match="21 symbols: this Transformer takes at most 20"):
+        Transformer(CONFIG).encode(torch.ones(1, 21, dtype=torch.long))

@@ -1,0 +1,104 @@
+"""Decoders against brute force over all paths."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from core.signs.decoding import beam_search, collapse, fit_bigram, greedy
+
+
+def frames(random: np.random.Generator, steps: int, size: int) -> NDArray[np.float64]:
+    logits = random.normal(0, 2, (steps, size))
+    return logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+
+
+def by_brute_force(log_probabilities: NDArray[np.float64]) -> dict[tuple[int, ...], float]:
+    """Every sentence with its probability, the sum over every path that says it."""
+    steps, size = log_probabilities.shape
+    found: dict[tuple[int, ...], float] = {}
+    for path in itertools.product(range(size), repeat=steps):
+        sentence = tuple(label for label, _ in itertools.groupby(path) if label != 0)
+        found[sentence] = found.get(sentence, 0.0) + math.exp(sum(log_probabilities[t, label] for t, label in enumerate(path)))
+    return found
+
+
+def test_collapse_takes_repeats_before_blanks() -> None:
+    assert collapse([0, 1, 1, 0, 1, 2, 2, 1]) == [1, 1, 2, 1]
+    assert collapse([]) == collapse([0, 0]) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_greedy_says_what_the_most_likely_path_says(seed: int) -> None:
+    log_probabilities = frames(np.random.default_rng(seed), 5, 3)
+    best = max(itertools.product(range(3), repeat=5), key=lambda path: sum(log_probabilities[t, v] for t, v in enumerate(path)))
+    assert greedy(log_probabilities) == [label for label, _ in itertools.groupby(best) if label != 0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_wide_beam_finds_every_sentence_with_its_probability(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    log_probabilities = frames(random, int(random.integers(1, 6)), int(random.integers(2, 5)))
+    expected = by_brute_force(log_probabilities)
+    found = beam_search(log_probabilities, width=2000)
+    assert {one.labels for one in found} == set(expected)
+    for one in found:
+        assert math.exp(one.log_probability) == pytest.approx(expected[one.labels], abs=1e-12)
+        assert one.score == one.log_probability
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    assert sum(math.exp(one.log_probability) for one in found) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_bigram_ranks_by_the_product(seed: int) -> None:
+    random = np.random.default_rng(100 + seed)
+    log_probabilities = frames(random, 4, 3)
+    bigram = fit_bigram([[1, 2], [1, 2, 2], [2, 1]], 3)
+    expected = by_brute_force(log_probabilities)
+
+    def score(sentence: tuple[int, ...]) -> float:
+        steps = itertools.pairwise((0, *sentence, 0))
+        language = sum(bigram.log_probabilities[a, b] for a, b in steps)
+        return math.log(expected[sentence]) + 0.7 * language + 0.3 * len(sentence)
+
+    found = beam_search(log_probabilities, width=2000, bigram=bigram, weight=0.7, bonus=0.3)
+    best = max(expected, key=score)
+    assert found[0].labels == best
+    for one in found:
+        assert one.score == pytest.approx(score(one.labels))
+
+
+def test_the_beam_sums_where_the_best_path_does_not() -> None:
+    """Graves' example: blank is each frame's best, and yet the sentence 1 is likelier than none."""
+    log_probabilities = np.log(np.array([[0.6, 0.4], [0.6, 0.4]]))
+    assert greedy(log_probabilities) == []
+    best = beam_search(log_probabilities)[0]
+    assert best.labels == (1,)
+    assert math.exp(best.log_probability) == pytest.approx(0.64)
+
+
+def test_a_bigram_counts_pairs_and_both_ends() -> None:
+    bigram = fit_bigram([[1, 2], [1, 1]], 3, smoothing=0.5)
+    probabilities = np.exp(bigram.log_probabilities)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_allclose(probabilities[0], [0.5 / 3.5, 2.5 / 3.5, 0.5 / 3.5])
+    np.testing.assert_allclose(probabilities[1], [1.5 / 4.5, 1.5 / 4.5, 1.5 / 4.5])
+
+
+def test_impossible_labels_stay_out() -> None:
+    with np.errstate(divide="ignore"):
+        log_probabilities = np.log(np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]))
+    found = beam_search(log_probabilities, width=100)
+    assert all(2 not in one.labels for one in found)
+    assert all(np.isfinite(one.log_probability) for one in found)
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="1 or more frames"):
+        beam_search(np.zeros((0, 3)))
+    with pytest.raises(ValueError, match="1 or more frames"):
+        beam_search(np.zeros((2, 3)), width=0)

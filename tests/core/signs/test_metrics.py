@@ -1,0 +1,155 @@
+"""WER, BLEU and ROUGE-L against their libraries and against counts by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from math import exp, log, prod
+
+import jiwer
+import numpy as np
+import pytest
+from rouge_score import rouge_scorer
+from rouge_score.tokenizers import Tokenizer
+from sacrebleu.metrics import BLEU
+
+from core.signs import metrics
+from core.signs.edits import edit_distance, edit_table, word_error_rate
+
+WORDS = ["JOHN", "IX-1P", "GIVE", "book", "fs-JOHN", "5"]
+
+
+class Spaces(Tokenizer):
+    """rouge-score's own tokeniser drops case and punctuation, which glosses have."""
+
+    def tokenize(self, text):
+        return text.split()
+
+
+def pairs(count: int, *, shortest: int = 0) -> list[tuple[list[str], list[str]]]:
+    random = np.random.default_rng(shortest)
+    found = []
+    for _ in range(count):
+        reference = random.choice(WORDS, int(random.integers(shortest, 12))).tolist()
+        kept = [word for word in reference if random.random() > 0.2]
+        noise = random.choice(WORDS, int(random.integers(0, 4))).tolist()
+        found.append((reference, kept[:6] + noise + kept[6:] if random.random() < 0.9 else []))
+    return found
+
+
+def twin_bleu(reference: list[str], hypothesis: list[str], order: int) -> float:
+    """Section 12.3, written again."""
+    precisions = []
+    for n in range(1, order + 1):
+        have = Counter(zip(*(hypothesis[i:] for i in range(n)), strict=False))
+        there = Counter(zip(*(reference[i:] for i in range(n)), strict=False))
+        precisions.append(sum((have & there).values()) / max(1, have.total()))
+    if not hypothesis or 0 in precisions:
+        return 0.0
+    return min(1.0, exp(1 - len(reference) / len(hypothesis))) * prod(precisions) ** (1 / order)
+
+
+def test_wer_equals_jiwer_on_a_thousand_pairs():
+    for reference, hypothesis in pairs(1000, shortest=1):
+        found = metrics.word_errors([reference], [hypothesis])
+        assert found.rate == pytest.approx(jiwer.wer(" ".join(reference), " ".join(hypothesis)))
+        assert found.errors == edit_distance(reference, hypothesis)
+        assert found.words == len(reference)
+
+
+def test_alignments_account_for_every_word_and_every_error():
+    for reference, hypothesis in pairs(300):
+        found = metrics.word_errors([reference], [hypothesis])
+        steps = found.alignments[0]
+        assert [step.reference for step in steps if step.reference is not None] == list(range(len(reference)))
+        assert [step.hypothesis for step in steps if step.hypothesis is not None] == list(range(len(hypothesis)))
+        counts = Counter(step.operation for step in steps)
+        assert counts["substitution"] == found.substitutions
+        assert counts["deletion"] == found.deletions
+        assert counts["insertion"] == found.insertions
+        for step in steps:
+            if step.reference is not None and step.hypothesis is not None:
+                assert (step.operation == "equal") == (reference[step.reference] == hypothesis[step.hypothesis])
+
+
+def test_a_corpus_is_one_sum_over_another():
+    references, hypotheses = zip(*pairs(200), strict=True)
+    found = metrics.word_errors(references, hypotheses)
+    assert found.rate == pytest.approx(word_error_rate(references, hypotheses))
+    assert found.rate == pytest.approx(jiwer.wer([" ".join(r) for r in references], [" ".join(h) for h in hypotheses]))
+    assert len(found.alignments) == 200
+
+
+def test_bleu_equals_sacrebleu_and_its_formula_on_a_thousand_pairs():
+    for place, (reference, hypothesis) in enumerate(pairs(1000, shortest=1)):
+        order = 1 + place % 4
+        found = metrics.bleu([reference], [hypothesis], order=order)
+        assert found.score == pytest.approx(twin_bleu(reference, hypothesis, order))
+        library = BLEU(tokenize="none", smooth_method="none", max_ngram_order=order)
+        assert found.score * 100 == pytest.approx(library.corpus_score([" ".join(hypothesis)], [[" ".join(reference)]]).score)
+        if found.score:
+            logs = sum(log(p) for p in found.precisions) / order
+            assert found.score == pytest.approx(found.brevity * exp(logs))
+        for n in range(1, order + 1):
+            grams = metrics.ngrams(reference, hypothesis, n)
+            if hypothesis:
+                assert sum(gram.matches for gram in grams) == found.matches[n - 1]
+            assert sum(gram.hypothesis for gram in grams) == found.totals[n - 1]
+
+
+def test_smoothing_is_the_librarys():
+    reference, hypothesis = list("ABCDE"), list("ABXDE")
+    assert metrics.bleu([reference], [hypothesis]).score == 0
+    for smoothing in metrics.SMOOTHINGS[1:]:
+        library = BLEU(tokenize="none", smooth_method=smoothing)
+        expected = library.corpus_score([" ".join(hypothesis)], [[" ".join(reference)]]).score
+        assert metrics.bleu([reference], [hypothesis], smoothing=smoothing).score * 100 == pytest.approx(expected)
+        assert expected > 0
+
+
+def test_rouge_l_equals_rouge_score_on_a_thousand_pairs():
+    scorer = rouge_scorer.RougeScorer(["rougeL"], tokenizer=Spaces())
+    every = pairs(1000)
+    expected = []
+    for reference, hypothesis in every:
+        found, library = metrics.rouge_l(reference, hypothesis), scorer.score(" ".join(reference), " ".join(hypothesis))["rougeL"]
+        assert (found.precision, found.recall, found.f) == pytest.approx((library.precision, library.recall, library.fmeasure))
+        common = metrics.common_words(reference, hypothesis)
+        assert len(common) == found.common
+        assert [reference[i] for i, _ in common] == [hypothesis[j] for _, j in common]
+        assert all(a < c and b < d for (a, b), (c, d) in pairwise(common))
+        expected.append(library.fmeasure)
+    assert metrics.corpus_rouge_l(*zip(*every, strict=True)) == pytest.approx(np.mean(expected))
+
+
+def test_empty_sides_are_defined():
+    some: list[str] = ["A", "B"]
+    cases = {"both": ([], [], 0.0), "hypothesis": (some, [], 1.0), "reference": ([], some, None)}
+    for reference, hypothesis, rate in cases.values():
+        found = metrics.word_errors([reference], [hypothesis])
+        assert found.rate == rate
+        assert found.errors == len(reference) + len(hypothesis)
+        assert metrics.bleu([reference], [hypothesis]).score == 0
+        assert metrics.rouge_l(reference, hypothesis).f == 0
+        assert metrics.common_words(reference, hypothesis) == []
+        assert metrics.ngrams(reference, hypothesis, 2) in ([], metrics.ngrams([], some, 2))
+    assert metrics.word_errors([[], some], [some, some]).rate == 1.0  # insertions count wherever they are
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(ValueError, match="1 and 2"):
+        metrics.word_errors([["A"]], [["A"], ["B"]])
+    with pytest.raises(ValueError, match="without white space: 'A B'"):
+        metrics.bleu([["A B"]], [["A"]])
+    with pytest.raises(ValueError, match="not 5"):
+        metrics.bleu([["A"]], [["A"]], order=5)
+    with pytest.raises(ValueError, match="one sentence or more"):
+        metrics.corpus_rouge_l([], [])
+
+
+def test_tables_grow_by_one_at_the_most():
+    for reference, hypothesis in pairs(50):
+        for table in (metrics.lcs_table(reference, hypothesis), edit_table(reference, hypothesis)):
+            assert table.shape == (len(reference) + 1, len(hypothesis) + 1)
+            assert np.abs(np.diff(table, axis=0)).max(initial=0) <= 1
+            assert np.abs(np.diff(table, axis=1)).max(initial=0) <= 1

@@ -1,0 +1,218 @@
+"""Real files through the real decoder: every kind, turned, cut off, too long, too large, or no film at all."""
+
+from __future__ import annotations
+
+import struct
+from itertools import count
+
+import numpy as np
+import pytest
+
+from core.signs import video
+from core.signs.video import VideoError, of_pictures, read_video
+from tests.core.signs.video_files import CODECS, film, grey, sound
+
+LEVELS = [20 * number for number in range(10)]
+
+
+def steps(width: int = 64, height: int = 48) -> list[np.ndarray]:
+    return [grey(level, width, height) for level in LEVELS]
+
+
+def centre(frames: np.ndarray) -> list[int]:
+    return frames[:, frames.shape[1] // 2, frames.shape[2] // 2, 0].tolist()
+
+
+def corner_film(**arguments: object) -> bytes:
+    """Bright in its upper left quarter."""
+    picture = grey(0, 64, 48)
+    picture[:24, :32] = 250
+    return film([picture] * 3, **arguments)
+
+
+@pytest.mark.parametrize("kind", CODECS)
+def test_every_kind_is_sampled_at_the_models_rate(kind):
+    found = read_video(film(steps(), kind=kind), size=16, fps=5)
+    assert found.frames.shape == (5, 16, 16, 3)
+    assert found.frames.dtype == np.uint8
+    assert centre(found.frames) == pytest.approx(LEVELS[::2], abs=6)
+    np.testing.assert_allclose(found.seconds, np.arange(5) / 5)
+    assert (found.width, found.height, found.complete, found.damaged) == (64, 48, True, 0)
+    assert found.duration == pytest.approx(1, abs=0.11)
+    assert found.source_fps == pytest.approx(10, abs=0.1)
+
+
+@pytest.mark.parametrize("fps", [3, 7.5, 10, 24])
+def test_a_tick_shows_what_a_player_would_show(fps):
+    found = read_video(film(steps()), size=8, fps=fps)
+    expected = [LEVELS[int(second * 10 + 1e-6)] for second in found.seconds]
+    assert centre(found.frames) == pytest.approx(expected, abs=4)
+    assert len(found.frames) == int(np.ceil(fps * 1.0 - 1e-6))
+
+
+def test_a_start_inside_the_film_is_sought():
+    data = film([grey(level % 250, 32, 32) for level in range(0, 2000, 5)], options={"g": "12"})  # 40 s
+    found = read_video(data, size=8, fps=10, start=20.0, most=10)
+    assert centre(found.frames) == pytest.approx([(5 * number) % 250 for number in range(200, 210)], abs=4)
+    assert found.seconds[0] == 20
+    assert found.ended == "most"
+    with pytest.raises(VideoError, match=r"40\.0 s long") as caught:
+        read_video(data, size=8, fps=10, start=40)
+    assert caught.value.reason == "start"
+
+
+@pytest.mark.parametrize(("degrees", "bright"), [(0, (0, 0)), (90, (1, 0)), (180, (1, 1)), (270, (0, 1))])
+def test_a_display_matrix_is_followed(degrees, bright):
+    """PyAV counts the turn anticlockwise, as FFmpeg's own function does: (row, column) of the bright quarter."""
+    found = read_video(corner_film(rotation=degrees), size=32, fps=5, fit="pad")
+    assert (found.width, found.height) == ((64, 48) if degrees % 180 == 0 else (48, 64))
+    assert found.rotation == -degrees % 360
+    picture = found.frames[0, ..., 0].astype(int)
+    rows, columns = np.nonzero(picture > 125)
+    middle = 16
+    assert (rows.mean() > middle, columns.mean() > middle) == tuple(map(bool, bright))
+
+
+def test_a_phone_held_upright_is_turned_clockwise():
+    """The matrix that phones write: (x, y) is shown at (-y, x), so that what was left is on top."""
+    data = corner_film()
+    matrix = data.index(b"tkhd") + 4 + 40
+    plain = struct.pack(">9i", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
+    assert data[matrix : matrix + 36] == plain
+    turned = struct.pack(">9i", 0, 1 << 16, 0, -(1 << 16), 0, 0, 48 << 16, 0, 1 << 30)
+    found = read_video(data[:matrix] + turned + data[matrix + 36 :], size=32, fps=5, fit="pad")
+    assert (found.width, found.height, found.rotation) == (48, 64, 90)
+    rows, columns = np.nonzero(found.frames[0, ..., 0] > 125)
+    assert rows.mean() < 16 < columns.mean()  # upper left has become upper right
+
+
+def test_crop_takes_the_middle_and_pad_takes_all():
+    picture = grey(0, 96, 32)
+    picture[:, 32:64] = 200
+    data = film([picture] * 2)
+    cropped, padded = (read_video(data, size=24, fps=5, fit=fit).frames[0, ..., 0] for fit in video.FITS)
+    assert cropped[:, 2:-2].min() > 190
+    assert padded[:7].max() == padded[-7:].max() == 0
+    assert padded[12, 11:13].min() > 190
+    assert padded[12, :6].max() < 20
+
+
+@pytest.mark.parametrize("kind", ["gif", "mp4", "webm"])
+@pytest.mark.parametrize("fps", [1, 8])
+def test_one_picture_is_one_frame(kind, fps):
+    found = read_video(film([grey(120, 40, 40)], kind=kind), size=16, fps=fps)
+    assert centre(found.frames) == pytest.approx([120], abs=6)
+
+
+def test_a_film_cut_off_behind_its_index_gives_what_there_is():
+    pictures = [np.random.default_rng(number).integers(0, 255, (48, 64, 3), dtype=np.uint8) for number in range(60)]
+    for kind, options in (("mp4", {"movflags": "faststart"}), ("webm", {}), ("avi", {})):
+        data = film(pictures, kind=kind, container_options=options)
+        whole = read_video(data, size=16, fps=10)
+        part = read_video(data[: len(data) // 2], size=16, fps=10)
+        assert len(whole.frames) == 60
+        assert whole.complete
+        assert 10 < len(part.frames) < 50
+        assert not part.complete
+        assert part.ended == "damaged"
+        np.testing.assert_allclose(part.frames[:8].astype(int), whole.frames[:8].astype(int), atol=2)
+
+
+def test_a_film_cut_off_before_its_index_is_refused():
+    data = film(steps())
+    with pytest.raises(VideoError, match="cut off") as caught:
+        read_video(data[: len(data) // 2], size=8, fps=5)
+    assert caught.value.reason == "cut_off"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (b"hello, this is a letter\n" * 200, "not_a_video"),
+        (bytes(range(256)) * 40, "not_a_video"),
+        (b"#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\nhttp://localhost:9/x.ts\n#EXT-X-ENDLIST\n", "not_a_video"),
+        (b"ffconcat version 1.0\nfile 'secret.mp4'\n", "not_a_video"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "not_a_video"),
+    ],
+    ids=["empty", "text", "bytes", "playlist", "concat", "picture"],
+)
+def test_what_is_no_film_is_refused(data, reason):
+    with pytest.raises(VideoError) as caught:
+        read_video(data, size=8, fps=5)
+    assert caught.value.reason == reason
+    assert str(caught.value)[0].islower()
+    assert not str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize("kind", ["mp4", "mov", "matroska"])
+def test_sound_without_a_picture_is_refused(kind):
+    with pytest.raises(VideoError, match="only sound") as caught:
+        read_video(sound(kind), size=8, fps=5)
+    assert caught.value.reason == "no_picture"
+
+
+def test_4k_is_shrunk_while_it_is_read():
+    data = film((grey(level, 3840, 2160) for level in (0, 80, 160)), options={"preset": "ultrafast"})
+    found = read_video(data, size=32, fps=10)
+    assert (found.width, found.height) == (3840, 2160)
+    assert centre(found.frames) == pytest.approx([0, 80, 160], abs=4)
+    assert found.frames.nbytes == 3 * 32 * 32 * 3
+
+
+def test_two_hours_cost_no_more_than_their_first_frames():
+    hours = film((grey(number % 250, 32, 32) for number in range(7200)), fps=1, options={"preset": "ultrafast", "g": "60"})
+    told: list[int] = []
+    found = read_video(hours, size=8, fps=8, most=128, on_frame=told.append)
+    assert found.duration == pytest.approx(7200)
+    assert found.frames.shape == (128, 8, 8, 3)
+    assert found.ended == "most"
+    assert len(told) < 20  # frames that were decoded
+    late = read_video(hours, size=8, fps=1, start=7000, most=5)
+    assert centre(late.frames) == pytest.approx([number % 250 for number in range(7000, 7005)], abs=4)
+
+
+def test_time_is_bounded():
+    ticks = count()
+    data = film(steps() * 10)
+    found = read_video(data, size=8, fps=10, patience_s=30, clock=lambda: float(next(ticks)))
+    assert found.ended == "time"
+    assert 20 < len(found.frames) < 40
+    with pytest.raises(VideoError, match="within 0 s") as caught:
+        read_video(data, size=8, fps=10, start=9.5, patience_s=0, clock=lambda: float(next(ticks)))
+    assert caught.value.reason == "slow"
+
+
+def test_a_picture_too_large_or_too_narrow_is_refused():
+    with pytest.raises(VideoError, match="sides may differ") as caught:
+        read_video(film([grey(0, 640, 16)]), size=8, fps=5)
+    assert caught.value.reason == "too_narrow"
+    with pytest.raises(VideoError, match="up to 8192") as caught:
+        video._check_size(16_384, 16_384)
+    assert caught.value.reason == "too_large"
+
+
+def test_pictures_become_a_clip():
+    found = of_pictures([grey(50, 300, 200), grey(150, 20, 40)], size=64, fps=8, hold=3)
+    assert centre(found.frames) == [50, 50, 50, 150, 150, 150]
+    assert found.seconds.tolist() == [number / 8 for number in range(6)]
+    assert found.frames.shape == (6, 64, 64, 3)
+    with pytest.raises(VideoError, match="no picture"):
+        of_pictures([], size=8, fps=8)
+    with pytest.raises(VideoError, match="fewer pictures"):
+        of_pictures([grey(0, 8, 8)] * 300, size=8, fps=8)
+
+
+def test_nonsense_settings_are_refused():
+    for settings in ({"size": 0, "fps": 5}, {"size": 8, "fps": 0}, {"size": 8, "fps": 5, "most": 0}):
+        with pytest.raises(ValueError, match="above 0"):
+            read_video(b"x", **settings)
+    with pytest.raises(ValueError, match="above 0"):
+        of_pictures([grey(0, 8, 8)], size=8, fps=8, hold=0)
+
+
+def test_a_strip_holds_the_frames_asked_for():
+    frames = np.stack([grey(level, 16, 16) for level in LEVELS])
+    files = video.sheet(frames, [0, 9])
+    assert len(files) == 2
+    assert all(file.startswith(b"\xff\xd8") for file in files)

@@ -1,0 +1,91 @@
+"""The classifier: what it computes against the model asked by hand, its card's demands, and the words of its refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import logsumexp
+
+from core import checkpoints
+from core.models.vit import CLASSES, ViT, ViTConfig
+from core.vision.classifier import Classifier, energy, load_classifier
+
+CONFIG = ViTConfig(width=16, heads=2, layers=2, hidden=16)
+CARD: dict[str, Any] = {
+    "model": "vit",
+    "config": CONFIG.to_dict(),
+    "classes": list(CLASSES),
+    "transform": {"mean": 0.28, "std": 0.35},
+    "calibration": {"temperature": 0.7},
+    "strangeness": {"threshold": -2.0},
+    "data": [],
+    "split": "",
+    "seed": 0,
+    "command": "",
+    "versions": {},
+    "metrics": {},
+}
+IMAGES = np.random.default_rng(0).integers(0, 256, (7, 28, 28), dtype=np.uint8)
+
+
+def model() -> ViT:
+    torch.manual_seed(0)
+    return ViT(CONFIG).eval()
+
+
+@pytest.fixture
+def classifier(tmp_path: Path) -> Classifier:
+    checkpoints.save("vit", model(), CARD, folder=tmp_path)
+    return load_classifier(folder=tmp_path)
+
+
+def test_it_answers_as_the_model_does_at_the_cards_temperature(classifier: Classifier) -> None:
+    with torch.no_grad():
+        logits = model()(torch.from_numpy((IMAGES / 255 - 0.28) / 0.35)[:, None].float())
+    answers = classifier.answers(IMAGES)
+    np.testing.assert_allclose(answers.logits, logits, atol=1e-5)
+    np.testing.assert_allclose(answers.probabilities, (logits / 0.7).softmax(dim=1), atol=1e-5)
+    np.testing.assert_allclose(answers.strangeness, -logsumexp(logits.double().numpy(), axis=1), atol=1e-5)
+    np.testing.assert_allclose(classifier.probabilities(IMAGES), answers.probabilities)
+    assert classifier.looks_like_a_garment(IMAGES).tolist() == (answers.strangeness <= -2.0).tolist()
+
+
+def test_attention_comes_from_all_heads_of_all_layers(classifier: Classifier) -> None:
+    maps = classifier.attention(IMAGES)
+    assert list(maps) == ["layer 1", "layer 2"]
+    for weights in maps.values():
+        assert weights.shape == (7, 2, 50, 50)
+        np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_no_images_give_no_answers(classifier: Classifier) -> None:
+    assert classifier.probabilities(IMAGES[:0]).shape == (0, 10)
+    assert classifier.strangeness(IMAGES[:0]).shape == (0,)
+
+
+def test_energy_does_not_overflow() -> None:
+    assert energy(np.array([[1_000.0, 999.0]]))[0] == pytest.approx(-logsumexp([1_000.0, 999.0]))
+
+
+@pytest.mark.parametrize("images", [IMAGES[0], IMAGES.astype(float), IMAGES[:, :27]])
+def test_other_images_are_refused(classifier: Classifier, images: np.ndarray) -> None:  # type: ignore[type-arg]
+    with pytest.raises(ValueError, match=r"uint8 of shape \(n, 28, 28\)"):
+        classifier.normalise(images)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": "tlob"}, "a vit one is needed"),
+        ({"calibration": {}}, "lacks 'temperature'"),
+        ({"config": {"p": 1}}, "describe"),
+    ],
+)
+def test_a_card_of_something_else_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    checkpoints.save("vit", model(), CARD | change, folder=tmp_path)
+    with pytest.raises(checkpoints.CheckpointError, match=message):
+        load_classifier(folder=tmp_path)

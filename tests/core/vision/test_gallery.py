@@ -1,0 +1,37 @@
+"""The bundled garments: their number, order and labels, and the recorded digests of what they were cut from."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from core.models.vit import CLASSES
+from core.vision.gallery import enlarged, gallery, mistake_images
+
+
+def test_the_gallery_is_the_first_six_of_each_class() -> None:
+    images, labels, indices = gallery()
+    assert images.shape == (60, 28, 28)
+    assert images.dtype == np.uint8
+    assert np.bincount(labels).tolist() == [6] * len(CLASSES)
+    assert np.all(np.diff(indices) > 0)
+    # The first ten labels of the official test file, as every tutorial prints them.
+    assert indices[:10].tolist() == list(range(10))
+    assert labels[:10].tolist() == [9, 2, 1, 1, 6, 1, 4, 6, 5, 7]
+    assert hashlib.sha256(images[0].tobytes()).hexdigest() == FIRST
+
+
+FIRST = "ffc7351ed0f8bae542820866086177fa4e0b366b97bf9d998dffdb8dbe138787"
+"""SHA-256 of the test set's first image, an ankle boot: bytes 16 to 800 of the official file."""
+
+
+def test_enlarging_repeats_pixels() -> None:
+    image = np.array([[1, 2], [3, 4]], np.uint8)
+    np.testing.assert_array_equal(enlarged(image, 3), np.kron(image, np.ones((3, 3), np.uint8)))
+
+
+def test_mistakes_are_images_of_the_test_set() -> None:
+    for index, image in mistake_images().items():
+        assert 0 <= index < 10_000
+        assert image.shape == (28, 28)

@@ -1,0 +1,233 @@
+"""Decoding: every kind, mode and orientation against the pixels that went in, and one sentence for each bad file."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from PIL import Image
+
+from core.vision import pictures
+from core.vision.pictures import PictureError, PictureStore, decode, from_grey, png
+
+
+def scene(height: int = 40, width: int = 60) -> NDArray[np.uint8]:
+    """A smooth picture with four corners that differ, so that no turn of it looks like another."""
+    y, x = np.mgrid[0:height, 0:width]
+    red, green = 255 * x / (width - 1), 255 * y / (height - 1)
+    return np.stack([red, green, np.where((x < width / 2) & (y < height / 2), 220, 30)], axis=-1).astype(np.uint8)
+
+
+def saved(image: Image.Image, kind: str, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, format=kind, **options)
+    return buffer.getvalue()
+
+
+def filed(mode: str, kind: str, **options: Any) -> bytes:
+    return saved(Image.fromarray(scene()).convert(mode), kind, **options)
+
+
+LOSSLESS: dict[str, Callable[[], bytes]] = {
+    "png": lambda: filed("RGB", "PNG"),
+    "png with alpha": lambda: filed("RGBA", "PNG"),
+    "webp": lambda: filed("RGB", "WEBP", lossless=True),
+    "bmp": lambda: filed("RGB", "BMP"),
+    "tiff": lambda: filed("RGB", "TIFF"),
+    "tiff, packed": lambda: filed("RGB", "TIFF", compression="tiff_lzw"),
+}
+LOSSY: dict[str, Callable[[], bytes]] = {
+    "jpeg": lambda: filed("RGB", "JPEG", quality=95, subsampling=0),
+    "jpeg, CMYK": lambda: filed("CMYK", "JPEG", quality=95, subsampling=0),
+    "tiff, CMYK": lambda: filed("CMYK", "TIFF"),
+    "webp": lambda: filed("RGB", "WEBP", quality=95),
+    "gif": lambda: saved(Image.fromarray(scene()).quantize(128), "GIF"),
+    "png, palette": lambda: saved(Image.fromarray(scene()).quantize(128), "PNG"),
+    "heic": lambda: filed("RGB", "HEIF", quality=95),
+    "avif": lambda: filed("RGB", "AVIF", quality=95),
+}
+
+
+@pytest.mark.parametrize("make", LOSSLESS.values(), ids=LOSSLESS.keys())
+def test_what_loses_nothing_comes_back_exactly(make: Callable[[], bytes]) -> None:
+    picture = decode(make(), name="scene")
+    np.testing.assert_array_equal(picture.rgb, scene())
+    assert (picture.alpha, picture.width, picture.height, picture.frames, picture.notes) == (None, 60, 40, 1, ())
+
+
+@pytest.mark.parametrize("make", LOSSY.values(), ids=LOSSY.keys())
+def test_what_loses_something_comes_back_nearly(make: Callable[[], bytes]) -> None:
+    picture = decode(make())
+    assert picture.rgb.shape == scene().shape
+    assert np.abs(picture.rgb.astype(int) - scene()).mean() < 12
+
+
+def test_grey_kinds_keep_their_levels() -> None:
+    grey = scene()[..., 0]
+    for data in (saved(Image.fromarray(grey), "PNG"), saved(Image.fromarray(grey).convert("LA"), "PNG")):
+        np.testing.assert_array_equal(decode(data).rgb, np.repeat(grey[..., None], 3, axis=-1))
+    lines = decode(saved(Image.fromarray(grey).convert("1", dither=Image.Dither.NONE), "PNG"))
+    np.testing.assert_array_equal(lines.rgb[..., 0], np.where(grey > 127, 255, 0))
+
+
+@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
+def test_sixteen_bits_become_their_upper_eight(kind: str) -> None:
+    grey = scene()[..., 0]
+    deep = grey.astype(np.uint16) * 257
+    picture = decode(saved(Image.fromarray(deep), kind))
+    np.testing.assert_array_equal(picture.rgb[..., 0], grey)
+
+
+def chunk(name: bytes, body: bytes) -> bytes:
+    """One part of a PNG file."""
+    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+
+def test_sixteen_bit_colours() -> None:
+    """A 16-bit RGB PNG, written by hand since Pillow writes none."""
+    deep = np.full((2, 3, 3), (0xFFFF, 0x8000, 0x0102), dtype=">u2")
+    rows = b"".join(b"\0" + row.tobytes() for row in deep)
+    header = struct.pack(">IIBBBBB", 3, 2, 16, 2, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    assert decode(data).rgb[0, 0].tolist() == [255, 128, 1]
+
+
+def test_real_numbers_span_from_their_smallest_to_their_largest() -> None:
+    levels = np.array([[-1.0, 0.0], [1.0, np.nan]], dtype=np.float32)
+    assert decode(saved(Image.fromarray(levels), "TIFF")).rgb[..., 0].tolist() == [[0, 128], [255, 128]]
+
+
+def test_transparency_is_kept_where_there_is_some() -> None:
+    clear = np.dstack([scene(), np.full((40, 60), 255, np.uint8)])
+    clear[:10, :, 3] = 0
+    image = Image.fromarray(clear)
+    for data in (saved(image, "PNG"), saved(image, "WEBP", lossless=True), saved(image, "TIFF")):
+        picture = decode(data)
+        assert picture.alpha is not None
+        np.testing.assert_array_equal(picture.alpha, clear[..., 3])
+    palette = Image.fromarray(np.array([[0, 1]], np.uint8), "L").convert("P")
+    alpha = decode(saved(palette, "PNG", transparency=0)).alpha
+    assert alpha is not None and alpha.tolist() == [[0, 255]]
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF", "WEBP", "HEIF"])
+def test_it_is_set_upright(orientation: int, kind: str) -> None:
+    upright = scene()
+    # As the camera stores it: the inverse of what EXIF then says to do.
+    stored = {
+        1: upright,
+        2: upright[:, ::-1],
+        3: upright[::-1, ::-1],
+        4: upright[::-1],
+        5: upright.transpose(1, 0, 2),
+        6: np.rot90(upright),
+        7: upright[::-1, ::-1].transpose(1, 0, 2),
+        8: np.rot90(upright, -1),
+    }[orientation]
+    image = Image.fromarray(np.ascontiguousarray(stored))
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    picture = decode(saved(image, kind, exif=exif.tobytes(), **({"quality": 95} if kind != "TIFF" else {})))
+    assert (picture.width, picture.height) == (60, 40)
+    assert np.abs(picture.rgb.astype(int) - upright).mean() < 12
+
+
+def test_a_large_one_is_reduced() -> None:
+    picture = decode(saved(Image.fromarray(scene(1500, 3000)), "JPEG"))
+    assert (picture.width, picture.height) == (3000, 1500)
+    assert picture.rgb.shape == (384, 768, 3) and "reduced" in picture.notes
+
+
+def test_of_several_pictures_it_takes_the_first_and_says_so() -> None:
+    frames = [Image.new("RGB", (20, 20), colour) for colour in ("red", "green", "blue")]
+    rest = {"save_all": True, "append_images": frames[1:]}
+    for kind, note in (("GIF", "animated"), ("WEBP", "animated"), ("PNG", "animated"), ("TIFF", "pages")):
+        picture = decode(saved(frames[0], kind, **rest))
+        assert picture.notes == (note,) and picture.frames == 3
+        assert np.abs(picture.rgb[0, 0].astype(int) - (255, 0, 0)).max() < 12
+
+
+def test_a_phones_two_pictures_in_one_are_no_news() -> None:
+    frames = [Image.new("RGB", (20, 20), colour) for colour in ("red", "green")]
+    picture = decode(saved(frames[0], "MPO", save_all=True, append_images=frames[1:]))
+    assert (picture.kind, picture.notes) == ("JPEG", ())
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 300), (300, 1), (2, 3)])
+def test_any_size(size: tuple[int, int]) -> None:
+    assert decode(saved(Image.new("RGB", size, "white"), "PNG")).rgb.shape == (size[1], size[0], 3)
+
+
+def huge() -> bytes:
+    """A PNG whose header says 20,000 x 20,000, with next to nothing behind it: whoever decoded it would find it cut."""
+    header = struct.pack(">IIBBBBB", 20_000, 20_000, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 64))
+
+
+BAD: dict[str, tuple[bytes, str, str]] = {
+    "0 bytes": (b"", "empty", "the file is empty"),
+    "a PDF": (b"%PDF-1.7\n1 0 obj\n", "pdf", "the file is a PDF, whatever its name says"),
+    "a text": (b"hello, world", "unknown", "choose a PNG, JPEG"),
+    "an SVG": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "unknown", "not a picture that can be read here"),
+    "a ZIP": (b"PK\x03\x04" + b"\0" * 60, "unknown", "not a picture that can be read here"),
+    "20,000 x 20,000": (huge(), "large", "at most 64 million pixels"),
+    "a PNG's start": (b"\x89PNG\r\n\x1a\n", "damaged", "damaged or cut short"),
+    "a JPEG's start": (b"\xff\xd8\xff\xe0\x00\x10JFIF", "damaged", "damaged or cut short"),
+}
+
+
+@pytest.mark.parametrize(("data", "problem", "words"), BAD.values(), ids=BAD.keys())
+def test_bad_files_get_one_sentence(data: bytes, problem: str, words: str) -> None:
+    with pytest.raises(PictureError, match=words) as caught:
+        decode(data, name="bad.png")
+    assert caught.value.problem == problem
+
+
+@pytest.mark.parametrize("make", [*LOSSLESS.values(), *LOSSY.values()], ids=[*LOSSLESS.keys(), *LOSSY.keys()])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
+def test_a_file_that_was_cut_is_damaged(make: Callable[[], bytes], share: float) -> None:
+    data = make()
+    with pytest.raises(PictureError) as caught:
+        decode(data[: int(share * len(data))])
+    assert caught.value.problem == "damaged"
+
+
+def test_too_many_pixels_are_counted_from_the_header() -> None:
+    with pytest.raises(PictureError, match="60 x 40 pixels: at most"):
+        decode(filed("RGB", "PNG"), most_pixels=2000)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(LOSSLESS)), st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=8))
+def test_whatever_is_damaged_it_decodes_or_says_so(name: str, changes: list[tuple[int, int]]) -> None:
+    data = bytearray(LOSSLESS[name]())
+    for at, value in changes:
+        data[at % len(data)] = value
+    with contextlib.suppress(PictureError):
+        assert decode(bytes(data)).rgb.ndim == 3
+
+
+def test_a_picture_of_grey_levels_and_its_file() -> None:
+    grey = scene()[..., 1]
+    np.testing.assert_array_equal(decode(png(grey)).rgb, from_grey(grey, name="grey").rgb)
+
+
+def test_the_store_keeps_the_newest() -> None:
+    store = PictureStore(capacity=2)
+    first, second, third = (from_grey(np.full((2, 2), value, np.uint8), name=str(value)) for value in range(3))
+    store.keep(first)
+    store.keep(second)
+    assert store.find(first.id) is first
+    store.keep(third)
+    assert store.find(second.id) is None and store.find(first.id) is first
+    assert pictures.STORE.find("nothing") is None

@@ -1,0 +1,73 @@
+"""The positional-encoding page by Streamlit's own test runner: every part opens, every widget moves."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared.navigation import ROOT
+
+PAGE = ROOT / "pages" / "learn" / "positions.py"
+PARTS = ("matrix", "waves", "similarity", "rotation", "scale", "exponent", "without")
+
+
+def opened(**query: str) -> AppTest:
+    app = AppTest.from_file(str(PAGE), default_timeout=60)
+    app.query_params.update(query)
+    return ran(app)
+
+
+def ran(app: AppTest) -> AppTest:
+    app.run()
+    assert not app.exception, app.exception[0].value
+    return app
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_widget_of_a_part_moves(part: str) -> None:
+    app = opened(part=part)
+    assert app.info and app.latex
+    for index in range(len(app.slider)):
+        for value in (app.slider[index].min, app.slider[index].max):
+            app.slider[index].set_value(value)
+            ran(app)
+    for index in range(len(app.select_slider)):
+        for value in (app.select_slider[index].options[0], app.select_slider[index].options[-1]):
+            app.select_slider[index].set_value(value)
+            ran(app)
+    for index in range(len(app.pills)):
+        for option in app.pills[index].options:
+            app.pills[index].set_value(option)
+    for index in range(len(app.toggle)):
+        app.toggle[index].set_value(True)
+        ran(app)
+    for index in range(len(app.radio)):
+        app.radio[index].set_value(app.radio[index].options[-1])
+        ran(app)
+    ran(app)
+
+
+@pytest.mark.parametrize("part", PARTS[:4])
+def test_the_shipped_learned_positions(part: str) -> None:
+    app = opened(part=part, pe="tlob", pos="100", k="64")
+    assert not app.select_slider
+    if part == "rotation":
+        assert "no rotation" in app.warning[0].value
+
+
+def test_a_link_opens_the_exact_state() -> None:
+    app = opened(part="rotation", n="20", d="16", base="100", k="4", i="3", pos="6")
+    assert app.slider(key="k").value == 4 and app.select_slider(key="d").value == "16"
+    assert "It is rounding" in app.success[0].value
+    assert "LENGTH = 20" in app.code[0].value and "SHIFT = 4" in app.code[0].value
+
+
+def test_positions_on_and_off() -> None:
+    app = opened(part="without")
+    assert "same rows, shuffled" in app.success[0].value
+    app.toggle(key="positions").set_value(True)
+    assert "other rows" in ran(app).warning[0].value
+
+
+def test_nonsense_in_a_link_is_harmless() -> None:
+    opened(part="none", n="nan", d="7", base="x", pos="-3", i="999", pe="nowhere", dial="?")
