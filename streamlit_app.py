@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 import streamlit as st
-from starlette.routing import Mount
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.routing import Mount, Route
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -26,6 +28,11 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
     hub = sys.modules.get("core.market.hub")
     if hub is not None:
         hub.shutdown()
+
+
+def to_the_first(request: Request) -> RedirectResponse:
+    """The page that opens has the root for its address; whoever writes its name gets there too."""
+    return RedirectResponse(f"{request.scope.get('root_path', '')}/?{request.url.query}".rstrip("?"))
 
 
 def main() -> None:
@@ -45,6 +52,7 @@ if get_script_run_ctx(suppress_warning=True) is None:
     # By its folder `pages/` Streamlit takes the app for one of the old kind until st.navigation first runs, and tells the first
     # visitor after a start that the linked page does not exist.
     PagesManager.uses_pages_directory = False
-    app = st.App(__file__, routes=[Mount("/assets", Assets())], lifespan=lifespan)
+    routes = [Mount("/assets", Assets()), Route(f"/{navigation.ENTRIES[0].url}", to_the_first)]
+    app = st.App(__file__, routes=routes, lifespan=lifespan)
 else:
     main()

@@ -5,6 +5,7 @@ The card names the weights' SHA-256, so that neither file can be swapped alone; 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import platform
@@ -99,9 +100,13 @@ def save(name: str, module: nn.Module, card: dict[str, Any], *, folder: Path = F
 
 
 def names(model: str | None = None, *, folder: Path = FOLDER) -> list[str]:
-    """Names of the checkpoints in a folder, of one model where given, in alphabetical order."""
-    cards = sorted(folder.glob("*.json"))
-    return [path.stem for path in cards if model is None or read_card(path.stem, folder=folder).get("model") == model]
+    """Names of the checkpoints in a folder, of one model where given, in alphabetical order; a card that is damaged has none."""
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        with contextlib.suppress(CheckpointError):
+            if model in (None, read_card(path.stem, folder=folder).get("model")):
+                found.append(path.stem)
+    return found
 
 
 def read_card(name: str, *, folder: Path = FOLDER) -> dict[str, Any]:

@@ -20,19 +20,21 @@ CODE = [*sorted((ROOT / "core").rglob("*.py")), *sorted((ROOT / "pages").rglob("
 ALLOWED = {
     # layer: the layers it may import, itself always. pages -> figures -> (market | vision | signs | explain) -> models -> nn
     "core.device": set[str](),
+    "core.words": set[str](),
     "core.process": {"core.device"},
-    "core.checkpoints": {"core.models"},
+    "core.checkpoints": {"core.words", "core.models"},
     "core.nn": set[str](),
     "core.models": {"core.nn"},
     "core.explain": {"core.models", "core.nn"},
-    "core.market": {"core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
-    "core.vision": {"core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
-    "core.signs": {"core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
-    "core.lecture": {"core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
+    "core.market": {"core.words", "core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
+    "core.vision": {"core.words", "core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
+    "core.signs": {"core.words", "core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
+    "core.lecture": {"core.words", "core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
     "core.training": {
-        "core.market", "core.vision", "core.signs", "core.lecture", "core.models", "core.nn", "core.checkpoints", "core.device",
+        "core.words", "core.market", "core.vision", "core.signs", "core.lecture", "core.models", "core.nn", "core.checkpoints",
+        "core.device",
     },
-    "core.figures": {"core.market", "core.vision", "core.signs", "core.lecture", "core.explain", "core.models", "core.nn"},
+    "core.figures": {"core.words", "core.market", "core.vision", "core.signs", "core.lecture", "core.explain", "core.models", "core.nn"},
 }
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 

@@ -61,7 +61,7 @@ def _add_tlob(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
     )
-    p.add_argument("--start", type=Path, default=None, help="begin with the best weights of the run that kept its state here, or of a checkpoint's card (.json)")
+    p.add_argument("--start", type=Path, default=None, help="begin with the best weights of a run, by its state or card (.json)")
     p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help="score the test part for the card")
     p.set_defaults(run=_run_tlob)
 

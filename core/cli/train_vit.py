@@ -35,6 +35,7 @@ def add_parser(models: Any) -> None:
     p.add_argument("--teacher", default=None, help="checkpoint of a teacher in the same folder, whose answers are imitated")
     p.add_argument("--soft", type=float, default=0.8, help="weight of the teacher's answers beside the labels")
     p.add_argument("--temperature", type=float, default=2.0, help="of the teacher's answers")
+    p.add_argument("--hints", type=float, default=1.0, help="weight of matching, patch by patch, what the teacher sees halfway")
     p.add_argument("--start", type=Path, default=None, help="begin with the best weights of the run that kept its state here")
     p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help="score the test images for the card")
     p.set_defaults(run=_run)
@@ -52,6 +53,8 @@ def add_common(p: argparse.ArgumentParser, *, name: str, epochs: int) -> None:
     p.add_argument("--weight-decay", type=float, default=0.05)
     p.add_argument("--smoothing", type=float, default=0.1, help="label smoothing")
     p.add_argument("--ema", type=float, default=0.999, help="decay of the weights' moving average, 0 for none")
+    p.add_argument("--shift", type=int, default=2, help="largest move of a training image, pixels")
+    p.add_argument("--warp", type=float, default=0.5, help="share of the images that are also turned, stretched and sheared")
     p.add_argument("--erase", type=float, default=0.0, help="share of the images that lose a rectangle")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--compile", action=argparse.BooleanOptionalAction, default=False, help="compile the step (torch.compile)")
@@ -66,7 +69,7 @@ def settings(o: argparse.Namespace, *, images: int, **more: Any) -> tuple[ViTTra
         batch=o.batch,
         epochs=o.epochs,
         smoothing=o.smoothing,
-        augmentation=Augmentation(erase=o.erase),
+        augmentation=Augmentation(shift=o.shift, warp=o.warp, erase=o.erase),
         seed=o.seed,
         **more,
     )
@@ -92,7 +95,7 @@ def _run(o: argparse.Namespace) -> None:
         patch=o.patch, width=o.width, heads=o.heads, layers=o.layers, hidden=o.hidden, dropout=o.dropout, start=o.init
     )
     images = (o.images or WHOLE) - held_out_of(o.images)
-    options = {"keep": o.keep, "keep_all_last": o.keep_all_last, "soft": o.soft, "temperature": o.temperature}
+    options = {"keep": o.keep, "keep_all_last": o.keep_all_last, "soft": o.soft, "temperature": o.temperature, "hints": o.hints}
     training, loop = settings(o, images=images, **options)
     callbacks = [progress_bar(loop, title=o.name), *([] if o.progress is None else [progress_file(o.progress, loop)])]
     path = run(

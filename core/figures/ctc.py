@@ -139,14 +139,19 @@ def trellis_figure(
             marker=marker,
             hovertemplate=f"{where}: {value}<extra></extra>",
         )
+    if selected is not None:
+        figure.add_scatter(
+            x=[selected[0] + 1],
+            y=[selected[1]],
+            mode="markers",
+            showlegend=False,
+            marker={"symbol": "square-open", "size": 20 if small else 30, "color": BLUE, "line": {"width": 2.5}},
+            hoverinfo="skip",
+        )
     layout = base_layout(
         x_title=_("Frame"), y_title=_("State of the extended target"), keep=keep, height=max(260, 130 + ROW_PX * states)
     )
     figure.update_layout(layout)
-    if selected is not None:
-        t, s = selected[0] + 1, selected[1]
-        box = {"type": "rect", "x0": t - 0.4, "x1": t + 0.4, "y0": s - 0.45, "y1": s + 0.45}
-        figure.add_shape(**box, line={"color": BLUE, "width": 2})
     ticks = [f"{s} {label}" for s, label in enumerate(labels)]
     figure.update_yaxes(range=[states - 0.4, -0.6], tickvals=list(range(states)), ticktext=ticks, showgrid=False)
     figure.update_xaxes(range=[0.4, steps + 0.6], dtick=1 if steps <= 24 else None, showgrid=False)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import BLUE, GREY, ORANGE, base_layout
+from core.figures.style import BLUE, GREY, ORANGE, SERIES, base_layout
 from core.figures.words import Translate, untranslated
 
 
@@ -42,4 +42,18 @@ def row_bars(
     layout = base_layout(y_title=y_title, height=230, keep=y_title, legend=False) | {"bargap": 0.3}
     layout["xaxis"] = {"tickmode": "array", "tickvals": places, "ticktext": list(names), "range": [-0.5, len(names) - 0.5]}
     layout["yaxis"] |= {"rangemode": "tozero"}
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def grouped_bars(
+    rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_title: str, _: Translate = untranslated
+) -> go.Figure:
+    """Rows of numbers side by side, a bar a channel, by name."""
+    traces = [
+        {"type": "bar", "name": name, "x": [str(index + 1) for index in range(len(values))], "y": values,
+         "marker": {"color": SERIES[number]}, "hovertemplate": "%{y:.4f}"}
+        for number, (name, values) in enumerate(rows.items())
+    ]  # fmt: skip
+    layout = base_layout(x_title=x_title, y_title=y_title, height=300, hover="x unified", keep=y_title) | {"barmode": "group"}
+    layout["xaxis"] |= {"type": "category"}
     return go.Figure({"data": traces, "layout": layout})

@@ -11,20 +11,20 @@ from core.figures.style import BLUE, GREY, ORANGE, base_layout
 from core.figures.words import Translate, untranslated
 
 
-def compared_figure(
+def compared_figures(
     written: NDArray[np.floating],
     autograd: NDArray[np.floating],
     *,
     name: str,
     entry: tuple[int, int],
     _: Translate = untranslated,
-) -> go.Figure:
+) -> tuple[go.Figure, go.Figure, go.Figure]:
     """A gradient by the formulas, by autograd, and their difference magnified to its own scale; the read entry is outlined."""
     top = shared_top([written, autograd])
     gap = written - autograd
     frame = ((entry[0], entry[0], entry[1], entry[1]),)
     numbers = written.shape[1] <= 8
-    panels = [
+    panels = (
         Panel(z=written, title=_("{name}, written").format(name=name), top=top, frames=frame),
         Panel(z=autograd, title=_("{name}, autograd").format(name=name), top=top, frames=frame),
         Panel(
@@ -32,19 +32,17 @@ def compared_figure(
             title=_("difference, largest {value}").format(value=f"{np.abs(gap).max():.1e}"),
             top=max(float(np.abs(gap).max()), 1e-15),
         ),
-    ]
-    figure = panels_figure(panels, columns=3, numbers=numbers, height=130 + 44 * max(3, len(written)), keep="compared")
+    )
+    height = 100 + 44 * max(3, len(written))
+    first, second, third = (panels_figure([panel], numbers=numbers, height=height, keep="compared") for panel in panels)
     if numbers:
-        figure.data[2].texttemplate = "%{z:.0e}"
-    return figure
+        third.data[0].texttemplate = "%{z:.0e}"
+    return first, second, third
 
 
-def inputs_figure(matrices: dict[str, NDArray[np.floating]], *, keep: str = "inputs") -> go.Figure:
-    """The matrices that go in or are passed through, side by side with their numbers."""
-    top = shared_top(list(matrices.values()))
-    panels = [Panel(z=one, title=name, top=top) for name, one in matrices.items()]
-    tall = max(len(one) for one in matrices.values())
-    return panels_figure(panels, columns=min(4, len(panels)), numbers=True, height=110 + 42 * max(3, tall), keep=keep)
+def matrix_figure(matrix: NDArray[np.floating], *, name: str, top: float) -> go.Figure:
+    """One matrix with its numbers; `top` is where the colours end."""
+    return panels_figure([Panel(z=matrix, title=name, top=top)], numbers=True, height=90 + 40 * len(matrix), keep="inputs")
 
 
 def slopes_figure(

@@ -14,32 +14,31 @@ from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET, base_layout
 from core.figures.words import Translate, untranslated
 
 
-def batch_figure(
+def sample_figure(
     before: NDArray[np.floating],
     after: NDArray[np.floating],
+    sample: int,
     *,
     frame: Mapping[int, tuple[int, int, int, int]],
     name: str,
     _: Translate = untranslated,
 ) -> go.Figure:
-    """A batch (samples, steps, channels) before and after a norm: a panel a sample, channels down, time across.
+    """One sample of a batch (samples, steps, channels) before and, below, after a norm: channels down, time across.
 
     Args:
+        sample: which, from 0 on; the colours' ends are the whole batch's.
         frame: sample -> cells that share the chosen cell's mean and variance (rows are channels).
         name: of the norm.
     """
-    panels = []
-    for x, title in ((before, _("sample {n}, as it came")), (after, _("sample {n}, {norm}"))):
-        top = float(np.abs(x).max()) or 1.0
-        for sample in range(len(x)):
-            frames = (frame[sample],) if sample in frame else ()
-            panels.append(
-                Panel(
-                    z=x[sample].T, title=title.format(n=sample + 1, norm=name), x_title=_("Time"), y_title=_("Channel"),
-                    top=top, frames=frames,
-                )
-            )  # fmt: skip
-    return panels_figure(panels, columns=len(before), height=460, bar=False, row_gap=0.5, keep="batch")
+    frames = (frame[sample],) if sample in frame else ()
+    panels = [
+        Panel(
+            z=x[sample].T, title=title.format(n=sample + 1, norm=name), x_title=_("Time"), y_title=_("Channel"),
+            top=float(np.abs(x).max()) or 1.0, frames=frames,
+        )
+        for x, title in ((before, _("sample {n}, as it came")), (after, _("sample {n}, {norm}")))
+    ]  # fmt: skip
+    return panels_figure(panels, columns=1, height=420, row_gap=0.6, keep="batch")
 
 
 def spread_figure(found: Sequence[tuple[str, float, float]], *, _: Translate = untranslated) -> go.Figure:
@@ -117,14 +116,19 @@ def gelu_gap_figure(
     return go.Figure({"data": traces, "layout": layout})
 
 
-def dropout_figure(before: NDArray[np.floating], after: NDArray[np.floating], *, _: Translate = untranslated) -> go.Figure:
-    """A matrix before and after dropout, on one scale."""
+def dropout_figures(
+    before: NDArray[np.floating], after: NDArray[np.floating], *, _: Translate = untranslated
+) -> tuple[go.Figure, go.Figure]:
+    """A matrix before, and after dropout, on one scale."""
     top = float(np.abs(after).max()) or 1.0
-    panels = [
-        Panel(z=before, title=_("before"), top=top, x_title=_("Channel"), y_title=_("Token")),
-        Panel(z=after, title=_("after"), top=top, x_title=_("Channel"), y_title=_("Token")),
-    ]
-    return panels_figure(panels, columns=2, numbers=True, digits=1, height=320, keep="dropout")
+    left, right = (
+        panels_figure(
+            [Panel(z=z, title=title, top=top, x_title=_("Channel"), y_title=_("Token"))],
+            numbers=True, digits=1, height=320, keep="dropout",
+        )
+        for z, title in ((before, _("before")), (after, _("after")))
+    )  # fmt: skip
+    return left, right
 
 
 def sums_figure(means: NDArray[np.floating], *, expected: float, _: Translate = untranslated) -> go.Figure:

@@ -52,8 +52,8 @@ def decoding_maps(
     target: Sequence[str],
     step: int,
     _: Translate = untranslated,
-) -> go.Figure:
-    """Cross-attention and causal self-attention up to a step, its row outlined; a query is named by the symbol it leads to.
+) -> tuple[go.Figure, go.Figure]:
+    """Cross-attention, and causal self-attention, up to a step, its row outlined; a query is named by the symbol it leads to.
 
     Args:
         cross: (T, S) weights. own: (T, T).
@@ -64,7 +64,7 @@ def decoding_maps(
     shown, past = visible(target), ["▷", *visible(target)]
     cross_seen = np.where(queries <= step, cross, np.nan)
     own_seen = np.where((queries <= step) & (past_keys <= queries), own, np.nan)
-    panels = [
+    panels = (
         Panel(
             z=cross_seen, title=_("Cross-attention: answer to text"), x=visible(source), y=shown, signed=False, top=1.0,
             x_title=_("Text read (keys)"), y_title=_("Symbol answered (query)"),
@@ -74,8 +74,9 @@ def decoding_maps(
             z=own_seen, title=_("Causal self-attention: answer to itself"), x=past[: len(own)], y=shown, signed=False, top=1.0,
             x_title=_("Symbols so far (keys)"), y_title=_("Symbol answered (query)"), frames=((step, step, 0, step),),
         ),
-    ]  # fmt: skip
-    return panels_figure(panels, columns=2, height=400, bar=False, keep="decoding")
+    )  # fmt: skip
+    left, right = (panels_figure([panel], height=400, keep="decoding") for panel in panels)
+    return left, right
 
 
 def encoder_map(weights: NDArray[np.floating], source: Sequence[str], *, _: Translate = untranslated) -> go.Figure:

@@ -10,7 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.attention import MapAxis
+from core.figures.attention import MapAxis, NamedMap
+from core.figures.attention import row_figure as attention_row
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
 from core.figures.words import Translate, untranslated
 from core.signs.vocabulary import BLANK
@@ -45,6 +46,13 @@ def even_indices(count: int, most: int) -> list[int]:
 def clip_axis(seconds: NDArray[np.float64], *, _: Translate = untranslated) -> MapAxis:
     """Frames of a clip by their place in it, for attention maps."""
     return MapAxis(positions=seconds, title=_("Seconds into the clip"), d3=".2f", unit=" s", kind="time")
+
+
+def row_figure(one: NamedMap, *, query: int, keep: str = "row", _: Translate = untranslated) -> go.Figure:
+    """What one frame of a clip looks at; see `core.figures.attention.row_figure`."""
+    figure = attention_row(one, query=query, keep=keep, _=_)
+    figure.data[0].name = _("This clip")
+    return figure
 
 
 def clip_height(labels: int, *, strip: bool) -> int:

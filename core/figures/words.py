@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from core.words import Translate
 
-Translate = Callable[[str], str]
+__all__ = ["Translate", "untranslated"]
 
 
 def untranslated(message: str) -> str:

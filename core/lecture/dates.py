@@ -136,6 +136,40 @@ def decode_text(symbols: Iterable[int]) -> str:
     return "".join(found)
 
 
+def by_rules(text: str) -> str:
+    """The answer of a reader made of rules, to hold against the model's: a month's name, and numbers by their place.
+
+    A name decides the month; of the numbers, one of four digits is the year, else the last is; the other is the day. Without a
+    name the numbers are year, month, day where the first has four digits, else day, month, year. Empty where that finds no day.
+    """
+    found: list[str] = re.findall(r"\d+|[a-z]+", normalise(text))
+    numbers = [word for word in found if word.isdigit()]
+    if len(numbers) == 1 and len(numbers[0]) == 8:
+        numbers = [numbers[0][:4], numbers[0][4:6], numbers[0][6:]]
+    long_first = sorted(numbers, key=lambda number: len(number) != 4)  # stable: the year first, if it has four digits
+    months = [
+        number
+        for word in found
+        for names in MONTHS.values()
+        for number, name in enumerate(names, start=1)
+        if len(word) >= 3 and name.startswith(word)
+    ]
+    if "primero" in found:
+        long_first.append("1")
+    if months and len(long_first) == 2:
+        year, day = long_first if len(long_first[0]) == 4 else long_first[::-1]
+        return _iso(year, months[-1], day)
+    if len(numbers) == 3:
+        year, month, day = numbers if len(numbers[0]) == 4 else numbers[::-1]
+        return _iso(year, int(month), day)
+    return ""
+
+
+def _iso(year: str, month: int, day: str) -> str:
+    whole = int(year) + (0 if len(year) == 4 else 1900 if int(year) >= 69 else 2000)
+    return f"{whole:04}-{month:02}-{int(day):02}"
+
+
 def is_calendar_date(iso: str) -> bool:
     """Whether the text is a day of the calendar, written YYYY-MM-DD."""
     try:

@@ -64,6 +64,11 @@ class Shuffle:
     pool: float
 
     @property
+    def largest(self) -> float:
+        """Of Z and Z', in size: one colour scale for both."""
+        return float(max(np.abs(self.moved).max(), np.abs(self.after.output).max()))
+
+    @property
     def equivariant(self) -> bool:
         """Whether the rows only moved."""
         return self.rows < EXACT
@@ -112,6 +117,42 @@ def shuffle(
         maps=float(np.abs(after.weights - permute_map(before.weights, p)).max()),
         pool=float(np.abs(pooled(after.output) - pooled(before.output)).max()),
     )
+
+
+SETTINGS: Final[tuple[tuple[bool, Causal], ...]] = (
+    (False, "none"),
+    (True, "none"),
+    (False, "fixed"),
+    (False, "permuted"),
+    (True, "permuted"),
+)
+"""Positions and mask of each row of the page's table."""
+
+
+def what_holds(x: Array, weights: dict[str, Array], order: Sequence[int], *, heads: int = 1) -> list[Shuffle]:
+    """One `shuffle` for each of `SETTINGS`, in their order (D21)."""
+    return [shuffle(x, weights, order, heads=heads, positions=positions, causal=causal) for positions, causal in SETTINGS]
+
+
+def read_order(text: str | None, length: int) -> list[int] | None:
+    """An order as people write it, counted from 1 ("3 1 2", "3,1,2"); None where it is no order of that many tokens."""
+    parts = (text or "").replace(",", " ").split()
+    if not all(part.isdecimal() for part in parts):
+        return None
+    order = [int(part) - 1 for part in parts]
+    return order if sorted(order) == list(range(length)) else None
+
+
+def write_order(order: Sequence[int]) -> str:
+    """The other way: "3,1,2"."""
+    return ",".join(str(index + 1) for index in order)
+
+
+def moved_by(order: Sequence[int], place: int, by: int) -> list[int]:
+    """The order with the token at a place moved by so many places, as far as there are."""
+    rest = [index for at, index in enumerate(order) if at != place]
+    to = min(max(place + by, 0), len(rest))
+    return [*rest[:to], order[place], *rest[to:]]
 
 
 def shuffled(length: int, seed: int) -> list[int]:

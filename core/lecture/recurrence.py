@@ -152,6 +152,16 @@ def run_rnn(x: Array, weights: Weights) -> RNNTrace:
     return RNNTrace(z=z, h=h, y=found.y[0].numpy())
 
 
+def rnn_terms(x: Array, run: RNNTrace, weights: Weights, *, step: int, unit: int) -> tuple[float, float, float]:
+    """W_hx x_t, W_hh h_{t-1} and b_h of one unit at one step: what the tanh is taken of the sum of."""
+    before = run.h[step - 1] if step else np.zeros(run.h.shape[1])
+    return (
+        float(weights["W_hx"][unit] @ x[step]),
+        float(weights["W_hh"][unit] @ before),
+        float(weights["b_h"][unit]),
+    )
+
+
 @torch.inference_mode()
 def run_lstm(x: Array, weights: Weights) -> LSTMTrace:
     """Unroll over x (time, width)."""

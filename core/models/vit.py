@@ -32,6 +32,7 @@ NEIGHBOURS = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 
 """Steps down and to the right, in patches, that the heads of a local start look along, in turn."""
 SHARPNESS = (10.0, 2.8)
 """Scale of a local start's queries and keys: in the first layer, where positions are still a tenth, and after a LayerNorm."""
+EVERY = slice(None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,10 +194,13 @@ class ViT(nn.Module):
             embedded = self.embedding(kept) + encoding[keep]
         return torch.cat([class_token.expand(len(x), -1, -1), embedded], dim=1)
 
-    def encode(self, tokens: Tensor, *, return_attention: bool = False) -> tuple[Tensor, AttentionMaps]:
-        """Run the encoder layers: (batch, n, width) -> the same shape, and the maps by layer name (empty unless asked for)."""
+    def encode(self, tokens: Tensor, *, return_attention: bool = False, layers: slice = EVERY) -> tuple[Tensor, AttentionMaps]:
+        """Run the encoder layers, or a slice of them.
+
+        (batch, n, width) -> the same shape, and the maps by layer name (empty unless asked for).
+        """
         maps: AttentionMaps = {}
-        for name, layer in zip(self.layer_names, self.layers, strict=True):
+        for name, layer in zip(self.layer_names[layers], self.layers[layers], strict=True):
             tokens, weights = layer(tokens, return_attention=return_attention)
             if weights is not None:
                 maps[name] = weights

@@ -101,8 +101,10 @@ def of_clip(log_probabilities: NDArray[np.floating], names: Sequence[str], targe
     """A clip's own probabilities (T, V), cut down to a target.
 
     Raises:
-        ValueError: for a label that is none of the names.
+        ValueError: for a label that is none of the names, or too many of them.
     """
+    if len(target) > MAX_LABELS:
+        raise ValueError(f"the lab takes up to {MAX_LABELS} labels, not {len(target)}: more would no longer be readable")
     unknown = [label for label in target if label not in names[1:]]
     if unknown:
         raise ValueError(f"the model does not know {', '.join(unknown)}: its vocabulary is listed on the page")

@@ -188,9 +188,7 @@ def run_tracks(
     }
     path = checkpoints.save(name, model, card, folder=folder)
     if test:
-        found = evaluate_tracks(
-            Recogniser(checkpoints.load(name, folder=folder)), tracks.read_sentences(folder_of_data, "test")
-        )
+        found = evaluate_tracks(Recogniser(checkpoints.load(name, folder=folder)), tracks.read_sentences(folder_of_data, "test"))
         card["metrics"]["test"] = test_summary(found, card["training_sentences"])
         checkpoints.save(name, model, card, folder=folder)
     return path

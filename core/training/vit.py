@@ -10,7 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from core.models.garment_teacher import GarmentTeacher
 from core.training.augment import Augmentation, augment
+from core.training.distil import imitation
 from core.training.loop import Batch
 from core.vision.idx import Images, Labels, Part, stratified_split
 
@@ -32,6 +34,7 @@ class ViTTraining:
         smoothing: label smoothing.
         soft: weight of the teacher's answer beside the labels', where there is a teacher.
         temperature: of the soft targets.
+        hints: weight of matching the teacher's middle cells; hint_depth: layers of the ViT before they are compared.
         augmentation: changes to the training images.
         split_seed: draws the validation images; the same for every run that is to be compared.
         seed: draws everything else.
@@ -44,6 +47,8 @@ class ViTTraining:
     smoothing: float = 0.1
     soft: float = 0.8
     temperature: float = 2.0
+    hints: float = 1.0
+    hint_depth: int = 4
     augmentation: Augmentation = field(default_factory=Augmentation)
     split_seed: int = 0
     seed: int = 0
@@ -118,7 +123,9 @@ class ViTTask:
     A batch is (images, labels) or, under patch dropout, (images, labels, kept patches).
     """
 
-    def __init__(self, data: GarmentData, training: ViTTraining, *, patches: int = 49, teacher: nn.Module | None = None) -> None:
+    def __init__(
+        self, data: GarmentData, training: ViTTraining, *, patches: int = 49, teacher: GarmentTeacher | None = None
+    ) -> None:
         if training.keep is not None and not 1 <= training.keep <= patches:
             raise ValueError(f"{training.keep} patches cannot be kept of {patches}")
         self.data, self.training, self.patches, self.teacher = data, training, patches, teacher
@@ -147,17 +154,23 @@ class ViTTask:
                 yield images, self.data.train_labels[rows], drawn_patches(images, self.patches, keep, generator)
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
-        """Cross-entropy with label smoothing; with a teacher, blended with the soft targets' (Hinton et al. 2015)."""
+        """Cross-entropy with label smoothing; with a teacher, see `core.training.distil.imitation`."""
         images, labels, *kept = batch
+        t = self.training
+        if self.teacher is not None:
+            return imitation(
+                model,
+                self.teacher,
+                images,
+                labels,
+                kept[0] if kept else None,
+                smoothing=t.smoothing,
+                soft=t.soft,
+                temperature=t.temperature,
+                hints=t.hints,
+            )
         logits = model(images, keep=kept[0]) if kept else model(images)
-        hard = F.cross_entropy(logits, labels, label_smoothing=self.training.smoothing)
-        if self.teacher is None:
-            return hard
-        heat = self.training.temperature
-        with torch.no_grad():
-            target = F.softmax(self.teacher(images) / heat, dim=1)
-        soft = F.kl_div(F.log_softmax(logits / heat, dim=1), target, reduction="batchmean") * heat**2
-        return (1 - self.training.soft) * hard + self.training.soft * soft
+        return F.cross_entropy(logits, labels, label_smoothing=t.smoothing)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """Accuracy and label-smoothed loss on the validation images and on as many training images, unaugmented."""

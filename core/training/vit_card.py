@@ -42,7 +42,9 @@ def rounded_history(progress: Progress) -> list[dict[str, float]]:
 def begin_with(model: nn.Module, start: Path) -> dict[str, Any]:
     """Load an earlier run's best weights, and say what that run was."""
     weights, progress = best_of(start)
-    model.load_state_dict(weights)
+    # a run with a teacher keeps the ViT under this name, beside what it was compared by
+    mine = {key.removeprefix("vit."): value for key, value in weights.items() if not key.startswith("bridge.")}
+    model.load_state_dict(mine)
     return {
         "command": start.with_suffix(".command").read_text(encoding="utf-8"),
         "epochs": progress.epoch,

@@ -13,6 +13,7 @@ from core import checkpoints
 from core.device import best_device
 from core.market.scores import reliability
 from core.models.vit import CLASSES, ViT, ViTConfig
+from core.training.distil import Student
 from core.training.loop import Callback, LoopSettings, fit
 from core.training.vit import VALIDATION, ViTTask, ViTTraining, answer, prepare, some_of
 from core.training.vit_card import basics, begin_with, remember_command
@@ -59,14 +60,15 @@ def run(
     model = ViT(config)
     before = None if start is None else begin_with(model, start)
     remember_command(state)
-    if compiled:
-        model.compile(dynamic=False)
     device = best_device()
     master = None if teacher is None else load_teacher(teacher, folder=folder).to(device)
-    if master is not None and compiled:
-        master.compile(dynamic=False)
+    pupil = model if master is None else Student(model, cells=master.config.stages[1], depth=training.hint_depth)
+    if compiled:
+        pupil.compile(dynamic=False)
+        if master is not None:
+            master.compile(dynamic=False)
     task = ViTTask(garments, training, patches=config.patches, teacher=master)
-    progress = fit(model, task, loop, device=device, callbacks=callbacks, resume_from=state)
+    progress = fit(pupil, task, loop, device=device, callbacks=callbacks, resume_from=state)
     card = basics(data, garments, training, loop, progress) | {
         "model": "vit",
         "config": config.to_dict(),

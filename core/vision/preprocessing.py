@@ -25,6 +25,8 @@ TOLERANCE: Final = 0.05
 """The data set's: how far from the corners' colour an edge may be to be trimmed, of the whole range."""
 LIGHT, DARK = 224, 32
 """From here on a background is light, or dark, whatever stands before it."""
+MOST_NOISE: Final = 40.0
+"""Levels; corners that vary more show something, and what they show is no noise."""
 
 StepName = Literal["ground", "grey", "invert", "black", "crop", "pad", "resize", "sharpen"]
 STEPS: Final[tuple[StepName, ...]] = ("ground", "grey", "invert", "black", "crop", "pad", "resize", "sharpen")
@@ -134,13 +136,13 @@ def prepare(picture: Picture, recipe: Recipe | None = None) -> Prepared:
     levels, behind = (255 - levels, 255 - behind) if negate else (levels, behind)
     note("invert", levels, negate, background=255 - behind if negate else behind, light=float(light))
 
-    floor = min(behind + noise, 254.0)
+    floor = min(behind + 2 * noise, 254.0)
     blacken = (not ready and floor > 0) if r.black == "auto" else r.black == "yes"
     if blacken:
         levels, behind = ((levels - floor) * (255 / (255 - floor))).clip(0, 255), 0.0
     note("black", levels, blacken, background=floor)
 
-    tolerance = 100 * max(TOLERANCE, 2 * noise / 255) if r.crop == "auto" else float(r.tolerance)
+    tolerance = 100 * max(TOLERANCE, 2.5 * noise / 255) if r.crop == "auto" else float(r.tolerance)
     box, blank = _box(levels, behind, tolerance, r, ready=ready)
     left, top, right, bottom = box
     whole = box == (0, 0, levels.shape[1], levels.shape[0])
@@ -164,11 +166,14 @@ def corners(levels: _Levels) -> list[_Levels]:
 
 
 def background(levels: _Levels) -> tuple[float, float]:
-    """The background's level, the median of the four corners' medians; and its noise, how far most corner pixels lie from it."""
+    """The level of the background, and its noise.
+
+    The level is the median of the four corners' medians; the noise, how far nine in ten of a corner's pixels lie from its median.
+    """
     parts = corners(levels)
     level = float(np.median([np.median(part) for part in parts]))
     apart = sorted(float(np.quantile(np.abs(part - level), 0.9)) for part in parts)
-    return level, apart[2]  # a garment may reach into one corner
+    return level, min(apart[2], MOST_NOISE)  # the third: a garment may reach into one corner
 
 
 def is_light(levels: _Levels, behind: float) -> bool:

@@ -20,6 +20,7 @@ def body(classifier: Classifier) -> None:
     """The page, once there is a model."""
     chosen = source.pick()
     if chosen is None:
+        controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
         return
     result = st.container()
     shown = steps.show(chosen.picture)

@@ -195,8 +195,6 @@ def _pick_kept(kind: str, given: list[str] | None) -> Chosen | None:
     url_state.remember(SET, ",".join(ids) or None)
     state["classify:set:seen"] = st.query_params.get(SET)
     if not pictures:
-        if not gone:
-            controls.notice("empty", _("There is no picture yet."))
         return None
     picture = pictures[0]
     if len(pictures) > 1:

@@ -23,10 +23,12 @@ controls.page_header(_("Patches to tokens"), prose("tokens_lead"))
 
 def body(classifier: Classifier) -> None:
     """The page, once there is a model."""
-    with st.expander(_("Choose a picture"), icon=":material/image:", expanded=True):
+    with st.expander(_("Choose a picture"), icon=":material/image:", expanded=st.query_params.get("from") is not None):
         chosen = source.pick()
     if chosen is None:
+        controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
         return
+    st.markdown(f"**{chosen.name}**")
     image = answers.prepared(chosen.picture, steps.linked()).image
     question = answers.ask(classifier, image)
     walk, names = answers.walk(question), _stages()

@@ -43,8 +43,8 @@ def patches(place: Place) -> None:
     st.markdown(
         _(
             "The image is cut into {grid} x {grid} = {count} patches of {p} x {p} pixels. Each becomes a row of {values} "
-            "numbers, pixel by pixel; a grey level is first divided by 255, then set against the mean and the standard deviation of all "
-            "training images."
+            "numbers, pixel by pixel; a grey level is first divided by 255, then set against the mean and the standard deviation "
+            "of all training images."
         ).format(grid=config.grid, count=config.patches, p=config.patch, values=config.patch**2)
     )
     if not place.token:
@@ -113,8 +113,8 @@ def positions(place: Place) -> None:
     content = walk.embedded[place.token - 1] if place.token else walk.class_token
     position, both = walk.positions[place.token], walk.tokens[place.token]
     equation(
-        r"z_i = e_i + 0.1\,PE_i" if config.position_scale == 0.1 else r"z_i = e_i + s\,PE_i",
-        rf"z_{{{place.token}}} = {tex_row(content.tolist())} + {tex_row(position.tolist())} = {tex_row(both.tolist())}",
+        rf"z_i = e_i + s\,PE_i, \quad s = {tex(config.position_scale, 1)}",
+        rf"\begin{{aligned}} e &= {_row(content)} \\ s\,PE &= {_row(position)} \\ z &= {_row(both)} \end{{aligned}}",
     )
     _vectors(
         {
@@ -149,8 +149,8 @@ def scores(place: Place) -> None:
     )
     equation(
         r"s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}",
-        rf"s_{{{place.token},{key}}} = \frac{{{tex_row(q.tolist())} \cdot {tex_row(k.tolist())}}}{{\sqrt{{{width}}}}}"
-        rf" = \frac{{{tex(score * width**0.5)}}}{{{tex(width**0.5)}}} = {tex(score)}",
+        rf"\begin{{aligned}} q &= {_row(q)} \\ k &= {_row(k)} \\ s_{{{place.token},{key}}} &= "
+        rf"\frac{{{tex(score * width**0.5)}}}{{{tex(width**0.5)}}} = {tex(score)} \end{{aligned}}",
     )
     _vectors({_("Query of {name}").format(name=place.name): q, _("Key of token {key}").format(key=key): k}, "tokens_qk")
     _keys(place)
@@ -220,8 +220,9 @@ def layer(place: Place) -> None:
     )
     mixed = one.heads[place.head, place.token]
     equation(
-        r"h_i = \sum_j a_{ij} v_j, \quad y = \mathrm{LN}(x + W_O [h^1 \dots h^H]), \quad z = \mathrm{LN}(y + \mathrm{FFN}(y))",
-        rf"h_{{{place.token}}} = {tex_row(mixed.tolist())}",
+        r"\begin{aligned} h_i &= \textstyle\sum_j a_{ij} v_j \\ y &= \mathrm{LN}(x + W_O [h^1 \dots h^H]) \\ "
+        r"z &= \mathrm{LN}(y + \mathrm{FFN}(y)) \end{aligned}",
+        rf"h_{{{place.token}}} = {_row(mixed)}",
         words=_("What head {head} mixed for this token.").format(head=place.head + 1),
     )
     names = {
@@ -265,6 +266,11 @@ def classes(place: Place) -> None:
         alt=_("A score and a probability for each class."),
     )
     _vectors({_("The class token after the last layer"): walk.layers[-1].left[0]}, "tokens_final")
+
+
+def _row(vector: Any) -> str:
+    """A vector's first entries and its last, for an equation."""
+    return tex_row(vector.tolist(), most=5)
 
 
 def _pick_key(place: Place) -> int:

@@ -45,6 +45,8 @@ def plain(
         rows=down,
         columns=across,
         name=name,
+        x_title=_("Key") if keys else _("Channel"),
+        y_title=_("Query") if keys else _("Token"),
         signed=signed,
         top=None if signed else 1.0,
         row=asked.query if framed else None,

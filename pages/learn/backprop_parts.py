@@ -7,6 +7,7 @@ from typing import Any, Final
 import streamlit as st
 
 from core.figures import learn_backprop as figures
+from core.figures.learn_grids import shared_top
 from core.lecture import backprop
 from core.lecture.backprop import Example, Part
 from pages.learn import frame
@@ -92,10 +93,11 @@ def show(part: Part) -> dict[str, Any]:
             figures.slopes_figure(x, true, report, found.inputs["x"].ravel(), _=_), key="bp_slopes",
             alt=_("GELU's derivative, the report's form of it, and the difference."),
         )  # fmt: skip
-    static_plot(
-        figures.compared_figure(written, autograd, name=f"∇{name}", entry=(0, 0), _=_), key="bp_compared",
-        alt=_("The gradient by the written formulas, by autograd, and their difference."),
-    )  # fmt: skip
+    three = figures.compared_figures(written, autograd, name=f"∇{name}", entry=(0, 0), _=_)
+    alts = (_("The gradient by the written formulas."), _("The gradient by autograd."), _("Their difference."))
+    for number, column in enumerate(st.columns(3)):
+        with column:
+            static_plot(three[number], key=f"bp_compared_{number}", alt=alts[number])
     frame.look_for(frame.text("backprop", part))
     frame.equation(FORMULAS[part], _numbers(part, found, name), words=_("one entry, the outlined one: row 1, column 1"))
     frame.check(
@@ -113,10 +115,15 @@ def show(part: Part) -> dict[str, Any]:
             ).format(gap=significant(gap, 2), share=significant(share, 2))
         )
     with st.expander(_("All that goes in and through"), icon=":material/data_array:"):
-        small = {key: one for key, one in (found.inputs | {"output": found.output} | found.inner).items() if len(one) <= 12}
-        static_plot(
-            figures.inputs_figure(small), key="bp_inputs", alt=_("The matrices that go in and are passed through."),
-        )  # fmt: skip
+        matrices = found.inputs | {"output": found.output} | found.inner
+        top = shared_top(list(matrices.values()))
+        columns = st.columns(3)
+        for number, (key, matrix) in enumerate(matrices.items()):
+            with columns[number % 3]:
+                static_plot(
+                    figures.matrix_figure(matrix, name=key, top=top), key=f"bp_matrix_{key}",
+                    alt=_("The matrix {name}.").format(name=key),
+                )  # fmt: skip
     return {"PART": part, "ROWS": rows, "SEED": seed, "FIRST": first, "CAUSAL": bool(chosen.get("causal", False))}
 
 

@@ -83,11 +83,15 @@ def normalisation() -> dict[str, Any]:
     outlined = {
         sample: (cell_frame[0], cell_frame[1], cell_frame[2], cell_frame[3]) for sample, cell_frame in cell.frame.items()
     }
-    static_plot(
-        figures.batch_figure(study.before, study.after, frame=outlined, name=names[norm], _=_),
-        key="norm_batch",
-        alt=_("Three samples before and after the norm; the cells that share a mean and variance are outlined."),
-    )
+    for sample, column in enumerate(st.columns(len(study.before))):
+        with column:
+            static_plot(
+                figures.sample_figure(study.before, study.after, sample, frame=outlined, name=names[norm], _=_),
+                key=f"norm_batch_{sample}",
+                alt=_("Sample {n} before and after the norm; cells that share a mean and variance are outlined.").format(
+                    n=sample + 1
+                ),
+            )
     frame.look_for(frame.text("norms", "norms"))
     root = rf"\sqrt{{{frame.tex(cell.variance)} + 10^{{-5}}}}"
     number_ = rf"\frac{{{frame.tex(cell.x)} - ({frame.tex(cell.mean)})}}{{{root}}}"
@@ -205,10 +209,12 @@ def dropout() -> dict[str, Any]:
     )
     rate = chosen["rate"]
     study = norm_story.dropout_study(rate, seed=chosen["draw"])
-    static_plot(
-        figures.dropout_figure(study.before, study.after, _=_), key="dropout_grid",
-        alt=_("A matrix before and after dropout: some entries are zero, the others larger."),
-    )  # fmt: skip
+    before, after = figures.dropout_figures(study.before, study.after, _=_)
+    left, right = st.columns(2)
+    with left:
+        static_plot(before, key="dropout_before", alt=_("A matrix before dropout."))
+    with right:
+        static_plot(after, key="dropout_after", alt=_("The matrix after dropout: some entries are zero, the others larger."))
     frame.look_for(frame.text("norms", "dropout"))
     frame.equation(
         r"y_{ij} = \begin{cases} x_{ij} / p & r_{ij} < p \\ 0 & \text{else} \end{cases}\qquad p = 1 - \text{rate}",

@@ -109,11 +109,12 @@ def decode(reader: DateReader, reading: Reading) -> None:
     cross, own = of("cross"), of("decoder")
     so_far = "".join(reading.characters[:step])
     st.markdown(_("So far: `{text}`, next: `{symbol}`").format(text=so_far or "▷", symbol=reading.characters[step]))
-    static_plot(
-        figures.decoding_maps(cross, own, source=list(reading.text), target=reading.characters, step=step, _=_),
-        key="decoding_maps",
-        alt=_("Which characters of the text, and which earlier symbols of the answer, each answered symbol looked at."),
-    )
+    maps = figures.decoding_maps(cross, own, source=list(reading.text), target=reading.characters, step=step, _=_)
+    left, right = st.columns(2)
+    with left:
+        static_plot(maps[0], key="cross_map", alt=_("Which characters of the text each answered symbol looked at."))
+    with right:
+        static_plot(maps[1], key="own_map", alt=_("Which earlier symbols of the answer each answered symbol looked at."))
     frame.look_for(frame.text("transformer", "decode"))
     left, right = st.columns(2)
     with left:
@@ -191,7 +192,7 @@ def beam(_reader: DateReader, reading: Reading) -> None:
         pd.DataFrame(
             {
                 _("Answer"): [dates.decode_text(one.symbols) for one in final],
-                _("Probability"): [one.probability for one in final],
+                _("Probability"): [percent(one.probability, 3) for one in final],
                 _("A day of the calendar"): [dates.is_calendar_date(dates.decode_text(one.symbols)) for one in final],
             }
         ),
@@ -212,8 +213,8 @@ def nonsense(_reader: DateReader, reading: Reading) -> None:
     sure = sum(1 for value in scribbles if value > 0.9)
     frame.equation(
         r"P(y \mid x) = \prod_{t=1}^{T} P(y_t \mid y_{<t}, x)",
-        r" \cdot ".join(frame.tex(value) for value in reading.symbol_probabilities)
-        + rf" = {frame.tex(reading.probability, 4)}",
+        r" \cdot ".join(frame.tex(value) for value in reading.symbol_probabilities[:4])
+        + rf" \cdots = {frame.tex(reading.probability, 4)}",
         words=_("this text's answer; of {count} scribbles {sure} get an answer the model is over 90 % sure of").format(
             count=len(scribbles), sure=sure
         ),

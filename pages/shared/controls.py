@@ -11,6 +11,7 @@ from typing import Final, Literal
 import pandas as pd
 import streamlit as st
 
+from core.words import told
 from pages.shared.language import _, current
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
@@ -51,15 +52,15 @@ def page_header(title: str, lead: str = "") -> None:
 
 
 def error_box(sentence: str, *, remedy: str = "") -> None:
-    """What went wrong and, where there is one, what to do: a sentence each, already translated."""
-    st.error(f"{sentence} {remedy}".strip(), icon=":material/error:")
+    """What went wrong and, where there is one, what to do: a sentence each, translated, or as core has said it."""
+    st.error(f"{told(sentence, _)} {remedy}".strip(), icon=":material/error:")
 
 
 def notice(state: Literal["empty", "loading", "stale"], sentence: str) -> None:
-    """A place where there is nothing to show yet, or where what is shown is old; the sentence is already translated."""
+    """A place where there is nothing to show yet, or where what is shown is old; translated, or as core has said it."""
     icon = {"empty": ":material/inbox:", "loading": ":material/hourglass_top:", "stale": ":material/history:"}[state]
     shown = st.warning if state == "stale" else st.info
-    shown(sentence, icon=icon)
+    shown(told(sentence, _), icon=icon)
 
 
 def download_table(

@@ -101,6 +101,20 @@ ENTRIES: Final[tuple[Entry, ...]] = (
         url="attention-steps",
     ),
     Entry(
+        file="pages/learn/permutation.py",
+        section="Learn",
+        title=N_("Order and permutation"),
+        icon=":material/shuffle:",
+        url="permutation",
+    ),
+    Entry(
+        file="pages/learn/recurrent.py",
+        section="Learn",
+        title=N_("Recurrent cells"),
+        icon=":material/replay:",
+        url="recurrent",
+    ),
+    Entry(
         file="pages/learn/transformer.py",
         section="Learn",
         title=N_("Encoder and decoder"),

@@ -13,6 +13,8 @@ from core.signs.ctc_lab import Fill, Problem
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _
 from pages.shared.live_plot import static_plot
+from pages.signs import recognise_answers as answers
+from pages.signs import recognise_clip
 
 EXAMPLES: Final[dict[str, tuple[str, int, str]]] = {
     N_("Two labels"): ("A B", 6, "follow"),
@@ -24,7 +26,7 @@ EXAMPLES: Final[dict[str, tuple[str, int, str]]] = {
 }
 """Target, frames and fill of each example."""
 
-TARGET, FRAMES, FILL, SEED, CELLS = "target", "frames", "fill", "seed", "cells"
+TARGET, FRAMES, FILL, SEED, CELLS, SIGNED = "target", "frames", "fill", "seed", "cells", "signed"
 _OPENED: Final = "ctc:opened"
 _ROUND: Final = "ctc:round"
 
@@ -32,7 +34,9 @@ _ROUND: Final = "ctc:round"
 def pick() -> Problem | None:
     """The lab's problem; None where it cannot be made, and why has been said."""
     with st.container(border=True):
-        base = _made()
+        kinds = {"made": _("Made for the lesson"), "clip": _("A bundled clip, read by a model")}
+        kind = url_state.choice(st.segmented_control, _("Frames from"), kinds, key="from", required=True)
+        base = _made() if kind == "made" else _read()
     if base is None:
         return None
     st.subheader(_("What each frame says"), anchor=False)
@@ -74,6 +78,38 @@ def _made() -> Problem | None:
     except ValueError as error:
         controls.error_box(str(error))
         return None
+
+
+def _read() -> Problem | None:
+    """What a trained model says of a bundled clip, and a target to hold against it."""
+    sources = {"frames": _("Digits"), "tracks": _("ASL sentences")}
+    first, second, third = st.columns([3, 5, 5], vertical_alignment="bottom")
+    with first:
+        front = url_state.choice(st.segmented_control, _("Signs"), sources, key="signs", required=True)
+    models = answers.model_names(front)
+    if not models:
+        controls.notice("empty", _("There is no trained model for these clips yet: see the README on how to train one."))
+        return None
+    try:
+        model = answers.shipped(models[0])
+        with second:
+            clip = recognise_clip.bundled(front, model.recogniser, on_change=_forget_signed)
+        if clip is None:
+            return None
+        with third:
+            text = url_state.text(_("Target: glosses apart by spaces"), key=SIGNED, default=" ".join(clip.glosses or ()))
+        with st.spinner(_("Reading the clip…")):
+            found = answers.read(model, clip)
+        return ctc_lab.of_clip(found.log_probabilities, model.recogniser.vocabulary.names, text.split())
+    except ValueError as error:
+        controls.error_box(str(error))
+        return None
+
+
+def _forget_signed() -> None:
+    """Another clip is compared with its own sentence first."""
+    for key in (SIGNED, f"{SIGNED}:kept"):
+        st.session_state.pop(key, None)
 
 
 def _take(target: str, frames: int, fill: str) -> None:

@@ -18,7 +18,7 @@ from pages.shared.stat_strip import Stat, stat_strip
 from pages.signs.alignment import alignment_table, error_stats
 
 EXAMPLES: Final[dict[str, tuple[str, str]]] = {
-    N_("One of each error"): ("JOHN GIVE GIRL BOX YESTERDAY", "JOHN BUY BOX NEW YESTERDAY"),
+    N_("One of each error"): ("JOHN GIVE GIRL BOX YESTERDAY IX MOTHER", "JOHN BUY GIRL YESTERDAY IX NEW MOTHER"),
     N_("Order matters"): ("MARY VEGETABLE KNOW IX LIKE CORN", "LIKE CORN IX KNOW MARY VEGETABLE"),
     N_("Too short"): ("JOHN IX GIVE MAN IX NEW COAT", "JOHN GIVE COAT"),
     N_("Repeated words"): ("BOOK BOOK WHERE", "BOOK BOOK BOOK WHERE"),

@@ -126,26 +126,22 @@ def _sentences(model: Model, clip: Clip, found: Reading) -> dict[str, tuple[str,
                 weight = url_state.slider(_("Weight of the bigram"), 0.0, 2.0, key="lmw", default=0.5, step=0.1, width=260)
     beam = answers.beam(model, clip, width=width, weight=weight)
     first = beam[0].glosses if beam else ()
+    signed, greedy, beamed = st.columns(3)
+    with signed:
+        _sentence(_("Signed"), clip.glosses, clip.note or _("Nobody said: type it below to compare."))
+    with greedy:
+        _sentence(_("Greedy"), found.greedy, _("The likeliest label of each frame, collapsed."))
+    with beamed:
+        note = _("P(sentence) = {share} over the paths that the beam kept.")
+        _sentence(_("Beam"), first, note.format(share=percent(beam[0].probability)) if beam else "")
     parameters = int(model.recogniser.card["parameters"])
+    rate = len(clip.data) / max(found.took_s, 1e-9)
     stat_strip(
         [
-            Stat(name=_("Greedy"), value=" ".join(found.greedy) or "–", note=_("the likeliest label of each frame, collapsed")),
-            Stat(
-                name=_("Beam"),
-                value=" ".join(first) or "–",
-                note=_("P(sentence) {share}").format(share=percent(beam[0].probability)) if beam else "",
-            ),
-            Stat(name=_("Signed"), value=" ".join(clip.glosses) if clip.glosses is not None else _("unknown"), note=clip.note),
-            Stat(
-                name=_("Took"),
-                value=duration(found.took_s),
-                note=_("{rate} frames a second").format(rate=number(len(clip.data) / max(found.took_s, 1e-9))),
-            ),
-            Stat(
-                name=_("Memory"),
-                value=size(process.use().memory),
-                note=_("of this app; the model has {count} parameters").format(count=number(parameters)),
-            ),
+            Stat(name=_("Frames"), value=number(len(clip.data)), note=_("{fps} a second").format(fps=number(clip.fps))),
+            Stat(name=_("Took"), value=duration(found.took_s), note=_("{rate} frames a second").format(rate=number(rate))),
+            Stat(name=_("Memory"), value=size(process.use().memory), note=_("of this app, everything in it")),
+            Stat(name=_("Parameters"), value=number(parameters), note=size(4 * parameters)),
         ]
     )
     if len(beam) > 1:
@@ -160,6 +156,14 @@ def _sentences(model: Model, clip: Clip, found: Reading) -> dict[str, tuple[str,
             ]
             st.dataframe(pd.DataFrame(rows), hide_index=True)
     return {"greedy": found.greedy, "beam": first}
+
+
+def _sentence(name: str, glosses: tuple[str, ...] | None, note: str) -> None:
+    with st.container(border=True):
+        st.caption(name)
+        shown = _("unknown") if glosses is None else " ".join(glosses) or _("nothing")
+        st.markdown(f"**{shown}**")
+        st.caption(note)
 
 
 def _through_time(model: Model, clip: Clip, found: Reading) -> None:

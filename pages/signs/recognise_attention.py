@@ -82,7 +82,7 @@ def _enlarged(one: NamedMap, found: Reading) -> None:
             )
         )
         live_plot(
-            maps_figures.row_figure(one, query=query, keep=one.name, _=_),
+            figures.row_figure(one, query=query, keep=one.name, _=_),
             key="signs_row",
             height=330,
             filename="attention-row",

@@ -47,10 +47,8 @@ def front_of(source: str) -> str:
 
 def pick(source: str, recogniser: Recogniser) -> Clip | None:
     """The clip, as this model takes it; None where there is none yet, and the page has said so."""
-    if source == "tracks":
-        return _sentence()
-    if source == "digits":
-        return _bundled(recogniser)
+    if source in ("tracks", "digits"):
+        return bundled(front_of(source), recogniser)
     picked = {"video": _film, "pictures": _pictures, "camera": _camera}[source](recogniser)
     return picked or _linked(recogniser)
 
@@ -63,9 +61,14 @@ def _sentences() -> tuple[TrackSentence, ...]:
     return tuple(samples.track_samples())
 
 
-def _sentence() -> Clip:
+def bundled(front: str, recogniser: Recogniser, **arguments: Any) -> Clip | None:
+    """One of the bundled clips, of tracks or of frames; `arguments` are for the picker."""
+    return _sentence(**arguments) if front == "tracks" else _bundled(recogniser, **arguments)
+
+
+def _sentence(**arguments: Any) -> Clip:
     options = {str(one.video): f"{one.video} · {' '.join(one.glosses)}" for one in _sentences()}
-    code = url_state.choice(st.selectbox, _("Test sentence of RWTH-BOSTON-104"), options, key="sentence")
+    code = url_state.choice(st.selectbox, _("Test sentence of RWTH-BOSTON-104"), options, key="sentence", **arguments)
     one = next(one for one in _sentences() if str(one.video) == code)
     return Clip(
         key=f"boston104:{code}",
@@ -82,12 +85,12 @@ def _sentence() -> Clip:
     )
 
 
-def _bundled(recogniser: Recogniser) -> Clip | None:
+def _bundled(recogniser: Recogniser, **arguments: Any) -> Clip | None:
     found = samples.clip_samples()
     options = {
         one.name: _("{glosses} · signer {signer}").format(glosses=" ".join(one.glosses), signer=one.signer) for one in found
     }
-    name = url_state.choice(st.selectbox, _("Bundled clip"), options, key="clip")
+    name = url_state.choice(st.selectbox, _("Bundled clip"), options, key="clip", **arguments)
     one = next(one for one in found if one.name == name)
     footage = _sampled(one.name, one.path.read_bytes(), recogniser, start=0.0, fit="crop", show=False)
     if footage is None:

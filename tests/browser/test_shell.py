@@ -89,3 +89,9 @@ def test_it_stops_when_interrupted_with_a_page_open(new_page: NewPage, tmp_path:
         server.stop()
         assert not server.errors()
         assert not [child for child in children if child.is_running()]
+
+
+def test_the_first_page_answers_to_its_name_too(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/live?h=50")
+    assert page.url.removeprefix(app.url).startswith("/?")
+    assert "h=50" in page.url

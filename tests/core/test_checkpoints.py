@@ -60,6 +60,8 @@ def test_names_are_listed_by_model(folder: Path) -> None:
     assert checkpoints.names(folder=folder) == ["another", "toy"]
     assert checkpoints.names("toy", folder=folder) == ["toy"]
     assert checkpoints.names("vit", folder=folder) == []
+    (folder / "broken.json").write_text("{")
+    assert checkpoints.names(folder=folder) == ["another", "toy"]
 
 
 def edit_card(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:

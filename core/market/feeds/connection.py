@@ -19,6 +19,7 @@ from core.market.feeds.books import Reach, snapshot_of, trade_of
 from core.market.feeds.failures import OutOfStep, UnusableBook, WentQuiet
 from core.market.feeds.protocol import FeedFailed, Trade
 from core.market.feeds.venues import nearest, poll_levels, socket_levels
+from core.words import say
 
 Transport = Literal["auto", "socket", "poll"]
 
@@ -157,10 +158,10 @@ class Connection:
                 return False
             if not np.array_equal(asked.levels[:3:2], self._last.levels[:3:2]):  # best ask and best bid
                 if differed:
-                    raise WentQuiet(f"{name} stopped sending while its book moved on")
+                    raise WentQuiet(say("{name} stopped sending while its book moved on", name=name))
                 return True
         if quiet_s > self._patience.silent_s:
-            raise WentQuiet(f"{name} has sent nothing for {quiet_s:.0f} s")
+            raise WentQuiet(say("{name} has sent nothing for {seconds:.0f} s", name=name, seconds=quiet_s))
         return False
 
     async def _hand_on(self, book: Mapping[str, Any]) -> None:
@@ -171,11 +172,20 @@ class Connection:
             now = time.monotonic()
             self._unusable_since = self._unusable_since or now
             if now - self._unusable_since >= self._patience.unusable_s:
-                raise UnusableBook(f"{self._exchange.name} sends no usable book of {self._symbol}: {error}") from error
+                raise UnusableBook(
+                    say(
+                        "{name} sends no usable book of {symbol}: {error}",
+                        name=self._exchange.name,
+                        symbol=self._symbol,
+                        error=error,
+                    )
+                ) from error
             return
         self._unusable_since = None
         if not self._reach.covers(snapshot):
-            raise OutOfStep(f"{self._symbol} has moved past the levels {self._exchange.name} had sent")
+            raise OutOfStep(
+                say("{symbol} has moved past the levels {name} had sent", symbol=self._symbol, name=self._exchange.name)
+            )
         self._last = snapshot
         await self._queue.put(snapshot)
 

@@ -12,6 +12,7 @@ from core.market.feeds.connection import Connection, Patience, Transport
 from core.market.feeds.failures import Backoff, Failure, Verdict, judge
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.venues import Configure, close_exchange, make_exchange
+from core.words import say, sentence
 
 MOST_DOUBTS = 5
 """Failures in a row that might pass, before the feed gives up."""
@@ -84,11 +85,10 @@ class LiveFeed:
                 assert failure is not None  # a connection ends by failing
                 doubts += failure.verdict is Verdict.DOUBTFUL
                 if failure.verdict is Verdict.FINAL or doubts > MOST_DOUBTS:
-                    raise FeedFailed(_sentence(failure.reason))
+                    raise FeedFailed(sentence(failure.reason))
                 wait_s = 0.0 if failure.verdict is Verdict.RESYNC and not failures else self._backoff.wait_s(failures)
                 failures += 1
-                again = f"trying again in {wait_s:.0f} s" if wait_s >= 1 else "connecting again"
-                yield StatusChange(state=FeedState.RECONNECTING, message=_sentence(f"{failure.reason}; {again}"), gap=True)
+                yield StatusChange(state=FeedState.RECONNECTING, message=_again(failure, wait_s), gap=True)
                 await _forget(exchange)
                 await asyncio.sleep(wait_s)
         finally:
@@ -102,5 +102,7 @@ async def _forget(exchange: Any) -> None:
     exchange.open()  # ccxt refuses requests of an object that was closed
 
 
-def _sentence(clause: str) -> str:
-    return clause[:1].upper() + clause[1:] + "."
+def _again(failure: Failure, wait_s: float) -> str:
+    if wait_s < 1:
+        return sentence(say("{reason}; connecting again", reason=failure.reason))
+    return sentence(say("{reason}; trying again in {seconds:.0f} s", reason=failure.reason, seconds=wait_s))

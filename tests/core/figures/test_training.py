@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import plotly.graph_objects as go
+import pytest
 
 from core.figures import training as figures
 from core.vision.runs import from_history, report_run
@@ -20,7 +21,7 @@ def named(figure: go.Figure) -> dict[str, go.Scatter]:
 def test_both_runs_stand_beside_each_other() -> None:
     lines = named(figures.accuracy_figure(RUN, report_run()))
     assert list(lines) == ["Training images", "Validation images", "Report: training", "Report: test"]
-    assert lines["Report: test"].y[-1] == 0.8958
+    assert lines["Report: test"].y[-1] == pytest.approx(0.8958)
     assert len(named(figures.accuracy_figure(RUN))) == 2
     assert lines["Training images"].line.color == lines["Validation images"].line.color
     assert lines["Training images"].line.dash != lines["Validation images"].line.dash

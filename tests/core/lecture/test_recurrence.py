@@ -79,6 +79,13 @@ def test_the_rnn_trace_holds_together() -> None:
     np.testing.assert_allclose(run.y, run.h @ weights["W_hy"].T + weights["b_y"], atol=1e-12)
 
 
+def test_the_terms_of_one_unit_add_up() -> None:
+    weights = recurrence.drawn_rnn(4, seed=3)
+    run = recurrence.run_rnn(X, weights)
+    for step in (0, 1, 9):
+        assert sum(recurrence.rnn_terms(X, run, weights, step=step, unit=2)) == pytest.approx(run.z[step, 2])
+
+
 def test_reach_counts_back_from_the_end() -> None:
     norms = np.array([1e-9, 1e-4, 0.5, 1.0])
     traces = recurrence.ThroughTime(rnn=norms, lstm=np.ones(4), attention=np.ones(4), forget=np.ones(4))

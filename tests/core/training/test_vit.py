@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -92,23 +93,44 @@ class Fixed(nn.Module):
         return x[:, 0, 0, :10]
 
 
-class Twice(Fixed):
-    def forward(self, x: torch.Tensor, keep: torch.Tensor | None = None) -> torch.Tensor:
-        return 2 * x[:, 0, 0, :10]
+class Master(nn.Module):
+    """A teacher whose answers are twice the label-free ones, and whose cells are the patches' first two pixels."""
+
+    def forward(self, x: torch.Tensor, return_map: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+        assert return_map
+        return 2 * x[:, 0, 0, :10], x[:, 0, ::4, :].unflatten(2, (7, 4))[..., :2].permute(0, 3, 1, 2)
 
 
-def test_the_loss_is_the_written_one() -> None:
+class Pupil(Fixed):
+    """Matches cells with zeros."""
+
+    def forward(self, x: torch.Tensor, keep: torch.Tensor | None = None, return_map: bool = False) -> Any:
+        logits = x[:, 0, 0, :10]
+        return (logits, torch.zeros(len(x), 49 if keep is None else keep.shape[1], 2)) if return_map else logits
+
+
+@pytest.mark.parametrize("some", [True, False])
+def test_the_loss_is_the_written_one(some: bool) -> None:
     images = torch.randn(4, 1, 28, 28)
     labels = torch.tensor([0, 3, 9, 1])
+    kept = torch.stack([torch.randperm(49)[:20] for _ in range(4)])
+    batch = (images, labels, kept) if some else (images, labels)
     logits = images[:, 0, 0, :10]
     p = logits.log_softmax(dim=1)
     by_hand = -(0.9 * p[torch.arange(4), labels] + 0.01 * p.sum(dim=1)).mean()
-    hard = ViTTask(DATA, TRAINING).loss(Fixed(), (images, labels))
-    torch.testing.assert_close(hard, by_hand)
-    soft_task = ViTTask(DATA, replace(TRAINING, soft=0.7, temperature=2.0), teacher=Twice())
+    torch.testing.assert_close(ViTTask(DATA, TRAINING).loss(Fixed(), batch), by_hand)
+    taught = replace(TRAINING, soft=0.7, temperature=2.0, hints=0.4)
+    task = ViTTask(DATA, taught, teacher=Master())  # type: ignore[arg-type]
     target = (2 * logits / 2).softmax(dim=1)
     soft = (target * (target.log() - (logits / 2).log_softmax(dim=1))).sum(dim=1).mean() * 4
-    torch.testing.assert_close(soft_task.loss(Fixed(), (images, labels)), 0.3 * by_hand + 0.7 * soft)
+    squares = []
+    for image in range(4):
+        for patch in kept[image].tolist() if some else range(49):
+            cell = images[image, 0, 4 * (patch // 7), 4 * (patch % 7) : 4 * (patch % 7) + 2]
+            normed = (cell - cell.mean()) / (cell.var(unbiased=False) + 1e-5).sqrt()
+            squares += normed.square().tolist()
+    expected = 0.3 * by_hand + 0.7 * soft + 0.4 * sum(squares) / len(squares)
+    torch.testing.assert_close(task.loss(Pupil(), batch), expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
@@ -124,6 +146,7 @@ def test_the_teacher_is_a_classifier_of_the_same_images() -> None:
     teacher = GarmentTeacher()
     x = torch.randn(3, 1, 28, 28)
     before = teacher.eval()(x)
+    assert teacher(x, return_map=True)[1].shape == (3, 64, 7, 7)
     teacher.lay_out_for_speed()
     assert before.shape == (3, 10)
     torch.testing.assert_close(teacher(x), before, atol=1e-4, rtol=1e-4)
@@ -179,12 +202,31 @@ def test_a_teacher_and_the_student_that_imitates_it(tmp_path: Path, files: Path,
     common = ["--data", str(files), "--folder", str(tmp_path), "--batch", "50", "--epochs", "1", "--warmup", "1"]
     assert main(["train", "vit-teacher", *common, "--name", "master"]) == 0
     small = ["--width", "16", "--heads", "2", "--layers", "1", "--hidden", "16", "--init", "plain", "--images", "200"]
-    assert main(["train", "vit", *common, *small, "--name", "pupil", "--teacher", "master", "--no-test"]) == 0
+    assert (
+        main(
+            [
+                "train",
+                "vit",
+                *common,
+                *small,
+                "--name",
+                "pupil",
+                "--teacher",
+                "master",
+                "--no-test",
+                "--state",
+                str(tmp_path / "state"),
+            ]
+        )
+        == 0
+    )
     card = checkpoints.read_card("pupil", folder=tmp_path)
     master = checkpoints.read_card("master", folder=tmp_path)
     assert card["teacher"]["weights_sha256"] == master["weights_sha256"]
     assert card["teacher"]["validation_accuracy"] == master["metrics"]["validation"]["validation_accuracy"]
     assert not math.isnan(card["history"][0]["loss"])
+    load_classifier("pupil", folder=tmp_path)  # the ViT alone was written
+    assert main(["train", "vit", *common, *small, "--name", "alone", "--start", str(tmp_path / "state"), "--no-test"]) == 0
 
 
 def test_without_files_and_network_one_sentence(

@@ -86,7 +86,7 @@ def used_strings() -> Iterator[tuple[str, str]]:
     """Every string marked for translation, and where it is."""
     for path in SOURCES:
         with path.open("rb") as file:
-            for line, message, _comments, _context in extract("python", file, {**DEFAULT_KEYWORDS, "N_": None}):
+            for line, message, _comments, _context in extract("python", file, {**DEFAULT_KEYWORDS, "N_": None, "say": None}):
                 yield message if isinstance(message, str) else message[0], f"{path.relative_to(ROOT)}:{line}"
 
 

@@ -1,0 +1,347 @@
+"""What a model costs, from its configuration alone: parameters, multiply-adds and attention weights, module by module.
+
+Closed formulas, for one sample (a window, an image, a clip, a date). `core.lecture.cost_count` counts the built model beside
+them. A MAC is one multiplication and one addition of a matrix product or a convolution; PyTorch's counter calls it two FLOPs.
+Sources: iiga-equations section 14, tlob-architecture sections 6.1 to 6.3 (D4, D7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from core.models.iiga import IIGAConfig
+from core.models.mobilenet import BLOCKS, STEM_CHANNELS, divisible
+from core.models.tlob import TLOBConfig
+from core.models.transformer import TransformerConfig
+from core.models.vit import ViTConfig
+
+Config = TLOBConfig | ViTConfig | IIGAConfig | TransformerConfig
+Kind = Literal["convolution", "embedding", "positions", "norm", "attention", "feed_forward", "head"]
+KINDS: Final[tuple[Kind, ...]] = ("convolution", "embedding", "positions", "norm", "attention", "feed_forward", "head")
+BYTES: Final = 4
+"""Of a float32."""
+DATE_SYMBOLS: Final = 11
+"""The begin sign and the ten symbols of an ISO date: what the dates Transformer's decoder sees."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One module's cost for one sample.
+
+    Attributes:
+        module: its name in the built model, or that of a parameter which the model itself holds.
+        parameters: numbers that training changes. macs: multiply-adds of one forward pass.
+        maps: attention weights, numbers. widest: numbers in the largest tensor it makes besides them.
+    """
+
+    module: str
+    kind: Kind
+    parameters: int
+    macs: int = 0
+    maps: int = 0
+    widest: int = 0
+
+
+def linear_parameters(inputs: int, outputs: int) -> int:
+    """in * out + out: weight and bias."""
+    return inputs * outputs + outputs
+
+
+def attention_parameters(width: int, *, inner: int | None = None) -> int:
+    """Four projections; 4 D^2 + 4 D where the heads together are as wide as the layer (iiga-equations 5.1 and 5.7)."""
+    inside = width if inner is None else inner
+    return 3 * linear_parameters(width, inside) + linear_parameters(inside, width)
+
+
+def projection_macs(queries: int, keys: int, width: int, *, inner: int | None = None) -> int:
+    """Q, K, V and O; 4 T D^2 for self-attention (iiga-equations 14.1)."""
+    inside = width if inner is None else inner
+    return 2 * (queries + keys) * width * inside
+
+
+def score_macs(queries: int, keys: int, width: int) -> int:
+    """Q K^T and A V; 2 T^2 D for self-attention, whatever the number of heads (iiga-equations 14.1)."""
+    return 2 * queries * keys * width
+
+
+def map_numbers(queries: int, keys: int, heads: int) -> int:
+    """N T^2 attention weights (iiga-equations 14.1)."""
+    return heads * queries * keys
+
+
+def feed_forward_parameters(width: int, hidden: int, output: int | None = None) -> int:
+    """2 D D_ff + D_ff + D (iiga-equations 8.1)."""
+    return linear_parameters(width, hidden) + linear_parameters(hidden, width if output is None else output)
+
+
+def feed_forward_macs(tokens: int, width: int, hidden: int, output: int | None = None) -> int:
+    """2 T D D_ff, which is 8 T D^2 where D_ff = 4 D (iiga-equations 14.2)."""
+    return tokens * hidden * (width + (width if output is None else output))
+
+
+def crossing_attention(width: int) -> int:
+    """The T from which scores cost more than projections: 2 T^2 D = 4 T D^2 at T = 2 D."""
+    return 2 * width
+
+
+def crossing_layer(width: int, *, expansion: int = 4) -> int:
+    """The T from which scores cost more than the rest of a layer: 2 T^2 D = (4 + 2 e) T D^2 at T = (2 + e) D; 6 D for e = 4."""
+    return (2 + expansion) * width
+
+
+def crossing_memory(width: int, heads: int, *, expansion: int = 4) -> float:
+    """The T from which attention's maps are larger than the feed-forward middle: N T^2 = T e D at T = e D / N."""
+    return expansion * width / heads
+
+
+def attention(module: str, queries: int, width: int, heads: int, *, keys: int | None = None, inner: int | None = None) -> Part:
+    """A `MultiHeadAttention` from `queries` to `keys` (the queries where None)."""
+    seen, inside = queries if keys is None else keys, width if inner is None else inner
+    return Part(
+        module=module, kind="attention", parameters=attention_parameters(width, inner=inside),
+        macs=projection_macs(queries, seen, width, inner=inside) + score_macs(queries, seen, inside),
+        maps=map_numbers(queries, seen, heads), widest=max(queries, seen) * max(inside, width),
+    )  # fmt: skip
+
+
+def linear(module: str, kind: Kind, tokens: int, inputs: int, outputs: int, *, count: int = 1) -> Part:
+    """`count` linear maps side by side."""
+    return Part(
+        module=module, kind=kind, parameters=count * linear_parameters(inputs, outputs), macs=count * tokens * inputs * outputs,
+        widest=tokens * outputs,
+    )  # fmt: skip
+
+
+def feed_forward(
+    module: str, tokens: int, width: int, hidden: int, output: int | None = None, *, kind: Kind = "feed_forward"
+) -> Part:
+    """A `FeedForward`."""
+    return Part(
+        module=module, kind=kind, parameters=feed_forward_parameters(width, hidden, output),
+        macs=feed_forward_macs(tokens, width, hidden, output), widest=tokens * max(hidden, output or width),
+    )  # fmt: skip
+
+
+def norm(module: str, tokens: int, width: int, *, numbers: int = 2) -> Part:
+    """A scale and a shift a channel, `numbers` in all; no matrix product."""
+    return Part(module=module, kind="norm", parameters=numbers * width, widest=tokens * width)
+
+
+def tlob_parts(c: TLOBConfig) -> list[Part]:
+    """A `TLOB`, one window."""
+    steps, width = c.steps, c.width
+    parts = [
+        norm("bin_norm", steps, c.features, numbers=4),
+        linear("embedding", "embedding", steps, c.features, width),
+        Part(module="positions", kind="positions", parameters=steps * width * (c.positions == "learned"), widest=steps * width),
+    ]
+    for index in range(2 * c.pairs):
+        tokens, size = (steps, width) if index % 2 == 0 else (width, steps)
+        inner, name = size * c.heads, f"layers.{index}"
+        if c.qkv == "double":
+            parts += [
+                linear(f"{name}.qkv", "attention", tokens, size, inner, count=3),
+                attention(f"{name}.attention", tokens, inner, c.heads),
+                linear(f"{name}.w0", "attention", tokens, inner, size),
+            ]
+        else:
+            parts.append(attention(f"{name}.attention", tokens, size, c.heads, inner=inner))
+        parts += [norm(f"{name}.norm", tokens, size), feed_forward(f"{name}.mlp", tokens, size, 4 * size)]
+    if c.pooling == "learned":
+        parts.append(Part(module="pool_logits", kind="head", parameters=steps, macs=steps * width, widest=width))
+    return [*parts, *(feed_forward(f"classifiers.{one}", 1, width, 128, 3, kind="head") for one in range(c.outputs))]
+
+
+def vit_parts(c: ViTConfig) -> list[Part]:
+    """A `ViT`, one image."""
+    tokens = 1 + c.patches
+    parts = [
+        linear("embedding", "embedding", c.patches, c.patch**2, c.width),
+        Part(module="class_token", kind="embedding", parameters=c.width, widest=tokens * c.width),
+    ]
+    for index in range(c.layers):
+        parts += _encoder_layer(f"layers.{index}", tokens, c.width, c.heads, c.hidden)
+    return [*parts, linear("head", "head", 1, c.width, c.classes)]
+
+
+def _encoder_layer(name: str, tokens: int, width: int, heads: int, hidden: int, *, ffn: str = "feed_forward") -> list[Part]:
+    return [
+        attention(f"{name}.attention", tokens, width, heads),
+        norm(f"{name}.norm1", tokens, width),
+        feed_forward(f"{name}.{ffn}", tokens, width, hidden),
+        norm(f"{name}.norm2", tokens, width),
+    ]
+
+
+def transformer_parts(c: TransformerConfig, source: int, target: int = DATE_SYMBOLS) -> list[Part]:
+    """A `Transformer` that reads `source` symbols and has written `target` (begin sign included), in one pass."""
+    parts = [Part(module="embedding", kind="embedding", parameters=c.vocabulary * c.width, widest=max(source, target) * c.width)]
+    for index in range(c.layers):
+        parts += _encoder_layer(f"encoder.{index}", source, c.width, c.heads, c.hidden)
+    for index in range(c.layers):
+        name = f"decoder.{index}"
+        parts += [
+            attention(f"{name}.self_attention", target, c.width, c.heads),
+            norm(f"{name}.norm1", target, c.width),
+            attention(f"{name}.cross_attention", target, c.width, c.heads, keys=source),
+            norm(f"{name}.norm2", target, c.width),
+            feed_forward(f"{name}.feed_forward", target, c.width, c.hidden),
+            norm(f"{name}.norm3", target, c.width),
+        ]
+    return [*parts, linear("out", "head", target, c.width, c.vocabulary)]
+
+
+def iiga_parts(c: IIGAConfig, frames: int) -> list[Part]:
+    """An `IIGA`, one clip of `frames` frames."""
+    parts: list[Part] = []
+    if c.front == "frames":
+        parts += mobilenet_parts(c, frames)
+        if c.image_channels != c.width:
+            parts.append(linear("front.project", "embedding", frames, c.image_channels, c.width))
+    else:
+        for index in range(c.track_convolutions):
+            inputs = c.track_features if index == 0 else c.width
+            weights = c.track_kernel * inputs * c.width
+            parts += [
+                Part(
+                    module=f"front.convolutions.{index}", kind="convolution", parameters=weights + c.width,
+                    macs=frames * weights, widest=frames * c.width,
+                ),
+                norm(f"front.norms.{index}", frames, c.width),
+            ]  # fmt: skip
+    for index in range(2 * c.layers):
+        parts += _encoder_layer(f"layers.{index}", frames, c.width, c.heads, c.expansion * c.width, ffn="ffn")
+    return [*parts, linear("decoder", "head", frames, c.width, c.vocabulary)]
+
+
+def mobilenet_parts(c: IIGAConfig, frames: int) -> list[Part]:
+    """MobileNetV2's convolutions, a part a block (iiga-equations section 3); each convolution is followed by a batch norm."""
+
+    def convolution(inputs: int, outputs: int, side: int, *, kernel: int = 1, groups: int = 1) -> tuple[int, int, int]:
+        weights = outputs * (inputs // groups) * kernel**2
+        return weights + 2 * outputs, frames * side**2 * weights, frames * side**2 * outputs
+
+    def part(index: int, found: Sequence[tuple[int, int, int]]) -> Part:
+        parameters, macs, widest = zip(*found, strict=True)
+        return Part(
+            module=f"front.cnn.features.{index}", kind="convolution",
+            parameters=sum(parameters), macs=sum(macs), widest=max(widest),
+        )  # fmt: skip
+
+    channels = divisible(STEM_CHANNELS * c.width_multiplier)
+    side = _halved(c.image_size, c.stem_stride)
+    parts = [part(0, [convolution(3, channels, side, kernel=3)])]
+    for expansion, base, repeats, stride in BLOCKS:
+        outputs = divisible(base * c.width_multiplier)
+        for repeat in range(repeats):
+            hidden = channels * expansion
+            found = [convolution(channels, hidden, side)] if expansion != 1 else []
+            side = _halved(side, stride if repeat == 0 else 1)
+            found += [convolution(hidden, hidden, side, kernel=3, groups=hidden), convolution(hidden, outputs, side)]
+            parts.append(part(len(parts), found))
+            channels = outputs
+    return [*parts, part(len(parts), [convolution(channels, c.image_channels, side)])]
+
+
+def _halved(side: int, stride: int) -> int:
+    return (side - 1) // stride + 1
+
+
+def parts(config: Config, tokens: int) -> list[Part]:
+    """Every part of a model.
+
+    Args:
+        tokens: frames of IIGA, source symbols of the Transformer; TLOB and ViT have theirs in the configuration.
+    """
+    if isinstance(config, TLOBConfig):
+        return tlob_parts(config)
+    if isinstance(config, ViTConfig):
+        return vit_parts(config)
+    if isinstance(config, IIGAConfig):
+        return iiga_parts(config, tokens)
+    return transformer_parts(config, tokens)
+
+
+def tokens_of(config: Config, tokens: int) -> int:
+    """T: rows that attention compares; TLOB's time-to-time layers, the ViT's patches and class token."""
+    if isinstance(config, TLOBConfig):
+        return config.steps
+    return 1 + config.patches if isinstance(config, ViTConfig) else tokens
+
+
+def resized(config: Config, tokens: int | None, width: int | None) -> Config:
+    """The configuration with another T and D, where they are its own; a ViT takes the patch that gives T.
+
+    Raises:
+        ValueError: for a T no patch of the ViT gives, or a D its heads do not divide.
+    """
+    if isinstance(config, TLOBConfig):
+        return replace(config, steps=tokens or config.steps, width=width or config.width)
+    if isinstance(config, ViTConfig):
+        by_tokens = {1 + (config.side // p) ** 2: p for p in range(1, config.side + 1) if config.side % p == 0}
+        if tokens is not None and tokens not in by_tokens:
+            raise ValueError(f"no patch gives a ViT of {config.side} pixels {tokens} tokens: choose one of {sorted(by_tokens)}")
+        patch = config.patch if tokens is None else by_tokens[tokens]
+        return replace(config, patch=patch, width=width or config.width)
+    if isinstance(config, IIGAConfig):
+        if width and width % config.heads:
+            raise ValueError(f"a width of {width} cannot be split into {config.heads} equal heads")
+        return replace(config, width=width or config.width)
+    return replace(config, width=width or config.width)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Total:
+    """Sums over parts: parameters, MACs and attention weights; `widest` is the largest tensor besides maps. Bytes in float32."""
+
+    parameters: int
+    macs: int
+    maps: int
+    widest: int
+
+    @property
+    def weight_bytes(self) -> int:
+        """Of the parameters."""
+        return BYTES * self.parameters
+
+    @property
+    def map_bytes(self) -> int:
+        """Of every layer's attention weights together, as a page that shows them holds them."""
+        return BYTES * self.maps
+
+
+def total(found: Sequence[Part]) -> Total:
+    """The sums."""
+    return Total(
+        parameters=sum(part.parameters for part in found),
+        macs=sum(part.macs for part in found),
+        maps=sum(part.maps for part in found),
+        widest=max(part.widest for part in found),
+    )
+
+
+def macs_by_kind(found: Sequence[Part]) -> dict[Kind, int]:
+    """MACs of each kind of part, in the order of KINDS; kinds without any are left out."""
+    sums = {kind: sum(part.macs for part in found if part.kind == kind) for kind in KINDS}
+    return {kind: macs for kind, macs in sums.items() if macs}
+
+
+def tlob_score_product(c: TLOBConfig, batch: int) -> int:
+    """MACs of Q K^T alone over all layers, for a batch: the "109 M FLOPs" of tlob-architecture section 6.3 (D7)."""
+    return batch * c.pairs * (c.steps**2 * c.width + c.width**2 * c.steps)
+
+
+def iiga_split(c: IIGAConfig, frames: int, batch: int = 1) -> dict[str, int]:
+    """MACs of the convolutions, of the attention layers and of the decoder, for a batch (iiga-equations section 14.3)."""
+    found = iiga_parts(c, frames)
+    front = sum(part.macs for part in found if part.module.startswith("front"))
+    decoder = sum(part.macs for part in found if part.module == "decoder")
+    whole = sum(part.macs for part in found)
+    return {"cnn": batch * front, "transformer": batch * (whole - front - decoder), "decoder": batch * decoder}
+
+
+def iiga_orders(frames: int, side: int, width: int, attentions: int, batch: int) -> dict[str, int]:
+    """Section 14.3's two orders of growth, read as counts: B T H W C, and L (T^2 D + T D^2)."""
+    return {"cnn": batch * frames * side**2 * 3, "transformer": attentions * (frames**2 * width + frames * width**2)}

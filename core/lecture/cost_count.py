@@ -1,0 +1,217 @@
+"""Beside the formulas of `core.lecture.cost`: what PyTorch counts in the built model, and how long it takes here.
+
+Models are built on the "meta" device for counting: shapes without numbers, so that even IIGA at the document's size takes
+no memory. Attention runs on its explicit path, since PyTorch's counter does not see into the fused kernel of a CPU.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from core import checkpoints
+from core.lecture.cost import DATE_SYMBOLS, Config, Part, parts
+from core.lecture.dates import SYMBOLS
+from core.models import parameters
+from core.models.iiga import DOCUMENT, IIGA, FrameEncoder, IIGAConfig
+from core.models.tlob import BTC, FI2010, TLOB, TLOBConfig
+from core.models.transformer import Transformer, TransformerConfig
+from core.models.vit import EncoderLayer, ViT, ViTConfig
+
+FRAMES: Final = 12
+"""T of iiga-equations section 1."""
+SOURCE: Final = 24
+"""Symbols of a date as people write it, such as "sábado, 3 de mayo de 1979"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """A model as it can be built.
+
+    Attributes:
+        model: "tlob", "vit", "iiga" or "transformer". name: of the configuration; a checkpoint's own where it comes from one.
+        tokens: frames or source symbols where the configuration leaves them open; 0 elsewhere.
+    """
+
+    model: str
+    name: str
+    config: Config
+    tokens: int = 0
+    shipped: bool = False
+
+
+def setups(folder: Any = checkpoints.FOLDER) -> dict[str, Setup]:
+    """Every configuration by code, the documents' first; checkpoints whose card cannot be read are left out."""
+    found = {
+        "tlob": Setup(model="tlob", name="BTC", config=BTC),
+        "tlob-lean": Setup(model="tlob", name="lean", config=TLOBConfig(qkv="single")),
+        "tlob-fi2010": Setup(model="tlob", name="FI-2010", config=FI2010),
+        "vit": Setup(model="vit", name="default", config=ViTConfig()),
+        "iiga": Setup(model="iiga", name="document", config=DOCUMENT, tokens=FRAMES),
+        "dates": Setup(
+            model="transformer", name="dates", config=TransformerConfig(vocabulary=len(SYMBOLS)), tokens=SOURCE
+        ),
+    }
+    kinds: dict[str, tuple[Any, int]] = {
+        "tlob": (TLOBConfig, 0), "vit": (ViTConfig, 0), "iiga": (IIGAConfig, FRAMES), "transformer": (TransformerConfig, SOURCE),
+    }  # fmt: skip
+    for path in sorted(folder.glob("*.json")):
+        try:
+            card = checkpoints.read_card(path.stem, folder=folder)
+            kind, tokens = kinds[card["model"]]
+            config = kind(**card["config"])
+        except (checkpoints.CheckpointError, KeyError, TypeError, ValueError):
+            continue
+        found[f"shipped-{path.stem}"] = Setup(model=card["model"], name=path.stem, config=config, tokens=tokens, shipped=True)
+    return found
+
+
+def build(config: Config) -> nn.Module:
+    """The model, untrained, ready to answer."""
+    if isinstance(config, TLOBConfig):
+        return TLOB(config).eval()
+    if isinstance(config, ViTConfig):
+        return ViT(config).eval()
+    if isinstance(config, IIGAConfig):
+        return IIGA(config).eval()
+    return Transformer(config).eval()
+
+
+def inputs(config: Config, tokens: int) -> tuple[Tensor, ...]:
+    """Zeros, or ones for symbols, of one sample; on the device of the context."""
+    if isinstance(config, TLOBConfig):
+        return (torch.zeros(1, config.steps, config.features),)
+    if isinstance(config, ViTConfig):
+        return (torch.zeros(1, 1, config.side, config.side),)
+    if isinstance(config, IIGAConfig):
+        size = (config.image_size, config.image_size, 3) if config.front == "frames" else (config.track_features,)
+        return (torch.zeros(1, tokens, *size),)
+    return torch.ones(1, tokens, dtype=torch.long), torch.ones(1, DATE_SYMBOLS, dtype=torch.long)
+
+
+class _WithMaps(nn.Module):
+    """The model on its explicit attention path. IIGA's choice of the frames that are there needs numbers: here all are."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, *x: Tensor) -> dict[str, Tensor]:
+        model: Any = self.model
+        if isinstance(model, IIGA) and isinstance(model.front, FrameEncoder):
+            pictures = model.front.pictures(x[0].flatten(0, 1))
+            encoded = model.front.project(model.front.cnn(pictures)).unflatten(0, x[0].shape[:2])
+            found = model.attend(encoded, return_attention=True)
+        else:
+            found = model(*x, return_attention=True)
+        maps: dict[str, Tensor] = found[1]
+        return maps
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """What the built model holds and does for one sample.
+
+    Attributes:
+        parameters, macs: by module, for the modules of the formulas. maps: attention weights, numbers.
+        all_parameters, all_macs: of the whole model, whatever the list of modules.
+    """
+
+    parameters: dict[str, int]
+    macs: dict[str, int]
+    maps: int
+    all_parameters: int
+    all_macs: int
+
+
+@cache
+def count(config: Config, tokens: int) -> Counted:
+    """Build the model on the meta device and count."""
+    with torch.device("meta"):
+        model, x = build(config), inputs(config, tokens)
+        by_module, maps = _macs(_WithMaps(model), x)
+    names = [part.module for part in parts(config, tokens)]
+    every = dict(model.named_parameters())
+    held = {
+        name: sum(value.numel() for one, value in every.items() if one == name or one.startswith(f"{name}.")) for name in names
+    }
+    modules = dict(model.named_modules())
+    done = {name: _under(by_module, f"model.{name}") for name in names if name in modules}
+    rest = by_module[""] - sum(done.values())
+    done |= {name: rest if name == "pool_logits" else 0 for name in names if name not in modules}
+    return Counted(
+        parameters=held, macs=done, maps=sum(value.numel() for value in maps.values()),
+        all_parameters=parameters.count(model), all_macs=by_module[""],
+    )  # fmt: skip
+
+
+def _macs(model: nn.Module, x: tuple[Tensor, ...]) -> tuple[dict[str, int], dict[str, Tensor]]:
+    """MACs by module name, "" for the whole; and the model's maps."""
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        maps = model(*x)
+    root = type(model).__name__
+    found = {
+        name.removeprefix(root).removeprefix("."): sum(flops.values()) // 2
+        for name, flops in counter.get_flop_counts().items()
+        if name != "Global"
+    }
+    return found | {"": counter.get_total_flops() // 2}, maps
+
+
+def _under(macs: dict[str, int], name: str) -> int:
+    """Of the module, or, where it was never called itself (a list of modules), of those right under it."""
+    if name in macs:
+        return macs[name]
+    below = [one for one in macs if one.startswith(f"{name}.")]
+    return sum(macs[one] for one in below if not any(one.startswith(f"{other}.") for other in below))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A part's formula beside its count."""
+
+    part: Part
+    parameters: int
+    macs: int
+
+    @property
+    def equal(self) -> bool:
+        """Whether both agree."""
+        return (self.part.parameters, self.part.macs) == (self.parameters, self.macs)
+
+
+def rows(config: Config, tokens: int) -> list[Row]:
+    """Every part, formula beside count."""
+    found = count(config, tokens)
+    return [
+        Row(part=part, parameters=found.parameters[part.module], macs=found.macs[part.module]) for part in parts(config, tokens)
+    ]
+
+
+@cache
+def layer_macs(tokens: int, width: int, heads: int, expansion: int = 4) -> int:
+    """MACs that PyTorch counts in one encoder layer of T tokens and width D."""
+    with torch.device("meta"):
+        layer = EncoderLayer(width, heads, expansion * width, dropout=0.0)
+        x = torch.zeros(1, tokens, width)
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            layer(x, return_attention=True)
+    return int(counter.get_total_flops()) // 2
+
+
+def pass_times(config: Config, tokens: int, *, runs: int = 5) -> Iterator[float]:
+    """Seconds of one forward pass here, run by run, after one that is not timed. Weights are untrained: they cost the same."""
+    model, x = build(config), inputs(config, tokens)
+    with torch.inference_mode():
+        model(*x)
+        for _ in range(runs):
+            start = time.perf_counter()
+            model(*x)
+            yield time.perf_counter() - start

@@ -1,0 +1,125 @@
+"""Costs by formula against PyTorch's counter on the built model, torchvision's published sizes and the documents' own numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from core.lecture import cost, cost_count
+from core.lecture.cost import Config
+from core.models.iiga import DOCUMENT, IIGA, IIGAConfig
+from core.models.tlob import BTC, FI2010, TLOBConfig
+from core.models.transformer import Transformer, TransformerConfig
+from core.models.vit import ViTConfig
+
+CASES: dict[str, tuple[Config, int]] = {
+    "listing": (BTC, 0),
+    "lean": (replace(BTC, qkv="single", pooling="learned", outputs=8, positions="sinusoidal"), 0),
+    "fi2010": (FI2010, 0),
+    "short": (TLOBConfig(steps=32, width=24, pairs=1, pooling="last"), 0),
+    "vit": (ViTConfig(), 0),
+    "vit-7": (ViTConfig(patch=7, width=48, heads=3, layers=2, hidden=100), 0),
+    "document": (DOCUMENT, 12),
+    "digits": (IIGAConfig(vocabulary=11, width=32, heads=4, image_size=64, width_multiplier=0.35, image_channels=64), 9),
+    "still": (IIGAConfig(vocabulary=11, width=32, heads=4, image_size=33, width_multiplier=0.5, stem_stride=1), 3),
+    "tracks": (IIGAConfig(front="tracks", vocabulary=67, width=32, heads=4, track_features=14, track_convolutions=2), 40),
+    "dates": (TransformerConfig(vocabulary=47), 24),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_formula_is_what_is_counted(case: str) -> None:
+    config, tokens = CASES[case]
+    rows = cost_count.rows(config, tokens)
+    assert [row.part.module for row in rows if not row.equal] == []
+    found, counted = cost.total([row.part for row in rows]), cost_count.count(config, tokens)
+    assert (found.parameters, found.macs, found.maps) == (counted.all_parameters, counted.all_macs, counted.maps)
+    assert sum(cost.macs_by_kind([row.part for row in rows]).values()) == found.macs
+
+
+def test_the_documents_numbers() -> None:
+    """tlob-architecture 6.1 and 6.3 (D4, D7); MobileNetV2's published size; iiga-equations 14.3."""
+    lean = cost.total(cost.tlob_parts(replace(BTC, qkv="single")))
+    listed = cost.total(cost.tlob_parts(BTC))
+    assert (listed.parameters, lean.parameters) == (1_173_611, 883_179)
+    assert listed.macs == pytest.approx(62.1e6, rel=1e-3) and lean.macs == pytest.approx(48.38e6, rel=1e-3)
+    assert cost.tlob_score_product(BTC, 32) == 32 * 4 * (128 * 128 * 40 + 40 * 40 * 128) == 110_100_480
+    cnn = cost.total(cost.mobilenet_parts(DOCUMENT, 1))
+    assert cnn.parameters == 2_223_872
+    assert cnn.macs == pytest.approx(300e6, rel=0.01)  # the paper's table 4: 300 M
+    split = cost.iiga_split(DOCUMENT, 12)
+    assert split["cnn"] == pytest.approx(3.6e9, rel=0.01)
+    assert split["transformer"] == 4 * (12 * 12 * 1280**2 + 2 * 144 * 1280)
+    assert cost.iiga_orders(12, 224, 1280, 4, 2)["cnn"] == 2 * 12 * 224 * 224 * 3
+
+
+@pytest.mark.parametrize(("tokens", "width", "heads"), [(1, 8, 2), (12, 64, 8), (300, 32, 4), (64, 128, 1)])
+def test_one_layers_terms_are_pytorchs_own_layers(tokens: int, width: int, heads: int) -> None:
+    """Against `nn.MultiheadAttention` and two `nn.Linear` counted apart."""
+    with torch.device("meta"):
+        theirs = nn.MultiheadAttention(width, heads, batch_first=True)
+        ffn = nn.Sequential(nn.Linear(width, 4 * width), nn.Linear(4 * width, width))
+        x = torch.zeros(1, tokens, width)
+        with FlopCounterMode(display=False) as counter:
+            theirs(x, x, x, need_weights=True)
+            ffn(x)
+    mine = cost.projection_macs(tokens, tokens, width) + cost.score_macs(tokens, tokens, width)
+    mine += cost.feed_forward_macs(tokens, width, 4 * width)
+    assert mine == counter.get_total_flops() // 2 == cost_count.layer_macs(tokens, width, heads)
+    assert cost.attention_parameters(width) == sum(value.numel() for value in theirs.parameters())
+    assert cost.feed_forward_parameters(width, 4 * width) == sum(value.numel() for value in ffn.parameters())
+
+
+@pytest.mark.parametrize("width", [8, 40, 1280])
+def test_crossings_are_where_both_sides_are_equal(width: int) -> None:
+    at = cost.crossing_attention(width)
+    assert cost.score_macs(at, at, width) == cost.projection_macs(at, at, width)
+    at = cost.crossing_layer(width)
+    rest = cost.projection_macs(at, at, width) + cost.feed_forward_macs(at, width, 4 * width)
+    assert cost.score_macs(at, at, width) == rest
+    at = int(cost.crossing_memory(width, 4))
+    assert cost.map_numbers(at, at, 4) == at * 4 * width
+
+
+def test_maps_take_the_memory_that_they_say() -> None:
+    model = Transformer(TransformerConfig(vocabulary=5, width=16, heads=2)).eval()
+    symbols = torch.ones(1, 7, dtype=torch.long)
+    maps = model(symbols, symbols[:, :3], return_attention=True)[1]
+    found = cost.total(cost.transformer_parts(model.config, 7, 3))
+    assert found.map_bytes == sum(one.numel() * one.element_size() for one in maps.values())
+    assert found.weight_bytes == sum(one.numel() * one.element_size() for one in model.parameters())
+
+
+def test_the_widest_tensor_is_the_largest_that_a_module_hands_on() -> None:
+    config = IIGAConfig(vocabulary=5, width=16, heads=2, image_size=32, width_multiplier=0.35, image_channels=32)
+    model, sizes = IIGA(config).eval(), []
+    for module in model.modules():
+        if not list(module.children()):
+            module.register_forward_hook(lambda _m, _x, y: sizes.append(y.numel()))
+    model(torch.zeros(1, 4, 32, 32, 3))
+    assert cost.total(cost.iiga_parts(config, 4)).widest == max(sizes)
+
+
+def test_other_sizes() -> None:
+    assert cost.tokens_of(cost.resized(ViTConfig(), 17, None), 0) == 17
+    assert cost.tokens_of(cost.resized(BTC, 64, 24), 0) == 64
+    assert cost.tokens_of(DOCUMENT, 30) == 30
+    with pytest.raises(ValueError, match="no patch gives"):
+        cost.resized(ViTConfig(), 18, None)
+    with pytest.raises(ValueError, match="equal heads"):
+        cost.resized(DOCUMENT, None, 1281)
+
+
+def test_setups_and_times(tmp_path: Path) -> None:
+    found = cost_count.setups()
+    assert {"tlob", "vit", "iiga", "dates", "shipped-tlob"} <= found.keys()
+    (tmp_path / "broken.json").write_text("{")
+    assert "shipped-broken" not in cost_count.setups(tmp_path)
+    times = list(cost_count.pass_times(ViTConfig(width=16, heads=2, layers=1, hidden=16), 0, runs=3))
+    assert len(times) == 3 and min(times) > 0
+    assert len(list(cost_count.pass_times(TransformerConfig(vocabulary=47), 5, runs=1))) == 1

@@ -1,0 +1,88 @@
+"""The lab's problems: columns that lose nothing, edits that read back, collapse in two steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.signs import ctc, ctc_lab
+from core.signs.decoding import collapse
+
+
+@pytest.mark.parametrize("fill", ctc_lab.FILLS)
+@pytest.mark.parametrize("target", ["", "A", "A A B", "A B C D E F G H I J K L"])
+def test_every_made_problem_is_sound(fill, target):
+    found = ctc_lab.made(target.split(), 24, fill, seed=3)
+    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1)
+    assert [found.names[label] for label in found.target] == target.split()
+    assert np.isfinite(found.lattice().loss)
+
+
+@pytest.mark.parametrize("fill", ["follow", "peaks"])
+def test_what_follows_the_target_collapses_to_it(fill):
+    for target in ("A", "A B", "A A B", "B B B", "A B A"):
+        found = ctc_lab.made(target.split(), 12, fill)
+        assert collapse(found.probabilities.argmax(axis=1).tolist()) == list(found.target)
+
+
+def test_cutting_a_clip_down_to_a_target_changes_neither_loss_nor_gradient():
+    names = ("∅", "A", "B", "C", "D", "E")
+    whole = ctc.log_softmax(np.random.default_rng(0).normal(0, 2, (15, 6)))
+    for target in (["D", "A", "A"], [], ["E"]):
+        labels = [names.index(label) for label in target]
+        small = ctc_lab.of_clip(whole, names, target)
+        one, other = ctc.lattice(whole, labels), small.lattice()
+        assert other.loss == pytest.approx(one.loss)
+        for column, name in enumerate(small.names[:-1]):
+            np.testing.assert_allclose(other.gradient[:, column], one.gradient[:, names.index(name)], atol=1e-12)
+        rest = [place for place, name in enumerate(names) if name not in small.names]
+        np.testing.assert_allclose(other.gradient[:, -1], one.gradient[:, rest].sum(axis=1), atol=1e-12)
+    with pytest.raises(ValueError, match="does not know X"):
+        ctc_lab.of_clip(whole, names, ["X"])
+    with pytest.raises(ValueError, match="does not know ∅"):
+        ctc_lab.of_clip(whole, names, ["∅"])
+
+
+def test_changed_cells_are_weights_of_their_row():
+    base = ctc_lab.made(["A"], 3, "even")
+    found = ctc_lab.changed(base, {(1, 0): 0.0, (2, 1): 0.5, (9, 9): 1.0})
+    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1)
+    assert found.probabilities[1, 0] == 0
+    assert found.probabilities[2, 1] > base.probabilities[2, 1]
+    np.testing.assert_array_equal(found.probabilities[0], base.probabilities[0])
+    with pytest.raises(ValueError, match="frame 2 holds -1"):
+        ctc_lab.changed(base, {(1, 0): -1.0})
+    with pytest.raises(ValueError, match="frame 1 has only zeros"):
+        ctc_lab.changed(base, {(0, column): 0.0 for column in range(3)})
+
+
+def test_cells_travel_in_a_link():
+    cells = {(0, 2): 0.25, (11, 0): 0.0, (3, 1): 1.0}
+    assert ctc_lab.decode_cells(ctc_lab.encode_cells(cells)) == cells
+    assert ctc_lab.decode_cells("3.2-0.5_x_1.1_0.1-2_1.0-3_2.2--1_1.1-nan") == {(2, 1): 0.5}
+    assert ctc_lab.decode_cells("") == {}
+
+
+def test_the_two_steps_of_collapsing():
+    assert ctc_lab.collapsed(list("HH∅OL∅LAA")) == (list("H∅OL∅LA"), list("HOLLA"))
+    assert ctc_lab.collapsed([]) == ([], [])
+
+
+def test_terms_of_a_step_add_up_to_alpha():
+    found = ctc_lab.made(["A", "B", "B"], 8, "random", seed=1).lattice()
+    for t in range(8):
+        for s in range(7):
+            alpha = ctc_lab.probability(float(found.alpha[t, s]))
+            terms = ctc_lab.alpha_terms(found, t, s)
+            if t:
+                assert alpha == pytest.approx(sum(term.value for term in terms) * ctc_lab.emission(found, t, s))
+            else:
+                assert terms == []
+
+
+def test_what_would_not_be_readable_is_refused():
+    for target, frames in ((["A"] * 13, 20), (["A"], 41), (["A"], 0)):
+        with pytest.raises(ValueError, match="no longer be readable"):
+            ctc_lab.made(target, frames, "even")
+    with pytest.raises(ValueError, match="name of the lab's own"):
+        ctc_lab.made(["∅"], 3, "even")

@@ -1,0 +1,119 @@
+"""A checkpoint at work: what its card says, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core import checkpoints
+from core.models.iiga import IIGA, IIGAConfig
+from core.signs.decoding import fit_bigram
+from core.signs.recogniser import Recogniser, load_recogniser
+from core.signs.tracks import FEATURES, POOLED, Scale, features, normalised
+
+FRAMES = IIGAConfig(vocabulary=4, width=16, heads=2, layers=1, window=2, image_size=32, width_multiplier=0.25, image_channels=24)
+TRACKS = IIGAConfig(front="tracks", vocabulary=4, width=16, heads=2, layers=2, window=2, track_features=FEATURES)
+SCALES = {
+    POOLED: {"mean": [0.0, 100.0, 0.0, 80.0], "std": [20.0, 30.0, 20.0, 30.0]},
+    "woman-1": {"mean": [5.0, 90.0, 3.0, 70.0], "std": [10.0, 30.0, 10.0, 30.0]},
+}
+
+
+def write(folder: Path, name: str, config: IIGAConfig, **more: Any) -> None:
+    torch.manual_seed(1)
+    card = {
+        "model": "iiga", "config": config.to_dict(), "vocabulary": ["A", "B", "C"], "fps": 8.0, "data": [], "split": "",
+        "seed": 0, "command": "", "versions": {}, "metrics": {}, **more,
+    }  # fmt: skip
+    checkpoints.save(name, IIGA(config), card, folder=folder)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    write(folder, "frames", FRAMES)
+    write(folder, "tracks", TRACKS, fps=30.0, stride=2, scales=SCALES, training_sentences=["A B", "A B C"])
+    return folder
+
+
+def test_frames_in_probabilities_out(folder: Path) -> None:
+    recogniser = load_recogniser("frames", folder=folder)
+    assert (recogniser.name, recogniser.front, recogniser.image_size, recogniser.fps) == ("frames", "frames", 32, 8.0)
+    clip = np.random.default_rng(0).integers(0, 256, (70, 32, 32, 3), dtype=np.uint8)
+    answer = recogniser.answer(clip)
+    assert answer.log_probabilities.shape == (70, 4)
+    np.testing.assert_allclose(np.exp(answer.log_probabilities).sum(axis=1), 1, rtol=1e-5)
+    assert {name: maps.shape for name, maps in answer.attention.items()} == {"intra 1": (2, 70, 70), "inter 1": (2, 70, 70)}
+    with torch.no_grad():  # in one piece, where the recogniser takes 64 frames at a time
+        whole = recogniser.model(torch.from_numpy(clip)[None])
+    np.testing.assert_allclose(answer.log_probabilities, whole[0].log_softmax(-1).numpy(), atol=1e-5)
+    np.testing.assert_allclose(recogniser.log_probabilities(clip), answer.log_probabilities, atol=1e-5)
+    assert recogniser.bigram is None
+
+
+def test_tracks_in_probabilities_out(folder: Path) -> None:
+    recogniser = load_recogniser("tracks", folder=folder)
+    clip = np.random.default_rng(0).uniform(50, 200, (31, 6))
+    found = recogniser.log_probabilities(clip, speaker="woman-1")
+    assert found.shape == (16, 4)
+    own = Scale(mean=tuple(SCALES["woman-1"]["mean"]), std=tuple(SCALES["woman-1"]["std"]))
+    with torch.no_grad():
+        whole = recogniser.model(torch.from_numpy(features(normalised(clip.astype(np.float32), own)))[None])
+    np.testing.assert_allclose(found, whole[0].log_softmax(-1).numpy(), atol=1e-5)
+    stranger = recogniser.log_probabilities(clip, speaker="nobody")
+    np.testing.assert_allclose(stranger, recogniser.log_probabilities(clip))
+    assert not np.allclose(found, stranger)
+    assert list(recogniser.attention(clip)) == recogniser.layer_names == ["intra 1", "inter 1", "intra 2", "inter 2"]
+
+
+def test_sentences_are_glosses_of_the_card(folder: Path) -> None:
+    recogniser = load_recogniser("tracks", folder=folder)
+    log_probabilities = np.log(np.array([[0.1, 0.7, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.7]]))
+    assert recogniser.greedy(log_probabilities) == ["A", "C"]
+    sentence, hypothesis = recogniser.beam(log_probabilities, width=50)[0]
+    assert sentence == ["A", "C"] and hypothesis.labels == (1, 3)
+    assert recogniser.bigram is not None
+    np.testing.assert_allclose(recogniser.bigram.log_probabilities, fit_bigram([[1, 2], [1, 2, 3]], 4).log_probabilities)
+    likelier = recogniser.beam(log_probabilities, width=50, bigram=recogniser.bigram, weight=5.0)[0][0]
+    assert likelier == ["A", "B"]
+
+
+def test_wrong_clips_are_refused_in_a_sentence(folder: Path) -> None:
+    frames, tracks = (load_recogniser(name, folder=folder) for name in ("frames", "tracks"))
+    with pytest.raises(ValueError, match="frames reads frames of shape .T, 32, 32, 3., one or more, not .3, 16, 16, 3."):
+        frames.answer(np.zeros((3, 16, 16, 3), np.uint8))
+    with pytest.raises(ValueError, match="one or more, not .0, 32, 32, 3."):
+        frames.answer(np.zeros((0, 32, 32, 3), np.uint8))
+    with pytest.raises(ValueError, match="uint8 values, 0 to 255, not float64"):
+        frames.answer(np.zeros((3, 32, 32, 3)))
+    with pytest.raises(ValueError, match="tracks reads tracks of shape .T, 6."):
+        tracks.answer(np.zeros((3, 5)))
+    with pytest.raises(ValueError, match="every tracked position must be a number"):
+        tracks.answer(np.full((3, 6), np.nan))
+
+
+def test_cards_that_describe_no_iiga_are_refused(folder: Path, tmp_path: Path) -> None:
+    write(tmp_path, "other", TRACKS, model="tlob")
+    with pytest.raises(checkpoints.CheckpointError, match="holds a tlob, not an IIGA"):
+        load_recogniser("other", folder=tmp_path)
+    write(tmp_path, "few", TRACKS, vocabulary=["A"])
+    with pytest.raises(checkpoints.CheckpointError, match="names 1 glosses for a model of 3"):
+        load_recogniser("few", folder=tmp_path)
+    write(tmp_path, "bare", TRACKS)
+    path = tmp_path / "bare.json"
+    card = json.loads(path.read_text())
+    del card["vocabulary"]
+    path.write_text(json.dumps(card))
+    with pytest.raises(checkpoints.CheckpointError, match="does not describe an IIGA"):
+        load_recogniser("bare", folder=tmp_path)
+
+
+def test_the_shipped_cards_are_whole() -> None:
+    for name in checkpoints.names("iiga"):
+        recogniser = load_recogniser(name)
+        assert isinstance(recogniser, Recogniser) and recogniser.card["metrics"]

@@ -1,0 +1,22 @@
+"""Glosses and their indices."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.signs.vocabulary import BLANK, BLANK_NAME, Vocabulary, of_sentences
+
+
+def test_the_blank_is_first_and_words_go_both_ways() -> None:
+    words = of_sentences([["JOHN", "LOVE"], ["MARY", "LOVE", "JOHN"]])
+    assert words.glosses == ("JOHN", "LOVE", "MARY") and len(words) == 4
+    assert words.names[BLANK] == BLANK_NAME
+    assert words.encode(["MARY", "JOHN"]) == [3, 1] and words.decode([3, 1]) == ["MARY", "JOHN"]
+
+
+def test_what_it_does_not_hold_is_named() -> None:
+    with pytest.raises(ValueError, match="vocabulary of 1 glosses does not hold BOOK"):
+        Vocabulary(("JOHN",)).encode(["JOHN", "BOOK"])
+    for wrong in ((), ("A", "A")):
+        with pytest.raises(ValueError, match="one or more glosses"):
+            Vocabulary(wrong)

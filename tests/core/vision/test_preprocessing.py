@@ -1,0 +1,168 @@
+"""Preprocessing: the data set's own images pass untouched, and each step against a closed form or a library."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+from scipy import ndimage
+
+from core.vision.gallery import gallery
+from core.vision.pictures import Picture, decode, from_grey, png
+from core.vision.preprocessing import SIDE, STEPS, Recipe, background, is_light, prepare, sharpened
+
+IMAGES = gallery()[0]
+
+
+def on_white(image: NDArray[np.uint8], *, factor: int = 6, height: int = 300, width: int = 240, paper: int = 253) -> Picture:
+    """A garment as a shop has it: dark on a light ground, larger than needed, not in the middle."""
+    big = 255 - np.kron(image, np.ones((factor, factor), np.uint8))
+    sheet = np.full((height, width), paper, np.uint8)
+    sheet[20 : 20 + big.shape[0], 30 : 30 + big.shape[1]] = np.minimum(big, paper)
+    return from_grey(sheet, name="shop")
+
+
+@pytest.mark.parametrize("index", range(len(IMAGES)))
+def test_a_test_image_given_as_a_file_comes_through_unchanged(index: int) -> None:
+    prepared = prepare(decode(png(IMAGES[index])))
+    np.testing.assert_array_equal(prepared.image, IMAGES[index])
+    assert not any(step.done for step in prepared.steps)
+
+
+@pytest.mark.parametrize("index", range(len(IMAGES)))
+def test_a_test_image_as_a_negative_is_only_inverted(index: int) -> None:
+    prepared = prepare(decode(png(255 - IMAGES[index])))
+    np.testing.assert_array_equal(prepared.image, IMAGES[index])
+    assert [step.name for step in prepared.steps if step.done] == ["invert"]
+
+
+def test_a_garment_on_a_large_light_sheet_is_found_again() -> None:
+    """Enlarged six times by whole pixels, so that the mean of an area is exactly the pixel it was."""
+    image = np.random.default_rng(0).integers(60, 255, (SIDE, SIDE), dtype=np.uint8)
+    prepared = prepare(on_white(image, paper=255), Recipe(sharpen="no"))
+    assert prepared.box == (30, 20, 30 + 6 * SIDE, 20 + 6 * SIDE)
+    np.testing.assert_array_equal(prepared.image, image)
+
+
+def test_every_step_is_there_with_its_image() -> None:
+    prepared = prepare(on_white(IMAGES[0]))
+    assert tuple(step.name for step in prepared.steps) == STEPS
+    assert [step.image.shape for step in prepared.steps[:4]] == [(300, 240, 3), (300, 240), (300, 240), (300, 240)]
+    height, width = prepared.step("crop").image.shape
+    assert prepared.step("pad").image.shape == (max(height, width),) * 2
+    assert prepared.step("resize").image.shape == prepared.image.shape == (SIDE, SIDE)
+    np.testing.assert_array_equal(prepared.step("black").image[0], 0)
+
+
+def test_the_garment_stands_in_the_middle_with_its_longest_side_from_edge_to_edge() -> None:
+    sheet = np.full((200, 300), 255, np.uint8)
+    sheet[50:150, 200:250] = 90
+    image = prepare(from_grey(sheet, name=""), Recipe(sharpen="no")).image
+    assert (image[:, 7:21] == 165).all() and (image[:, :7] == 0).all() and (image[:, 21:] == 0).all()
+
+
+def test_margin_is_a_share_of_the_longest_side() -> None:
+    sheet = np.full((200, 300), 255, np.uint8)
+    sheet[50:150, 100:200] = 0
+    prepared = prepare(from_grey(sheet, name=""), Recipe(margin=20, sharpen="no"))
+    assert prepared.step("pad").image.shape == (140, 140)
+    assert prepared.image[4:24, 4:24].min() == 255 and prepared.image[:3].max() == 0
+
+
+def test_grey_is_pillows_luminance_or_one_channel() -> None:
+    rng = np.random.default_rng(0)
+    colours = rng.integers(0, 256, (30, 40, 3), dtype=np.uint8)
+    picture = decode(png(colours))
+    theirs = np.asarray(Image.fromarray(colours).convert("L"), dtype=int)
+    assert np.abs(prepare(picture).step("grey").image - theirs).max() <= 1  # Pillow rounds down
+    np.testing.assert_array_equal(prepare(picture, Recipe(grey="green")).step("grey").image, colours[..., 1])
+
+
+def test_what_is_transparent_gets_a_ground() -> None:
+    rgba = np.zeros((40, 40, 4), np.uint8)
+    rgba[10:30, 10:30] = (200, 0, 0, 255)
+    picture = decode(png(rgba))
+    assert prepare(picture).step("ground").image[0, 0].tolist() == [255, 255, 255]
+    assert prepare(picture, Recipe(ground="black")).step("ground").image[0, 0].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("behind", "garment", "light"),
+    [(255, 20, True), (230, 250, True), (0, 200, False), (20, 5, False), (150, 240, False), (150, 30, True)],
+)
+def test_the_background_decides_and_between_black_and_white_what_stands_before_it(behind: int, garment: int, light: bool) -> None:
+    levels = np.full((60, 60), float(behind))
+    levels[20:40, 20:40] = garment
+    assert is_light(levels, background(levels)[0]) is light
+
+
+def test_a_garment_in_a_corner_does_not_pass_for_the_background() -> None:
+    levels = np.full((90, 90), 250.0)
+    levels[60:, 60:] = 10
+    assert background(levels) == (250.0, 0.0)
+
+
+def test_a_noisy_background_is_trimmed_all_the_same() -> None:
+    rng = np.random.default_rng(0)
+    noisy = np.clip(180 + rng.normal(0, 8, (240, 240)), 0, 255)
+    noisy[80:160, 60:180] = 40
+    prepared = prepare(from_grey(noisy.astype(np.uint8), name=""))
+    np.testing.assert_allclose(prepared.box, (60, 80, 180, 160), atol=3)
+    assert prepared.image[0].max() == 0  # black behind it, as the data set has it
+
+
+def test_sharpening_is_a_convolution_with_imagemagicks_kernel() -> None:
+    """-sharpen 1x1: minus a Gaussian of deviation 1 over 3 x 3, in the middle minus twice the sum of all, over the new sum."""
+    y, x = np.mgrid[-1:2, -1:2]
+    kernel = -np.exp(-(x**2 + y**2) / 2) / (2 * np.pi)
+    kernel[1, 1] = -2 * kernel.sum()
+    image = IMAGES[3].astype(float)
+    theirs = ndimage.convolve(image, kernel / kernel.sum(), mode="nearest").clip(0, 255)
+    np.testing.assert_allclose(sharpened(image), theirs, atol=1e-9)
+    flat = np.full((5, 5), 77.0)
+    np.testing.assert_allclose(sharpened(flat), flat)
+
+
+def test_each_choice_is_followed() -> None:
+    picture = on_white(IMAGES[0])
+    plain = prepare(picture)
+    assert not prepare(picture, Recipe(invert="no")).step("invert").done
+    assert not prepare(picture, Recipe(black="no")).step("black").done
+    assert prepare(picture, Recipe(crop="whole")).box == (0, 0, 240, 300)
+    assert prepare(picture, Recipe(crop="box", left=25, top=10, right=75, bottom=90)).box == (60, 30, 180, 270)
+    assert prepare(picture, Recipe(crop="tolerance", tolerance=60)).box != plain.box
+    tall = prepare(picture, Recipe(crop="box", left=40, right=60, pad="stretch", sharpen="no", black="no"))
+    assert tall.step("pad").image.shape == (300, 300)
+    assert not np.array_equal(prepare(picture, Recipe(resize="subsample")).image, plain.image)
+    assert not np.array_equal(prepare(picture, Recipe(resize="bicubic")).image, plain.image)
+    assert not np.array_equal(prepare(picture, Recipe(sharpen="no")).image, plain.image)
+
+
+def test_one_pixel_in_so_many() -> None:
+    levels = np.arange(56 * 56).reshape(56, 56) % 251
+    picture = from_grey(levels.astype(np.uint8), name="")
+    recipe = Recipe(crop="whole", invert="no", black="no", resize="subsample", sharpen="no")
+    np.testing.assert_array_equal(prepare(picture, recipe).image, levels[1::2, 1::2])
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 500), (500, 1), (3, 2), (28, 28), (27, 29), (768, 20)])
+@pytest.mark.parametrize("level", [0, 90, 255])
+def test_a_picture_of_one_colour_is_blank_and_does_no_harm(size: tuple[int, int], level: int) -> None:
+    prepared = prepare(from_grey(np.full(size, level, np.uint8), name=""))
+    assert prepared.blank and prepared.image.shape == (SIDE, SIDE)
+
+
+def test_a_speck_holds_no_edge_back() -> None:
+    sheet = np.full((400, 400), 255, np.uint8)
+    sheet[100:300, 150:250] = 60
+    sheet[5, 395] = 0
+    assert prepare(from_grey(sheet, name="")).box == (150, 100, 250, 300)
+
+
+def test_impossible_choices_say_so() -> None:
+    picture = on_white(IMAGES[0])
+    with pytest.raises(ValueError, match="left must be less than right"):
+        prepare(picture, Recipe(left=60, right=40))
+    with pytest.raises(ValueError, match="between 0 and 100"):
+        prepare(picture, Recipe(tolerance=101))

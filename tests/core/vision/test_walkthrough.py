@@ -1,0 +1,68 @@
+"""The walk through the ViT ends where the model's own forward pass ends, and meets its maps on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from core.models.vit import ViT, ViTConfig
+from core.vision.walkthrough import softmax_table, tiles, walk
+
+CONFIG = ViTConfig(width=24, heads=3, layers=3, hidden=40)
+
+
+@pytest.fixture(scope="module")
+def model() -> ViT:
+    torch.manual_seed(3)
+    return ViT(CONFIG).eval()
+
+
+@pytest.fixture(scope="module")
+def image() -> torch.Tensor:
+    return torch.randn(1, 1, 28, 28, generator=torch.Generator().manual_seed(1))
+
+
+def test_it_ends_where_the_model_ends(model: ViT, image: torch.Tensor) -> None:
+    found = walk(model, image, temperature=1.7)
+    with torch.no_grad():
+        logits, maps = model(image, return_attention=True)
+    np.testing.assert_allclose(found.logits, logits[0].numpy(), atol=1e-6)
+    np.testing.assert_allclose(found.probabilities, (logits[0] / 1.7).softmax(0).numpy(), atol=1e-6)
+    np.testing.assert_allclose(model(image)[0].detach().numpy(), found.logits, atol=1e-5)  # the fused kernel, too
+    for name, one in zip(model.layer_names, found.layers, strict=True):
+        np.testing.assert_allclose(one.weights, maps[name][0].numpy(), atol=1e-6)
+
+
+def test_each_step_follows_from_the_one_before(model: ViT, image: torch.Tensor) -> None:
+    found = walk(model, image)
+    np.testing.assert_allclose(found.embedded, found.patches @ found.weight.T + found.bias, atol=1e-5)
+    np.testing.assert_allclose(found.contribution(7, 5).sum() + found.bias[5], found.embedded[7, 5], atol=1e-5)
+    np.testing.assert_allclose(found.tokens, np.vstack([found.class_token, found.embedded]) + found.positions, atol=1e-6)
+    np.testing.assert_array_equal(found.layers[0].entered, found.tokens)
+    for one, after in zip(found.layers, found.layers[1:], strict=False):
+        np.testing.assert_array_equal(one.left, after.entered)
+    one = found.layers[1]
+    width = one.queries.shape[-1]
+    np.testing.assert_allclose(one.scores[2, 4, 9], one.queries[2, 4] @ one.keys[2, 9] / np.sqrt(width), atol=1e-5)
+    np.testing.assert_allclose(one.heads, one.weights @ one.values, atol=1e-5)
+    assert list(found.stations(4, 1)) == ["entered", "attended", "normed", "forwarded", "left"]
+    np.testing.assert_array_equal(found.stations(4, 1)["attended"], one.attended[4])
+
+
+def test_tiles_are_the_models_patches(model: ViT) -> None:
+    image = np.arange(784, dtype=np.uint16).reshape(28, 28).astype(np.uint8)
+    cut = model.patches(torch.from_numpy(image.copy())[None, None].float())[0].numpy()
+    np.testing.assert_array_equal(tiles(image, 4).reshape(49, 16), cut)
+
+
+def test_a_softmax_in_its_steps() -> None:
+    powers, weights, total = softmax_table(np.array([1.0, 3.0, 2.0], dtype=np.float32))
+    np.testing.assert_allclose(powers, np.exp([-2.0, 0.0, -1.0]), rtol=1e-6)
+    np.testing.assert_allclose(weights, torch.tensor([1.0, 3.0, 2.0]).softmax(0).numpy(), rtol=1e-6)
+    assert total == pytest.approx(float(np.exp([-2.0, 0.0, -1.0]).sum()))
+
+
+def test_one_image_at_a_time(model: ViT) -> None:
+    with pytest.raises(ValueError, match="not 2"):
+        walk(model, torch.zeros(2, 1, 28, 28))

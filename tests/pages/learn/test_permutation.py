@@ -1,0 +1,70 @@
+"""The permutation page by Streamlit's own test runner: every part opens, every widget moves, orders live in the link."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared.navigation import ROOT
+from tests.pages.learn.moving import move_everything, opened, ran
+
+PAGE = ROOT / "pages" / "learn" / "permutation.py"
+PARTS = ("rows", "maps", "pool", "table")
+
+
+def told(app: AppTest) -> str:
+    return " ".join(element.value for element in (*app.success, *app.warning, *app.caption, *app.code))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_widget_of_a_part_moves(part: str) -> None:
+    assert move_everything(opened(PAGE, part=part)) >= 12
+
+
+@pytest.mark.parametrize(
+    ("link", "claims"),
+    [
+        ({}, ("Equivariant", "Invariant")),
+        ({"places": "true"}, ("Not equivariant", "Not invariant")),
+        ({"causal": "fixed"}, ("Not equivariant", "Not invariant")),
+        ({"causal": "permuted", "heads": "2"}, ("Equivariant", "Invariant")),
+    ],
+)
+def test_the_claims_are_checked(link: dict[str, str], claims: tuple[str, str]) -> None:
+    app = opened(PAGE, order="5,4,3,2,1", **link)
+    holds = not claims[0].startswith("Not")
+    assert [one.value.startswith(claim) for one, claim in zip(app.success if holds else app.warning, claims, strict=True)]
+    assert all(claim in told(app) for claim in claims)
+
+
+def test_buttons_and_typing_change_the_order_and_the_link() -> None:
+    app = opened(PAGE, order="2,1,3,4,5")
+    assert "ORDER = [1, 0, 2, 3, 4]" in told(app)
+    app.button(key="permutation_reverse").click()
+    assert "ORDER = [4, 3, 2, 0, 1]" in told(ran(app)) and app.query_params["order"] == "5,4,3,1,2"
+    app.button(key="permutation_original").click()
+    assert "ORDER = [0, 1, 2, 3, 4]" in told(ran(app))
+    app.segmented_control(key="word").set_value("0")
+    ran(app)
+    app.button(key="permutation_later").click()
+    assert "ORDER = [1, 0, 2, 3, 4]" in told(ran(app))
+    app.text_input(key="permutation:typed").set_value("3 1 2 5 4")
+    assert "ORDER = [2, 0, 1, 4, 3]" in told(ran(app))
+    app.text_input(key="permutation:typed").set_value("3 3 2 5 4")
+    assert "no order of 5 words" in ran(app).error[0].value
+    assert "ORDER = [2, 0, 1, 4, 3]" in told(app)
+
+
+def test_other_words_get_an_order_of_their_own() -> None:
+    app = opened(PAGE, order="2,1,3,4,5")
+    app.text_input(key="said").set_value("only three words")
+    ran(app)
+    assert not app.error
+    app.text_input(key="said").set_value("")
+    assert "write 1 to 12" in ran(app).error[0].value
+
+
+def test_the_table_says_what_holds_when() -> None:
+    app = opened(PAGE, part="table")
+    shown = app.dataframe[0].value
+    assert list(shown["equivariant"]) == ["✓", "✗", "✗", "✓", "✗"] == list(shown["invariant"])
