@@ -40,7 +40,7 @@ def main() -> None:
     side: Literal["auto", "collapsed"] = "collapsed" if controls.presenting() else "auto"
     st.set_page_config(page_title="Attention Observatory", page_icon=str(ICON), layout="wide", initial_sidebar_state=side)
     controls.apply_frame()
-    page = st.navigation(navigation.sections())
+    page = st.navigation(navigation.sections(), expanded=True)
     with st.sidebar:
         if not controls.presenting():
             language.switch()

@@ -155,7 +155,22 @@ class Sheet {
       pixels[4 * place] = pixels[4 * place + 1] = pixels[4 * place + 2] = level;
       waiting.push([i + 1, j], [i - 1, j], [i, j + 1], [i, j - 1]);
     }
+    this.seam(pixels, seen, start, level);
     this.context.putImageData(image, 0, 0);
+  }
+
+  // What lies between the filled and a stroke's soft edge, or a pale line would stay.
+  seam(pixels, seen, start, level) {
+    const { width, height } = this.canvas;
+    for (let j = 1; j < height - 1; j++) {
+      for (let i = 1; i < width - 1; i++) {
+        const place = j * width + i;
+        const touches = seen[place - 1] || seen[place + 1] || seen[place - width] || seen[place + width];
+        const value = pixels[4 * place];
+        if (seen[place] || !touches || Math.abs(value - level) >= Math.abs(start - level)) continue;
+        pixels[4 * place] = pixels[4 * place + 1] = pixels[4 * place + 2] = level;
+      }
+    }
   }
 
   undo() {

@@ -14,8 +14,8 @@ from core.training.iiga_digits import DigitsTraining
 from core.training.iiga_tracks import TracksTraining
 from core.training.loop import LoopSettings
 
-PHOTO_DEFAULTS = {"name": "iiga_digits", "epochs": 90, "width": 128, "window": 4, "dropout": 0.1, "rate": 2.5e-3, "ema": 0.99}
-TRACK_DEFAULTS = {"name": "iiga_asl", "epochs": 250, "width": 96, "window": 6, "dropout": 0.2, "rate": 1e-3, "ema": 0.99}
+PHOTO_DEFAULTS = {"name": "iiga_digits", "epochs": 50, "width": 128, "window": 4, "dropout": 0.1, "rate": 2.5e-3, "ema": 0.99}
+TRACK_DEFAULTS = {"name": "iiga_asl", "epochs": 100, "width": 96, "window": 4, "dropout": 0.1, "rate": 1.5e-3, "ema": 0.99}
 
 
 def add_parser(models: Any) -> None:
@@ -53,8 +53,8 @@ def add_parser(models: Any) -> None:
     photos.add_argument("--width-multiplier", type=float, default=0.5, help="of MobileNetV2")
     photos.add_argument("--image-channels", type=int, default=320, help="MobileNetV2's last channels")
     photos.add_argument("--hard", type=float, default=0.34, help="share of the stills and clips that vary most")
-    photos.add_argument("--clips", type=int, default=600, help="clips that attention learns from")
-    photos.add_argument("--clip-epochs", type=int, default=30, help="epochs of the attention")
+    photos.add_argument("--clips", type=int, default=160, help="clips that attention learns from")
+    photos.add_argument("--clip-epochs", type=int, default=15, help="epochs of the attention")
     tracks = p.add_argument_group("tracks")
     tracks.add_argument("--convolutions", type=int, default=2, help="of the front end, over time")
     tracks.add_argument("--vary", type=json.loads, default={}, metavar="JSON", help="settings of TracksTraining, as an object")
@@ -87,7 +87,7 @@ def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
     )
     decay = 0.05 if o.weight_decay is None else o.weight_decay
     stills = LoopSettings(**loop, epochs=o.epochs, weight_decay=decay, warmup=100)
-    attention = LoopSettings(**{**loop, "peak_rate": 1e-3}, epochs=o.clip_epochs, weight_decay=0.02, warmup=60)
+    attention = LoopSettings(**{**loop, "peak_rate": 5e-4}, epochs=o.clip_epochs, weight_decay=0.02, warmup=20)
     files = DigitsFiles(
         train=read_photos(o.data, "train"),
         dev=read_photos(o.data, "dev") if o.test else None,

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.cells import cell_text
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
 from core.figures.words import Translate, untranslated
 from core.signs.ctc import Lattice, lattice, sources_of
@@ -60,13 +61,15 @@ def _table(
             colorscale=colours,
             xgap=1,
             ygap=1,
-            texttemplate=f"%{{z:{form}}}" if values.size <= READABLE else None,
+            texttemplate=f"%{{z:{form}}}" if values.size <= READABLE and colours is not DIVERGING else None,
             customdata=np.repeat(np.asarray(names)[:, None], steps, axis=1).tolist(),
             hovertemplate=_("frame {frame}, {label}: {value}").format(frame="%{x}", label="%{customdata}", value="%{z:.4~g}")
             + "<extra></extra>",
             colorbar={"title": {"text": title, "side": "right"}, "thickness": 8, "outlinewidth": 0, "ticks": ""},
         )
     )
+    if values.size <= READABLE and colours is DIVERGING:
+        figure.add_trace(cell_text(values.T, form, first=1))
     layout = base_layout(x_title=_("Frame"), y_title=_("Label"), keep=keep, legend=False, height=90 + ROW_PX * labels)
     figure.update_layout(layout)
     figure.update_yaxes(autorange="reversed", tickvals=list(range(labels)), ticktext=list(names), showgrid=False)

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.cells import cell_text
 from core.figures.style import ORANGE, SEQUENTIAL_CLEAR, base_layout
 from core.figures.words import Translate, untranslated
 from core.signs.edits import Edit
@@ -36,9 +37,6 @@ def table_figure(
     figure = go.Figure(
         go.Heatmap(
             z=np.where(known, table, np.nan),
-            text=np.where(known, table.astype(str), "").tolist(),
-            texttemplate="%{text}",
-            textfont={"size": 15},
             colorscale=SEQUENTIAL_CLEAR,
             zmin=0,
             zmax=max(1, int(table.max())),
@@ -57,6 +55,7 @@ def table_figure(
             opacity=0.65,
             hoverinfo="skip",
         )
+    figure.add_trace(cell_text(np.where(known, table, np.nan), "d", size=15))
     layout = base_layout(
         x_title=_("Hypothesis"), y_title=_("Reference"), keep=keep, legend=False, height=100 + CELL_PX * table.shape[0]
     )

@@ -123,7 +123,7 @@ ACTIVATIONS: Final[dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor]
 def compared(name: str, x: float) -> dict[str, float]:
     """An activation at a point: "value" and "derivative" as written here, and "torch" and "autograd" to hold against them."""
     value, derivative = ACTIVATIONS[name]
-    theirs = {
+    theirs: dict[str, Callable[[Tensor], Tensor]] = {
         "relu": F.relu, "relu6": F.relu6, "gelu": F.gelu, "sigmoid": torch.sigmoid, "tanh": torch.tanh,
         "gelu_tanh": lambda at: F.gelu(at, approximate="tanh"),
     }  # fmt: skip

@@ -95,7 +95,7 @@ def learn(
     """Train from zero weights on mini-batches; the losses are over the whole training part."""
     picks = np.random.default_rng(seed).integers(len(task.inputs), size=(steps, batch))
     return walk(
-        lambda theta: np.float64(loss(theta, task.inputs, task.targets)),
+        lambda theta: loss(theta, task.inputs, task.targets),
         lambda theta, step: gradient(theta, task.inputs[picks[step]], task.targets[picks[step]]),
         np.zeros(task.inputs.shape[1]),
         make(name, decay=decay),

@@ -27,6 +27,8 @@ from core.models.vit import EncoderLayer, ViT, ViTConfig
 
 FRAMES: Final = 12
 """T of iiga-equations section 1."""
+TRACK_FRAMES: Final = 64
+"""T where a clip comes as tracked positions: about two seconds of a signed sentence."""
 SOURCE: Final = 24
 """Symbols of a date as people write it, such as "sábado, 3 de mayo de 1979"."""
 
@@ -55,9 +57,7 @@ def setups(folder: Any = checkpoints.FOLDER) -> dict[str, Setup]:
         "tlob-fi2010": Setup(model="tlob", name="FI-2010", config=FI2010),
         "vit": Setup(model="vit", name="default", config=ViTConfig()),
         "iiga": Setup(model="iiga", name="document", config=DOCUMENT, tokens=FRAMES),
-        "dates": Setup(
-            model="transformer", name="dates", config=TransformerConfig(vocabulary=len(SYMBOLS)), tokens=SOURCE
-        ),
+        "dates": Setup(model="transformer", name="dates", config=TransformerConfig(vocabulary=len(SYMBOLS)), tokens=SOURCE),
     }
     kinds: dict[str, tuple[Any, int]] = {
         "tlob": (TLOBConfig, 0), "vit": (ViTConfig, 0), "iiga": (IIGAConfig, FRAMES), "transformer": (TransformerConfig, SOURCE),
@@ -69,6 +69,8 @@ def setups(folder: Any = checkpoints.FOLDER) -> dict[str, Setup]:
             config = kind(**card["config"])
         except (checkpoints.CheckpointError, KeyError, TypeError, ValueError):
             continue
+        if isinstance(config, IIGAConfig) and config.front == "tracks":
+            tokens = TRACK_FRAMES
         found[f"shipped-{path.stem}"] = Setup(model=card["model"], name=path.stem, config=config, tokens=tokens, shipped=True)
     return found
 
@@ -108,7 +110,7 @@ class _WithMaps(nn.Module):
         if isinstance(model, IIGA) and isinstance(model.front, FrameEncoder):
             pictures = model.front.pictures(x[0].flatten(0, 1))
             encoded = model.front.project(model.front.cnn(pictures)).unflatten(0, x[0].shape[:2])
-            found = model.attend(encoded, return_attention=True)
+            found: Any = model.attend(encoded, return_attention=True)
         else:
             found = model(*x, return_attention=True)
         maps: dict[str, Tensor] = found[1]

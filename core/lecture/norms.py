@@ -95,7 +95,7 @@ def spread_by_group(x: Tensor) -> dict[str, tuple[float, float]]:
 
     A norm leaves both near 0 for its own groups, and for no other.
     """
-    found = {}
+    found: dict[str, tuple[float, float]] = {}
     for name, over in OVER.items():
         mean, variance = moments(x, over)
         found[name] = float(mean.abs().max()), float((variance.sqrt() - 1).abs().max())

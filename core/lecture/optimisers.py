@@ -185,7 +185,7 @@ Rate = Callable[[int], float]
 
 
 def walk(
-    value: Callable[[Array], Array],
+    value: Callable[[Array], Array | float],
     gradient: Callable[[Array, int], Array],
     start: Array,
     optimiser: Optimiser,

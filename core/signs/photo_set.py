@@ -73,10 +73,12 @@ def separate(images: NDArray[np.uint8]) -> Layers:
         for _ in range(3):
             kept = sample[wall]
             inner = basis[kept].T @ basis[kept] + 1e-3 * np.eye(6, dtype=np.float32)
-            surface = basis @ np.linalg.solve(inner, basis[kept].T @ flat[kept])
-            difference = _difference(flat, surface)
+            weights = np.linalg.solve(inner, basis[kept].T @ flat[kept])
+            difference = _difference(flat[sample], basis[sample] @ weights)
             threshold = _otsu(difference)
-            wall = difference[sample] < 0.8 * threshold
+            wall = difference < 0.8 * threshold
+        surface = basis @ weights
+        difference = _difference(flat, surface)
         hands[place] = _softened(1 / (1 + np.exp(-(difference - threshold) / (0.12 * threshold))).reshape(SIDE, SIDE))
         backgrounds[place] = surface.reshape(SIDE, SIDE, 3).clip(0, 1)
     return Layers(hands=hands, backgrounds=backgrounds)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.models.iiga import IIGA, FrameEncoder, IIGAConfig
+from core.models.iiga import IIGA, FrameEncoder, IIGAConfig, IIGASublayer
 from core.signs.clips import BETWEEN, PLAIN, SCORING, TRAINING, Clip, make_clip, make_clips, make_stills, sentences
 from core.signs.decoding import greedy
 from core.signs.edits import word_error_rate
@@ -46,10 +46,10 @@ class DigitsTraining:
     hard: float = 0.5
     empty: float = 0.12
     smoothing: float = 0.1
-    clips: int = 600
+    clips: int = 160
     noise: float = 0.3
     frames_weight: float = 0.3
-    checked: int = 150
+    checked: int = 60
     seed: int = 0
 
 
@@ -75,6 +75,32 @@ class StillsModel(nn.Module):
         """(n, S, S, 3) uint8 -> (n, 11), index 0 for "none"."""
         x = self.front.pictures(frames).contiguous(memory_format=torch.channels_last)
         return self.head(self.dropout(self.front.project(self.front.cnn(x))))
+
+
+@torch.no_grad()
+def begin_from_stills(model: IIGA, stills: StillsModel, frames: Tensor, *, size: float = 4.0, share: float = 0.05) -> None:
+    """Start an IIGA as the classifier of single frames that `stills` is, its "none" being the blank.
+
+    The features are scaled to a size that stands out from the positions, which the LayerNorms and the decoder know of;
+    what each sub-layer adds begins at a share of its size. Attention then has only to learn what frames do not say by themselves.
+
+    Args:
+        frames: some (n, S, S, 3) to measure the features on.
+    """
+    assert isinstance(model.front, FrameEncoder) and isinstance(model.front.project, nn.Linear)
+    model.front.load_state_dict(stills.front.state_dict())
+    features = model.front.project(model.front.cnn(model.front.pictures(frames)))
+    scale = size / float(features.std(dim=1).mean())
+    model.front.project.weight.mul_(scale)
+    model.front.project.bias.mul_(scale)
+    for layer in model.layers:
+        assert isinstance(layer, IIGASublayer)
+        layer.attention.out.weight.mul_(share)
+        layer.ffn.fc2.weight.mul_(share)
+        layer.norm1.weight.fill_(size)
+        layer.norm2.weight.fill_(size)
+    model.decoder.weight.copy_(stills.head.weight / scale)
+    model.decoder.bias.copy_(stills.head.bias)
 
 
 class StillsTask:

@@ -25,14 +25,15 @@ from core.training.iiga_digits import (
     DigitsTraining,
     StillsModel,
     StillsTask,
+    begin_from_stills,
     encode_held_out,
     encode_training,
     hold_out,
 )
-from core.training.iiga_tracks import TracksTask, TracksTraining, prepare
+from core.training.iiga_tracks import TracksTask, TracksTraining, begin_local, prepare
 from core.training.loop import Callback, LoopSettings, fit
 from core.training.tlob_run import rounded_history
-from core.training.vit_card import command, remember_command
+from core.training.vit_card import command
 
 PACKAGES = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
 
@@ -67,7 +68,6 @@ def run_digits(
         state: where the first stage keeps what it needs to be resumed; the second, which is short, has its own beside it.
         callbacks: of each stage.
     """
-    remember_command(state)
     device = best_device()
     train, checked = hold_out(files.train, held_out)
     studio = Studio(train, separate(train.images), size=config.image_size)
@@ -77,10 +77,9 @@ def run_digits(
     task = StillsTask(studio, checked_studio, how)
     first = fit(front, task, _paced(stills, task.steps), device=device, callbacks=callbacks[0], resume_from=state)
     torch.manual_seed(how.seed)
-    model = IIGA(config)
-    model.front.load_state_dict(front.front.state_dict())
+    model = IIGA(config).to(device).eval()
+    begin_from_stills(model, front, torch.from_numpy(task.plain[0]))
     model.front.requires_grad_(False)
-    model.to(device).eval()
     features = encode_training(model, studio, how)
     clip_task = ClipsTask(features, encode_held_out(model, checked_studio, how), how)
     second = fit(
@@ -150,7 +149,6 @@ def run_tracks(
         test: read the test sentences, once, for the card.
         chosen_on: what the settings were chosen on, for the card.
     """
-    remember_command(state)
     sentences = tracks.read_sentences(folder_of_data, "train")
     vocabulary = of_sentences([one.glosses for one in sentences])
     config = IIGAConfig(**{**config.to_dict(), "vocabulary": len(vocabulary), "track_features": tracks.FEATURES})
@@ -160,6 +158,7 @@ def run_tracks(
     task = TracksTask(prepared[held_out:], prepared[:held_out], how)
     torch.manual_seed(how.seed)
     model = IIGA(config)
+    begin_local(model, share=how.begin_share, gain=how.begin_gain)
     progress = fit(model, task, _paced(loop, task.steps), device=best_device(), callbacks=callbacks, resume_from=state)
     history = rounded_history(progress)
     split = f"{len(task.train)} train sentences to learn from"

@@ -37,23 +37,26 @@ class TracksTraining:
         mask: frames hidden at a time, at most; masks: how many such stretches.
         channel: chance that a group of features is hidden. frames_weight: weight of the frame-wise loss.
         smoothing: label smoothing of the frame-wise loss.
+        begin_share, begin_gain: see `begin_local`.
     """
 
     batch: int = 16
     repeats: int = 1
-    splice: float = 0.3
+    splice: float = 0.5
     rest: int = 12
-    speed: float = 1.25
-    stretch: float = 1.25
-    scale: float = 0.12
-    shift: float = 0.15
-    shear: float = 0.1
-    jitter: float = 0.04
-    mask: int = 6
-    masks: int = 2
-    channel: float = 0.1
-    frames_weight: float = 0.5
+    speed: float = 1.2
+    stretch: float = 1.2
+    scale: float = 0.1
+    shift: float = 0.1
+    shear: float = 0.06
+    jitter: float = 0.03
+    mask: int = 4
+    masks: int = 1
+    channel: float = 0.03
+    frames_weight: float = 1.0
     smoothing: float = 0.1
+    begin_share: float = 0.1
+    begin_gain: float = 3.0
     seed: int = 0
 
 
@@ -156,11 +159,11 @@ def collate(rows: Sequence[tuple[NDArray[np.float32], NDArray[np.int64], list[in
 
 
 @torch.no_grad()
-def begin_local(model: IIGA, *, share: float = 0.1, gain: float = 3.0) -> None:
+def begin_local(model: IIGA, *, share: float, gain: float) -> None:
     """Start a model of tracks as little more than its convolutions.
 
-    What each sub-layer adds begins at a share of its size, and the features stand out from the positions by a gain: so the model first
-    learns glosses from the frames around, in a tenth of the steps, and to look further away later.
+    What each sub-layer adds begins at a share of its size, and the features stand out from the positions by a gain: the
+    model first learns glosses from the frames around, in a third of the steps, and to look further away later.
     """
     for layer in model.layers:
         assert isinstance(layer, IIGASublayer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -40,24 +41,21 @@ def rounded_history(progress: Progress) -> list[dict[str, float]]:
 
 
 def begin_with(model: nn.Module, start: Path) -> dict[str, Any]:
-    """Load an earlier run's best weights, and say what that run was."""
+    """Load an earlier run's best weights, and say what that run was, and what it in turn had started from."""
     weights, progress = best_of(start)
     # a run with a teacher keeps the ViT under this name, beside what it was compared by
     mine = {key.removeprefix("vit."): value for key, value in weights.items() if not key.startswith("bridge.")}
     model.load_state_dict(mine)
-    return {
-        "command": start.with_suffix(".command").read_text(encoding="utf-8"),
-        "epochs": progress.epoch,
-        "best_epoch": progress.best_epoch,
-        "history": rounded_history(progress),
-    }
+    told: dict[str, Any] = json.loads(start.with_suffix(".origin").read_text(encoding="utf-8"))
+    return told | {"epochs": progress.epoch, "best_epoch": progress.best_epoch, "history": rounded_history(progress)}
 
 
-def remember_command(state: Path | None) -> None:
-    """Keep the command beside a run's state, for a later run that starts from it."""
+def remember_origin(state: Path | None, before: dict[str, Any] | None) -> None:
+    """Keep the command, and what the run started from, beside its state, for a later run that starts from it."""
     if state is not None:
         state.parent.mkdir(parents=True, exist_ok=True)
-        state.with_suffix(".command").write_text(command(), encoding="utf-8")
+        told = {"command": command(), "started_from": before}
+        state.with_suffix(".origin").write_text(json.dumps(told), encoding="utf-8")
 
 
 def command() -> str:

@@ -16,7 +16,7 @@ from core.models.vit import CLASSES, ViT, ViTConfig
 from core.training.distil import Student
 from core.training.loop import Callback, LoopSettings, fit
 from core.training.vit import VALIDATION, ViTTask, ViTTraining, answer, prepare, some_of
-from core.training.vit_card import basics, begin_with, remember_command
+from core.training.vit_card import basics, begin_with, remember_origin
 from core.training.vit_teacher import load_teacher
 from core.vision.calibration import fit_temperature, softmax
 from core.vision.classifier import Classifier, energy
@@ -59,7 +59,7 @@ def run(
     torch.manual_seed(training.seed)
     model = ViT(config)
     before = None if start is None else begin_with(model, start)
-    remember_command(state)
+    remember_origin(state, before)
     device = best_device()
     master = None if teacher is None else load_teacher(teacher, folder=folder).to(device)
     pupil = model if master is None else Student(model, cells=master.config.stages[1], depth=training.hint_depth)

@@ -13,7 +13,7 @@ from core.models.garment_teacher import GarmentTeacher, TeacherConfig
 from core.models.vit import CLASSES
 from core.training.loop import Callback, LoopSettings, fit
 from core.training.vit import VALIDATION, ViTTask, ViTTraining, prepare
-from core.training.vit_card import basics, remember_command
+from core.training.vit_card import basics, remember_origin
 from core.vision.idx import read_part
 
 
@@ -33,7 +33,7 @@ def run(
     torch.manual_seed(training.seed)
     teacher = GarmentTeacher(TeacherConfig())
     teacher.lay_out_for_speed()
-    remember_command(state)
+    remember_origin(state, None)
     if compiled:
         teacher.compile(dynamic=False)
     progress = fit(teacher, ViTTask(garments, training), loop, device=best_device(), callbacks=callbacks, resume_from=state)

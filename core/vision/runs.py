@@ -65,9 +65,14 @@ def smoothing_floor(smoothing: float, classes: int) -> float:
 
 
 def run_of(card: dict[str, Any]) -> Run:
-    """The epochs that a ViT's card tells of, those of the run it started from first."""
+    """The epochs that a ViT's card tells of, those of the runs it started from first."""
+    history: list[dict[str, float]] = []
+    told: dict[str, Any] | None = card
+    while told:
+        history = [*told["history"], *history]
+        told = told.get("started_from")
     return from_history(
-        [*(card.get("started_from") or {}).get("history", []), *card["history"]],
+        history,
         smoothing=float(card["training"]["smoothing"]),
         classes=len(card["classes"]),
     )

@@ -76,7 +76,7 @@ def _headline(reading: Reading, names: list[str], chosen: Chosen, prepared: Prep
         if chosen.truth is not None:
             right = chosen.truth == reading.called
             truth = names[chosen.truth]
-            words += " · " + (_("right") if right else _("wrong: it is labelled {truth}").format(truth=truth))
+            words += " · " + (_("as labelled") if right else _("wrong: it is labelled {truth}").format(truth=truth))
         st.progress(min(max(confidence, 0.0), 1.0), text=words)
 
 

@@ -37,7 +37,7 @@ def show(classifier: Classifier, chosen: Chosen, recipe: Recipe) -> None:
             strange,
         )
         st.caption(words.format(count=number(strange)))
-    names = [_("Picture"), _("As the model sees it"), _("File"), _("Class"), _("Confidence"), _("Second"), _("A garment?")]
+    names = [_("Picture"), _("As the model sees it"), _("File"), _("Class"), _("Confidence"), _("Runner-up"), _("A garment?")]
     table = pd.DataFrame([_row(classifier, *row) for row in rows], columns=names)
 
     def selected() -> None:

@@ -109,18 +109,20 @@ def _uploads() -> list[str] | None:
         accept_multiple_files=True,
         key="classify:files",
         max_upload_size=LARGEST_MB,
+        on_change=_touch,
+        args=("upload",),
         help=_("They stay in this app's memory until it stops, the newest {count}, and go nowhere else.").format(count=KEPT),
     )
     if len(files) > MOST_FILES:
         controls.notice("stale", _("At most {count} pictures at once: the others are left out.").format(count=number(MOST_FILES)))
-    return _decoded([(one.file_id, one.name, one) for one in files[:MOST_FILES]], "classify:touched")
+    return _decoded([(one.file_id, one.name, one) for one in files[:MOST_FILES]], "upload")
 
 
 def _photograph() -> list[str] | None:
     shot = st.camera_input(
         _("Hold the garment before a plain wall, or lay it on a plain floor"), key="classify:camera", width=480
     )
-    return _decoded([(shot.file_id, _("Photograph"), shot)] if shot else [], "classify:shot")
+    return _decoded([(shot.file_id, _("Photograph"), shot)] if shot else [], "camera")
 
 
 def _drawing() -> list[str] | None:
@@ -130,12 +132,18 @@ def _drawing() -> list[str] | None:
     return [STORE.keep(decode(data, name=_("Drawing")))] if data else []
 
 
-def _decoded(files: Sequence[tuple[str, str, Any]], touched: str) -> list[str] | None:
-    """Ids of what could be decoded, each file once; what could not is said. None for no files, unless there were some before."""
+def _touch(kind: str) -> None:
+    st.session_state[f"classify:touched:{kind}"] = True
+
+
+def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | None:
+    """Ids of what could be decoded, each file once; what could not is said.
+
+    None for no files, unless a person has just taken them away: a widget also comes back empty from another page.
+    """
     state = st.session_state
-    if not files and not state.get(touched):
+    if not state.pop(f"classify:touched:{kind}", False) and not files:
         return None
-    state[touched] = True
     known: dict[str, str | PictureError] = state.setdefault("classify:decoded", {})
     new = [one for one in files if _lost(known.get(one[0]))]
     bar = st.progress(0.0, text=_("Decoding…")) if len(new) > 1 else None

@@ -40,7 +40,7 @@ def ask() -> Plan | None:
         )  # fmt: skip
         epochs = st.slider(_("Epochs"), 1, 40, 5, key="epochs", bind="query-params")
     with second:
-        width = st.select_slider(_("Width"), (24, 48, 64, 96, 128), 48, key="width", bind="query-params")
+        width = st.select_slider(_("Model width"), (24, 48, 64, 96, 128), 48, key="width", bind="query-params")
         layers = st.slider(_("Layers"), 1, 8, 3, key="layers", bind="query-params")
     with third:
         patch = st.select_slider(_("Patch side (pixels)"), PATCHES, 4, key="patch", bind="query-params")

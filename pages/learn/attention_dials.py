@@ -110,7 +110,7 @@ def ask(part: str) -> Asked:
         )
 
     masks = {
-        "none": _("None"),
+        "none": _("No mask"),
         "causal": _("Causal"),
         "window": _("Window"),
         "padding": _("Padding"),

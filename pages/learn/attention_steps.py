@@ -10,7 +10,7 @@ from core.figures.learn_attention_steps import row_bars
 from core.figures.learn_matrix import matrix_figure
 from core.lecture import attention_steps
 from core.lecture.attention_steps import Steps
-from core.lecture.tokens import TokenError
+from core.lecture.tokens import MOST, TokenError
 from pages.learn import attention_dials, frame
 from pages.learn.attention_dials import Asked
 from pages.learn.frame import tex
@@ -197,8 +197,8 @@ def body(which: str) -> None:
     """Everything that changes with a dial or a row that is rested on; runs by itself."""
     try:
         asked = attention_dials.ask(which)
-    except TokenError as problem:
-        controls.error_box(_("These words cannot be used: {why}.").format(why=str(problem)))
+    except TokenError:
+        controls.error_box(_("Write 1 to {most} words, with blanks between.").format(most=MOST))
         return
     if which == "project":
         attention_dials.editors(asked)

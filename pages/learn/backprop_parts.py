@@ -12,7 +12,7 @@ from core.lecture import backprop
 from core.lecture.backprop import Example, Part
 from pages.learn import frame
 from pages.shared import url_state
-from pages.shared.language import _, significant
+from pages.shared.language import _, percent, significant
 from pages.shared.live_plot import static_plot
 
 FORMULAS: Final[dict[str, str]] = {
@@ -112,7 +112,7 @@ def show(part: Part) -> dict[str, Any]:
             _(
                 "With the report's Φ(x) + x φ(x), which belongs to the exact GELU, ∇x would be off by {gap}, {share} of its "
                 "largest entry."
-            ).format(gap=significant(gap, 2), share=significant(share, 2))
+            ).format(gap=significant(gap, 2), share=percent(share, 2))
         )
     with st.expander(_("All that goes in and through"), icon=":material/data_array:"):
         matrices = found.inputs | {"output": found.output} | found.inner

@@ -58,13 +58,16 @@ def editor(default: Any, *, key: str, label: str, rows: Sequence[str], columns: 
     version = st.session_state.get(f"{key}:version", 0)
     digest = blake2b(default.tobytes(), digest_size=6).hexdigest()  # of another seed or other words: another editor
     widget = f"{key}:editor:{version}:{digest}:{'|'.join(rows)}"
-    names = {str(index): st.column_config.NumberColumn(name, format="%.2f", step=0.01) for index, name in enumerate(columns)}
+    configured: dict[str, Any] = {
+        str(index): st.column_config.NumberColumn(name, format="%.2f", step=0.01, width=54) for index, name in enumerate(columns)
+    }
+    configured["_index"] = st.column_config.TextColumn("", width=54, disabled=True)
     base = f"{widget}:base"
     if widget not in st.session_state or base not in st.session_state:
         st.session_state[base] = edited(default, key=key)
-    shown = pd.DataFrame(st.session_state[base], index=list(rows), columns=list(names))
+    shown = pd.DataFrame(st.session_state[base], index=list(rows), columns=[str(index) for index in range(len(columns))])
     st.markdown(f"**{label}**")
-    found = st.data_editor(shown, key=widget, column_config=names, width="stretch", num_rows="fixed")
+    found = st.data_editor(shown, key=widget, column_config=configured, width="stretch", num_rows="fixed")
     edits: Edits = {}
     for row in range(default.shape[0]):
         for column in range(default.shape[1]):

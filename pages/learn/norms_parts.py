@@ -48,9 +48,9 @@ def norm_names() -> dict[str, str]:
 def group_names() -> dict[str, str]:
     """Which numbers share a mean, by the norm that takes them together."""
     return {
-        "layer": _("one sample, one moment (LayerNorm's)"),
-        "batch": _("one channel of the batch (BatchNorm's)"),
-        "instance": _("one channel of one sample (InstanceNorm's)"),
+        "layer": _("one moment<br>of a sample<br>(LayerNorm)"),
+        "batch": _("one channel<br>of the batch<br>(BatchNorm)"),
+        "instance": _("one channel<br>of a sample<br>(InstanceNorm)"),
     }
 
 

@@ -141,6 +141,13 @@ def surface() -> dict[str, Any]:
     return {"SURFACE": where, "RATE": chosen["rate"], "DECAY": chosen["decay"], "STEPS": t}
 
 
+def input_names() -> list[str]:
+    """The inputs of the order-book task, in its order (`core.lecture.book_task.INPUTS`)."""
+    levels = [_("imbalance, level {n}").format(n=level) for level in range(1, 6)]
+    moves = [_("move of {n} s").format(n=seconds) for seconds in (1, 5, 15)]
+    return [*levels, _("spread"), *moves, _("constant")]
+
+
 @st.cache_data(show_spinner=False)
 def _book(name: str) -> BookTask:
     """The task on a bundled recording.
@@ -222,7 +229,7 @@ def book() -> dict[str, Any]:
         )
     )
     static_plot(
-        figures.weights_figure(book_task.INPUTS, theta, _=_), key="book_weights",
+        figures.weights_figure(input_names(), theta, _=_), key="book_weights",
         alt=_("The weight of each input after training with Adam."),
     )  # fmt: skip
     return {"RATE": chosen["rate"], "DECAY": chosen["decay"]}

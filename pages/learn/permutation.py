@@ -12,7 +12,7 @@ from core.figures.learn_attention_steps import grouped_bars
 from core.figures.learn_matrix import matrix_figure
 from core.lecture import attention_steps, permutation, tokens
 from core.lecture.permutation import Causal, Shuffle
-from core.lecture.tokens import TokenError
+from core.lecture.tokens import MOST, TokenError
 from pages.learn import frame
 from pages.learn.frame import Dial, tex
 from pages.shared import controls, url_state
@@ -112,8 +112,8 @@ def order_editor(names: list[str]) -> list[int]:
     return order
 
 
-def ask() -> Asked:
-    """Draw the dials.
+def ask(part: str) -> Asked:
+    """Draw the dials of a part.
 
     Raises:
         TokenError: for words that cannot be used.
@@ -125,7 +125,7 @@ def ask() -> Asked:
         words[:] = tokens.split(sentence)
         return sentence
 
-    masks = {"none": _("None"), "fixed": _("Causal, by place"), "permuted": _("Causal, shuffled along")}
+    masks = {"none": _("No mask"), "fixed": _("Causal, by place"), "permuted": _("Causal, shuffled along")}
     heads = {"1": "1", "2": "2", "4": "4"}
     offered = {
         "said": Dial(_("Words"), write_words),
@@ -148,6 +148,8 @@ def ask() -> Asked:
         ),
         "draw": Dial(_("Draw"), lambda: url_state.slider(_("Draw of words and weights"), 0, 20, key="draw", default=0)),
     }
+    if part == "table":  # which has all settings of these two anyway
+        del offered["places"], offered["causal"]
     found = frame.dials("dial", offered, first="order")
     return Asked(
         sentence=found["said"],
@@ -155,8 +157,8 @@ def ask() -> Asked:
         order=found["order"],
         heads=found["heads"],
         seed=found["draw"],
-        positions=found["places"],
-        causal=cast(Causal, found["causal"]),
+        positions=found.get("places", False),
+        causal=cast(Causal, found.get("causal", "none")),
         x=tokens.embed(words, WIDTH, seed=found["draw"]),
         weights=attention_steps.drawn_weights(WIDTH, seed=found["draw"]),
     )
@@ -272,9 +274,9 @@ def table(asked: Asked, _found: Shuffle) -> None:
     frame.equation(
         r"Z' \overset{?}{=} PZ, \qquad \bar z' \overset{?}{=} \bar z",
         rf"P: {','.join(str(index + 1) for index in asked.order)}",
-        words=_("The order of the words, by their first numbers."),
+        words=_("Each word's place in the sentence, in the new order."),
     )
-    masks = {"none": _("none"), "fixed": _("causal, by place"), "permuted": _("causal, shuffled along")}
+    masks = {"none": _("no mask"), "fixed": _("causal, by place"), "permuted": _("causal, shuffled along")}
     yes = {True: "✓", False: "✗"}
     lines = [
         {
@@ -313,9 +315,9 @@ part = frame.open_page(
 def body(which: str) -> None:
     """Everything that changes with the order or a dial."""
     try:
-        asked = ask()
-    except TokenError as problem:
-        controls.error_box(_("These words cannot be used: {why}.").format(why=str(problem)))
+        asked = ask(which)
+    except TokenError:
+        controls.error_box(_("Write 1 to {most} words, with blanks between.").format(most=MOST))
         return
     found = permutation.shuffle(
         asked.x, asked.weights, asked.order, heads=asked.heads, positions=asked.positions, causal=asked.causal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import streamlit as st
@@ -90,7 +91,13 @@ def lstm(asked: Asked) -> None:
     with right:
         st.markdown(f"**{_('Unit {number}').format(number=k + 1)}**")
         static_plot(
-            figures.unit_figure(bands, unit=k, at=t, x_title=_("Step, counted from 0"), _=_),
+            figures.unit_figure(
+                [replace(band, name=band.name.split(",")[0]) for band in bands],
+                unit=k,
+                at=t,
+                x_title=_("Step, counted from 0"),
+                _=_,
+            ),
             key="lstm_unit",
             alt=_("One unit's gates, candidate, cell and state through time."),
         )
@@ -102,8 +109,9 @@ def gradient(asked: Asked) -> None:
     back = recurrence.through_time(asked.x, asked.rnn, asked.lstm, seed=asked.seed)
     last = len(asked.steps)
     frame.equation(
-        r"\frac{\partial h_T}{\partial x_t} = \Big(\prod_{s=t+1}^{T} \mathrm{diag}(1-h_s^2)\,W_{hh}\Big)\,"
-        r"\mathrm{diag}(1-h_t^2)\,W_{hx}, \qquad \frac{\partial c_T}{\partial c_t} \approx \prod_{s=t+1}^{T} f_s",
+        r"\begin{aligned} \frac{\partial h_T}{\partial x_t} &= \Big(\prod_{s=t+1}^{T} \mathrm{diag}(1-h_s^2)\,W_{hh}\Big)\,"
+        r"\mathrm{diag}(1-h_t^2)\,W_{hx} \\ \frac{\partial c_T}{\partial c_t} &\approx \prod_{s=t+1}^{T} f_s "
+        r"\end{aligned}",
         rf"\begin{{aligned}} \text{{RNN: }} &\lVert \partial h_{{{last}}} / \partial x_1 \rVert = {_power(back.rnn[0])} \\ "
         rf"\text{{LSTM: }} &\lVert \partial h_{{{last}}} / \partial x_1 \rVert = {_power(back.lstm[0])} \\ "
         rf"\text{{{_('attention')}: }} &\lVert \partial z_{{{last}}} / \partial x_1 \rVert = "
@@ -158,8 +166,13 @@ def body(which: str) -> None:
     """Everything that changes with a dial."""
     try:
         asked = recurrent_dials.ask(which)
-    except (TokenError, LibraryError, BookError) as problem:
-        controls.error_box(_("This sequence cannot be used: {why}.").format(why=str(problem)))
+    except TokenError:
+        too_short = _("The recording ends too soon: choose an earlier second or fewer steps.")
+        letters = _("Type 2 to {most} letters.").format(most=recurrence.MOST_LETTERS)
+        controls.error_box(letters if st.session_state.get("seq") == "letters" else too_short)
+        return
+    except (LibraryError, BookError) as problem:
+        controls.error_box(str(problem), remedy=_("Choose another sequence."))
         return
     {"rnn": rnn, "lstm": lstm, "gradient": gradient}[which](asked)
     frame.look_for(frame.text(PAGE, which))

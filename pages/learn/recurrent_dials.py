@@ -80,6 +80,8 @@ def ask(part: str) -> Asked:
     kinds = {"wave": _("A wave"), "letters": _("A typed sentence"), "price": _("A recorded mid-price")}
     markets = {one.name: f"{one.venue} {one.symbol.split(':')[0]}" for one in library.recordings()}
 
+    moving = next((one.name for one in library.recordings() if one.kind == "perpetual"), None)  # the first stands still for long
+
     def pick(name: str, key: str, low: float, high: float, default: float, step: float) -> Dial:
         return Dial(name, lambda: url_state.slider(name, low, high, key=key, default=default, step=step), shown=significant)
 
@@ -98,7 +100,7 @@ def ask(part: str) -> Asked:
         ),
         "tape": Dial(
             _("Recording"),
-            lambda: url_state.choice(st.selectbox, _("Recording"), markets, key="tape"),
+            lambda: url_state.choice(st.selectbox, _("Recording"), markets, key="tape", default=moving),
             shown=lambda code: markets[code],
         ),
         "from": whole(_("From second"), "from", 0, 120, 0),

@@ -19,7 +19,8 @@ from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
 NONSENSE: Final = (
-    "hello world", "31 de febrero de 2001", "12/25/1979", "99/99/9999", "attention is all you need", "mañana", "?!?",
+    "31 de febrero de 2001", "12/25/1979", "tres de mayo de 1979", "99/99/9999", "mañana", "hello world",
+    "attention is all you need", "?!?",
 )  # fmt: skip
 
 SIGNS: Final = {" ": r"\sqcup", "■": r"\blacksquare", "▷": r"\triangleright", "�": "?", "␀": r"\varnothing"}
@@ -215,7 +216,7 @@ def nonsense(_reader: DateReader, reading: Reading) -> None:
         r"P(y \mid x) = \prod_{t=1}^{T} P(y_t \mid y_{<t}, x)",
         r" \cdot ".join(frame.tex(value) for value in reading.symbol_probabilities[:4])
         + rf" \cdots = {frame.tex(reading.probability, 4)}",
-        words=_("this text's answer; of {count} scribbles {sure} get an answer the model is over 90 % sure of").format(
+        words=_("this text's answer; of {count} scribbles {sure} get an answer with a probability over 0.9").format(
             count=len(scribbles), sure=sure
         ),
     )

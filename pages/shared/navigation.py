@@ -142,6 +142,14 @@ ENTRIES: Final[tuple[Entry, ...]] = (
         icon=":material/undo:",
         url="backprop",
     ),
+    Entry(file="pages/learn/cost.py", section="Learn", title=N_("Cost"), icon=":material/speed:", url="cost"),
+    Entry(
+        file="pages/learn/equations.py",
+        section="Learn",
+        title=N_("Equation index"),
+        icon=":material/function:",
+        url="equations",
+    ),
     Entry(file="pages/system/status.py", section="System", title=N_("System"), icon=":material/monitor_heart:", url="system"),
 )
 """The first is the one that opens."""

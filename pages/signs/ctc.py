@@ -171,7 +171,13 @@ def _step(found: Lattice, problem: Problem, t: int, s: int) -> None:
         return
     letters = " + ".join(rf"\alpha({t}, {term.state})" for term in terms)
     values = " + ".join(_tex(term.value) for term in terms)
-    st.latex(rf"{left} = ({letters}) \cdot {label} = ({values}) \cdot {emitted} = {result}")
+    lines = [  # short ones, for narrow screens
+        rf"{left} &= ({letters})",
+        rf"&\quad \cdot {label}",
+        rf"&= ({values}) \cdot {emitted}",
+        rf"&= {result}",
+    ]
+    st.latex(r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}")
 
 
 def _tex(value: float) -> str:

@@ -127,7 +127,11 @@ def _edited(base: Problem) -> Problem:
         state[start_key] = state.get(kept_key, linked)
     state[_OPENED] = True
     start: dict[tuple[int, int], float] = state[start_key]
-    shown = ctc_lab.changed(base, start)
+    try:
+        shown = ctc_lab.changed(base, start)
+    except ValueError:  # of a link that somebody wrote by hand
+        start = state[start_key] = {}
+        shown = base
     table = pd.DataFrame(shown.probabilities, columns=list(base.names))
     table.index = pd.RangeIndex(1, len(table) + 1, name=_("Frame"))
     column = st.column_config.NumberColumn(min_value=0.0, max_value=1.0, step=0.001, format="%.3f", required=True)

@@ -17,7 +17,7 @@ from core.signs.video import Fit, Footage, VideoError
 from core.vision.pictures import SUFFIXES as PICTURES
 from core.vision.pictures import PictureError, decode
 from pages.shared import controls, url_state
-from pages.shared.language import _, duration, number
+from pages.shared.language import _, duration, ngettext, number
 from pages.signs.recognise_answers import Clip
 
 MOST_FILE_MB: Final = 200
@@ -155,7 +155,8 @@ def _camera(recogniser: Recogniser) -> Clip | None:
     if shot is not None and shot.file_id not in {name for name, _data in shots}:
         shots.append((shot.file_id, shot.getvalue()))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.caption(_("{count} pictures taken").format(count=number(len(shots))))
+        taken = ngettext("{count} picture taken", "{count} pictures taken", len(shots))
+        st.caption(taken.format(count=number(len(shots))))
         if shots:
             st.button(_("Start again"), icon=":material/restart_alt:", key="signs:restart", on_click=shots.clear)
     hold, fit = _still_settings(default=6)

@@ -88,6 +88,14 @@ def test_samples_keep_their_part_and_their_conventions() -> None:
                 assert numbers[:2] == [day.day, day.month]
 
 
+def test_rules_by_hand_read_every_format() -> None:
+    """The baseline of the card; also a second opinion on what the generator writes."""
+    for part in ("train", "validation", "test"):
+        for pair in dates.draw(part, 600, seed=0):
+            assert dates.by_rules(pair.text) == pair.iso
+    assert dates.by_rules("hello world") == ""
+
+
 def test_only_days_of_the_calendar_count() -> None:
     assert dates.is_calendar_date("2000-02-29") and not dates.is_calendar_date("1900-02-29")
     assert not dates.is_calendar_date("20000229") and not dates.is_calendar_date("")

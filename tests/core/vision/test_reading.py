@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,16 +9,14 @@ from core.explain.rollout import rollout
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.gallery import gallery
 from core.vision.reading import Reading, Shares, image_of, read
-from tests.core.vision.tiny_vit import save_tiny
+from tests.core.vision.tiny_vit import FOLDER
 
 IMAGE = gallery()[0][4]
 
 
 @pytest.fixture(scope="module")
-def classifier(tmp_path_factory: pytest.TempPathFactory) -> Classifier:
-    folder: Path = tmp_path_factory.mktemp("checkpoints")
-    save_tiny(folder)
-    return load_classifier(folder=folder)
+def classifier() -> Classifier:
+    return load_classifier(folder=FOLDER)
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ def test_the_layer_equals_pytorchs_on_the_page() -> None:
 def test_unusable_words_are_told_and_leave_the_page_alive() -> None:
     app = opened(PAGE)
     app.text_input(key="words").set_value("   ").run()
-    assert not app.exception and "write 1 to 12" in app.error[0].value
+    assert not app.exception and "Write 1 to 12" in app.error[0].value
     app.text_input(key="words").set_value("one two").run()
     assert not app.exception and not app.error
 

@@ -46,7 +46,7 @@ def test_an_edited_weight_changes_the_gates_and_stays_pytorchs() -> None:
 def test_an_unusable_sentence_is_told() -> None:
     app = opened(PAGE, seq="letters")
     app.text_input(key="text").set_value("a")
-    assert "type 2 to 60" in ran(app).error[0].value
+    assert "Type 2 to 60" in ran(app).error[0].value
 
 
 def test_nonsense_in_a_link_is_harmless() -> None:

@@ -1,0 +1,159 @@
+"""How a layer's cost grows with T and D, and the documents' own figures beside what is counted (iiga-equations section 14)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.lecture import cost, cost_count
+from core.lecture.cost_count import Setup
+from core.models.iiga import DOCUMENT, IIGAConfig
+from core.models.tlob import BTC, TLOBConfig
+from core.models.transformer import TransformerConfig
+from core.models.vit import ViTConfig
+
+Array = NDArray[np.float64]
+TOKENS: Final = (4, 8, 12, 16, 24, 32, 50, 64, 100, 128, 197, 256, 512, 1024, 2048, 4096, 8192)
+WIDTHS: Final = (16, 32, 40, 64, 96, 128, 144, 256, 512, 768, 1280, 2048)
+HEADS: Final = (1, 2, 4, 8)
+"""Stops of the page's sliders; every width is a multiple of every number of heads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """One encoder layer of T tokens, width D, N heads and a feed-forward middle of 4 D.
+
+    Attributes:
+        projections, scores, feed_forward: MACs by formula. counted: MACs of the built layer, all three.
+        maps, middle: bytes of N T^2 weights and of T * 4 D numbers, float32.
+    """
+
+    tokens: int
+    width: int
+    heads: int
+    projections: int
+    scores: int
+    feed_forward: int
+    counted: int
+    maps: int
+    middle: int
+
+    @property
+    def macs(self) -> int:
+        """The sum of the formulas."""
+        return self.projections + self.scores + self.feed_forward
+
+
+def layer(tokens: int, width: int, heads: int) -> Layer:
+    """The layer's terms, and PyTorch's count of it."""
+    return Layer(
+        tokens=tokens, width=width, heads=heads,
+        projections=cost.projection_macs(tokens, tokens, width), scores=cost.score_macs(tokens, tokens, width),
+        feed_forward=cost.feed_forward_macs(tokens, width, 4 * width), counted=cost_count.layer_macs(tokens, width, heads),
+        maps=cost.BYTES * cost.map_numbers(tokens, tokens, heads), middle=cost.BYTES * tokens * 4 * width,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """The same along T: MACs and bytes, and where two of them are equal.
+
+    Attributes:
+        tokens: (n,), evenly spread in the logarithm. The others: (n,).
+        crossing_attention, crossing_layer, crossing_memory: T = 2 D, 6 D and 4 D / N.
+    """
+
+    tokens: Array
+    projections: Array
+    scores: Array
+    feed_forward: Array
+    maps: Array
+    middle: Array
+    crossing_attention: float
+    crossing_layer: float
+    crossing_memory: float
+
+
+def growth(width: int, heads: int, *, most: int = TOKENS[-1], points: int = 120) -> Growth:
+    """The terms of a layer of width D for T from 1 to `most`."""
+    t = np.geomspace(1, most, points)
+    return Growth(
+        tokens=t, projections=4 * t * width**2, scores=2 * t**2 * width, feed_forward=8 * t * width**2,
+        maps=cost.BYTES * heads * t**2, middle=cost.BYTES * t * 4 * width,
+        crossing_attention=cost.crossing_attention(width), crossing_layer=cost.crossing_layer(width),
+        crossing_memory=cost.crossing_memory(width, heads),
+    )  # fmt: skip
+
+
+def places(setups: Mapping[str, Setup]) -> list[tuple[str, int, int]]:
+    """Code, T and D of each model's attention; TLOB has two kinds, of which the second swaps T and D."""
+    found = []
+    for code, setup in setups.items():
+        t, d = cost.tokens_of(setup.config, setup.tokens), setup.config.width
+        found.append((code, t, d))
+        if isinstance(setup.config, TLOBConfig):
+            found.append((code, d, t))
+    return found
+
+
+def token_choices(setup: Setup) -> list[int]:
+    """T that the model can take, its own among them."""
+    config = setup.config
+    if isinstance(config, ViTConfig):
+        found = {1 + (config.side // patch) ** 2 for patch in range(2, config.side + 1) if config.side % patch == 0}
+    elif isinstance(config, TransformerConfig):
+        found = {t for t in TOKENS if t <= config.length}
+    else:
+        found = {t for t in TOKENS if t <= 512}
+    return sorted(found | {cost.tokens_of(config, setup.tokens)})
+
+
+def width_choices(setup: Setup) -> list[int]:
+    """D that the model can take, its own among them."""
+    config = setup.config
+    step = 1 if isinstance(config, TLOBConfig) else config.heads
+    return sorted({d for d in WIDTHS if d % step == 0 and d <= max(512, config.width)} | {config.width})
+
+
+def sized(setup: Setup, tokens: int, width: int) -> Setup:
+    """The setup with another T and D."""
+    config = setup.config
+    if isinstance(config, TLOBConfig | ViTConfig):
+        return replace(setup, config=cost.resized(config, tokens, width))
+    return replace(setup, config=cost.resized(config, None, width), tokens=tokens)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A document's number and what there is.
+
+    Attributes:
+        code: of the sentence that names it. said: the document's. found: what is counted. unit: "parameters", "MACs" or "FLOPs".
+    """
+
+    code: str
+    said: float
+    found: int
+    unit: str
+
+
+def claims(frames: int = 12, batch: int = 2, iiga: IIGAConfig = DOCUMENT) -> list[Claim]:
+    """tlob-architecture 6.1 and 6.3, iiga-equations 14.3: what they say beside counts of one clip and of a batch."""
+    lean = replace(BTC, qkv="single")
+    one, many = cost.iiga_split(iiga, frames), cost.iiga_split(iiga, frames, batch)
+    return [
+        Claim(code="tlob_table", said=883_275, found=cost_count.count(lean, 0).all_parameters, unit="parameters"),
+        Claim(code="tlob_listing", said=883_275, found=cost_count.count(BTC, 0).all_parameters, unit="parameters"),
+        Claim(code="tlob_scores", said=109e6, found=cost.tlob_score_product(BTC, 32), unit="MACs"),
+        Claim(code="tlob_batch", said=109e6, found=2 * 32 * cost_count.count(BTC, 0).all_macs, unit="FLOPs"),
+        Claim(code="iiga_cnn_one", said=3.6e9, found=one["cnn"], unit="MACs"),
+        Claim(code="iiga_cnn_batch", said=3.6e9, found=2 * many["cnn"], unit="FLOPs"),
+        Claim(code="iiga_layers_one", said=0.8e9, found=one["transformer"], unit="MACs"),
+        Claim(code="iiga_layers_batch", said=0.8e9, found=2 * many["transformer"], unit="FLOPs"),
+        Claim(code="iiga_total_one", said=4.4e9, found=sum(one.values()), unit="MACs"),
+        Claim(code="iiga_total_batch", said=4.4e9, found=2 * sum(many.values()), unit="FLOPs"),
+    ]

@@ -1,0 +1,94 @@
+"""Every equation of the five documents: where it lives in the code, which test checks it, and which page shows it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.lecture.equations import DOCUMENTS, Equation, decisions, equations, search, table
+from pages.learn import frame
+from pages.shared import controls, url_state
+from pages.shared.language import _, current, ngettext
+from pages.shared.navigation import ENTRIES
+
+PAGE = "equations"
+PER_PAGE = 20
+
+frame.open_page(PAGE, _("Equation index"))
+
+titles = {entry.url: entry.title for entry in ENTRIES}
+
+
+def filters() -> tuple[str, str, str]:
+    """What is searched for."""
+    with frame.controls_block("find"):
+        left, middle, right = st.columns([2, 1, 1])
+        with left:
+            words = url_state.text(
+                _("Search"), key="find", max_chars=80, placeholder=_("softmax, CTC, D11, core.nn …"), icon=":material/search:"
+            )
+        with middle:
+            offered = {"all": _("all five"), **{name: name for name in DOCUMENTS}}
+            document = url_state.choice(st.selectbox, _("Document"), offered, key="doc")
+        with right:
+            cited = {"all": _("with or without"), "any": _("any decision"), **{name: name for name in decisions()}}
+            decision = url_state.choice(st.selectbox, _("Decision"), cited, key="decided")
+    return words, document, decision
+
+
+def show(entry: Equation) -> None:
+    """One entry."""
+    language = current()
+    places = ", ".join(f"`{place.replace(':', '.')}`" for place in entry.code)
+    more = {"lang": str(st.query_params["lang"])} if "lang" in st.query_params else {}
+    cited = " ".join(entry.decisions)
+    with st.container(border=True):
+        st.markdown(f"**{entry.title[language]}**")
+        st.caption(_("{document}, section {name}").format(document=entry.document, name=entry.section))
+        st.latex(entry.latex)
+        st.markdown(_("In the code: {places}").format(places=places))
+        st.markdown(_("Checked by {test}, against {what}").format(test=f"`{entry.test}`", what=entry.against[language]))
+        if entry.why:
+            st.markdown(
+                f":material/gavel: **{cited}** {entry.why[language]}" if cited else f":material/gavel: {entry.why[language]}"
+            )
+        elif cited:
+            st.markdown(f":material/gavel: **{cited}**")
+        label = _("With numbers: {title}").format(title=_(titles[entry.page]))
+        st.markdown(f"[{label}]({entry.link(**more)})")
+
+
+def export(found: list[Equation]) -> pd.DataFrame:
+    """The entries as a table in the reader's language."""
+    columns = [
+        _("Id"), _("Document"), _("Section"), _("Title"), "LaTeX", _("In the code"), _("Test"), _("Against"), _("Page"),
+        _("Decision and reason"),
+    ]  # fmt: skip
+    return pd.DataFrame(table(found, current(), columns), columns=columns)
+
+
+words, document, decision = filters()
+found = search(words, document=None if document == "all" else document, decision=None if decision == "all" else decision)
+pages = max(1, -(-len(found) // PER_PAGE))
+st.markdown(
+    "**"
+    + ngettext("{count} equation of {all}", "{count} equations of {all}", len(found)).format(
+        count=len(found), all=len(equations())
+    )
+    + "**"
+)
+with frame.controls_block("export"):
+    controls.download_table(
+        _("These equations"), lambda: export(found), key="equations_table", filename="equations", formats=("csv",)
+    )
+if not found:
+    controls.notice("empty", _("No equation has all of these words: try fewer, or another document."))
+at = 1
+if pages > 1:
+    with frame.controls_block("page"):
+        at = url_state.slider(_("Page"), 1, pages, key="sheet", default=1)
+for entry in found[(at - 1) * PER_PAGE : at * PER_PAGE]:
+    show(entry)
+
+frame.look_for(frame.text(PAGE, "all"))
+frame.close_page(PAGE, sources=", ".join(DOCUMENTS) + "; D1–D23", values={"WORDS": words})

@@ -1,0 +1,165 @@
+"""The garment pages in a real Chromium: a real file in, its ranking out, layer and head switched, the same view by its link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from core import checkpoints
+from core.vision.classifier import load_classifier
+from core.vision.gallery import gallery
+from core.vision.pictures import decode
+from core.vision.preprocessing import prepare
+from core.vision.reading import read
+from tests.browser.conftest import NewPage
+from tests.browser.server import AppServer
+
+PATIENCE_MS = 60_000
+OVERLAY = ".st-key-classify_overlay .live-plot"
+
+pytestmark = pytest.mark.skipif(not (checkpoints.FOLDER / "vit.json").exists(), reason="there is no garment model yet: train one")
+
+
+def drawn(page: Page, plot: str = OVERLAY) -> None:
+    page.wait_for_selector(f"{plot}[data-updates] .nsewdrag", timeout=PATIENCE_MS)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=PATIENCE_MS, state="attached")
+
+
+def shop_picture(folder: Path, index: int, name: str) -> Path:
+    """A test image as a shop has it, in a file of the kind its name says."""
+    big = 255 - np.kron(gallery()[0][index], np.ones((9, 9), np.uint8))
+    sheet = np.full((480, 360), 255, np.uint8)
+    sheet[120:372, 50:302] = big
+    path = folder / name
+    Image.fromarray(sheet).save(path)
+    return path
+
+
+def choose(page: Page, key: str, option: str) -> None:
+    page.locator(f".st-key-{key} [data-baseweb=select], .st-key-{key} input").first.click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+@pytest.fixture
+def uploads(new_page: NewPage, app: AppServer) -> Page:
+    page = new_page(app, "/classify?from=upload")
+    page.wait_for_selector("input[type=file]", state="attached", timeout=PATIENCE_MS)
+    return page
+
+
+def test_an_upload_is_ranked_and_its_link_opens_the_same_view(
+    uploads: Page, new_page: NewPage, app: AppServer, tmp_path: Path
+) -> None:
+    file = shop_picture(tmp_path, 0, "boot.png")
+    expected = read(load_classifier(), prepare(decode(file.read_bytes())).image)
+    uploads.locator("input[type=file]").set_input_files(file)
+    uploads.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
+    drawn(uploads)
+    ranked = uploads.locator(".st-key-classify_ranking .yaxislayer-above .ytick text")
+    names = [expected.classifier.class_names[i] for i in expected.ranking]
+    upwards = names[::-1]  # as the axis has them in the document
+    expect(ranked).to_have_text(upwards, timeout=PATIENCE_MS)
+    expect(uploads.get_by_role("heading", name=names[0]).first).to_be_visible(timeout=PATIENCE_MS)
+    choose(uploads, "vlayer", "1")
+    uploads.wait_for_url(re.compile("vlayer=1"), timeout=PATIENCE_MS)
+    choose(uploads, "vhead", "2")
+    uploads.wait_for_url(re.compile("vhead=2"), timeout=PATIENCE_MS)
+    best = int(expected.attention("layer 1", 1).patches.argmax()) + 1
+    sentence = re.compile(rf"The class token looks most at patch {best},")
+    expect(uploads.get_by_text(sentence)).to_be_visible(timeout=PATIENCE_MS)
+    path = uploads.url.removeprefix(app.url)
+    other = new_page(app, path)
+    drawn(other)
+    expect(other.get_by_text(sentence)).to_be_visible(timeout=PATIENCE_MS)
+    expect(other.locator(".st-key-classify_ranking .yaxislayer-above .ytick text")).to_have_text(upwards, timeout=PATIENCE_MS)
+    assert other.url.removeprefix(app.url) == path
+
+
+def test_bad_files_leave_the_page_alive(uploads: Page, tmp_path: Path) -> None:
+    (tmp_path / "paper.png").write_bytes(b"%PDF-1.7 ...")
+    (tmp_path / "empty.jpg").write_bytes(b"")
+    (tmp_path / "cut.png").write_bytes(shop_picture(tmp_path, 1, "whole.png").read_bytes()[:400])
+    files = [tmp_path / name for name in ("paper.png", "empty.jpg", "cut.png")]
+    uploads.locator("input[type=file]").set_input_files([*files, shop_picture(tmp_path, 1, "pullover.webp")])
+    for words in ("paper.png: the file is a PDF", "empty.jpg: the file is empty", "cut.png: the file is damaged"):
+        expect(uploads.get_by_text(words)).to_be_visible(timeout=PATIENCE_MS)
+    drawn(uploads)
+    expect(uploads.get_by_text("WEBP, 360 x 480 pixels")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_a_click_takes_a_head_and_another_a_patch(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/classify?item=3")
+    drawn(page)
+    area = page.locator(".st-key-classify_heads .live-plot .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    config = load_classifier().config
+    # The top left map: all of them fill the panel's height, which leaves the panel wider than they are, or the other way round.
+    page.mouse.click(
+        box["x"] + box["width"] * 0.4 / (1.12 * config.heads), box["y"] + box["height"] * 0.4 / (1.12 * config.layers)
+    )
+    page.wait_for_url(re.compile(r"vlayer=1.*vhead=1|vhead=1.*vlayer=1"), timeout=PATIENCE_MS)
+    drawn(page)
+    area = page.locator(f"{OVERLAY} .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] * 2.5 / 7, box["y"] + box["height"] * 3.5 / 7)
+    page.wait_for_url(re.compile("token=24"), timeout=PATIENCE_MS)
+    expect(page.get_by_text("Patch 24 looks most at patch")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_a_drawing_is_read(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/classify?from=draw")
+    sheet = page.locator(".sheet canvas")
+    expect(sheet).to_be_visible(timeout=PATIENCE_MS)
+    sheet.scroll_into_view_if_needed()
+    box = sheet.bounding_box()
+    assert box is not None
+    corners = [(0.3, 0.2), (0.7, 0.2), (0.7, 0.85), (0.3, 0.85), (0.3, 0.2)]
+    points = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
+    page.mouse.move(*points[0])
+    page.mouse.down()
+    for point in points[1:]:
+        page.mouse.move(*point, steps=5)
+    page.mouse.up()
+    page.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
+    drawn(page)
+    expect(page.get_by_text("PNG, 280 x 280 pixels")).to_be_visible(timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Clear").click()
+    expect(page.get_by_text("No picture is chosen yet")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_the_steps_to_tokens_walk_on(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/tokens?item=3&patch=24")
+    drawn(page, ".st-key-tokens_grey .live-plot")
+    page.get_by_role("button", name="Next step").click()
+    page.wait_for_url(re.compile("stage=embedding"), timeout=PATIENCE_MS)
+    drawn(page, ".st-key-tokens_embedded .live-plot")
+    area = page.locator(".st-key-tokens_picture .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] * 0.5 / 7, box["y"] + box["height"] * 1.5 / 7)
+    page.wait_for_url(re.compile("patch=8"), timeout=PATIENCE_MS)
+    expect(page.locator(".st-key-tokens_embedded").get_by_text("Embedding of Patch 8")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_they_look_right_at_every_width(screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer) -> None:
+    for path, name, plot in (
+        ("/classify?item=3", "classify", OVERLAY),
+        ("/tokens?item=3&stage=softmax&lang=es", "tokens", ".st-key-tokens_weights .live-plot"),
+    ):
+        for page in screens(app, path, name):
+            drawn(page, plot)
+            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+            assert page.evaluate(
+                "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
+            )

@@ -1,0 +1,110 @@
+"""Lecture pages in a browser: hovering, links, edits, the presentation switch, downloads, every width and theme."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.server import AppServer
+
+PATIENCE_MS = 60_000
+WEIGHTS = ".st-key-steps_weights .live-plot"
+
+
+def drawn(page: Page, selector: str) -> None:
+    page.wait_for_selector(f"{selector}[data-updates]", timeout=PATIENCE_MS)
+
+
+def stat(page: Page, name: str) -> str:
+    cell = page.locator(".stat-strip .stat", has=page.get_by_text(name, exact=True))
+    return cell.locator("dd").first.inner_text(timeout=PATIENCE_MS)
+
+
+def test_resting_on_a_row_reads_that_query_and_the_link_keeps_it(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/attention-steps?part=softmax&mask=causal")
+    drawn(page, WEIGHTS)
+    area = page.locator(f"{WEIGHTS} .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    for nudge in (0, 2, 4):  # the fourth of six rows
+        page.mouse.move(box["x"] + 0.3 * box["width"] + nudge, box["y"] + 3.5 / 6 * box["height"])
+        page.wait_for_timeout(300)
+    page.wait_for_url(re.compile(r"[?&]q=3(&|$)"), timeout=PATIENCE_MS)
+    query = page.locator(".stat-strip .stat", has=page.get_by_text("Query", exact=True)).locator("dd").first
+    expect(query).to_have_text("on", timeout=PATIENCE_MS)
+    other = new_page(app, page.url.removeprefix(app.url))
+    drawn(other, WEIGHTS)
+    assert stat(other, "Query") == "on" and stat(other, "Entropy") == stat(page, "Entropy")
+
+
+def test_a_link_opens_the_exact_state_of_every_page(new_page: NewPage, app: AppServer) -> None:
+    links = {
+        "/positions?part=rotation&n=20&d=16&k=4&i=3": "Pair 3 of position 5, turned by 4 steps",
+        "/permutation?order=5,4,3,2,1&places=true": "Not equivariant",
+        "/recurrent?part=lstm&seq=letters&text=hola&step=3&unit=2": "Step 3 (l), unit 2.",
+    }
+    for path, told in links.items():
+        page = new_page(app, path)
+        expect(page.get_by_text(told).first).to_be_visible(timeout=PATIENCE_MS)
+        asked = dict(part.split("=") for part in path.split("?")[1].split("&"))
+        shown = page.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
+        assert {key: shown.get(key) for key in asked} == asked
+        page.close()
+
+
+def test_one_control_at_a_time_and_none_while_presenting(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/positions?n=32")
+    drawn(page, ".st-key-pe_matrix .live-plot")
+    expect(page.get_by_test_id("stSlider").locator("visible=true")).to_have_count(1, timeout=PATIENCE_MS)
+    page.get_by_role("radio", name="Base").or_(page.get_by_role("button", name="Base")).first.click()
+    page.wait_for_url(re.compile("dial=base"), timeout=PATIENCE_MS)
+    expect(page.get_by_text("Length: 32").first).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_test_id("stSlider").locator("visible=true")).to_have_count(1, timeout=PATIENCE_MS)
+    shown = new_page(app, "/positions?n=32&present=true")
+    drawn(shown, ".st-key-pe_matrix .live-plot")
+    expect(shown.get_by_text("What to look for")).to_be_visible(timeout=PATIENCE_MS)
+    expect(shown.get_by_test_id("stSlider").locator("visible=true")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(shown.get_by_text("Reproduce this")).to_be_hidden(timeout=PATIENCE_MS)
+
+
+def test_shuffling_moves_the_words_and_the_rows_stay_equal(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/permutation")
+    drawn(page, ".st-key-permutation_after .live-plot")
+    page.get_by_role("button", name="Reverse").click()
+    page.wait_for_url(re.compile("order="), timeout=PATIENCE_MS)
+    expect(page.get_by_text("Equivariant: largest")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_the_snippet_on_the_page_is_downloaded_with_its_values(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
+    page = new_page(app, "/positions?n=20")
+    drawn(page, ".st-key-pe_matrix .live-plot")
+    with page.expect_download(timeout=PATIENCE_MS) as download:
+        page.get_by_role("button", name="Snippet (.py)").click()
+    file = tmp_path / "positions.py"
+    download.value.save_as(file)
+    assert "LENGTH = 20  # positions" in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.timeout(480)  # four pages one after the other
+@pytest.mark.parametrize(
+    ("path", "name", "plot"),
+    [
+        ("/attention-steps?part=heads&heads=2", "learn-attention-steps", ".st-key-steps_output .live-plot"),
+        ("/recurrent?part=lstm&lang=es", "learn-recurrent", ".st-key-lstm_unit .live-plot"),
+    ],
+)
+def test_they_look_right_at_every_width(
+    screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer, path: str, name: str, plot: str
+) -> None:
+    for page in screens(app, path, name):
+        drawn(page, plot)
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        assert page.evaluate(
+            "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
+        )

@@ -1,0 +1,69 @@
+"""The encoder-decoder's page and its neighbours in a browser: a text typed, a step moved, a link opened elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.server import AppServer
+
+PATIENCE_MS = 60_000
+
+
+def drawn(page: Page, key: str) -> None:
+    page.wait_for_selector(f".st-key-{key} .live-plot[data-updates]", timeout=PATIENCE_MS)
+
+
+def answered(page: Page, iso: str) -> None:
+    cell = page.locator(".stat-strip .stat", has=page.get_by_text("Answer", exact=True))
+    expect(cell.locator("dd").first).to_have_text(iso, timeout=PATIENCE_MS)
+
+
+def test_a_date_is_typed_and_decoded_and_its_link_opens_elsewhere(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/transformer")
+    answered(page, "1979-05-03")
+    field = page.get_by_label("A date, in English or Spanish")
+    field.fill("12 de octubre de 1992")
+    field.press("Enter")
+    answered(page, "1992-10-12")
+    page.wait_for_url(re.compile("date=12"), timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Next", exact=True).click()
+    page.wait_for_url(re.compile("symbol=1"), timeout=PATIENCE_MS)
+    expect(page.get_by_text("So far: ")).to_contain_text("▷", timeout=PATIENCE_MS)
+    drawn(page, "cross_map")
+    other = new_page(app, page.url.removeprefix(app.url))
+    answered(other, "1992-10-12")
+    expect(other.get_by_text("So far: ")).to_contain_text("▷", timeout=PATIENCE_MS)
+
+
+def test_an_example_button_fills_the_field(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/transformer?part=beam")
+    page.get_by_role("button", name="03/04/1979").click()
+    answered(page, "1979-04-03")
+    expect(page.get_by_text("Greedy and beam search agree on 1979-04-03")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_another_part_and_another_gradient(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/backprop")
+    drawn(page, "bp_compared_0")
+    page.get_by_role("radio", name="Attention", exact=True).or_(page.get_by_role("button", name="Attention", exact=True)).click()
+    page.wait_for_url(re.compile("part=attention"), timeout=PATIENCE_MS)
+    expect(page.get_by_text(re.compile("over all 3 gradients"))).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_they_look_right_at_every_width(screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer) -> None:
+    for path, name, key in (
+        ("/transformer?symbol=6", "transformer", "cross_map"),
+        ("/norms?lang=es", "norms", "norm_batch_0"),
+        ("/optimisers", "optimisers", "surface_plot"),
+        ("/backprop?part=layer&lang=es", "backprop", "bp_compared_0"),
+    ):
+        for page in screens(app, path, name):
+            drawn(page, key)
+            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+            assert page.evaluate(
+                "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
+            )

@@ -1,0 +1,132 @@
+"""The sign pages in a browser: links, clicks, an uploaded film, and every width."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core import checkpoints
+from core.signs.recogniser import ASL, DIGITS
+from tests.browser.conftest import NewPage
+from tests.browser.server import AppServer
+from tests.core.signs.video_files import film, grey
+
+PATIENCE_MS = 60_000
+TRELLIS = ".st-key-ctc_trellis .live-plot"
+
+trained = pytest.mark.skipif(
+    not all((checkpoints.FOLDER / f"{name}.json").exists() for name in (DIGITS, ASL)), reason="no trained IIGA is bundled yet"
+)
+
+
+def drawn(page: Page, selector: str) -> None:
+    page.wait_for_selector(f"{selector}[data-updates]", timeout=PATIENCE_MS)
+
+
+def stat(page: Page, name: str) -> str:
+    cell = page.locator(".stat-strip .stat", has=page.get_by_text(name, exact=True))
+    return cell.locator("dd").first.inner_text(timeout=PATIENCE_MS)
+
+
+def fits(page: Page) -> bool:
+    """Nothing reaches past the window's right edge."""
+    plots = "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
+    return bool(
+        page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth") and page.evaluate(plots)
+    )
+
+
+def test_a_click_on_the_trellis_shows_its_step(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/ctc?target=A+A+B&frames=7")
+    drawn(page, TRELLIS)
+    # the likeliest path passes through frame 5, state 5: the third point of the last marker trace is not on it
+    page.evaluate(
+        """(selector) => {
+            const plot = document.querySelector(selector + ' .js-plotly-plot');
+            const curve = plot.data.findIndex((trace) => trace.name === 'states');
+            const trace = plot.data[curve];
+            const point = [...trace.x].findIndex((x, i) => x === 5 && [...trace.y][i] === 4);
+            const where = {x: plot._fullLayout.xaxis, y: plot._fullLayout.yaxis};
+            window.spot = [where.x._offset + where.x.d2p(5), where.y._offset + where.y.d2p(4), point];
+        }""",
+        TRELLIS,
+    )
+    plot = page.locator(f"{TRELLIS} .js-plotly-plot")
+    plot.scroll_into_view_if_needed()
+    x, y, point = page.evaluate("window.spot")
+    assert point >= 0
+    box = plot.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + x - 3, box["y"] + y)
+    page.mouse.move(box["x"] + x, box["y"] + y)
+    page.mouse.click(box["x"] + x, box["y"] + y)
+    page.wait_for_url(re.compile(r"cell=5\.4"), timeout=PATIENCE_MS)
+
+
+def test_an_example_moves_the_lab_and_the_link_opens_it_again(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/ctc")
+    page.get_by_role("button", name="One frame too few").click()
+    expect(page.get_by_text("3 frames cannot hold this target")).to_be_visible(timeout=PATIENCE_MS)
+    page.wait_for_url(re.compile("frames=3"), timeout=PATIENCE_MS)
+    other = new_page(app, page.url.removeprefix(app.url))
+    expect(other.get_by_text("3 frames cannot hold this target")).to_be_visible(timeout=PATIENCE_MS)
+    assert stat(other, "Loss") == "∞"
+
+
+def test_typing_a_hypothesis_changes_the_rate(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/metrics?ref=A+B+C+D")
+    field = page.get_by_label("Hypothesis: what was recognised")
+    field.fill("A B C")
+    field.press("Enter")
+    page.wait_for_url(re.compile(r"hyp=A\+B\+C"), timeout=PATIENCE_MS)
+    expect(page.locator(".stat-strip .stat", has=page.get_by_text("WER", exact=True)).locator("dd")).to_have_text(
+        "25.0%", timeout=PATIENCE_MS
+    )
+
+
+@trained
+def test_an_uploaded_film_is_read_and_its_link_works(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
+    file = tmp_path / "wall.webm"
+    file.write_bytes(film([grey(120, 96, 64)] * 20, kind="webm"))
+    page = new_page(app, "/recognise?source=video")
+    page.locator("input[type=file]").first.set_input_files(file)
+    drawn(page, ".st-key-signs_clip .live-plot")
+    page.wait_for_url(re.compile("file=[0-9a-f]{12}"), timeout=PATIENCE_MS)
+    assert stat(page, "Frames") == "16"
+    expect(page.get_by_text("96 x 64, 10.0 frames a second, vp8")).to_be_visible(timeout=PATIENCE_MS)
+    other = new_page(app, page.url.removeprefix(app.url))
+    drawn(other, ".st-key-signs_clip .live-plot")
+    assert stat(other, "Frames") == "16"
+
+
+@trained
+def test_a_tracked_sentence_plays(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/recognise?source=tracks")
+    drawn(page, ".st-key-signs_tracks .live-plot")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function(
+        "() => Number(document.querySelector('.st-key-signs_tracks .live-plot').dataset.updates) >= 4", timeout=2 * PATIENCE_MS
+    )
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible(timeout=PATIENCE_MS)
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "plot"),
+    [
+        ("/ctc?target=A+A+B&frames=7", "signs-ctc", TRELLIS),
+        ("/metrics?lang=es", "signs-metrics", ".st-key-metrics_lcs .live-plot"),
+        pytest.param("/recognise", "signs-recognise", ".st-key-signs_map .live-plot", marks=trained),
+        pytest.param("/recognise?source=tracks&lang=es", "signs-tracks", ".st-key-signs_map .live-plot", marks=trained),
+    ],
+)
+def test_it_looks_right_at_every_width(
+    screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer, path: str, name: str, plot: str
+) -> None:
+    for page in screens(app, path, name):
+        drawn(page, plot)
+        assert fits(page)

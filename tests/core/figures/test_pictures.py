@@ -1,0 +1,80 @@
+"""Picture figures: every pixel and patch where it belongs, and a click finds what was clicked."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import orjson
+import pytest
+from PIL import Image
+
+from core.figures import pictures as figures
+from core.figures import wire
+
+RNG = np.random.default_rng(0)
+IMAGE = RNG.integers(0, 255, (28, 28), dtype=np.uint8)
+
+
+def test_a_small_picture_is_enlarged_by_whole_pixels_and_a_large_one_reduced() -> None:
+    small = np.asarray(Image.open(io.BytesIO(figures.picture_png(IMAGE, side=100))))
+    np.testing.assert_array_equal(small, np.kron(IMAGE, np.ones((3, 3), np.uint8)))
+    large = Image.open(io.BytesIO(figures.picture_png(np.zeros((300, 600, 3), np.uint8), side=100)))
+    assert large.size == (100, 50)
+
+
+def test_the_ranking_runs_from_the_most_probable_down() -> None:
+    figure = figures.ranking_figure(["a", "b", "c"], np.array([0.2, 0.7, 0.1]))
+    (bars,) = figure.data
+    assert list(bars.y) == ["b", "a", "c"]
+    np.testing.assert_allclose(bars.x, [70, 20, 10])
+    assert list(bars.text) == ["70.0%", "20.0%", "10.0%"]
+
+
+def test_the_overlay_lays_each_patch_over_its_pixels() -> None:
+    shares = RNG.random((7, 7))
+    figure = figures.overlay_figure(IMAGE, shares, patch=4, outlined=9, value="Weight")
+    pixels, patches = figure.data
+    np.testing.assert_array_equal(pixels.z, IMAGE)
+    assert (pixels.x0, pixels.dx) == (0.5, 1)  # pixel 0 spans 0 to 1
+    np.testing.assert_allclose(patches.z, shares.astype(np.float32))
+    assert (patches.x0, patches.dx) == (2, 4)  # patch 0 spans 0 to 4
+    assert patches.customdata[1][2] == 10 and tuple(pixels.customdata[2][5]) == (3, 6)
+    frame = figure.layout.shapes[-1]
+    assert (frame.x0, frame.x1, frame.y0, frame.y1) == (8, 12, 4, 8)
+    assert len(figures.overlay_figure(IMAGE, None, patch=4).data) == 1
+
+
+@pytest.mark.parametrize(("x", "y", "number"), [(0.5, 0.5, 0), (27.9, 0.1, 6), (0.1, 27.9, 42), (13, 9, 17), (28.0, 28.0, 48)])
+def test_a_point_lies_in_its_patch(x: float, y: float, number: int) -> None:
+    assert figures.patch_at(x, y, patch=4, grid=7) == number
+
+
+def test_every_head_stands_in_its_row_and_column() -> None:
+    glance = RNG.random((3, 2, 7, 7))
+    figure = figures.heads_figure(glance, chosen=(1, 0))
+    assert [trace.name for trace in figure.data] == ["0:0", "0:1", "1:0", "1:1", "2:0", "2:1"]
+    for trace in figure.data:
+        layer, head = map(int, trace.name.split(":"))
+        one = glance[layer, head]
+        np.testing.assert_allclose(trace.z / 254, one / one.max(), atol=0.5 / 254 + 1e-6)
+        assert int(trace.x0 / 1.12) == head and int(trace.y0 / 1.12) == layer
+    assert len(figure.layout.shapes) == 1
+    assert len(figures.heads_figure(glance, chosen=(1, None)).layout.shapes) == 2
+
+
+def test_a_gallery_and_a_click_in_it() -> None:
+    images = RNG.integers(0, 255, (5, 28, 28), dtype=np.uint8)
+    (sheet,) = figures.gallery_figure(images, columns=3, chosen=4).data
+    assert sheet.z.shape == (56, 84)
+    np.testing.assert_array_equal(sheet.z[28:, 28:56], images[4])
+    assert figures.image_at(30, 40, columns=3, count=5, side=28) == 4
+    assert figures.image_at(70, 40, columns=3, count=5, side=28) is None
+
+
+def test_words_are_translated_and_figures_travel() -> None:
+    figure = figures.overlay_figure(IMAGE, RNG.random((7, 7)), patch=4, _=lambda words: words.replace("patch", "PATCH"))
+    assert "PATCH" in figure.data[1].hovertemplate
+    for one in (figure, figures.heads_figure(RNG.random((2, 2, 7, 7))), figures.ranking_figure(["a"], np.array([1.0]))):
+        for part in (*wire.split(one).traces, wire.split(one).layout):
+            assert orjson.loads(part.body)

@@ -1,0 +1,152 @@
+"""Figures of signs, CTC and metrics: every number where it belongs, and what is impossible left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import orjson
+import pytest
+
+from core.figures import ctc as ctc_figures
+from core.figures import metrics as metrics_figures
+from core.figures import signs as figures
+from core.figures import wire
+from core.figures.attention import NamedMap
+from core.signs import ctc, ctc_lab, metrics
+from core.signs.edits import edit_table
+
+NAMES = tuple("∅ABCDEFGHIJKLMNOPQRSTU")
+
+
+def travels(figure: object) -> None:
+    """It can be sent to a browser."""
+    message, _sent = wire.frame(wire.split(figure), {}, {})
+    orjson.loads(message)
+
+
+@pytest.fixture
+def probabilities() -> np.ndarray:
+    return np.random.default_rng(0).dirichlet(np.full(len(NAMES), 0.2), 30).astype(np.float32)
+
+
+def test_a_clip_shows_the_likeliest_labels_and_the_blank(probabilities):
+    shown = figures.labels_shown(probabilities)
+    assert len(shown) == figures.MOST_LABELS
+    assert shown[0] == 0
+    hidden = set(range(len(NAMES))) - set(shown)
+    assert probabilities[:, list(hidden)].max() <= probabilities[:, shown[1:]].max(axis=0).min()
+    seconds = np.arange(30) / 8
+    figure = figures.clip_figure(probabilities, NAMES, seconds, strip=[(0, b"one"), (20, b"two")])
+    heat, dots = figure.data
+    np.testing.assert_array_equal(heat.z, probabilities[:, shown].T)
+    assert list(figure.layout.yaxis.ticktext) == [NAMES[label] for label in shown]
+    for second, row in zip(dots.x, dots.y, strict=True):
+        t = round(second * 8)
+        assert shown[row] == probabilities[t].argmax()
+    assert len(figure.layout.images) == 2
+    assert figure.layout.yaxis.domain[1] < 1
+    assert figure.layout.height == figures.clip_height(len(shown), strip=True)
+    travels(figure)
+    assert figures.clip_figure(probabilities[:1], NAMES, seconds[:1]).layout.images == ()
+
+
+def test_even_indices_lie_in_the_middle_of_their_share():
+    assert figures.even_indices(30, 3) == [5, 15, 25]
+    assert figures.even_indices(2, 9) == [0, 1]
+
+
+def test_hands_are_drawn_upright_with_the_way_they_came():
+    tracks = np.cumsum(np.random.default_rng(1).normal(0, 3, (60, 6)), axis=0) + 150
+    figure = figures.tracks_figure(tracks, 40)
+    low, high = figure.layout.yaxis.range
+    assert low > high  # y runs down, as in a picture
+    assert figure.layout.yaxis.scaleanchor == "x"
+    points = [trace for trace in figure.data if trace.mode == "markers"]
+    assert [(trace.x[0], trace.y[0]) for trace in points] == [(tracks[40, c], tracks[40, c + 1]) for c in (0, 2, 4)]
+    assert {len(trace.x) for trace in figure.data} == {60, figures.TRAIL + 1, 1}
+    travels(figure)
+    over_time = figures.paths_figure(tracks, 30, at=15)
+    assert len(over_time.data) == 6
+    assert over_time.layout.shapes[0].x0 == 0.5
+    travels(over_time)
+
+
+def test_a_row_of_a_clip_is_named_after_it():
+    axis = figures.clip_axis(np.arange(4) / 8)
+    one = NamedMap(name="intra 1", title="Intra", weights=np.full((4, 4), 0.25), axis=axis)
+    assert figures.row_figure(one, query=1).data[0].name == "This clip"
+
+
+@pytest.mark.parametrize("skip", [True, False])
+def test_the_trellis_marks_what_lies_on_a_valid_path(skip):
+    problem = ctc_lab.made(["A", "B", "B"], 6, "random", seed=2)
+    found = problem.lattice(skip=skip)
+    figure = ctc_figures.trellis_figure(found, problem.names, best=ctc.best_path(found).states, selected=(2, 1))
+    lying = next(trace for trace in figure.data if trace.name == "states")
+    marked = {(int(x) - 1, int(y)) for x, y in zip(lying.x, lying.y, strict=True)}
+    assert marked == {(t, state) for path in ctc.valid_paths(found) for t, state in enumerate(path.states)}
+    colours = dict(zip(zip(lying.x - 1, lying.y, strict=True), lying.marker.color, strict=True))
+    for (t, s), colour in colours.items():
+        assert colour == pytest.approx(found.posteriors[t, s])
+    steps = {(int(x0) - 1, int(y0), int(y1)) for x0, y0, y1 in edges(figure)}
+    taken = {
+        (t, a, b) for path in ctc.valid_paths(found) for t, (a, b) in enumerate(zip(path.states, path.states[1:], strict=False))
+    }
+    assert steps == taken
+    assert any(trace.name == "Skip over a blank" for trace in figure.data) is skip
+    travels(figure)
+
+
+def edges(figure):
+    for trace in figure.data:
+        if trace.name in ("Stay or next state", "Skip over a blank"):
+            for place in range(0, len(trace.x), 3):
+                yield trace.x[place], trace.y[place], trace.y[place + 1]
+
+
+@pytest.mark.parametrize("quantity", ctc_figures.QUANTITIES)
+@pytest.mark.parametrize(("target", "frames"), [([], 1), (["A"], 1), (["A", "A"], 30)])
+def test_every_trellis_can_be_drawn(quantity, target, frames):
+    problem = ctc_lab.made(target, frames, "even")
+    travels(ctc_figures.trellis_figure(problem.lattice(), problem.names, quantity=quantity))
+
+
+def test_tables_of_frames_and_gradients():
+    problem = ctc_lab.made(["A", "B"], 5, "random")
+    found = problem.lattice()
+    figure = ctc_figures.frames_figure(problem.probabilities, problem.names)
+    np.testing.assert_allclose(figure.data[0].z, problem.probabilities.T, atol=1e-6)
+    gradient = ctc_figures.gradient_figure(found.gradient, problem.names).data[0]
+    assert gradient.zmin == -gradient.zmax == pytest.approx(-np.abs(found.gradient).max())
+    travels(figure)
+
+
+def test_a_table_is_filled_entry_by_entry():
+    reference, hypothesis = ["A", "B", "C"], ["A", "C"]
+    table = edit_table(reference, hypothesis)
+    for filled in (1, 5, 12):
+        figure = metrics_figures.table_figure(table, reference, hypothesis, filled=filled)
+        assert np.isfinite(figure.data[0].z).sum() == filled
+        assert figure.layout.shapes[0].x0 == (filled - 1) % 3 - 0.48
+    steps = metrics.word_errors([reference], [hypothesis]).alignments[0]
+    path = metrics_figures.alignment_path(steps)
+    assert path[0] == (0, 0)
+    assert path[-1] == (3, 2)
+    figure = metrics_figures.table_figure(table, reference, hypothesis, path=path)
+    assert np.isfinite(figure.data[0].z).all()
+    assert len(figure.data[1].x) == len(path)
+    travels(figure)
+    travels(metrics_figures.table_figure(edit_table([], []), [], [], filled=1))
+
+
+def test_an_entry_says_how_it_came_about():
+    reference, hypothesis = ["A", "B", "C"], ["A", "C"]
+    table = edit_table(reference, hypothesis)
+    for place in range(table.size):
+        cell = metrics.edit_cell(table, reference, hypothesis, place)
+        assert cell.value == table[cell.row, cell.column]
+        if cell.diagonal is not None and cell.deletion is not None and cell.insertion is not None:
+            assert cell.value == (cell.diagonal if cell.same else 1 + min(cell.diagonal, cell.deletion, cell.insertion))
+        else:
+            assert cell.value == max(cell.row, cell.column)
+    with pytest.raises(ValueError, match="12 entries"):
+        metrics.edit_cell(table, reference, hypothesis, 12)

@@ -1,0 +1,146 @@
+"""The index of equations holds: every place, test and page that it names is there, and no section is missing."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from core.lecture.equations import DOCUMENTS, LANGUAGES, Equation, decisions, equations, search, table
+from core.models.iiga import FrameEncoder, IIGAConfig
+from core.models.mobilenet import MobileNetV2
+from core.signs.ctc import log_softmax
+from pages.shared.navigation import ENTRIES
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = {entry.url: entry.file for entry in ENTRIES}
+
+
+def numbered(chapter: int, last: int, first: int = 1) -> list[str]:
+    return [f"{chapter}.{section}" for section in range(first, last + 1)]
+
+
+SECTIONS: dict[str, list[str]] = {
+    "tlob-architecture": ["1.1", "1.2", *numbered(2, 4), *numbered(3, 5), *numbered(4, 2), *numbered(5, 3), *numbered(6, 3)],
+    "vit-report": [*numbered(1, 8), *numbered(2, 9), *numbered(3, 7), *numbered(4, 5), "5.1", "6", "7.2"],
+    "iiga-equations": [
+        "2.1", *numbered(3, 6), *numbered(4, 3), *numbered(5, 7), *numbered(6, 4), "7.1", *numbered(8, 3), *numbered(9, 3),
+        *numbered(10, 2), *numbered(11, 8), *numbered(12, 4), *numbered(13, 2), *numbered(14, 3), "15", *numbered(16, 3),
+    ],
+    "sequence-modelling": [
+        "RNN", "LSTM", "LSTM memory", "Scaled dot-product attention", "Single and multi-head attention", "General architecture",
+    ],
+    "attention-notebook": [
+        "Embedding", "Positional encoding", "Self-attention", "Permutation matrix", "1. Projections", "2. Attention scores",
+        "Property of the softmax", "3. Output", "Layer normalization", "Masked attention",
+    ],
+}  # fmt: skip
+"""Sections that hold formulas, shapes or listings of formulas; vit-report 4 by the numbers of its own subheadings."""
+
+
+@cache
+def functions(file: str) -> frozenset[str]:
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))
+
+
+def ids(entry: Equation) -> str:
+    return entry.id
+
+
+@pytest.mark.parametrize("entry", equations(), ids=ids)
+def test_what_an_entry_names_is_there(entry: Equation) -> None:
+    for place in entry.code:
+        name, _, path = place.partition(":")
+        found: object = importlib.import_module(name)
+        for step in path.split("."):
+            assert hasattr(found, step), f"{entry.id}: {name} has no {path}"
+            found = getattr(found, step)
+    file, _, function = entry.test.partition("::")
+    assert function in functions(file), f"{entry.id}: no {function} in {file}"
+    assert entry.page in PAGES, f"{entry.id}: no page {entry.page}"
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / PAGES[entry.page]).parent.glob("*.py"))
+    for key, value in entry.query.items():
+        assert f'"{key}"' in source, f"{entry.id}: no parameter {key} on {entry.page}"
+        known = f'"{value}":' in source or f'["{value}"]' in source
+        assert known or value.isdigit() or value == "true", f"{entry.id}: no {key}={value}"
+
+
+@pytest.mark.parametrize("entry", equations(), ids=ids)
+def test_an_entry_is_whole_in_both_languages(entry: Equation) -> None:
+    assert entry.document in DOCUMENTS and entry.latex.strip() and entry.code
+    assert entry.latex.count("{") - entry.latex.count(r"\{") == entry.latex.count("}") - entry.latex.count(r"\}")
+    assert len(re.findall(r"\\left(?![a-z])", entry.latex)) == len(re.findall(r"\\right(?![a-z])", entry.latex))
+    for text in (entry.title, entry.against, *([entry.why] if entry.why else [])):
+        assert tuple(text) == LANGUAGES and all(one.strip() for one in text.values())
+    assert all(re.fullmatch(r"D\d+a?", decision) for decision in entry.decisions)
+
+
+def test_every_section_with_formulas_is_covered_and_no_other_is_named() -> None:
+    assert tuple(SECTIONS) == DOCUMENTS
+    for document, sections in SECTIONS.items():
+        named = {section for entry in equations() if entry.document == document for section in entry.sections}
+        assert named == set(sections), f"{document}: {named ^ set(sections)}"
+
+
+def test_ids_are_unique() -> None:
+    assert len({entry.id for entry in equations()}) == len(equations()) > 120
+
+
+def test_search_finds_words_in_both_languages_and_filters() -> None:
+    assert [entry.id for entry in search("doubled exponent")] == [entry.id for entry in search("exponente doble listado")]
+    assert search("ATENCION") and search("sinusoidal_encoding") and not search("no such equation")
+    assert {entry.document for entry in search(document="vit-report")} == {"vit-report"}
+    ctc = search(decision="D17")
+    assert ctc and all("D17" in entry.decisions and entry in search(decision="any") for entry in ctc)
+    assert {entry.id for entry in search(decision="any")} == {entry.id for entry in equations() if entry.decisions or entry.why}
+    assert decisions()[0] == "D1" and decisions()[-1] == "D22" and "D20a" in decisions()
+
+
+def test_links_carry_the_language_and_the_table_every_column() -> None:
+    entry = search("doubled exponent")[0]
+    assert entry.link() == "positions?part=exponent" and entry.link(lang="es") == "positions?part=exponent&lang=es"
+    columns = [str(index) for index in range(10)]
+    rows = table(equations(), "es", columns)
+    assert len(rows) == len(equations()) and list(rows[0]) == columns and rows[0]["3"] == equations()[0].title["es"]
+
+
+# Equations of the index whose own check is here
+
+
+def test_frames_are_encoded_one_by_one() -> None:
+    config = IIGAConfig(vocabulary=3, width=16, heads=2, image_size=32, width_multiplier=0.35, image_channels=24)
+    front = FrameEncoder(config).eval()
+    frames = torch.rand(2, 3, 32, 32, 3)
+    found = front(frames, torch.ones(2, 3, dtype=torch.bool))
+    alone = [front(frames[b : b + 1, t : t + 1], torch.ones(1, 1, dtype=torch.bool))[0, 0] for b in range(2) for t in range(3)]
+    torch.testing.assert_close(found.flatten(0, 1), torch.stack(alone), atol=1e-5, rtol=1e-4)
+
+
+def test_convolution_norm_activation_and_pooling() -> None:
+    """The first and the last layer of MobileNetV2, and the mean over places, in torch.nn.functional and NumPy."""
+    model = MobileNetV2(width_multiplier=0.35, last_channels=16).eval()
+    x = torch.randn(2, 3, 32, 32)
+    with torch.no_grad():
+        before = model.features[:-1](x)
+        for layer, inputs, stride in ((model.features[0], x, 2), (model.features[-1], before, 1)):
+            convolution, norm = layer[0], layer[1]
+            y = F.conv2d(inputs, convolution.weight, stride=stride, padding=convolution.weight.shape[-1] // 2)
+            normed = F.batch_norm(y, norm.running_mean, norm.running_var, norm.weight, norm.bias)
+            torch.testing.assert_close(layer(inputs), normed.clamp(0, 6))
+        last = model.features(x).numpy()
+        rows, columns = last.shape[2:]
+        mean = sum(last[:, :, row, column] for row in range(rows) for column in range(columns)) / (rows * columns)
+        torch.testing.assert_close(model(x), torch.as_tensor(mean))
+
+
+def test_posteriors_of_a_frame_are_torchs() -> None:
+    logits = np.random.default_rng(0).normal(scale=30, size=(5, 9))
+    np.testing.assert_allclose(log_softmax(logits), torch.as_tensor(logits).log_softmax(dim=-1).numpy(), atol=1e-12)

@@ -1,0 +1,236 @@
+"""The classify page by Streamlit's own test runner: what it says is what the classifier says, and its link opens it again."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints
+from core.models.vit import CLASSES
+from core.vision.classifier import load_classifier
+from core.vision.gallery import gallery
+from core.vision.pictures import STORE, PictureError, Problem, decode, from_grey, png
+from core.vision.preprocessing import Recipe, prepare
+from core.vision.reading import read
+from pages.images import source
+from pages.shared.navigation import ROOT
+
+PAGE = ROOT / "pages" / "images" / "classify.py"
+IMAGES, LABELS, ROWS = gallery()
+
+
+def opened(**query: str) -> AppTest:
+    app = AppTest.from_file(str(PAGE), default_timeout=120)
+    app.query_params.update(query)
+    app.run()
+    assert not app.exception, app.exception[0].value
+    return app
+
+
+def words(app: AppTest) -> str:
+    """All text on the page."""
+    blocks = (app.markdown, app.caption, app.subheader, app.warning, app.info, app.error)
+    return " ".join(element.value for block in blocks for element in block)
+
+
+def shop_picture(index: int) -> bytes:
+    """A test image as a shop might have it: larger, dark on white, not in the middle."""
+    big = 255 - np.kron(IMAGES[index], np.ones((8, 8), np.uint8))
+    sheet = np.full((400, 300), 255, np.uint8)
+    sheet[100:324, 40:264] = big
+    return png(sheet)
+
+
+def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    app.file_uploader(key="classify:files").set_value([(name, data, "application/octet-stream") for name, data in files]).run()
+    assert not app.exception, app.exception[0].value
+    return app
+
+
+# -- without a model ----------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_checkpoint_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
+    app = opened()
+    assert "no garment model here yet" in words(app) and "python -m core train vit" in words(app)
+    assert not app.selectbox
+
+
+def test_a_damaged_checkpoint_says_so(monkeypatch: pytest.MonkeyPatch, models: Path, tmp_path: Path) -> None:
+    for suffix in ("json", "safetensors"):
+        (tmp_path / f"vit.{suffix}").write_bytes((models / f"vit.{suffix}").read_bytes())
+    with (tmp_path / "vit.safetensors").open("ab") as file:
+        file.write(b"!")
+    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
+    assert "SHA-256 differs" in words(opened())
+
+
+# -- test images --------------------------------------------------------------------------------------------------------------
+
+
+def test_it_opens_on_the_first_test_image(models: Path) -> None:
+    app = opened()
+    reading = read(load_classifier(folder=models), IMAGES[0].copy())
+    assert app.selectbox(key="item").value == "0"
+    assert app.subheader[0].value.startswith(CLASSES[reading.called])
+    assert f"{reading.probabilities[reading.called]:.1%}" in app.get("progress")[0].proto.text
+    assert not app.query_params
+
+
+def test_the_link_opens_the_same_view(models: Path) -> None:
+    query = {"item": "7", "vlayer": "1", "vhead": "2", "token": "24", "invert": "yes", "margin": "10"}
+    app = opened(**query)
+    assert app.query_params == query
+    assert (app.selectbox(key="item").value, app.selectbox(key="vlayer").value, app.selectbox(key="vhead").value) == (
+        "7",
+        "1",
+        "2",
+    )
+    shares = read(load_classifier(folder=models), prepare(from_grey(IMAGES[7], name=""), Recipe(invert="yes", margin=10)).image)
+    best = int(shares.attention("layer 1", 1, token=24).patches.argmax()) + 1
+    assert f"Patch 24 looks most at patch {best}," in words(app)
+
+
+def test_nonsense_in_the_link_opens_with_the_defaults(models: Path) -> None:
+    app = opened(item="999", vlayer="0", vhead="x", look="closely", token="-1", crop="?", margin="much", garment="hat")
+    assert app.selectbox(key="item").value == "0" and app.selectbox(key="vhead").value == "mean"
+
+
+@pytest.mark.parametrize("look", ["rollout", "relevance"])
+def test_the_other_measures(models: Path, look: str) -> None:
+    app = opened(look=look, item="3")
+    reading = read(load_classifier(folder=models), IMAGES[3].copy())
+    shares = reading.rolled() if look == "rollout" else reading.relevance(reading.called)
+    assert f"patch {int(shares.patches.argmax()) + 1}" in words(app).lower()
+    assert "not explanations by themselves" in words(app)
+
+
+def test_relevance_of_another_class(models: Path) -> None:
+    app = opened(look="relevance", garment="8")
+    shares = read(load_classifier(folder=models), IMAGES[0].copy()).relevance(8)
+    assert f"Patch {int(shares.patches.argmax()) + 1} speaks most for Bag" in words(app)
+
+
+def test_every_step_is_shown_and_a_choice_changes_what_is_read(models: Path) -> None:
+    app = opened()
+    shown = words(app)
+    for title in (
+        "1. The picture",
+        "2. Grey",
+        "3. Invert",
+        "4. Background to black",
+        "5. Crop",
+        "6. Pad",
+        "7. 28 x 28",
+        "8. Sharpen",
+    ):
+        assert title in shown
+    assert "not inverted" in shown
+    app.selectbox(key="invert").set_value("yes").run()
+    assert app.query_params["invert"] == "yes" and ": inverted" in words(app)
+    app.selectbox(key="crop").set_value("box").run()
+    app.slider(key="left").set_value(100).run()
+    assert "left must be less than right" in words(app) and not app.exception
+
+
+# -- uploads ------------------------------------------------------------------------------------------------------------------
+
+
+def test_an_upload_is_read_and_its_link_finds_it_again(models: Path) -> None:
+    app = upload(opened(**{"from": "upload"}), ("boot.png", shop_picture(0)))
+    name = decode(shop_picture(0)).id
+    assert app.query_params["set"] == name
+    expected = read(load_classifier(folder=models), prepare(decode(shop_picture(0))).image)
+    again = opened(**app.query_params)
+    for one in (app, again):
+        assert CLASSES[expected.called] in one.subheader[0].value
+        assert "300 x 400 pixels" in words(one)
+
+
+def test_an_upload_stays_until_it_is_taken_away(models: Path) -> None:
+    app = upload(opened(**{"from": "upload"}), ("boot.png", shop_picture(0)))
+    app.segmented_control(key="from").set_value("gallery").run()
+    assert "set" not in app.query_params and app.query_params.get("from") is None
+    app.segmented_control(key="from").set_value("upload").run()
+    assert app.query_params["set"] == decode(shop_picture(0)).id  # though the uploader itself has forgotten the file
+    upload(app, ("boot.png", shop_picture(0)))
+    app.file_uploader(key="classify:files").set_value(None).run()
+    assert "No picture is chosen yet" in words(app) and "set" not in app.query_params
+
+
+def test_several_uploads_make_a_table_and_each_can_be_opened(models: Path) -> None:
+    app = upload(opened(**{"from": "upload"}), *((f"{i}.png", shop_picture(i)) for i in range(3)))
+    assert "3 pictures" in words(app)
+    table = app.dataframe[0].value
+    assert table["File"].tolist() == ["0.png", "1.png", "2.png"]
+    classifier = load_classifier(folder=models)
+    for i in range(3):
+        reading = read(classifier, prepare(decode(shop_picture(i))).image)
+        assert table["Class"][i] == CLASSES[reading.called]
+        assert table["Confidence"][i] == pytest.approx(float(reading.probabilities[reading.called]), abs=1e-6)
+        assert table["A garment?"][i] == ("Yes" if reading.garment else "It does not look so")
+    second = decode(shop_picture(1)).id
+    app.selectbox(key="picture").set_value(second).run()
+    assert app.query_params["picture"] == second
+    assert opened(**app.query_params).selectbox(key="picture").value == second
+
+
+def frames() -> bytes:
+    buffer = io.BytesIO()
+    pictures = [Image.fromarray(255 - IMAGES[i]).resize((84, 84)) for i in range(3)]
+    pictures[0].save(buffer, "GIF", save_all=True, append_images=pictures[1:])
+    return buffer.getvalue()
+
+
+def test_bad_uploads_get_a_sentence_each_and_the_good_one_is_read(models: Path) -> None:
+    app = upload(
+        opened(**{"from": "upload"}),
+        ("empty.png", b""),
+        ("paper.jpg", b"%PDF-1.7 ..."),
+        ("cut.png", shop_picture(0)[:300]),
+        ("notes.gif", b"hello"),
+        ("moving.gif", frames()),
+    )
+    said = [error.value for error in app.error]
+    assert [line.split(":")[0] for line in said] == ["empty.png", "paper.jpg", "cut.png", "notes.gif"]
+    for line, expected in zip(said, ("0 bytes", "is a PDF", "damaged or cut short", "choose a PNG"), strict=True):
+        assert expected in line
+    assert "animated, 3 frames: the first one is taken" in words(app)
+    assert app.subheader[0].value
+
+
+def test_a_link_whose_picture_is_gone_says_so(models: Path) -> None:
+    app = opened(**{"from": "upload", "set": "0123456789ab"})
+    assert "A picture of this link is gone" in words(app) and "No picture is chosen yet" in words(app)
+
+
+def test_what_is_strange_to_the_model_is_not_called_a_garment(models: Path) -> None:
+    """The small model's threshold leaves out exactly one of the test images."""
+    classifier = load_classifier(folder=models)
+    (strange,) = np.flatnonzero(~classifier.looks_like_a_garment(IMAGES.copy()))
+    app = opened(item=str(strange))
+    assert "does not look like a garment to me" in words(app)
+    assert app.subheader[0].value.endswith(", perhaps")
+    assert "does not look like a garment" not in words(opened(item=str((strange + 1) % len(IMAGES))))
+
+
+@pytest.mark.parametrize("kind", ["camera", "draw"])
+def test_a_camera_and_a_sheet_are_offered(models: Path, kind: str) -> None:
+    app = opened(**{"from": kind})
+    assert "No picture is chosen yet" in words(app)
+    picture = STORE.keep(decode(shop_picture(2), name="kept"))
+    assert opened(**{"from": kind, "set": picture}).subheader[0].value
+
+
+@pytest.mark.parametrize("problem", get_args(Problem))
+def test_every_problem_has_a_sentence_in_every_language(problem: Problem) -> None:
+    text = source.sentence(PictureError(problem, "…"))
+    assert re.match(r"[a-z].*\.$", text)

@@ -1,0 +1,79 @@
+"""The tokens page by Streamlit's own test runner: its numbers are the model's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints
+from core.vision.classifier import Classifier, load_classifier
+from core.vision.gallery import gallery
+from core.vision.walkthrough import walk
+from pages.shared.navigation import ROOT
+
+PAGE = ROOT / "pages" / "images" / "tokens.py"
+IMAGE = gallery()[0][5]
+STAGES = ("patches", "embedding", "positions", "scores", "softmax", "layer", "classes")
+
+
+def opened(**query: str) -> AppTest:
+    app = AppTest.from_file(str(PAGE), default_timeout=120)
+    app.query_params.update(query)
+    app.run()
+    assert not app.exception, app.exception[0].value
+    return app
+
+
+def words(app: AppTest) -> str:
+    blocks = (app.markdown, app.caption, app.subheader, app.info, app.latex)
+    return " ".join(element.value for block in blocks for element in block)
+
+
+@pytest.fixture
+def classifier(models: Path) -> Classifier:
+    return load_classifier(folder=models)
+
+
+def test_without_a_checkpoint_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
+    assert "no garment model here yet" in words(opened())
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("patch", ["0", "17"])
+def test_every_step_of_every_kind_of_token(models: Path, stage: str, patch: str) -> None:
+    app = opened(item="5", stage=stage, patch=patch)
+    assert app.subheader[0].value[0] == str(STAGES.index(stage) + 1)
+
+
+def test_the_numbers_are_this_images(classifier: Classifier) -> None:
+    found = walk(classifier.model, classifier.normalise(IMAGE[None].copy()), temperature=classifier.temperature)
+    text = words(opened(item="5", stage="embedding", patch="24", byhand="3"))
+    assert f"{found.embedded[23, 2]:.4f}" in text
+    text = words(opened(item="5", stage="scores", patch="24", nlayer="2", nhead="2", nkey="9"))
+    assert f"{found.layers[1].scores[1, 24, 9]:.3f}" in text
+    app = opened(item="5", stage="softmax", patch="24", nlayer="2", nhead="1")
+    row = found.layers[1].weights[0, 24]
+    assert f"{row.max():.4f}" in words(app)
+    assert app.dataframe[0].value["Weight"].tolist() == [f"{value:.4f}" for value in np.sort(row)[::-1][:8]]
+    text = words(opened(item="5", stage="classes"))
+    assert f"{classifier.probabilities(IMAGE[None].copy()).max():.4f}" in text
+
+
+def test_steps_walk_on_and_back_and_the_link_follows(models: Path) -> None:
+    app = opened(item="5", stage="scores", nlayer="2")
+    app.button(key="tokens:next").click().run()
+    assert app.query_params["stage"] == "softmax" and app.query_params["nlayer"] == "2"
+    app.button(key="tokens:back").click().run()
+    app.button(key="tokens:back").click().run()
+    assert app.query_params["stage"] == "positions"
+
+
+def test_the_recipe_of_the_link_is_followed(classifier: Classifier) -> None:
+    found = walk(classifier.model, classifier.normalise(255 - IMAGE[None]))
+    app = opened(item="5", stage="embedding", patch="1", invert="yes")
+    assert f"{found.embedded[0, 0]:.4f}" in words(app)
+    assert app.query_params["invert"] == "yes"

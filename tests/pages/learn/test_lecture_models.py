@@ -1,0 +1,162 @@
+"""The pages on the encoder-decoder, norms, optimisers and backpropagation: every part opens, every widget moves."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints
+from core.lecture import backprop, norm_story, optimisers
+from core.lecture.date_reader import DateReader
+from pages.learn.frame import SNIPPETS, snippet
+from pages.shared.language import ASSETS
+from pages.shared.navigation import ROOT
+from tests.pages.learn.moving import move_everything, opened, ran
+
+FOLDER = ROOT / "pages" / "learn"
+PARTS = {
+    "transformer": ("decode", "beam", "nonsense", "layer", "card"),
+    "norms": ("norms", "activations", "softmax", "dropout", "depth"),
+    "optimisers": ("surface", "book", "schedules", "clipping", "init"),
+    "backprop": backprop.PARTS,
+}
+CASES = [(page, part) for page, parts in PARTS.items() for part in parts]
+
+
+def words(app: AppTest) -> str:
+    return " ".join(
+        re.sub(r"<[^>]+>", " ", element.proto.body)
+        for block in (app.markdown, app.caption, app.get("html"), app.warning, app.info, app.error, app.success)
+        for element in block
+    )
+
+
+def page(name: str, **query: str) -> AppTest:
+    return opened(FOLDER / f"{name}.py", **query)
+
+
+@pytest.mark.parametrize(("name", "part"), CASES)
+def test_every_widget_of_every_part_moves(name: str, part: str) -> None:
+    app = page(name, part=part)
+    assert not app.error, words(app)
+    assert app.info, "a line on what to look for"
+    assert app.code, "the snippet"
+    move_everything(app)
+    assert not app.error, words(app)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_it_opens_in_spanish_and_presenting(name: str) -> None:
+    for query in ({"lang": "es"}, {"present": "true"}):
+        app = page(name, **query)
+        assert app.title and not app.error
+    assert "Qué" in words(page(name, lang="es")) or app.latex
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_both_languages_have_the_same_sections(name: str) -> None:
+    found = [
+        re.findall(r"^## +(\w+)", (ASSETS / "text" / code / f"learn_{name}.md").read_text(encoding="utf-8"), re.MULTILINE)
+        for code in ("en", "es")
+    ]
+    assert found[0] == found[1] and {"lead", *PARTS[name]} <= {*found[0], "lead"}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_link_with_nonsense_opens_with_the_defaults(name: str) -> None:
+    app = page(name, part="?", symbol="x", tf_layer="9", norm="?", lr="0", surface="flat", bp_first="inf", scheme="?")
+    assert not app.error
+
+
+# -- the encoder-decoder ------------------------------------------------------------------------------------------------------
+
+
+def test_it_reads_what_is_typed_as_the_model_does() -> None:
+    app = page("transformer", date="May the 3rd, 1979")
+    found = DateReader().read("May the 3rd, 1979")
+    assert found.answer == "1979-05-03"
+    assert "1979-05-03" in words(app) and f"{found.probability:.2%}" in words(app)
+    app.text_input(key="date").set_value("12/06/2001")
+    ran(app)
+    assert "2001-06-12" in words(app) and app.query_params["date"] == "12/06/2001"
+
+
+def test_an_example_fills_the_field_and_the_link_follows() -> None:
+    app = page("transformer")
+    assert "date" not in app.query_params
+    app.button(key="date:example:3").click()
+    ran(app)
+    assert app.text_input(key="date").value == "03/04/1979" == app.query_params["date"]
+    assert "1979-04-03" in words(app)
+
+
+def test_next_goes_on_by_one_symbol() -> None:
+    app = page("transformer", symbol="3")
+    app.button(key="next_symbol").click()
+    ran(app)
+    assert app.slider(key="symbol").value == 4 and "So far: `197`, next: `9`" in words(app)
+
+
+def test_nothing_typed_and_too_much_typed_are_said() -> None:
+    for text, sentence in ((" ", "The text is empty"), ("x" * 70, "too long")):
+        assert sentence in words(page("transformer", date=text))
+
+
+def test_no_day_of_the_calendar_is_said() -> None:
+    text = words(page("transformer", date="31 de febrero de 2001"))
+    assert not DateReader().read("31 de febrero de 2001").is_date
+    assert "A day of the calendar no" in re.sub(r"\s+", " ", text)
+
+
+def test_without_its_checkpoint_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
+    text = words(page("transformer"))
+    assert "there is no checkpoint named 'dates'" in text and "python -m core train dates" in text
+
+
+def test_the_cards_numbers_are_on_the_page() -> None:
+    metrics = checkpoints.read_card("dates")["metrics"]["test"]
+    text = words(page("transformer", part="card"))
+    assert f"{metrics['exact_match']:.2%}" in text and f"{metrics['samples']:,}" in text
+
+
+# -- numbers on the other pages -----------------------------------------------------------------------------------------------
+
+
+def test_the_cell_on_the_norms_page_is_the_norms() -> None:
+    cell = norm_story.cell("bin", level=3.0, sample=1, step=5, channel=2)
+    study = norm_story.study("bin", level=3.0)
+    assert cell.y == pytest.approx(float(study.after[1, 5, 2]))
+    assert cell.other is not None
+    first, second = ((cell.x - mean) / (variance + 1e-5) ** 0.5 for mean, variance in ((cell.mean, cell.variance), cell.other))
+    assert cell.y == pytest.approx(0.5 * (first + second))
+    latex = " ".join(one.value for one in page("norms", norm="bin").latex)
+    assert f"{cell.y:.3f}" in latex
+
+
+def test_the_step_on_the_optimisers_page_is_the_walks() -> None:
+    walk = optimisers.surface_walk(optimisers.SURFACES["himmelblau"], "adamw", steps=9, rate=lambda _step: 0.1, decay=0.2)
+    app = page("optimisers", surface="himmelblau", whose="adamw", walk_step="9", lr="0.1", adamw_decay="0.2")
+    latex = " ".join(one.value for one in app.latex)
+    for value in (*walk.points[8], *walk.points[9]):
+        assert f"{value:.4f}" in latex
+
+
+def test_the_gap_on_the_backprop_page_is_the_examples() -> None:
+    found = backprop.example("attention", rows=3, seed=4, first=-1.5, causal=True)
+    app = page("backprop", part="attention", bp_rows="3", bp_seed="4", bp_first="-1.5", bp_causal="true", bp_of_attention="V")
+    latex = " ".join(one.value for one in app.latex)
+    assert f"{found.written['V'][0, 0]:.4f}" in latex
+    assert f"{max(found.gap(name) for name in found.written):.0e}" in words(app)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_snippets_take_the_pages_values(name: str) -> None:
+    source = (SNIPPETS / f"{name}.py").read_text(encoding="utf-8")
+    names = re.findall(r"^([A-Z]+) = ", source, re.MULTILINE)
+    changed = snippet(name, dict.fromkeys(names, "it's"))
+    assert changed.count("= \"it's\"") == len(names)
+    compile(changed, name, "exec")

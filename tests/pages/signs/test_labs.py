@@ -1,0 +1,135 @@
+"""The CTC and metrics labs by Streamlit's own test runner."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.signs import ctc_lab
+from pages.shared.navigation import ROOT
+
+
+def opened(page: str, **query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "pages" / "signs" / f"{page}.py"), default_timeout=90)
+    app.query_params.update(query)
+    app.run()
+    assert not app.exception, app.exception[0].value
+    return app
+
+
+def stats(app: AppTest) -> dict[str, str]:
+    """Values of the strips by name."""
+    found: dict[str, str] = {}
+    for element in app.get("html"):
+        found.update(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", element.proto.body))
+    return found
+
+
+def text(app: AppTest) -> str:
+    return " ".join(
+        str(element.value) for kind in (app.markdown, app.caption, app.warning, app.info, app.error) for element in kind
+    )
+
+
+def test_the_lab_shows_a_targets_numbers():
+    app = opened("ctc", target="A A B", frames="7", fill="random", seed="5")
+    found = ctc_lab.made(["A", "A", "B"], 7, "random", seed=5).lattice()
+    shown = stats(app)
+    assert shown["Frames needed"] == "4"
+    assert shown["Valid paths"] == "84"
+    assert shown["Loss"] == f"{found.loss:.4f}"
+    assert "`∅` `A` `∅` `A` `∅` `B` `∅`" in text(app)
+    paths = next(frame.value for frame in app.dataframe if "Path" in frame.value)
+    assert len(paths) == 84
+    assert paths["Probability"].sum() == pytest.approx(2.718281828**-found.loss)
+
+
+def test_the_documents_recursion_raises_the_loss():
+    plain, document = (stats(opened("ctc", target="A B", frames="6", **more)) for more in ({}, {"noskip": "true"}))
+    assert float(document["Loss"]) > float(plain["Loss"])
+    assert float(document["Loss as section 11.7 sums"]) < float(document["Loss"])
+    assert document["Frames needed"] == "3"
+
+
+def test_too_few_frames_are_explained():
+    app = opened("ctc", target="A A B", frames="3")
+    assert "3 frames cannot hold this target, which needs 4" in app.warning[0].value
+    assert stats(app)["Loss"] == "∞"
+    app.button(key="ctc:Just enough frames").click().run()
+    assert not app.warning
+    assert stats(app)["Valid paths"] == "1"
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_every_example_works(place):
+    app = opened("ctc")
+    examples = [button.key for button in app.button if str(button.key).startswith("ctc:")]
+    assert len(examples) == 6
+    app.button(key=examples[place]).click().run()
+    assert not app.exception
+    assert not app.error
+
+
+def test_changed_cells_come_back_from_a_link():
+    app = opened("ctc", target="A", frames="2", fill="even", cells="1.2-0.9_2.1-0")
+    problem = ctc_lab.changed(ctc_lab.made(["A"], 2, "even"), {(0, 1): 0.9, (1, 0): 0.0})
+    assert stats(app)["Loss"] == f"{problem.lattice().loss:.4f}"
+    app.button(key="ctc:undo").click().run()
+    assert stats(app)["Loss"] == f"{ctc_lab.made(['A'], 2, 'even').lattice().loss:.4f}"
+
+
+def test_what_cannot_be_read_is_said_and_the_page_lives():
+    app = opened("ctc", target="A ∅")
+    assert "name of the lab's own" in app.error[0].value
+    app.text_input(key="target").set_value("A").run()
+    assert not app.error
+    app = opened("ctc", target="A", cells="1.1-0_1.2-0_1.3-0")
+    assert not app.error  # a link that leaves a frame without any weight is passed over
+    assert stats(app)["Loss"]
+
+
+def test_a_path_of_ones_own_collapses():
+    app = opened("ctc", path="X X - X")
+    assert "`X` `∅` `X` · blanks removed: `X` `X`" in text(app)
+
+
+def test_metrics_of_the_first_example():
+    shown = stats(opened("metrics"))
+    assert (shown["WER"], shown["Substitutions S"], shown["Deletions D"], shown["Insertions I"]) == ("42.9%", "1", "1", "1")
+    assert shown["Common subsequence"] == "5"
+
+
+def test_the_table_is_filled_step_by_step():
+    app = opened("metrics", ref="A B", hyp="B A", step="5")
+    assert "Entry (1, 1) = 1" in text(app)
+    assert "`A` differs from `B`: 1 + the least of 1 (above, a deletion), 1 (to the left, an insertion) and 0" in text(app)
+    assert "The alignment appears when the table is full" in text(app)
+    app.slider(key="step").set_value(9).run()
+    assert "Entry (2, 2) = 2" in text(app)
+    assert not app.exception
+
+
+@pytest.mark.parametrize(("ref", "hyp", "rate"), [("", "", "0.0%"), ("A", "", "100.0%"), ("", "A", "undefined")])
+def test_empty_sentences_are_defined(ref, hyp, rate):
+    app = opened("metrics")
+    app.text_input(key="ref").set_value(ref)
+    app.text_input(key="hyp").set_value(hyp).run()
+    assert not app.exception
+    assert stats(app)["WER"] == rate
+    assert stats(app)["ROUGE-L F"] == "0.00%"
+
+
+def test_bleu_shows_every_count():
+    app = opened("metrics", ref="A B C D", hyp="A B C", order="2")
+    shown = stats(app)
+    assert shown["BLEU-2"] == "71.65%"  # exp(1 - 4/3)
+    assert shown["Brevity penalty"] == "0.7165"
+    counts = next(frame.value for frame in app.dataframe if "Precision" in frame.value)
+    assert counts["Matches"].tolist() == [3, 2]
+
+
+def test_a_sentence_too_long_for_a_table_is_refused():
+    app = opened("metrics", ref=" ".join(["A"] * 31))
+    assert "31 words" in app.error[0].value

@@ -1,0 +1,172 @@
+"""The recognition page by Streamlit's own test runner, with two tiny untrained IIGAs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints
+from core.signs.own import STORE
+from core.signs.recogniser import ASL, DIGITS, load_recogniser
+from core.signs.samples import clip_samples, track_samples
+from core.signs.video import Footage, VideoError, read_video
+from pages.shared.navigation import ROOT
+from pages.signs.recognise_clip import error_words
+from tests.core.signs.tiny import save_tiny
+from tests.core.signs.video_files import film, grey, sound
+from tests.pages.signs.test_labs import stats, text
+
+
+@pytest.fixture(scope="module", autouse=True)
+def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    save_tiny(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoints, "FOLDER", folder)
+        st.cache_resource.clear()
+        yield folder
+    st.cache_resource.clear()
+
+
+def opened(**query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "pages" / "signs" / "recognise.py"), default_timeout=120)
+    app.query_params.update(query)
+    app.run()
+    assert not app.exception, app.exception[0].value
+    return app
+
+
+def test_a_bundled_clip_is_read_and_scored(models):
+    app = opened()
+    sample = clip_samples()[0]
+    recogniser = load_recogniser(DIGITS, folder=models)
+    footage = read_video(sample.path.read_bytes(), size=32, fps=8)
+    expected = recogniser.greedy(recogniser.log_probabilities(footage.frames))
+    assert f"**{' '.join(expected) or 'nothing'}**" in text(app)
+    assert f"**{' '.join(sample.glosses)}**" in text(app)
+    assert "synthetic sentence of real photos" in text(app)
+    assert stats(app)["Words N"] == str(len(sample.glosses))
+    assert {"Took", "Memory", "Parameters", "BLEU-4", "ROUGE-L"} <= stats(app).keys()
+
+
+def test_a_typed_reference_replaces_the_clips_own():
+    app = opened(truth="1 2")
+    assert stats(app)["Words N"] == "2"
+    app.text_input(key="truth").set_value("1 2 3").run()
+    assert stats(app)["Words N"] == "3"
+
+
+def test_scores_say_what_they_were_measured_on():
+    app = opened()
+    table = next(frame.value for frame in app.dataframe if "Measured on" in frame.value)
+    assert "synthetic sentences of real photos" in table["Measured on"].iloc[0]
+    assert table["WER"].tolist() == ["5.0%"]
+    tracks = opened(source="tracks")
+    table = next(frame.value for frame in tracks.dataframe if "Measured on" in frame.value)
+    assert table["WER"].tolist() == ["30.0%", "40.0%"]
+
+
+def test_a_tracked_sentence_is_drawn_read_and_weighed():
+    sentence = track_samples()[3]
+    app = opened(source="tracks", sentence=str(sentence.video), at="5")
+    assert f"**{' '.join(sentence.glosses)}**" in text(app)
+    assert "Frame 5 of" in text(app)
+    app.toggle(key="lm").set_value(True).run()
+    assert not app.exception
+    app.slider(key="beam").set_value(4).run()
+    assert not app.exception
+
+
+def test_every_map_and_head_can_be_enlarged():
+    for layer in ("intra 2", "inter 1"):
+        app = opened(slayer=layer, shead="1", frame="9")
+        assert "The frame at 1.00 s, read as" in text(app)
+
+
+def test_the_vocabulary_is_listed():
+    app = opened()
+    assert any("What it can know: 10 glosses" in expander.label for expander in app.expander)
+    assert "`0` · `1` · `2`" in text(app)
+
+
+def test_a_link_to_an_upload_works_while_it_is_kept():
+    frames = np.random.default_rng(0).integers(0, 255, (12, 32, 32, 3), dtype=np.uint8)
+    key = STORE.keep("mine.mp4", Footage(frames=frames, fps=8, seconds=np.arange(12) / 8, width=32, height=32))
+    app = opened(source="video", file=key)
+    assert stats(app)["Frames"] == "12"
+    assert "Type what was signed" in text(app)
+    gone = opened(source="video", file="0" * 12)
+    assert "gone from memory" in gone.warning[0].value
+    nothing = opened(source="pictures")
+    assert "nothing to read yet" in nothing.info[0].value
+
+
+def test_an_uploaded_film_is_read(models):
+    app = opened(source="video", fit="pad")
+    app.file_uploader(key="signs:film").upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
+    assert not app.exception
+    assert stats(app)["Frames"] == "16"
+    assert "64 x 48, 10.0 frames a second, vp8; 16 frames from 0.0 to 1.9 s were read." in text(app)
+    assert STORE.find("".join(app.query_params["file"])) is not None
+
+
+def test_a_bad_film_is_one_sentence_and_the_page_lives():
+    app = opened(source="video")
+    for data, words in ((sound(), "perhaps only sound"), (b"hello" * 99, "not a video that can be read"), (b"", "empty")):
+        app.file_uploader(key="signs:film").upload("a.mp4", data, "video/mp4").run()
+        assert not app.exception
+        assert words in app.error[0].value
+    app.segmented_control(key="source").set_value("digits").run()
+    assert not app.error
+    assert not app.exception
+
+
+def test_pictures_become_a_clip():
+    import io
+
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.new("RGB", (50, 40), "gray").save(buffer, "PNG")
+    app = opened(source="pictures", hold="3")
+    app.file_uploader(key="signs:pictures").upload("1.png", buffer.getvalue(), "image/png").run()
+    assert stats(app)["Frames"] == "3"
+    app.file_uploader(key="signs:pictures").upload("2.png", b"no picture", "image/png").run()
+    assert not app.exception
+    assert app.error
+
+
+def test_ones_own_checkpoint_is_checked_and_used(models):
+    app = opened(model="own")
+    assert "A checkpoint is two files" in app.info[0].value
+    weights, card = (models / f"{DIGITS}.safetensors").read_bytes(), (models / f"{DIGITS}.json").read_bytes()
+    app.file_uploader(key="signs:weights").upload("x.safetensors", weights, "application/octet-stream")
+    app.file_uploader(key="signs:card").upload("x.json", card, "application/json").run()
+    assert not app.exception
+    assert not app.error
+    assert stats(app)["Frames"]
+    app.file_uploader(key="signs:card").upload("y.json", (models / f"{ASL}.json").read_bytes(), "application/json").run()
+    assert "SHA-256 differs" in app.error[0].value
+    assert hashlib.sha256(weights).hexdigest() in card.decode()
+
+
+@pytest.mark.parametrize("reason", ["empty", "not_a_video", "cut_off", "no_picture", "too_large", "too_narrow", "start", "slow"])
+def test_every_reason_has_words(reason):
+    assert error_words(VideoError(reason, "short")) not in ("", "short")
+
+
+def test_the_lab_takes_a_clips_probabilities():
+    app = AppTest.from_file(str(ROOT / "pages" / "signs" / "ctc.py"), default_timeout=120)
+    app.query_params.update({"from": "clip", "signs": "tracks"})
+    app.run()
+    assert not app.exception
+    first = track_samples()[0]
+    assert stats(app)["Labels U"] == str(len(first.glosses))
+    app.text_input(key="signed").set_value("NO-SUCH-GLOSS").run()
+    assert "does not know NO-SUCH-GLOSS" in app.error[0].value
