@@ -34,7 +34,9 @@ ALLOWED = {
         "core.words", "core.market", "core.vision", "core.signs", "core.lecture", "core.models", "core.nn", "core.checkpoints",
         "core.device",
     },
-    "core.figures": {"core.words", "core.market", "core.vision", "core.signs", "core.lecture", "core.explain", "core.models", "core.nn"},
+    "core.figures": {
+        "core.words", "core.market", "core.vision", "core.signs", "core.lecture", "core.explain", "core.models", "core.nn",
+    },
 }
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 

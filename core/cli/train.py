@@ -42,7 +42,7 @@ def _add_tlob(p: argparse.ArgumentParser) -> None:
     p.add_argument("--label", nargs="+", choices=LABEL_KINDS, default=list(LABEL_KINDS), help="labels of D8, one head each")
     p.add_argument("--name", default="tlob", help="name of the checkpoint")
     p.add_argument("--folder", type=Path, default=None, help="where to write it, the shipped checkpoints' folder where left out")
-    p.add_argument("--transform", choices=TRANSFORM_KINDS, default="drift", help="input transform (D9)")
+    p.add_argument("--transform", choices=TRANSFORM_KINDS, default="ladder", help="input transform (D9)")
     p.add_argument("--qkv", choices=("double", "single"), default="single", help="the document's listing, or the lean layer (D4)")
     p.add_argument("--pairs", type=int, default=4, help="pairs of layers, 1 to 12")
     p.add_argument("--positions", choices=("learned", "sinusoidal"), default="learned", help="positional encoding")

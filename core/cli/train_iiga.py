@@ -54,9 +54,10 @@ def add_parser(models: Any) -> None:
     photos.add_argument("--image-channels", type=int, default=320, help="MobileNetV2's last channels")
     photos.add_argument("--hard", type=float, default=0.34, help="share of the stills and clips that vary most")
     photos.add_argument("--clips", type=int, default=160, help="clips that attention learns from")
-    photos.add_argument("--clip-epochs", type=int, default=15, help="epochs of the attention")
+    photos.add_argument("--clip-epochs", type=int, default=40, help="epochs of the attention")
     tracks = p.add_argument_group("tracks")
     tracks.add_argument("--convolutions", type=int, default=2, help="of the front end, over time")
+    tracks.add_argument("--start", type=Path, default=None, help="begin with the weights of the run that kept its state here")
     tracks.add_argument("--vary", type=json.loads, default={}, metavar="JSON", help="settings of TracksTraining, as an object")
     tracks.add_argument("--chosen-on", type=json.loads, default=None, metavar="JSON", help="for the card")
     p.set_defaults(run=_run)
@@ -87,7 +88,7 @@ def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
     )
     decay = 0.05 if o.weight_decay is None else o.weight_decay
     stills = LoopSettings(**loop, epochs=o.epochs, weight_decay=decay, warmup=100)
-    attention = LoopSettings(**{**loop, "peak_rate": 5e-4}, epochs=o.clip_epochs, weight_decay=0.02, warmup=20)
+    attention = LoopSettings(**{**loop, "peak_rate": 2e-3}, epochs=o.clip_epochs, weight_decay=0.02, warmup=40)
     files = DigitsFiles(
         train=read_photos(o.data, "train"),
         dev=read_photos(o.data, "dev") if o.test else None,
@@ -123,5 +124,6 @@ def _tracks(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
         test=o.test,
         folder=o.folder or checkpoints.FOLDER,
         state=o.state,
+        start=o.start,
         chosen_on=o.chosen_on,
     )

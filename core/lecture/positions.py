@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.checkpoints import load
+from core.checkpoints import FOLDER, load, read_card
 from core.models.tlob import TLOB
 from core.nn import sinusoidal_encoding
 
@@ -242,20 +243,20 @@ class Shipped:
     scale: float
 
 
-def shipped(name: str) -> Shipped:
+def shipped(name: str, *, folder: Path = FOLDER) -> Shipped:
     """The positions a shipped checkpoint adds: TLOB's as trained, the ViT's from its configuration.
 
     Raises:
         CheckpointError: where the checkpoint is missing or damaged. ValueError: where it is of another model.
     """
-    checkpoint = load(name)
-    config = checkpoint.card["config"]
-    if checkpoint.card["model"] == "vit":
+    card = read_card(name, folder=folder)
+    config = card["config"]
+    if card["model"] == "vit":
         length, scale = (config["side"] // config["patch"]) ** 2 + 1, float(config["position_scale"])
         return Shipped(name=name, kind="sinusoidal", matrix=encoding(length, config["width"], scale=scale), scale=scale)
-    if checkpoint.card["model"] != "tlob":
+    if card["model"] != "tlob":
         raise ValueError(f"the checkpoint {name!r} is no TLOB or ViT: its positions are not known here")
     if config["positions"] == "sinusoidal":
         return Shipped(name=name, kind="sinusoidal", matrix=encoding(config["steps"], config["width"]), scale=1.0)
-    learned = next(value for key, value in checkpoint.weights.items() if key.endswith("positions.encoding"))
+    learned = next(value for key, value in load(name, folder=folder).weights.items() if key.endswith("positions.encoding"))
     return Shipped(name=name, kind="learned", matrix=np.asarray(learned[0].numpy(), dtype=np.float64), scale=1.0)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -47,7 +49,7 @@ class DigitsTraining:
     empty: float = 0.12
     smoothing: float = 0.1
     clips: int = 160
-    noise: float = 0.3
+    noise: float = 0.1
     frames_weight: float = 0.3
     checked: int = 60
     seed: int = 0
@@ -185,6 +187,26 @@ def encode_training(
 def encode_held_out(model: IIGA, studio: Studio, how: DigitsTraining) -> list[Features]:
     """The clips that the second stage is chosen on: as those that score, but of the held-out signers."""
     return [encode(model, clip) for clip in make_clips(studio, how.checked, seed=how.seed + 2, variety=SCORING)]
+
+
+def keep_features(path: Path, parts: dict[str, list[Features]]) -> None:
+    """Write clips' features to a safetensors file, for a run that goes on later."""
+    tensors = {}
+    for part, clips in parts.items():
+        for place, one in enumerate(clips):
+            values = {"x": one.encoded, "y": one.labels, "z": torch.tensor(one.target)}
+            tensors |= {f"{part}/{place:05d}/{key}": value for key, value in values.items()}
+    save_file(tensors, path)
+
+
+def kept_features(path: Path) -> dict[str, list[Features]]:
+    """Read what `keep_features` wrote."""
+    tensors = load_file(path)
+    found: dict[str, list[Features]] = {}
+    for key in sorted(name.removesuffix("/x") for name in tensors if name.endswith("/x")):
+        one = Features(encoded=tensors[f"{key}/x"], labels=tensors[f"{key}/y"], target=tensors[f"{key}/z"].tolist())
+        found.setdefault(key.split("/")[0], []).append(one)
+    return found
 
 
 class ClipsTask:

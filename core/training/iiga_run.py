@@ -29,9 +29,11 @@ from core.training.iiga_digits import (
     encode_held_out,
     encode_training,
     hold_out,
+    keep_features,
+    kept_features,
 )
 from core.training.iiga_tracks import TracksTask, TracksTraining, begin_local, prepare
-from core.training.loop import Callback, LoopSettings, fit
+from core.training.loop import Callback, LoopSettings, best_of, fit
 from core.training.tlob_run import rounded_history
 from core.training.vit_card import command
 
@@ -80,8 +82,14 @@ def run_digits(
     model = IIGA(config).to(device).eval()
     begin_from_stills(model, front, torch.from_numpy(task.plain[0]))
     model.front.requires_grad_(False)
-    features = encode_training(model, studio, how)
-    clip_task = ClipsTask(features, encode_held_out(model, checked_studio, how), how)
+    kept = None if state is None else state.with_name(state.name + "_features.safetensors")
+    if kept is not None and kept.exists():
+        features = kept_features(kept)
+    else:
+        features = {"train": encode_training(model, studio, how), "held_out": encode_held_out(model, checked_studio, how)}
+        if kept is not None:
+            keep_features(kept, features)
+    clip_task = ClipsTask(features["train"], features["held_out"], how)
     second = fit(
         model,
         clip_task,
@@ -138,6 +146,7 @@ def run_tracks(
     test: bool = True,
     folder: Path = checkpoints.FOLDER,
     state: Path | None = None,
+    start: Path | None = None,
     chosen_on: dict[str, Any] | None = None,
     callbacks: Iterable[Callback] = (),
 ) -> Path:
@@ -147,8 +156,10 @@ def run_tracks(
         config: its vocabulary is taken from the sentences.
         held_out: sentences of train to choose on; 0 trains on all of them for the epochs given and keeps the last weights.
         test: read the test sentences, once, for the card.
+        start: the state of an earlier run, whose best weights this one begins with; the card tells of both.
         chosen_on: what the settings were chosen on, for the card.
     """
+    _remember_command(state)
     sentences = tracks.read_sentences(folder_of_data, "train")
     vocabulary = of_sentences([one.glosses for one in sentences])
     config = IIGAConfig(**{**config.to_dict(), "vocabulary": len(vocabulary), "track_features": tracks.FEATURES})
@@ -159,6 +170,7 @@ def run_tracks(
     torch.manual_seed(how.seed)
     model = IIGA(config)
     begin_local(model, share=how.begin_share, gain=how.begin_gain)
+    before = None if start is None else _begin_with(model, start)
     progress = fit(model, task, _paced(loop, task.steps), device=best_device(), callbacks=callbacks, resume_from=state)
     history = rounded_history(progress)
     split = f"{len(task.train)} train sentences to learn from"
@@ -181,6 +193,7 @@ def run_tracks(
         "seed": how.seed,
         "command": command(),
         "training": {**asdict(how), **asdict(loop), "held_out": held_out},
+        "started_from": before,
         "versions": checkpoints.versions(*PACKAGES),
         "history": history,
         "metrics": {"validation": chosen_on or history[progress.best_epoch]},
@@ -200,6 +213,22 @@ def test_summary(found: Result, training_sentences: Sequence[str]) -> dict[str, 
     if unseen:
         summary["wer_unseen"] = round(found.wer_of(unseen), 6)
     return summary
+
+
+def _begin_with(model: IIGA, start: Path) -> dict[str, Any]:
+    """Load an earlier run's best weights, and say how that run went."""
+    weights, progress = best_of(start)
+    model.load_state_dict(weights)
+    remembered = start.with_suffix(".command")
+    told = remembered.read_text(encoding="utf-8") if remembered.exists() else None
+    return {"command": told, "epochs": progress.epoch, "history": rounded_history(progress)}
+
+
+def _remember_command(state: Path | None) -> None:
+    """Keep the command beside a run's state, for a later run that starts from it."""
+    if state is not None:
+        state.parent.mkdir(parents=True, exist_ok=True)
+        state.with_suffix(".command").write_text(command(), encoding="utf-8")
 
 
 def _paced(loop: LoopSettings, steps: int) -> LoopSettings:

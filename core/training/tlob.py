@@ -124,7 +124,7 @@ class TLOBTraining:
         flip: chance of a batch being mirrored.
     """
 
-    transform: TransformKind = "drift"
+    transform: TransformKind = "ladder"
     batch: int = 128
     windows_per_epoch: int = 65_536
     shares: dict[str, float] = field(default_factory=dict)

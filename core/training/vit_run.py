@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from core import checkpoints
 from core.device import best_device
@@ -19,11 +21,15 @@ from core.training.vit import VALIDATION, ViTTask, ViTTraining, answer, prepare,
 from core.training.vit_card import basics, begin_with, remember_origin
 from core.training.vit_teacher import load_teacher
 from core.vision.calibration import fit_temperature, softmax
-from core.vision.classifier import Classifier, energy
+from core.vision.classifier import Classifier
+from core.vision.familiarity import Familiarity
 from core.vision.idx import Labels, Part, file_paths, read_part
 
+Floats = NDArray[np.float64]
 KNOWN_SHARE = 0.99
 """Share of the validation images that must count as garments: what the strangeness threshold is set by."""
+KNOWN = 20_000
+"""Training images, at most, that class means and covariance are measured on."""
 BINS = 15
 """Of the expected calibration error (Guo et al. 2017)."""
 
@@ -76,14 +82,21 @@ def run(
         "started_from": before,
         "teacher": None if teacher is None else teacher_entry(teacher, folder),
     }
-    logits = answer(model, task.normalise(garments.validation_images)).double().cpu().numpy()
+    normalised = task.normalise(garments.validation_images)
+    logits = answer(model, normalised).double().cpu().numpy()
     truth = garments.validation_labels.numpy()
     temperature = round(fit_temperature(logits, truth), 4)
     card["calibration"] = {"method": "temperature fitted on the validation images", "temperature": temperature}
+    known = Familiarity.fit(
+        features(model, task.normalise(garments.train_images[:KNOWN])), garments.train_labels[:KNOWN].numpy(), config.classes
+    )
+    distances = known.distance(features(model, normalised))
     card["strangeness"] = {
-        "score": "energy: -log sum exp(logits)",
-        "threshold": round(float(np.quantile(energy(logits), KNOWN_SHARE)), 4),
+        "score": "Mahalanobis distance of the class token's features to the nearest class mean",
+        "threshold": round(float(np.quantile(distances, KNOWN_SHARE)), 4),
         "known_share": KNOWN_SHARE,
+        "fitted_on": f"{min(KNOWN, len(garments.train_labels)):,} training images, unaugmented",
+        **known.to_dict(),
     }
     card["metrics"]["validation"] |= scores(softmax(logits / temperature), truth)
     path = checkpoints.save(name, model, card, folder=folder)
@@ -129,7 +142,7 @@ def worst_mistakes(classifier: Classifier, part: Part, count: int = 24) -> list[
     ]
 
 
-def scores(probabilities: np.ndarray[Any, np.dtype[np.float64]], labels: Labels) -> dict[str, Any]:
+def scores(probabilities: Floats, labels: Labels) -> dict[str, Any]:
     """Accuracy, negative log-likelihood, expected calibration error with its bins, and the confusion matrix."""
     called = probabilities.argmax(axis=1)
     found = reliability(probabilities.max(axis=1), called == labels, BINS)
@@ -146,6 +159,13 @@ def scores(probabilities: np.ndarray[Any, np.dtype[np.float64]], labels: Labels)
         },
         "confusion": confusion.tolist(),
     }
+
+
+@torch.no_grad()
+def features(model: ViT, images: Tensor, *, batch: int = 250) -> Floats:
+    """What the head reads of normalised images: (n, width)."""
+    device = next(model.parameters()).device
+    return torch.cat([model.features(part.to(device)).cpu() for part in images.split(batch)]).double().numpy()
 
 
 def teacher_entry(name: str, folder: Path) -> dict[str, Any]:

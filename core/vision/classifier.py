@@ -25,6 +25,8 @@ from torch import Tensor
 from core import checkpoints
 from core.device import best_device
 from core.models.vit import CLASSES, ViT, ViTConfig
+from core.vision.calibration import softmax
+from core.vision.familiarity import Familiarity
 from core.vision.idx import Images
 
 DEFAULT = "vit"
@@ -71,6 +73,8 @@ class Classifier:
             self.mean, self.std = float(card["transform"]["mean"]), float(card["transform"]["std"])
             self.temperature = float(card["calibration"]["temperature"])
             self.threshold = float(card["strangeness"]["threshold"])
+            known = card["strangeness"]
+            self.familiarity = Familiarity.from_dict(known, self.config.width) if "means" in known else None
         except (KeyError, TypeError, ValueError) as error:
             why = f"it lacks {error}" if isinstance(error, KeyError) else error
             raise checkpoints.CheckpointError(f"the card {card['name']}.json does not describe a ViT: {why}") from error
@@ -94,12 +98,16 @@ class Classifier:
     @torch.no_grad()
     def answers(self, images: Images) -> Answers:
         """Logits, calibrated probabilities and strangeness of uint8 images (n, 28, 28), a batch at a time."""
-        parts = [self.model(self.normalise(images[i : i + BATCH])) for i in range(0, len(images), BATCH)]
-        logits = torch.cat(parts).double().cpu() if parts else torch.zeros(0, len(self.class_names), dtype=torch.float64)
+        width, classes = self.config.width, len(self.class_names)
+        features, logits = np.zeros((len(images), width)), np.zeros((len(images), classes))
+        for first in range(0, len(images), BATCH):
+            rows = slice(first, first + BATCH)
+            read = self.model.features(self.normalise(images[rows]))
+            features[rows], logits[rows] = read.cpu().numpy(), self.model.head(read).cpu().numpy()
         return Answers(
-            logits=logits.numpy(),
-            probabilities=(logits / self.temperature).softmax(dim=1).numpy(),
-            strangeness=energy(logits.numpy()),
+            logits=logits,
+            probabilities=softmax(logits / self.temperature),
+            strangeness=energy(logits) if self.familiarity is None else self.familiarity.distance(features),
         )
 
     def probabilities(self, images: Images) -> NDArray[np.float64]:
@@ -116,9 +124,10 @@ class Classifier:
         return {name: weights.float().cpu().numpy() for name, weights in maps.items()}
 
     def strangeness(self, images: Images) -> NDArray[np.float64]:
-        """(n,): how little an image is like those trained on, by the free energy of its logits (Liu et al. 2020).
+        """(n,): how little an image is like those trained on: see `core.vision.familiarity`.
 
-        Compare it with `threshold`. A high value is honest doubt; a low one proves nothing.
+        A card without the training images' means gives the free energy of the logits (Liu et al. 2020). Compare it with
+        `threshold`. A high value is honest doubt; a low one proves nothing.
         """
         return self.answers(images).strangeness
 
@@ -129,8 +138,7 @@ class Classifier:
 
 def energy(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n, classes) -> (n,): -log sum exp(logits), low where some class is strongly recognised."""
-    top = logits.max(axis=1, keepdims=True)
-    return -(top[:, 0] + np.log(np.exp(logits - top).sum(axis=1)))
+    return np.asarray(-np.logaddexp.reduce(logits, axis=1))
 
 
 def load_classifier(name: str = DEFAULT, *, folder: Path = checkpoints.FOLDER) -> Classifier:

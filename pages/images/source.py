@@ -23,7 +23,7 @@ from pages.shared.live_plot import Point, live_plot
 
 MOST_FILES: Final = 48
 """At once; each stays in memory and in the link."""
-LARGEST_MB: Final = 50
+LARGEST_MB: Final = 30
 COLUMNS: Final = 10
 """Of the gallery: a class each."""
 SET: Final = "set"

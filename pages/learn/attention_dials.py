@@ -178,7 +178,8 @@ def editors(asked: Asked) -> None:
     """The tokens and the weights as tables to type in."""
     with frame.controls_block("editors"), st.expander(_("Edit the numbers"), icon=":material/edit:"):
         channels = [str(index + 1) for index in range(WIDTH)]
-        for column, (name, values) in zip(st.columns(4), (("X", asked.x), *list(asked.weights.items())[:3]), strict=True):
+        shown = [("X", asked.x), *((name, asked.weights[name]) for name in ("W_Q", "W_K", "W_V"))]
+        for column, (name, values) in zip([*st.columns(2), *st.columns(2)], shown, strict=True):
             with column:
                 rows = asked.names if name == "X" else [f"{index}·" for index in channels]
                 matrix_editor.editor(values, key=KEYS[name], label=name, rows=rows, columns=channels)

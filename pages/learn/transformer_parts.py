@@ -25,6 +25,13 @@ NONSENSE: Final = (
 
 SIGNS: Final = {" ": r"\sqcup", "■": r"\blacksquare", "▷": r"\triangleright", "�": "?", "␀": r"\varnothing"}
 
+CROSS: Final = (
+    r"\begin{gathered} A_2 = \mathrm{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right) V \\[4pt]"
+    r"Q = N_1 W_Q,\; K = H W_K,\; V = H W_V \\[4pt]"
+    r"\hat Y = Z W_{out} + b_{out},\; P(y_t \mid y_{<t}, x) = \mathrm{softmax}(\hat Y_t) \end{gathered}"
+)
+"""Cross-attention and the output layer (vit-report sections 2.6 and 2.9)."""
+
 
 def sign(character: str) -> str:
     """One symbol for LaTeX."""
@@ -141,10 +148,7 @@ def decode(reader: DateReader, reading: Reading) -> None:
     probability = float(reading.trace.probabilities[step][reading.trace.symbols[step]])
     past = "".join(sign(one) for one in ("▷", *reading.characters[:step]))
     frame.equation(
-        r"A_2 = \mathrm{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right) V,\quad Q = N_1 W_Q,\; K, V \text{ from } H"
-        r"\\[4pt] \hat Y = Z W_{out} + b_{out},\quad P(y_t \mid y_{<t}, x) = \mathrm{softmax}(\hat Y_t)".join(
-            [r"\begin{gathered}", r"\end{gathered}"]
-        ),
+        CROSS,
         rf"\begin{{gathered}} {weights} \\[4pt] P({sign(reading.characters[step])} \mid {past}) = {frame.tex(probability, 4)}"
         rf"\end{{gathered}}",
         words=_("the three characters looked at most; uncertainty before this symbol: {bits} bits").format(

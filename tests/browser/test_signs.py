@@ -43,22 +43,14 @@ def fits(page: Page) -> bool:
 def test_a_click_on_the_trellis_shows_its_step(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/ctc?target=A+A+B&frames=7")
     drawn(page, TRELLIS)
-    # the likeliest path passes through frame 5, state 5: the third point of the last marker trace is not on it
-    page.evaluate(
-        """(selector) => {
-            const plot = document.querySelector(selector + ' .js-plotly-plot');
-            const curve = plot.data.findIndex((trace) => trace.name === 'states');
-            const trace = plot.data[curve];
-            const point = [...trace.x].findIndex((x, i) => x === 5 && [...trace.y][i] === 4);
-            const where = {x: plot._fullLayout.xaxis, y: plot._fullLayout.yaxis};
-            window.spot = [where.x._offset + where.x.d2p(5), where.y._offset + where.y.d2p(4), point];
-        }""",
-        TRELLIS,
-    )
     plot = page.locator(f"{TRELLIS} .js-plotly-plot")
     plot.scroll_into_view_if_needed()
-    x, y, point = page.evaluate("window.spot")
-    assert point >= 0
+    x, y = plot.evaluate(
+        """(plot) => {
+            const {xaxis, yaxis} = plot._fullLayout;
+            return [xaxis._offset + xaxis.d2p(5), yaxis._offset + yaxis.d2p(4)];
+        }"""
+    )
     box = plot.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + x - 3, box["y"] + y)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from core import checkpoints
 from core.lecture import positions
 from core.lecture.positions import encoding
 from core.models.tlob import TLOB, TLOBConfig
+from core.models.vit import ViT, ViTConfig
 
 WIDTH = 16
 
@@ -117,3 +121,13 @@ def test_shipped_positions_are_the_checkpoints() -> None:
     found = positions.shipped("tlob")
     assert found.kind == "learned" and found.matrix.shape == (128, 40)
     assert 0 < positions.fitted_shift(found.matrix, 1).share < 1
+
+
+def test_a_vits_positions_come_from_its_card(tmp_path: Path) -> None:
+    model = ViT(ViTConfig(side=12, patch=4, width=16, heads=2, layers=1, hidden=8))
+    card = {"model": "vit", "config": asdict(model.config)}
+    card |= dict.fromkeys(("data", "split", "seed", "command", "versions", "metrics"), "")
+    checkpoints.save("vit", model, card, folder=tmp_path)
+    found = positions.shipped("vit", folder=tmp_path)
+    assert found.kind == "sinusoidal" and found.scale == model.config.position_scale
+    np.testing.assert_allclose(found.matrix, model.positions.encoding, atol=1e-7)

@@ -64,6 +64,7 @@ def inputs() -> tuple[Tensor, Tensor]:
     return source, torch.randint(1, CONFIG.vocabulary, (3, 7))
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @torch.no_grad()
 def test_it_equals_pytorchs(model: Transformer) -> None:
     source, target = inputs()

@@ -76,7 +76,7 @@ def test_what_comes_after_the_training_part_changes_nothing_in_it(market: Market
     assert other.constants == market.constants
     train = market.ends["train"]
     assert np.array_equal(other.labels[train], market.labels[train])
-    assert np.array_equal(gather(other, train, "drift"), gather(market, train, "drift"))
+    assert np.array_equal(gather(other, train, "ladder"), gather(market, train, "drift"))
     tasks = [TLOBTask([m], TLOBTraining()) for m in (market, other)]
     assert np.array_equal(tasks[0].weights[0], tasks[1].weights[0])
     assert np.array_equal(tasks[0].odds[0], tasks[1].odds[0])
@@ -246,11 +246,11 @@ def test_loss_of_a_model_with_one_head(market: MarketData) -> None:
 
 def test_logits_do_not_hang_on_the_batch(market: MarketData) -> None:
     model, ends = tiny_model(tiny_config()), market.ends["test"]
-    whole = predict(model, market, ends, "drift", batch=1_000)
+    whole = predict(model, market, ends, "ladder", batch=1_000)
     assert whole.shape == (len(ends), len(HEADS), 3)
-    np.testing.assert_allclose(predict(model, market, ends, "drift", batch=13), whole, atol=1e-5)
+    np.testing.assert_allclose(predict(model, market, ends, "ladder", batch=13), whole, atol=1e-5)
     with torch.no_grad():
-        alone = model(torch.from_numpy(transform(ROWS.levels[None, ends[5] - 23 : ends[5] + 1], "drift", market.constants)))
+        alone = model(torch.from_numpy(transform(ROWS.levels[None, ends[5] - 23 : ends[5] + 1], "ladder", market.constants)))
     np.testing.assert_allclose(alone.numpy()[0], whole[5], atol=1e-5)
 
 
@@ -261,7 +261,7 @@ def test_validation_scores_equal_scikit_learn(market: MarketData) -> None:
     expected: dict[str, float] = {}
     for m in (market, other):
         ends = m.ends["validation"][::2]
-        logits = predict(model, m, ends, "drift", fast=True)
+        logits = predict(model, m, ends, "ladder", fast=True)
         calls = [rule.call(rule.probabilities(logits[:, i])) for i, rule in enumerate(fit_rules(m, ends, logits))]
         truth = m.labels[ends]
         expected[f"{m.name}/smoothed"] = np.mean([f1_score(truth[:, i], calls[i], average="macro") for i in (0, 2)])

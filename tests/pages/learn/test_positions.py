@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.checkpoints import names
 from pages.shared.navigation import ROOT
 
 PAGE = ROOT / "pages" / "learn" / "positions.py"
@@ -71,3 +72,12 @@ def test_positions_on_and_off() -> None:
 
 def test_nonsense_in_a_link_is_harmless() -> None:
     opened(part="none", n="nan", d="7", base="x", pos="-3", i="999", pe="nowhere", dial="?")
+
+
+@pytest.mark.skipif(not names("vit"), reason="no ViT is shipped")
+@pytest.mark.parametrize("part", PARTS[:4])
+def test_the_shipped_vits_positions_obey_the_formula(part: str) -> None:
+    app = opened(part=part, pe="vit", pos="48")
+    assert "SCALE = 0.1" in app.code[0].value
+    if part == "rotation":
+        assert "It is rounding" in app.success[0].value
