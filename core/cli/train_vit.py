@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.cli.garment_files import ready
+from core.device import best_device
 from core.models.vit import ViTConfig
 from core.training.augment import Augmentation
 from core.training.loop import LoopSettings, progress_bar
@@ -57,7 +58,15 @@ def add_common(p: argparse.ArgumentParser, *, name: str, epochs: int) -> None:
     p.add_argument("--warp", type=float, default=0.5, help="share of the images that are also turned, stretched and sheared")
     p.add_argument("--erase", type=float, default=0.0, help="share of the images that lose a rectangle")
     p.add_argument("--seed", type=int, default=0)
-    p.add_argument("--compile", action=argparse.BooleanOptionalAction, default=False, help="compile the step (torch.compile)")
+    p.add_argument(
+        "--compile",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="compile the step (torch.compile); on a GPU if left out",
+    )
+    p.add_argument(
+        "--bf16", action=argparse.BooleanOptionalAction, default=None, help="forward pass in bfloat16; on a GPU if left out"
+    )
     p.add_argument(
         "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
     )
@@ -80,9 +89,15 @@ def settings(o: argparse.Namespace, *, images: int, **more: Any) -> tuple[ViTTra
         weight_decay=o.weight_decay,
         warmup=o.warmup,
         ema=o.ema,
+        bf16=on_gpu(o.bf16),
         seed=o.seed,
     )
     return training, loop
+
+
+def on_gpu(wanted: bool | None) -> bool:
+    """What was wanted, or, where nothing was said, whether there is a GPU."""
+    return best_device().type == "cuda" if wanted is None else wanted
 
 
 def _run(o: argparse.Namespace) -> None:
@@ -108,7 +123,7 @@ def _run(o: argparse.Namespace) -> None:
         state=o.state,
         start=o.start,
         teacher=o.teacher,
-        compiled=o.compile,
+        compiled=on_gpu(o.compile),
         images=o.images,
         test=o.test,
         callbacks=callbacks,
@@ -140,7 +155,7 @@ def _run_teacher(o: argparse.Namespace) -> None:
         loop,
         folder=o.folder or checkpoints.FOLDER,
         state=o.state,
-        compiled=o.compile,
+        compiled=on_gpu(o.compile),
         callbacks=[progress_bar(loop, title=o.name)],
     )
     print(f"wrote {path.name} and its weights")

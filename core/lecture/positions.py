@@ -18,6 +18,7 @@ from torch import Tensor
 
 from core.checkpoints import FOLDER, load, read_card
 from core.models.tlob import TLOB
+from core.models.vit import ViT
 from core.nn import sinusoidal_encoding
 
 Array = NDArray[np.float64]
@@ -226,6 +227,12 @@ def drawn_embeddings(length: int, width: int, *, seed: int = 0) -> Array:
 def tlob_content(model: TLOB, inputs: Tensor) -> Array:
     """What a TLOB adds its positions to: one window (1, steps, features) after its BiN and embedding, (steps, width)."""
     return np.asarray(model.embedding(model.bin_norm(inputs.transpose(1, 2)).transpose(1, 2))[0].double().cpu().numpy())
+
+
+@torch.inference_mode()
+def vit_content(model: ViT, inputs: Tensor) -> Array:
+    """What a ViT adds its positions to: class token and patches of one image (1, 1, side, side), (1 + patches, width)."""
+    return np.asarray((model.tokens(inputs)[0] - model.positions.encoding).double().cpu().numpy())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Any
 from torch import nn
 
 from core import checkpoints
+from core.device import best_device
 from core.training.loop import LoopSettings, Progress, best_of
 from core.training.vit import GarmentData, ViTTraining
 from core.vision.idx import file_paths
@@ -27,6 +28,7 @@ def basics(data: Path, garments: GarmentData, training: ViTTraining, loop: LoopS
         "split": f"{len(garments.train_labels):,} of the training images to train on, {len(garments.validation_labels):,} to "
         f"validate on (equal numbers a class, seed {training.split_seed}); the test images are read once, at the end",
         "seed": training.seed,
+        "device": best_device().type,
         "command": command(),
         "training": {**asdict(training), **asdict(loop), "best_epoch": progress.best_epoch},
         "versions": checkpoints.versions("torch", "numpy", "safetensors"),

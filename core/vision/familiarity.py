@@ -1,8 +1,8 @@
 """How far an image lies from those a classifier was trained on, by what its head reads (Lee et al. 2018, section 2.1).
 
 Each class of the training images has a mean feature vector, and all share one covariance; an image's strangeness is its
-Mahalanobis distance to the nearest mean. Hand photographs, noise and pictures with black and white exchanged lie farther out by this
-than by the energy of the logits, which sees only ten numbers.
+Mahalanobis distance to the nearest mean. Hand photographs, noise and pictures with black and white exchanged lie farther out by
+this than by the energy of the logits, which sees only ten numbers.
 """
 
 from __future__ import annotations

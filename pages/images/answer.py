@@ -84,9 +84,9 @@ def _attends(question: Question, reading: Reading, names: list[str]) -> tuple[Lo
     """The maps; which measure is shown, and its values."""
     st.subheader(_("What it attends to"), anchor=False)
     looks = {
-        "attention": _("Attention of one layer"),
-        "rollout": _("Rollout through all layers"),
-        "relevance": _("Relevance to a class"),
+        "attention": _("Attention"),
+        "rollout": _("Rollout"),
+        "relevance": _("Relevance"),
     }
     with st.container(horizontal=True, vertical_alignment="bottom"):
         look = cast(Look, url_state.choice(st.segmented_control, _("Measure"), looks, key="look", required=True))

@@ -81,7 +81,7 @@ def show(picture: Picture) -> tuple[Recipe, Prepared] | None:
     found: dict[str, Any] = {}
     with st.container(horizontal=True, key="classify_steps"):
         for place, name in enumerate(STEPS):
-            with st.container(border=True, width=212, key=f"step_{name}"):
+            with st.container(border=True, width=170, key=f"step_{name}"):
                 st.markdown(f"**{place + 1}. {titles()[name]}**")
                 cells[name] = st.container()
                 found |= _controls(name)
@@ -93,7 +93,7 @@ def show(picture: Picture) -> tuple[Recipe, Prepared] | None:
         return None
     for step in prepared.steps:
         with cells[step.name]:
-            st.image(picture_png(step.image), width=160, alt=titles()[step.name])
+            st.image(picture_png(step.image), width=136, alt=titles()[step.name])
             st.caption(_said(step, prepared))
     return recipe, prepared
 

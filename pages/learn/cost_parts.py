@@ -72,7 +72,8 @@ def amount(count: float) -> str:
 
 def tex_amount(count: float) -> str:
     """The same for LaTeX."""
-    return amount(count).replace(",", "{,}").replace(" ", r"\,").replace("\N{NO-BREAK SPACE}", r"\,")
+    written = amount(count).replace(",", "{,}").replace("\N{NO-BREAK SPACE}", r"\,")
+    return written.replace(" M", r"\,\mathrm{M}").replace(" G", r"\,\mathrm{G}")
 
 
 def models() -> dict[str, Any]:
@@ -136,7 +137,8 @@ def models() -> dict[str, Any]:
 
 def _table(rows: list[dict[str, Any]], name: str) -> None:
     table = pd.DataFrame(rows)
-    st.dataframe(table, hide_index=True, width="stretch", height=min(38 + 35 * len(table), 460))
+    shown = {column: st.column_config.NumberColumn(format="localized") for column in table.select_dtypes("number").columns}
+    st.dataframe(table, hide_index=True, width="stretch", height=min(38 + 35 * len(table), 460), column_config=shown)
     with frame.controls_block(f"{name}_table"):
         controls.download_table(_("Table"), lambda: table, key=f"cost_{name}", filename=f"cost-{name}", formats=("csv",))
 
@@ -187,6 +189,15 @@ def modules() -> dict[str, Any]:
         ]
     )  # fmt: skip
     sums = cost.macs_by_kind(parts)
+    static_plot(
+        figures.kinds_figure(
+            {names[chosen["setup"]]: {str(kind): macs for kind, macs in sums.items()}},
+            {str(kind): label for kind, label in kinds.items()},
+            _=_,
+        ),
+        key="cost_modules_kinds",
+        alt=_("The share of attention, feed-forward, convolutions and the rest in this model's multiply-adds."),
+    )
     numbers = " + ".join(rf"\underbrace{{{tex_amount(macs)}}}_{{\text{{{kinds[kind]}}}}}" for kind, macs in sums.items())
     frame.equation(
         r"\begin{aligned} \text{attention} &: 4TD^2 + 2T^2D \\ \text{feed-forward} &: 2TDD_{ff} \\"
@@ -290,7 +301,10 @@ def growth() -> dict[str, Any]:
     )
     setups = cost_count.setups()
     names = setup_names(setups)
-    points = [(names[code], tokens, width) for code, tokens, width in cost_growth.places(setups)]
+    together: dict[tuple[int, int], list[str]] = {}
+    for code, tokens, width in cost_growth.places(setups):
+        together.setdefault((tokens, width), []).append(names[code])
+    points = [("; ".join(dict.fromkeys(found_here)), *place) for place, found_here in together.items()]
     static_plot(
         figures.plane_figure(points, chosen=(t, d), _=_), key="cost_plane",
         alt=_("Each model's attention by its width and its number of tokens, with the lines T = D, 2D and 6D."),

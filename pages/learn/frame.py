@@ -180,7 +180,8 @@ def _row(values: list[float], digits: int, most: int) -> str:
 
 def look_for(sentence: str) -> None:
     """What to look for in the figure above, one line."""
-    st.info(f"**{_('What to look for')}:** {sentence}", icon=":material/visibility:")
+    name = _("What to look for")
+    st.info(f"**{name}:** {sentence}", icon=":material/visibility:")
 
 
 def check(sentence: str, *, holds: bool) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 import streamlit as st
 
+from core.checkpoints import names
 from core.figures import learn_positions as figures
 from core.figures.learn_matrix import matrix_figure
 from core.lecture import attention_steps, permutation, positions, tokens
@@ -154,7 +155,10 @@ def _scale() -> Dial:
 
 
 def _content() -> Dial:
-    labels = {"tlob": _("A book window, as TLOB embeds it"), "drawn": _("Drawn from N(0, 1), as embeddings start")}
+    labels = {"tlob": _("A book window, as TLOB embeds it")}
+    if names("vit"):
+        labels["vit"] = _("A garment, as the ViT embeds it")
+    labels["drawn"] = _("Drawn from N(0, 1), as embeddings start")
     return Dial(
         _("Added to"),
         lambda: url_state.choice(st.radio, _("Added to"), labels, key="of"),
@@ -208,12 +212,29 @@ def _tlob_content() -> tuple[Any, str]:
     return positions.tlob_content(predictor.model, predictor.inputs(window[None], market)), recording.symbol
 
 
+@st.cache_data(show_spinner=False)
+def _vit_content() -> Any:
+    """The first bundled garment as the shipped ViT embeds it, the class token first."""
+    from core.vision.classifier import load_classifier  # only where it is asked for
+    from core.vision.gallery import gallery
+
+    classifier = load_classifier()
+    return positions.vit_content(classifier.model, classifier.normalise(gallery()[0][:1]))
+
+
 def scale(chosen: Chosen) -> None:
     """content + s * PE: how much of the sum is place."""
     if chosen.content == "tlob":
-        content, name = _tlob_content()
+        content, market = _tlob_content()
+        words = _("Content: the first window of {market}, after BiN and embedding of the shipped TLOB.").format(market=market)
+    elif chosen.content == "vit":
+        content = _vit_content()
+        words = _(
+            "Content: the first bundled garment as the shipped ViT embeds it, class token first; it was trained with s = 0.1."
+        )
     else:
-        content, name = positions.drawn_embeddings(LENGTH, WIDTH), ""
+        content = positions.drawn_embeddings(LENGTH, WIDTH)
+        words = _("Content: numbers from N(0, 1), as `nn.Embedding` starts; nothing here was trained.")
     places = positions.encoding(*content.shape, scale=chosen.scale)
     found = positions.balance(content, places)
     frame.equation(
@@ -229,11 +250,7 @@ def scale(chosen: Chosen) -> None:
             key="pe_balance",
             alt=_("Root mean square of the content and of the scaled encoding, along the positions."),
         )
-        st.caption(
-            _("Content: the first window of {market}, after BiN and embedding of the shipped TLOB.").format(market=name)
-            if name
-            else _("Content: numbers from N(0, 1), as `nn.Embedding` starts; nothing here was trained.")
-        )
+        st.caption(words)
         st.markdown(_("The encoding is {share} of the content in size.").format(share=percent(found.ratio)))
     with right:
         static_plot(

@@ -248,7 +248,8 @@ def without() -> None:
                 alt=_("{what}: a row a word.").format(what=title),
             )
     language = f"?lang={st.query_params['lang']}" if "lang" in st.query_params else ""
-    st.markdown(f"[{_('Order and permutation: shuffle the words yourself')}](permutation{language})")
+    words = _("Order and permutation: shuffle the words yourself")
+    st.markdown(f"[{words}](permutation{language})")
 
 
 try:

@@ -89,7 +89,7 @@ def lstm(asked: Asked) -> None:
             alt=_("Input, gates, candidate, cell and state through time, a row a unit."),
         )
     with right:
-        st.markdown(f"**{_('Unit {number}').format(number=k + 1)}**")
+        st.markdown(_("**Unit {number}**").format(number=k + 1))
         static_plot(
             figures.unit_figure(
                 [replace(band, name=band.name.split(",")[0]) for band in bands],
@@ -107,14 +107,14 @@ def lstm(asked: Asked) -> None:
 def gradient(asked: Asked) -> None:
     """How much the last output feels each input."""
     back = recurrence.through_time(asked.x, asked.rnn, asked.lstm, seed=asked.seed)
-    last = len(asked.steps)
+    last, attention = len(asked.steps), _("attention")
     frame.equation(
         r"\begin{aligned} \frac{\partial h_T}{\partial x_t} &= \Big(\prod_{s=t+1}^{T} \mathrm{diag}(1-h_s^2)\,W_{hh}\Big)\,"
         r"\mathrm{diag}(1-h_t^2)\,W_{hx} \\ \frac{\partial c_T}{\partial c_t} &\approx \prod_{s=t+1}^{T} f_s "
         r"\end{aligned}",
         rf"\begin{{aligned}} \text{{RNN: }} &\lVert \partial h_{{{last}}} / \partial x_1 \rVert = {_power(back.rnn[0])} \\ "
         rf"\text{{LSTM: }} &\lVert \partial h_{{{last}}} / \partial x_1 \rVert = {_power(back.lstm[0])} \\ "
-        rf"\text{{{_('attention')}: }} &\lVert \partial z_{{{last}}} / \partial x_1 \rVert = "
+        rf"\text{{{attention}: }} &\lVert \partial z_{{{last}}} / \partial x_1 \rVert = "
         rf"{_power(back.attention[0])} \end{{aligned}}",
         words=_("Frobenius norms; one head of the same width, without positions, over the same sequence."),
     )

@@ -26,7 +26,7 @@ EXAMPLES: Final[dict[str, tuple[str, int, str]]] = {
 }
 """Target, frames and fill of each example."""
 
-TARGET, FRAMES, FILL, SEED, CELLS, SIGNED = "target", "frames", "fill", "seed", "cells", "signed"
+TARGET, FRAMES, FILL, SEED, CELLS, SIGNED = "target", "length", "fill", "seed", "cells", "signed"
 _OPENED: Final = "ctc:opened"
 _ROUND: Final = "ctc:round"
 
@@ -35,7 +35,7 @@ def pick() -> Problem | None:
     """The lab's problem; None where it cannot be made, and why has been said."""
     with st.container(border=True):
         kinds = {"made": _("Made for the lesson"), "clip": _("A bundled clip, read by a model")}
-        kind = url_state.choice(st.segmented_control, _("Frames from"), kinds, key="from", required=True)
+        kind = url_state.choice(st.segmented_control, _("Frames from"), kinds, key="probs", required=True)
         base = _made() if kind == "made" else _read()
     if base is None:
         return None

@@ -25,7 +25,7 @@ EXAMPLES: Final[dict[str, tuple[str, str]]] = {
     N_("Nothing recognised"): ("1 0 7", ""),
 }
 MOST_WORDS: Final = 30
-REFERENCE, HYPOTHESIS, STEP = "ref", "hyp", "step"
+REFERENCE, HYPOTHESIS, STEP = "ref", "hyp", "filled"
 
 
 def page() -> None:
@@ -130,7 +130,7 @@ def _bleu(reference: list[str], hypothesis: list[str]) -> None:
         "exp": _("Exponential"),
     }
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        order = int(url_state.choice(st.segmented_control, _("n-grams up to"), orders, key="order", default="4", required=True))
+        order = int(url_state.choice(st.segmented_control, _("n-grams up to"), orders, key="ngrams", default="4", required=True))
         smoothing = url_state.choice(
             st.selectbox,
             _("Smoothing"),

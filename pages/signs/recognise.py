@@ -113,7 +113,7 @@ def _show(model: Model, clip: Clip, found: Reading) -> None:
 def _sentences(model: Model, clip: Clip, found: Reading) -> dict[str, tuple[str, ...]]:
     """The greedy and the beam's sentence, and what the reading cost."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        width = url_state.slider(_("Width of the beam"), 1, 64, key="beam", default=16, width=260)
+        width = url_state.slider(_("Width of the beam"), 1, 64, key="beams", default=16, width=260)
         weight: float | None = None
         if model.recogniser.bigram is not None:
             weighed = st.toggle(

@@ -37,7 +37,7 @@ def pick_source() -> str:
         "camera": _("Camera"),
         "tracks": _("Tracked ASL sentence"),
     }
-    return url_state.choice(st.segmented_control, _("Clip from"), sources, key="source", required=True)
+    return url_state.choice(st.segmented_control, _("Clip from"), sources, key="input", required=True)
 
 
 def front_of(source: str) -> str:
@@ -90,7 +90,7 @@ def _bundled(recogniser: Recogniser, **arguments: Any) -> Clip | None:
     options = {
         one.name: _("{glosses} · signer {signer}").format(glosses=" ".join(one.glosses), signer=one.signer) for one in found
     }
-    name = url_state.choice(st.selectbox, _("Bundled clip"), options, key="clip", **arguments)
+    name = url_state.choice(st.selectbox, _("Bundled clip"), options, key="sample", **arguments)
     one = next(one for one in found if one.name == name)
     footage = _sampled(one.name, one.path.read_bytes(), recogniser, start=0.0, fit="crop", show=False)
     if footage is None:

@@ -13,7 +13,7 @@ from pages.shared.live_plot import live_plot
 from pages.signs.recognise_answers import Clip
 
 PLAYING: Final = "signs:playing"
-PLACE: Final = "at"
+PLACE: Final = "moment"
 TICK_S: Final = 0.25
 STEP: Final = 4
 """Frames a tick: half the speed of the film."""

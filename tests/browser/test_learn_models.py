@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
@@ -54,16 +54,19 @@ def test_another_part_and_another_gradient(new_page: NewPage, app: AppServer) ->
     expect(page.get_by_text(re.compile("over all 3 gradients"))).to_be_visible(timeout=PATIENCE_MS)
 
 
-def test_they_look_right_at_every_width(screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer) -> None:
-    for path, name, key in (
-        ("/transformer?symbol=6", "transformer", "cross_map"),
-        ("/norms?lang=es", "norms", "norm_batch_0"),
-        ("/optimisers", "optimisers", "surface_plot"),
-        ("/backprop?part=layer&lang=es", "backprop", "bp_compared_0"),
-    ):
-        for page in screens(app, path, name):
-            drawn(page, key)
-            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-            assert page.evaluate(
-                "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
-            )
+@pytest.mark.parametrize(("path", "key"), [
+    ("/transformer?symbol=6", "cross_map"),
+    ("/norms?lang=es", "norm_batch_0"),
+    ("/optimisers", "surface_plot"),
+    ("/backprop?part=layer&lang=es", "bp_compared_0"),
+])  # fmt: skip
+@pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
+def test_nothing_reaches_beyond_the_page(
+    new_page: NewPage, app: AppServer, path: str, key: str, width: int, dark: bool
+) -> None:
+    page = new_page(app, path, width=width, dark=dark)
+    drawn(page, key)
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert page.evaluate(
+        "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
+    )

@@ -41,7 +41,7 @@ def fits(page: Page) -> bool:
 
 
 def test_a_click_on_the_trellis_shows_its_step(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/ctc?target=A+A+B&frames=7")
+    page = new_page(app, "/ctc?target=A+A+B&length=7")
     drawn(page, TRELLIS)
     plot = page.locator(f"{TRELLIS} .js-plotly-plot")
     plot.scroll_into_view_if_needed()
@@ -63,7 +63,7 @@ def test_an_example_moves_the_lab_and_the_link_opens_it_again(new_page: NewPage,
     page = new_page(app, "/ctc")
     page.get_by_role("button", name="One frame too few").click()
     expect(page.get_by_text("3 frames cannot hold this target")).to_be_visible(timeout=PATIENCE_MS)
-    page.wait_for_url(re.compile("frames=3"), timeout=PATIENCE_MS)
+    page.wait_for_url(re.compile("length=3"), timeout=PATIENCE_MS)
     other = new_page(app, page.url.removeprefix(app.url))
     expect(other.get_by_text("3 frames cannot hold this target")).to_be_visible(timeout=PATIENCE_MS)
     assert stat(other, "Loss") == "∞"
@@ -84,7 +84,7 @@ def test_typing_a_hypothesis_changes_the_rate(new_page: NewPage, app: AppServer)
 def test_an_uploaded_film_is_read_and_its_link_works(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
     file = tmp_path / "wall.webm"
     file.write_bytes(film([grey(120, 96, 64)] * 20, kind="webm"))
-    page = new_page(app, "/recognise?source=video")
+    page = new_page(app, "/recognise?input=video")
     page.locator("input[type=file]").first.set_input_files(file)
     drawn(page, ".st-key-signs_clip .live-plot")
     page.wait_for_url(re.compile("file=[0-9a-f]{12}"), timeout=PATIENCE_MS)
@@ -97,7 +97,7 @@ def test_an_uploaded_film_is_read_and_its_link_works(new_page: NewPage, app: App
 
 @trained
 def test_a_tracked_sentence_plays(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/recognise?source=tracks")
+    page = new_page(app, "/recognise?input=tracks")
     drawn(page, ".st-key-signs_tracks .live-plot")
     page.get_by_role("button", name="Play").click()
     page.wait_for_function(
@@ -110,10 +110,10 @@ def test_a_tracked_sentence_plays(new_page: NewPage, app: AppServer) -> None:
 @pytest.mark.parametrize(
     ("path", "name", "plot"),
     [
-        ("/ctc?target=A+A+B&frames=7", "signs-ctc", TRELLIS),
+        ("/ctc?target=A+A+B&length=7", "signs-ctc", TRELLIS),
         ("/metrics?lang=es", "signs-metrics", ".st-key-metrics_lcs .live-plot"),
         pytest.param("/recognise", "signs-recognise", ".st-key-signs_map .live-plot", marks=trained),
-        pytest.param("/recognise?source=tracks&lang=es", "signs-tracks", ".st-key-signs_map .live-plot", marks=trained),
+        pytest.param("/recognise?input=tracks&lang=es", "signs-tracks", ".st-key-signs_map .live-plot", marks=trained),
     ],
 )
 def test_it_looks_right_at_every_width(

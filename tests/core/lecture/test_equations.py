@@ -14,6 +14,7 @@ import torch
 from torch.nn import functional as F
 
 from core.lecture.equations import DOCUMENTS, LANGUAGES, Equation, decisions, equations, search, table
+from core.lecture.matrices import MATRIX_OPERATIONS
 from core.models.iiga import FrameEncoder, IIGAConfig
 from core.models.mobilenet import MobileNetV2
 from core.signs.ctc import log_softmax
@@ -144,3 +145,20 @@ def test_convolution_norm_activation_and_pooling() -> None:
 def test_posteriors_of_a_frame_are_torchs() -> None:
     logits = np.random.default_rng(0).normal(scale=30, size=(5, 9))
     np.testing.assert_allclose(log_softmax(logits), torch.as_tensor(logits).log_softmax(dim=-1).numpy(), atol=1e-12)
+
+
+def test_random_matrices_have_their_moments() -> None:
+    """The report's uniform_random, normal_random and randomize, by the functions that stand for them."""
+    generator = torch.Generator().manual_seed(0)
+    for name, drawn, mean, spread in (
+        ("torch.rand", torch.rand(200, 100, generator=generator), 0.5, 12**-0.5),
+        ("torch.randn", torch.randn(200, 100, generator=generator), 0.0, 1.0),
+        (
+            "torch.nn.init.uniform_",
+            torch.nn.init.uniform_(torch.empty(200, 100), -0.3, 0.3, generator=generator),
+            0.0,
+            0.6 * 12**-0.5,
+        ),
+    ):
+        assert name in MATRIX_OPERATIONS.values()
+        assert float(drawn.mean()) == pytest.approx(mean, abs=0.03) and float(drawn.std()) == pytest.approx(spread, rel=0.03)

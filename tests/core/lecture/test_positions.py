@@ -131,3 +131,11 @@ def test_a_vits_positions_come_from_its_card(tmp_path: Path) -> None:
     found = positions.shipped("vit", folder=tmp_path)
     assert found.kind == "sinusoidal" and found.scale == model.config.position_scale
     np.testing.assert_allclose(found.matrix, model.positions.encoding, atol=1e-7)
+
+
+def test_what_a_vit_adds_positions_to() -> None:
+    torch.manual_seed(0)
+    model, image = ViT(ViTConfig(side=12, patch=4, width=16, heads=2, layers=1, hidden=8)).eval(), torch.randn(1, 1, 12, 12)
+    patches = [image[0, 0, row : row + 4, column : column + 4].reshape(-1) for row in (0, 4, 8) for column in (0, 4, 8)]
+    wanted = torch.cat([model.class_token.reshape(1, -1), model.embedding(torch.stack(patches))])
+    np.testing.assert_allclose(positions.vit_content(model, image), wanted.detach(), atol=1e-6)

@@ -34,7 +34,7 @@ def text(app: AppTest) -> str:
 
 
 def test_the_lab_shows_a_targets_numbers():
-    app = opened("ctc", target="A A B", frames="7", fill="random", seed="5")
+    app = opened("ctc", target="A A B", length="7", fill="random", seed="5")
     found = ctc_lab.made(["A", "A", "B"], 7, "random", seed=5).lattice()
     shown = stats(app)
     assert shown["Frames needed"] == "4"
@@ -47,14 +47,14 @@ def test_the_lab_shows_a_targets_numbers():
 
 
 def test_the_documents_recursion_raises_the_loss():
-    plain, document = (stats(opened("ctc", target="A B", frames="6", **more)) for more in ({}, {"noskip": "true"}))
+    plain, document = (stats(opened("ctc", target="A B", length="6", **more)) for more in ({}, {"noskip": "true"}))
     assert float(document["Loss"]) > float(plain["Loss"])
     assert float(document["Loss as section 11.7 sums"]) < float(document["Loss"])
     assert document["Frames needed"] == "3"
 
 
 def test_too_few_frames_are_explained():
-    app = opened("ctc", target="A A B", frames="3")
+    app = opened("ctc", target="A A B", length="3")
     assert "3 frames cannot hold this target, which needs 4" in app.warning[0].value
     assert stats(app)["Loss"] == "∞"
     app.button(key="ctc:Just enough frames").click().run()
@@ -73,7 +73,7 @@ def test_every_example_works(place):
 
 
 def test_changed_cells_come_back_from_a_link():
-    app = opened("ctc", target="A", frames="2", fill="even", cells="1.2-0.9_2.1-0")
+    app = opened("ctc", target="A", length="2", fill="even", cells="1.2-0.9_2.1-0")
     problem = ctc_lab.changed(ctc_lab.made(["A"], 2, "even"), {(0, 1): 0.9, (1, 0): 0.0})
     assert stats(app)["Loss"] == f"{problem.lattice().loss:.4f}"
     app.button(key="ctc:undo").click().run()
@@ -102,11 +102,11 @@ def test_metrics_of_the_first_example():
 
 
 def test_the_table_is_filled_step_by_step():
-    app = opened("metrics", ref="A B", hyp="B A", step="5")
+    app = opened("metrics", ref="A B", hyp="B A", filled="5")
     assert "Entry (1, 1) = 1" in text(app)
     assert "`A` differs from `B`: 1 + the least of 1 (above, a deletion), 1 (to the left, an insertion) and 0" in text(app)
     assert "The alignment appears when the table is full" in text(app)
-    app.slider(key="step").set_value(9).run()
+    app.slider(key="filled").set_value(9).run()
     assert "Entry (2, 2) = 2" in text(app)
     assert not app.exception
 
@@ -122,7 +122,7 @@ def test_empty_sentences_are_defined(ref, hyp, rate):
 
 
 def test_bleu_shows_every_count():
-    app = opened("metrics", ref="A B C D", hyp="A B C", order="2")
+    app = opened("metrics", ref="A B C D", hyp="A B C", ngrams="2")
     shown = stats(app)
     assert shown["BLEU-2"] == "71.65%"  # exp(1 - 4/3)
     assert shown["Brevity penalty"] == "0.7165"

@@ -67,19 +67,19 @@ def test_scores_say_what_they_were_measured_on():
     table = next(frame.value for frame in app.dataframe if "Measured on" in frame.value)
     assert "synthetic sentences of real photos" in table["Measured on"].iloc[0]
     assert table["WER"].tolist() == ["5.0%"]
-    tracks = opened(source="tracks")
+    tracks = opened(input="tracks")
     table = next(frame.value for frame in tracks.dataframe if "Measured on" in frame.value)
     assert table["WER"].tolist() == ["30.0%", "40.0%"]
 
 
 def test_a_tracked_sentence_is_drawn_read_and_weighed():
     sentence = track_samples()[3]
-    app = opened(source="tracks", sentence=str(sentence.video), at="5")
+    app = opened(input="tracks", sentence=str(sentence.video), moment="5")
     assert f"**{' '.join(sentence.glosses)}**" in text(app)
     assert "Frame 5 of" in text(app)
     app.toggle(key="lm").set_value(True).run()
     assert not app.exception
-    app.slider(key="beam").set_value(4).run()
+    app.slider(key="beams").set_value(4).run()
     assert not app.exception
 
 
@@ -98,17 +98,17 @@ def test_the_vocabulary_is_listed():
 def test_a_link_to_an_upload_works_while_it_is_kept():
     frames = np.random.default_rng(0).integers(0, 255, (12, 32, 32, 3), dtype=np.uint8)
     key = STORE.keep("mine.mp4", Footage(frames=frames, fps=8, seconds=np.arange(12) / 8, width=32, height=32))
-    app = opened(source="video", file=key)
+    app = opened(input="video", file=key)
     assert stats(app)["Frames"] == "12"
     assert "Type what was signed" in text(app)
-    gone = opened(source="video", file="0" * 12)
+    gone = opened(input="video", file="0" * 12)
     assert "gone from memory" in gone.warning[0].value
-    nothing = opened(source="pictures")
+    nothing = opened(input="pictures")
     assert "nothing to read yet" in nothing.info[0].value
 
 
 def test_an_uploaded_film_is_read(models):
-    app = opened(source="video", fit="pad")
+    app = opened(input="video", fit="pad")
     app.file_uploader(key="signs:film").upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
     assert not app.exception
     assert stats(app)["Frames"] == "16"
@@ -117,12 +117,12 @@ def test_an_uploaded_film_is_read(models):
 
 
 def test_a_bad_film_is_one_sentence_and_the_page_lives():
-    app = opened(source="video")
+    app = opened(input="video")
     for data, words in ((sound(), "perhaps only sound"), (b"hello" * 99, "not a video that can be read"), (b"", "empty")):
         app.file_uploader(key="signs:film").upload("a.mp4", data, "video/mp4").run()
         assert not app.exception
         assert words in app.error[0].value
-    app.segmented_control(key="source").set_value("digits").run()
+    app.segmented_control(key="input").set_value("digits").run()
     assert not app.error
     assert not app.exception
 
@@ -134,7 +134,7 @@ def test_pictures_become_a_clip():
 
     buffer = io.BytesIO()
     Image.new("RGB", (50, 40), "gray").save(buffer, "PNG")
-    app = opened(source="pictures", hold="3")
+    app = opened(input="pictures", hold="3")
     app.file_uploader(key="signs:pictures").upload("1.png", buffer.getvalue(), "image/png").run()
     assert stats(app)["Frames"] == "3"
     app.file_uploader(key="signs:pictures").upload("2.png", b"no picture", "image/png").run()
@@ -163,7 +163,7 @@ def test_every_reason_has_words(reason):
 
 def test_the_lab_takes_a_clips_probabilities():
     app = AppTest.from_file(str(ROOT / "pages" / "signs" / "ctc.py"), default_timeout=120)
-    app.query_params.update({"from": "clip", "signs": "tracks"})
+    app.query_params.update({"probs": "clip", "signs": "tracks"})
     app.run()
     assert not app.exception
     first = track_samples()[0]

@@ -1,0 +1,48 @@
+"""The training pages in a browser: the shipped run's curves and mistakes, and a run that outlives a change of page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.server import AppServer
+from tests.core.vision.test_idx import write
+
+PATIENCE_MS = 120_000
+
+
+def test_the_shipped_run_and_a_link_to_its_errors(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/garment-training")
+    for plot in ("accuracy", "loss", "gap", "rate", "confusion", "reliability"):
+        page.wait_for_selector(f".st-key-training_{plot} .live-plot[data-updates]", timeout=PATIENCE_MS)
+    expect(page.get_by_text("89.58%")).to_be_visible(timeout=PATIENCE_MS)
+    page.get_by_text("Beside the report's 25 epochs").click()
+    page.wait_for_url(re.compile("report=false"), timeout=PATIENCE_MS)
+    page.reload()
+    toggle = page.get_by_role("switch", name="Beside the report's 25 epochs")
+    expect(toggle).not_to_be_checked(timeout=PATIENCE_MS)
+
+
+def test_a_run_goes_on_while_its_visitor_is_elsewhere_and_is_stopped(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
+    labels = np.arange(2_000) % 10
+    images = np.random.default_rng(0).integers(0, 256, (2_000, 28, 28)) // 2 + 12 * labels[:, None, None]
+    write(tmp_path, "train", images, labels)
+    page = new_page(app, f"/train-here?data={tmp_path}&images=1000&epochs=40&width=24&layers=1&patch=14")
+    page.get_by_role("button", name="Start training").click()
+    _standing(page)
+    page.get_by_role("link", name="System").first.click()
+    expect(page.get_by_role("heading", name="System", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    page.get_by_role("link", name="Train here").first.click()
+    page.wait_for_selector(".st-key-here_accuracy .live-plot[data-updates]", timeout=PATIENCE_MS)
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    if stop.is_visible():
+        stop.click()
+    expect(page.get_by_role("button", name="Keep as a checkpoint")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def _standing(page: Page) -> None:
+    expect(page.get_by_text(re.compile(r"Starting:|Epoch \d+ of 40"))).to_be_visible(timeout=PATIENCE_MS)
