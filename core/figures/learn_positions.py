@@ -69,7 +69,8 @@ def turn_figure(pair: Array, *, at: int, shift: int, got: Array, _: Translate = 
         {"type": "scatter", "x": [0, got[0]], "y": [0, got[1]], "mode": "lines+markers", "line": {"color": ORANGE, "width": 3},
          "marker": {"size": [1, 11]}, "name": _("turned by the matrix"), "hovertemplate": hover},
         {"type": "scatter", "x": [there[0]], "y": [there[1]], "mode": "markers",
-         "name": _("position {number}").format(number=at + shift), "marker": {"size": 18, "color": "rgba(0,0,0,0)", "line": {"color": GREEN, "width": 3}}, "hovertemplate": hover},
+         "name": _("position {number}").format(number=at + shift),
+         "marker": {"size": 18, "color": "rgba(0,0,0,0)", "line": {"color": GREEN, "width": 3}}, "hovertemplate": hover},
     ]  # fmt: skip
     layout = base_layout(x_title=_("Sine channel"), y_title=_("Cosine channel"), height=400, keep="turn")
     span = [-1.15 * radius, 1.15 * radius]

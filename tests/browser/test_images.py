@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core import checkpoints
 from core.vision.classifier import load_classifier
@@ -42,8 +43,22 @@ def shop_picture(folder: Path, index: int, name: str) -> Path:
 
 
 def choose(page: Page, key: str, option: str) -> None:
-    page.locator(f".st-key-{key} [data-baseweb=select], .st-key-{key} input").first.click()
-    page.get_by_role("option", name=option, exact=True).click()
+    """Take an option of a select box; a run of the page that comes in between closes the list, so it is opened again then."""
+    box = page.locator(f".st-key-{key} [data-baseweb=select]").first
+    wanted = page.get_by_role("option", name=option, exact=True)
+    for _attempt in range(12):
+        page.wait_for_selector(
+            '[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=PATIENCE_MS, state="attached"
+        )
+        box.scroll_into_view_if_needed()
+        box.click()
+        try:
+            wanted.click(timeout=5000)
+        except PlaywrightTimeout:
+            page.keyboard.press("Escape")
+        else:
+            return
+    raise AssertionError(f"the list of {key} never offered {option}: {page.get_by_role('option').all_inner_texts()}")
 
 
 @pytest.fixture
