@@ -106,4 +106,5 @@ def _otsu(values: NDArray[np.float32]) -> float:
 def _softened(mask: NDArray[np.float32]) -> NDArray[np.float32]:
     """A 3 x 3 mean, which takes off single pixels."""
     padded = np.pad(mask, 1, mode="edge")
-    return sum(padded[i : i + SIDE, j : j + SIDE] for i in range(3) for j in range(3)).astype(np.float32) / 9  # type: ignore[union-attr]
+    shifted = np.stack([padded[i : i + SIDE, j : j + SIDE] for i in range(3) for j in range(3)])
+    return shifted.mean(axis=0, dtype=np.float32)

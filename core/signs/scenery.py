@@ -53,7 +53,7 @@ def scene(size: int, random: np.random.Generator) -> NDArray[np.float32]:
             if random.random() < 0.8:  # most rooms are rather grey
                 coarse = 0.2 * coarse + 1.4 * coarse.mean(dim=1, keepdim=True)
             smooth = F.interpolate(coarse, size=(size, size), mode="bilinear", align_corners=False)
-            picture = picture + 1.6 * smooth[0].permute(1, 2, 0).numpy()
+            picture = (picture + 1.6 * smooth[0].permute(1, 2, 0).numpy()).astype(np.float32)
     for _ in range(int(random.integers(0, 5))):
         top, left = random.integers(0, size, 2)
         height, width = random.integers(3, size, 2)

@@ -69,7 +69,7 @@ class StillsModel(nn.Module):
 
     def __init__(self, config: IIGAConfig) -> None:
         super().__init__()
-        self.front = FrameEncoder(config).to(memory_format=torch.channels_last)
+        self.front = FrameEncoder(config).to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stub forgets it
         self.dropout = nn.Dropout(0.2)
         self.head = nn.Linear(config.width, len(VOCABULARY))
 
@@ -191,7 +191,7 @@ def encode_held_out(model: IIGA, studio: Studio, how: DigitsTraining) -> list[Fe
 
 def keep_features(path: Path, parts: dict[str, list[Features]]) -> None:
     """Write clips' features to a safetensors file, for a run that goes on later."""
-    tensors = {}
+    tensors: dict[str, torch.Tensor] = {}
     for part, clips in parts.items():
         for place, one in enumerate(clips):
             values = {"x": one.encoded, "y": one.labels, "z": torch.tensor(one.target)}

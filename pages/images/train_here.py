@@ -27,7 +27,7 @@ def ask() -> Plan | None:
         _("Folder of Fashion-MNIST's four IDX files"),
         key="data",
         bind="query-params",
-        placeholder="/home/me/fashion-mnist",
+        placeholder="fashion-mnist",
         help=_(
             "A folder on the machine that runs this app. What is missing there is downloaded from the data set's own address."
         ),

@@ -85,6 +85,8 @@ def slider(
     """
     state, told, seen, kept = st.session_state, st.query_params.get(key), f"{key}:seen", f"{key}:kept"
     value: Any = state.get(key, state.get(kept, default))
+    if not isinstance(value, int | float):
+        value = default  # another page's, which means something else by this name
     if told is not None and told != state.get(seen):
         with contextlib.suppress(ValueError):
             value = float(told) if math.isfinite(float(told)) else value

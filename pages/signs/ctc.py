@@ -162,11 +162,13 @@ def _step(found: Lattice, problem: Problem, t: int, s: int) -> None:
     name = problem.names[found.states[s]]
     terms = ctc_lab.alpha_terms(found, t, s)
     emitted = _tex(ctc_lab.emission(found, t, s))
-    label = rf"P(\text{{{name if name != BLANK_NAME else 'ε'}}} \mid \text{{{_('frame')} {t + 1}}})"
+    frame = _("frame")
+    label = rf"P(\text{{{name if name != BLANK_NAME else 'ε'}}} \mid \text{{{frame} {t + 1}}})"
     result = _tex(ctc_lab.probability(float(found.alpha[t, s])))
     left = rf"\alpha({t + 1}, {s})"
     if not terms:
-        start = rf"{label} = {result}" if s < 2 else rf"0 \quad \text{{({_('a path starts in state 0 or 1')})}}"
+        why = _("a path starts in state 0 or 1")
+        start = rf"{label} = {result}" if s < 2 else rf"0 \quad \text{{({why})}}"
         st.latex(rf"{left} = {start}")
         return
     letters = " + ".join(rf"\alpha({t}, {term.state})" for term in terms)
