@@ -48,16 +48,18 @@ def add_parser(models: Any) -> None:
     p.add_argument(
         "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
     )
+    p.add_argument("--start", type=Path, default=None, help="begin with the weights of the run that kept its state here")
+    p.add_argument("--warmup", type=int, default=None, help="steps to the peak of the rate")
     photos = p.add_argument_group("photos")
     photos.add_argument("--image-size", type=int, default=64)
     photos.add_argument("--width-multiplier", type=float, default=0.5, help="of MobileNetV2")
     photos.add_argument("--image-channels", type=int, default=320, help="MobileNetV2's last channels")
-    photos.add_argument("--hard", type=float, default=0.34, help="share of the stills and clips that vary most")
+    photos.add_argument("--hard", type=float, default=0.34, help="share of the stills that vary most")
+    photos.add_argument("--empty", type=float, default=0.12, help="share of the stills that show no whole digit")
     photos.add_argument("--clips", type=int, default=160, help="clips that attention learns from")
-    photos.add_argument("--clip-epochs", type=int, default=40, help="epochs of the attention")
+    photos.add_argument("--clip-epochs", type=int, default=25, help="epochs of the attention")
     tracks = p.add_argument_group("tracks")
     tracks.add_argument("--convolutions", type=int, default=2, help="of the front end, over time")
-    tracks.add_argument("--start", type=Path, default=None, help="begin with the weights of the run that kept its state here")
     tracks.add_argument("--vary", type=json.loads, default={}, metavar="JSON", help="settings of TracksTraining, as an object")
     tracks.add_argument("--chosen-on", type=json.loads, default=None, metavar="JSON", help="for the card")
     p.set_defaults(run=_run)
@@ -87,8 +89,8 @@ def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
         image_channels=o.image_channels,
     )
     decay = 0.05 if o.weight_decay is None else o.weight_decay
-    stills = LoopSettings(**loop, epochs=o.epochs, weight_decay=decay, warmup=100)
-    attention = LoopSettings(**{**loop, "peak_rate": 2e-3}, epochs=o.clip_epochs, weight_decay=0.02, warmup=40)
+    stills = LoopSettings(**loop, epochs=o.epochs, weight_decay=decay, warmup=100 if o.warmup is None else o.warmup)
+    attention = LoopSettings(**{**loop, "peak_rate": 1e-3}, epochs=o.clip_epochs, weight_decay=0.02, warmup=20)
     files = DigitsFiles(
         train=read_photos(o.data, "train"),
         dev=read_photos(o.data, "dev") if o.test else None,
@@ -98,12 +100,13 @@ def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
         o.name,
         files,
         config,
-        DigitsTraining(batch=o.batch or 32, hard=o.hard, clips=o.clips, seed=o.seed),
+        DigitsTraining(batch=o.batch or 32, hard=o.hard, empty=o.empty, clips=o.clips, seed=o.seed),
         stills,
         attention,
         held_out=0.12 if o.held_out is None else o.held_out,
         folder=o.folder or checkpoints.FOLDER,
         state=o.state,
+        start=o.start,
     )
 
 
@@ -112,7 +115,9 @@ def _tracks(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
 
     how = TracksTraining(**{"batch": o.batch or 16, "seed": o.seed, **o.vary})
     settings = LoopSettings(
-        **loop, epochs=o.epochs, weight_decay=0.02 if o.weight_decay is None else o.weight_decay, warmup=50
+        **loop, epochs=o.epochs,
+        weight_decay=0.02 if o.weight_decay is None else o.weight_decay,
+        warmup=50 if o.warmup is None else o.warmup,
     )
     return run_tracks(
         o.name,

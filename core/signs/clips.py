@@ -25,6 +25,10 @@ SENTENCES = 500
 """How many of them."""
 DIGITS = (3, 8)
 """Fewest and most digits in one of them."""
+EMPTY_KINDS = (0.2, 0.2, 0.6)
+"""Of the stills that show no whole digit: an empty wall, a hand half out of sight, two digits at once."""
+MIXED = (0.25, 0.75)
+"""How visible the first of two digits at once is."""
 BETWEEN = -1
 """Label of a frame that shows no whole digit."""
 
@@ -168,12 +172,12 @@ def make_stills(
     others = random.integers(0, len(studio.photos), n)
     weight, place = np.ones(n), random.uniform(-variety.shift, variety.shift, (n, 2))
     between = random.random(n) < empty
-    kind = random.integers(0, 3, n)
+    kind = random.choice(3, n, p=EMPTY_KINDS)
     weight[between & (kind == 0)] = 0
     away = between & (kind == 1)
     place[away] += _away(random, int(away.sum())) * random.uniform(0.5, 0.9, (int(away.sum()), 1))
     mixed = between & (kind == 2) & (studio.photos.digits[others] != labels)
-    weight[mixed] = random.uniform(0.4, 0.6, int(mixed.sum()))
+    weight[mixed] = random.uniform(*MIXED, int(mixed.sum()))
     labels[between & ((kind != 2) | mixed)] = BETWEEN
     common = {
         "scale": np.exp(random.uniform(-1, 1, n) * np.log(variety.scale)).astype(np.float32),

@@ -37,7 +37,7 @@ class DigitsTraining:
     """How both stages learn.
 
     Attributes:
-        batch: stills a batch. hard: share of the stills, and of the clips, that vary most.
+        batch: stills a batch. hard: share of the stills that vary most. hard_clips: the same of the clips.
         empty: share of the stills that show no whole digit. smoothing: label smoothing of the stills' loss.
         clips: clips whose features the second stage learns from. noise: added to those features, as a share of their spread.
         frames_weight: weight of the second stage's frame-wise loss beside CTC.
@@ -45,7 +45,8 @@ class DigitsTraining:
     """
 
     batch: int = 32
-    hard: float = 0.5
+    hard: float = 0.34
+    hard_clips: float = 0.0
     empty: float = 0.12
     smoothing: float = 0.1
     clips: int = 160
@@ -178,7 +179,7 @@ def encode_training(
     """The clips that the second stage learns from, after the front end."""
     found = []
     for place, (signer, chosen) in enumerate(sentences(studio.photos, how.clips, seed=how.seed + 1, digits=(1, 6))):
-        variety = TRAINING if place % 100 < 100 * how.hard else PLAIN
+        variety = TRAINING if place % 100 < 100 * how.hard_clips else PLAIN
         found.append(encode(model, make_clip(studio, signer, chosen, variety, seed=(how.seed + 1) * 1_000_003 + place)))
         told(place + 1, how.clips)
     return found

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from core import checkpoints
 from core.device import best_device
@@ -60,6 +61,7 @@ def run_digits(
     held_out: float = 0.12,
     folder: Path = checkpoints.FOLDER,
     state: Path | None = None,
+    start: Path | None = None,
     callbacks: tuple[Sequence[Callback], Sequence[Callback]] = ((), ()),
 ) -> Path:
     """Train both stages, score the dev signers once where they are given, and write the checkpoint; returns the card's path.
@@ -68,14 +70,17 @@ def run_digits(
         stills, attention: the loops of the first and the second stage; their `steps_per_epoch` is filled in here.
         held_out: share of the train signers that both stages are chosen on.
         state: where the first stage keeps what it needs to be resumed; the second, which is short, has its own beside it.
+        start: the first stage's state in an earlier run, whose best front end this one begins with; the card tells of both.
         callbacks: of each stage.
     """
+    _remember_command(state)
     device = best_device()
     train, checked = hold_out(files.train, held_out)
     studio = Studio(train, separate(train.images), size=config.image_size)
     checked_studio = Studio(checked, separate(checked.images), size=config.image_size)
     torch.manual_seed(how.seed)
     front = StillsModel(config)
+    before = None if start is None else _begin_with(front, start)
     task = StillsTask(studio, checked_studio, how)
     first = fit(front, task, _paced(stills, task.steps), device=device, callbacks=callbacks[0], resume_from=state)
     torch.manual_seed(how.seed)
@@ -116,6 +121,7 @@ def run_digits(
         "seed": how.seed,
         "command": command(),
         "training": {**asdict(how), "held_out": held_out, "stills": asdict(stills), "attention": asdict(attention)},
+        "started_from": before,
         "versions": checkpoints.versions(*PACKAGES),
         "history": {"stills": rounded_history(first), "attention": rounded_history(second)},
         "metrics": {
@@ -215,7 +221,7 @@ def test_summary(found: Result, training_sentences: Sequence[str]) -> dict[str, 
     return summary
 
 
-def _begin_with(model: IIGA, start: Path) -> dict[str, Any]:
+def _begin_with(model: nn.Module, start: Path) -> dict[str, Any]:
     """Load an earlier run's best weights, and say how that run went."""
     weights, progress = best_of(start)
     model.load_state_dict(weights)

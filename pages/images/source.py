@@ -47,7 +47,7 @@ class Chosen:
 
 def pick() -> Chosen | None:
     """The pickers. None where there is nothing to look at yet; the page has then said why."""
-    kinds = {"gallery": _("Test images"), "upload": _("Upload"), "camera": _("Camera"), "draw": _("Draw")}
+    kinds = {"gallery": _("Test images"), "upload": _("Upload"), "camera": _("Camera"), "draw": _("Drawing")}
     with st.container(border=True):
         kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", required=True)
         if kind == "gallery":

@@ -32,8 +32,8 @@ def options() -> dict[str, dict[str, str]]:
             "box": _("By hand"),
             "whole": _("Not at all"),
         },
-        "pad": {"centre": _("Around the centre"), "stretch": _("Stretch it")},
-        "resize": {"area": _("Mean of the area"), "bicubic": _("Bicubic"), "subsample": _("One pixel in so many")},
+        "pad": {"centre": _("Centred"), "stretch": _("Stretch it")},
+        "resize": {"area": _("Mean of the area"), "bicubic": _("Bicubic"), "subsample": _("Every n-th pixel")},
         "sharpen": switch,
     }
 

@@ -44,7 +44,7 @@ def shop_picture(folder: Path, index: int, name: str) -> Path:
 
 def choose(page: Page, key: str, option: str) -> None:
     """Take an option of a select box; a run of the page that comes in between closes the list, so it is opened again then."""
-    box = page.locator(f".st-key-{key} [data-baseweb=select]").first
+    box = page.locator(f".st-key-{key} input").first
     wanted = page.get_by_role("option", name=option, exact=True)
     for _attempt in range(12):
         page.wait_for_selector(
