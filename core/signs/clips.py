@@ -25,9 +25,9 @@ SENTENCES = 500
 """How many of them."""
 DIGITS = (3, 8)
 """Fewest and most digits in one of them."""
-EMPTY_KINDS = (0.2, 0.2, 0.6)
+EMPTY_KINDS = (0.2, 0.25, 0.55)
 """Of the stills that show no whole digit: an empty wall, a hand half out of sight, two digits at once."""
-MIXED = (0.25, 0.75)
+MIXED = (0.33, 0.67)
 """How visible the first of two digits at once is."""
 BETWEEN = -1
 """Label of a frame that shows no whole digit."""

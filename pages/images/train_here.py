@@ -19,6 +19,8 @@ EVERY_S = 1.0
 HEIGHT = 300
 SMOOTHING = 0.1
 PATCHES = (2, 4, 7, 14)
+EXAMPLE = "fashion-mnist"
+"""What such a folder is called."""
 
 
 def ask() -> Plan | None:
@@ -27,7 +29,7 @@ def ask() -> Plan | None:
         _("Folder of Fashion-MNIST's four IDX files"),
         key="data",
         bind="query-params",
-        placeholder="fashion-mnist",
+        placeholder=EXAMPLE,
         help=_(
             "A folder on the machine that runs this app. What is missing there is downloaded from the data set's own address."
         ),

@@ -207,7 +207,7 @@ def body(which: str) -> None:
     {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": heads}[which](asked, found)
     if which != "project":
         _summary(asked, found)
-    frame.look_for(frame.text(PAGE, which))
+    frame.look_for(frame.passage(PAGE, which))
     frame.close_page(
         PAGE,
         sources=_(

@@ -98,7 +98,7 @@ def show(part: Part) -> dict[str, Any]:
     for number, column in enumerate(st.columns(3)):
         with column:
             static_plot(three[number], key=f"bp_compared_{number}", alt=alts[number])
-    frame.look_for(frame.text("backprop", part))
+    frame.look_for(frame.passage("backprop", part))
     frame.equation(FORMULAS[part], _numbers(part, found, name), words=_("one entry, the outlined one: row 1, column 1"))
     frame.check(
         _("Written and autograd differ by {gap} at most over all {count} gradients of this part (float64).").format(

@@ -26,7 +26,7 @@ part = frame.open_page(
     },
 )
 values = SHOWN[part]()
-frame.look_for(frame.text(PAGE, part))
+frame.look_for(frame.passage(PAGE, part))
 frame.close_page(
     PAGE,
     sources=_(

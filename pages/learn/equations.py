@@ -90,5 +90,5 @@ if pages > 1:
 for entry in found[(at - 1) * PER_PAGE : at * PER_PAGE]:
     show(entry)
 
-frame.look_for(frame.text(PAGE, "all"))
+frame.look_for(frame.passage(PAGE, "all"))
 frame.close_page(PAGE, sources=", ".join(DOCUMENTS) + "; D1–D23", values={"WORDS": words})

@@ -4,7 +4,7 @@
     chosen = frame.dials("pe_dial", {"n": frame.Dial(_("Length"), lambda: url_state.slider(...)), ...})
     frame.equation(r"PE_{pos,2i} = ...", frame.tex(value))
     static_plot(...)
-    frame.look_for(frame.text("positions", "matrix"))
+    frame.look_for(frame.passage("positions", "matrix"))
     frame.close_page("positions", sources="...", values={"LENGTH": 64})
 
 Words stand in `assets/text/<language>/learn_<page>.md`, a section `## name` for each use;
@@ -65,7 +65,7 @@ def open_page(page: str, title: str, *, parts: Mapping[str, str] | None = None) 
     """
     serve_small_inputs()
     st.html(f"<style>{CSS}{PRESENTING_CSS if controls.presenting() else ''}</style>")
-    controls.page_header(title, text(page, "lead"))
+    controls.page_header(title, passage(page, "lead"))
     if not parts:
         return ""
     return url_state.choice(
@@ -79,7 +79,7 @@ def _sections(content: str) -> dict[str, str]:
     return {name: body.strip() for name, body in zip(found[1::2], found[2::2], strict=True)}
 
 
-def text(page: str, section: str) -> str:
+def passage(page: str, section: str) -> str:
     """A section of the page's text in the reader's language, Markdown.
 
     Raises:

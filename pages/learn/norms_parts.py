@@ -92,7 +92,7 @@ def normalisation() -> dict[str, Any]:
                     n=sample + 1
                 ),
             )
-    frame.look_for(frame.text("norms", "norms"))
+    frame.look_for(frame.passage("norms", "norms"))
     root = rf"\sqrt{{{frame.tex(cell.variance)} + 10^{{-5}}}}"
     number_ = rf"\frac{{{frame.tex(cell.x)} - ({frame.tex(cell.mean)})}}{{{root}}}"
     if norm == "none":
@@ -146,7 +146,7 @@ def activation() -> dict[str, Any]:
         key="activation",
         alt=_("The activation, its tangent at the chosen point, and below its derivative."),
     )
-    frame.look_for(frame.text("norms", "activations"))
+    frame.look_for(frame.passage("norms", "activations"))
     value, slope = ACTIVATION_FORMULAS[name]
     frame.equation(
         rf"\begin{{aligned}} f(x) &= {value} \\ f'(x) &= {slope} \end{{aligned}}",
@@ -182,7 +182,7 @@ def softmax() -> dict[str, Any]:
         figures.softmax_figure(x, safe, plain, _=_), key="stable_softmax",
         alt=_("Softmax of five scores with and without subtracting the largest."),
     )  # fmt: skip
-    frame.look_for(frame.text("norms", "softmax"))
+    frame.look_for(frame.passage("norms", "softmax"))
     frame.equation(
         r"\mathrm{softmax}(x)_i = \frac{e^{x_i - \max_j x_j}}{\sum_k e^{x_k - \max_j x_j}}",
         rf"\begin{{gathered}} x = {frame.tex_row(x.tolist(), 1)} \\ {frame.tex_row(safe.tolist(), 4)} \end{{gathered}}",
@@ -215,7 +215,7 @@ def dropout() -> dict[str, Any]:
         static_plot(before, key="dropout_before", alt=_("A matrix before dropout."))
     with right:
         static_plot(after, key="dropout_after", alt=_("The matrix after dropout: some entries are zero, the others larger."))
-    frame.look_for(frame.text("norms", "dropout"))
+    frame.look_for(frame.passage("norms", "dropout"))
     frame.equation(
         r"y_{ij} = \begin{cases} x_{ij} / p & r_{ij} < p \\ 0 & \text{else} \end{cases}\qquad p = 1 - \text{rate}",
         rf"y_{{11}} = {frame.tex(float(study.after[0, 0]))},\quad x_{{11}} / p = {frame.tex(float(study.before[0, 0]))} / "
@@ -255,7 +255,7 @@ def depth() -> dict[str, Any]:
         figures.depth_figure(post.gradients, pre.gradients, title=_("Gradient norm of the layer"), _=_), key="depth_gradients",
         alt=_("Norm of the gradient by each layer's weights, post-norm against pre-norm."),
     )  # fmt: skip
-    frame.look_for(frame.text("norms", "depth"))
+    frame.look_for(frame.passage("norms", "depth"))
     last = chosen["layers"]
     ratio_post, ratio_pre = (float(one.gradients[-1] / one.gradients[0]) for one in (post, pre))
     frame.equation(

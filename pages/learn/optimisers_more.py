@@ -55,7 +55,7 @@ def schedule() -> dict[str, Any]:
         figures.schedules_figure(rates, names=names, step=t, peak=PEAK, _=_), key="schedules",
         alt=_("Learning rate by step for four schedules."),
     )  # fmt: skip
-    frame.look_for(frame.text("optimisers", "schedules"))
+    frame.look_for(frame.passage("optimisers", "schedules"))
     at = {code: frame.tex(1e3 * float(values[t]), 4) for code, values in rates.items()}
     frame.equation(
         r"\begin{aligned} \text{exponential: } & \alpha_0\,\gamma^{\lfloor t/s \rfloor} \\"
@@ -89,7 +89,7 @@ def clipping() -> dict[str, Any]:
         figures.clip_figure(before, after, largest, _=_), key="clip",
         alt=_("The gradient, the circle of the largest norm, and the clipped gradient on it."),
     )  # fmt: skip
-    frame.look_for(frame.text("optimisers", "clipping"))
+    frame.look_for(frame.passage("optimisers", "clipping"))
     frame.equation(
         r"\nabla\theta \leftarrow \nabla\theta \cdot \min\!\left(1, \frac{\text{max\_norm}}{\|\nabla\theta\|}\right)",
         rf"{frame.tex_row(before)} \cdot \min\!\left(1, \frac{{{frame.tex(largest, 1)}}}{{{frame.tex(length)}}}\right) "
@@ -136,7 +136,7 @@ def initial() -> dict[str, Any]:
         figures.signal_figure(signals, names=schemes, chosen=scheme, _=_), key="signal",
         alt=_("Size of the activations by layer for six ways of drawing the weights."),
     )  # fmt: skip
-    frame.look_for(frame.text("optimisers", "init"))
+    frame.look_for(frame.passage("optimisers", "init"))
     formula = {
         "xavier": r"W \sim U\!\left(-\sqrt{\tfrac{6}{n_{in}+n_{out}}},\ \sqrt{\tfrac{6}{n_{in}+n_{out}}}\right)",
         "he": r"W \sim N\!\left(0, \tfrac{2}{n_{in}}\right)",

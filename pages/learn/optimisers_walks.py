@@ -108,7 +108,7 @@ def surface() -> dict[str, Any]:
         key="surface_plot",
         alt=_("Level lines of the loss, and the path of each optimiser up to this step."),
     )  # fmt: skip
-    frame.look_for(frame.text("optimisers", "surface"))
+    frame.look_for(frame.passage("optimisers", "surface"))
     gone = [names[name] for name, walk in walks.items() if walk.diverged]
     if gone:
         st.caption(_("Ran away at this rate and was stopped: {names}.").format(names=", ".join(gone)))
@@ -199,7 +199,7 @@ def book() -> dict[str, Any]:
         key="book_losses",
         alt=_("Training loss of the logistic regression by step, for each optimiser."),
     )  # fmt: skip
-    frame.look_for(frame.text("optimisers", "book"))
+    frame.look_for(frame.passage("optimisers", "book"))
     theta = walks["adam"].points[-1]
     frame.equation(
         r"\begin{gathered} L(\theta) = \frac1n\sum_i \log(1 + e^{z_i}) - y_i z_i,\quad z = X\theta \\"

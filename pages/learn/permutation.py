@@ -325,7 +325,7 @@ def body(which: str) -> None:
     {"rows": rows, "maps": maps, "pool": pool, "table": table}[which](asked, found)
     if which != "table":
         verdict(found)
-    frame.look_for(frame.text(PAGE, which))
+    frame.look_for(frame.passage(PAGE, which))
     frame.close_page(
         PAGE,
         sources=_(

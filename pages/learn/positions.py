@@ -249,7 +249,8 @@ def without() -> None:
             )
     language = f"?lang={st.query_params['lang']}" if "lang" in st.query_params else ""
     words = _("Order and permutation: shuffle the words yourself")
-    st.markdown(f"[{words}](permutation{language})")
+    link = f"[{words}](permutation{language})"
+    st.markdown(link)
 
 
 try:
@@ -263,7 +264,7 @@ try:
 except CheckpointError as problem:
     controls.error_box(str(problem), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
     st.stop()
-frame.look_for(frame.text(PAGE, part if chosen.sinusoidal or part in ("waves",) else f"{part}_learned"))
+frame.look_for(frame.passage(PAGE, part if chosen.sinusoidal or part in ("waves",) else f"{part}_learned"))
 frame.close_page(
     PAGE,
     sources=_(

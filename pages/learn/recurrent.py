@@ -175,7 +175,7 @@ def body(which: str) -> None:
         controls.error_box(str(problem), remedy=_("Choose another sequence."))
         return
     {"rnn": rnn, "lstm": lstm, "gradient": gradient}[which](asked)
-    frame.look_for(frame.text(PAGE, which))
+    frame.look_for(frame.passage(PAGE, which))
     frame.close_page(
         PAGE,
         sources=_(

@@ -54,7 +54,7 @@ def layer(reader: DateReader, reading: Reading) -> None:
         key="inside_vectors",
         alt=_("One vector at each stage of the layer, a row a stage, a column a channel."),
     )
-    frame.look_for(frame.text("transformer", "layer"))
+    frame.look_for(frame.passage("transformer", "layer"))
     character = (reading.text if chosen["side"] == "encoder" else ["▷", *reading.characters])[place]
     latex = {"input": "x" if chosen["side"] == "encoder" else "y"}
     rows = r" \\ ".join(
@@ -109,8 +109,8 @@ def card(reader: DateReader) -> None:
         key="dates_training",
         alt=_("Training loss and validation exact match by step."),
     )
-    frame.look_for(frame.text("transformer", "card"))
-    st.markdown(frame.text("transformer", "conventions"))
+    frame.look_for(frame.passage("transformer", "card"))
+    st.markdown(frame.passage("transformer", "conventions"))
     if test:
         st.markdown("**" + _("By held-out format") + "**")
         table = pd.DataFrame(

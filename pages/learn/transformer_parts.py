@@ -123,7 +123,7 @@ def decode(reader: DateReader, reading: Reading) -> None:
         static_plot(maps[0], key="cross_map", alt=_("Which characters of the text each answered symbol looked at."))
     with right:
         static_plot(maps[1], key="own_map", alt=_("Which earlier symbols of the answer each answered symbol looked at."))
-    frame.look_for(frame.text("transformer", "decode"))
+    frame.look_for(frame.passage("transformer", "decode"))
     left, right = st.columns(2)
     with left:
         static_plot(
@@ -155,7 +155,7 @@ def decode(reader: DateReader, reading: Reading) -> None:
             bits=number(float(reading.trace.entropy[step]), 3)
         ),
     )
-    st.markdown(frame.text("transformer", "weights"))
+    st.markdown(frame.passage("transformer", "weights"))
 
 
 def beam(_reader: DateReader, reading: Reading) -> None:
@@ -175,7 +175,7 @@ def beam(_reader: DateReader, reading: Reading) -> None:
         key="beam_held",
         alt=_("The sequences the beam holds after this symbol and their probabilities."),
     )
-    frame.look_for(frame.text("transformer", "beam"))
+    frame.look_for(frame.passage("transformer", "beam"))
     final = history[-1]
     logs = final[0].log_probabilities
     sum_ = " + ".join(f"({frame.tex(value)})" for value in logs[:3])
@@ -214,7 +214,7 @@ def nonsense(_reader: DateReader, reading: Reading) -> None:
         key="certainty",
         alt=_("How sure the model is of its answers: held-out dates against random characters."),
     )
-    frame.look_for(frame.text("transformer", "nonsense"))
+    frame.look_for(frame.passage("transformer", "nonsense"))
     sure = sum(1 for value in scribbles if value > 0.9)
     frame.equation(
         r"P(y \mid x) = \prod_{t=1}^{T} P(y_t \mid y_{<t}, x)",

@@ -76,7 +76,7 @@ def test_what_comes_after_the_training_part_changes_nothing_in_it(market: Market
     assert other.constants == market.constants
     train = market.ends["train"]
     assert np.array_equal(other.labels[train], market.labels[train])
-    assert np.array_equal(gather(other, train, "ladder"), gather(market, train, "drift"))
+    assert np.array_equal(gather(other, train, "ladder"), gather(market, train, "ladder"))
     tasks = [TLOBTask([m], TLOBTraining()) for m in (market, other)]
     assert np.array_equal(tasks[0].weights[0], tasks[1].weights[0])
     assert np.array_equal(tasks[0].odds[0], tasks[1].odds[0])
