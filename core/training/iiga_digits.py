@@ -50,7 +50,7 @@ class DigitsTraining:
     empty: float = 0.12
     smoothing: float = 0.1
     clips: int = 160
-    noise: float = 0.1
+    noise: float = 0.2
     frames_weight: float = 0.3
     checked: int = 60
     seed: int = 0

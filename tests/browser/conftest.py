@@ -158,20 +158,21 @@ def settled(page: Page) -> None:
 
 @pytest.fixture
 def screens(new_page: NewPage) -> Callable[[AppServer, str, str], Iterator[Page]]:
-    """A page at both widths and in both themes, one after the other, photographed where SCREENSHOTS names a folder."""
+    """A wide light page, then a narrow dark one; where SCREENSHOTS names a folder, both widths in both themes, photographed."""
 
     def take(server: AppServer, path: str, name: str) -> Iterator[Page]:
-        for width in (1440, 390):
-            for dark in (False, True):
-                page = new_page(server, path, width=width, dark=dark)
-                yield page
-                if folder := os.environ.get("SCREENSHOTS"):
-                    Path(folder).mkdir(parents=True, exist_ok=True)
-                    page.wait_for_timeout(2500)
-                    tall = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
-                    page.set_viewport_size({"width": width, "height": min(tall, 6000)})
-                    page.wait_for_timeout(1500)
-                    page.screenshot(path=Path(folder) / f"{name}-{width}-{'dark' if dark else 'light'}.png")
-                page.close()
+        folder = os.environ.get("SCREENSHOTS")
+        every = ((1440, False), (1440, True), (390, False), (390, True))
+        for width, dark in every if folder else (every[0], every[-1]):
+            page = new_page(server, path, width=width, dark=dark)
+            yield page
+            if folder:
+                Path(folder).mkdir(parents=True, exist_ok=True)
+                page.wait_for_timeout(2500)
+                tall = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+                page.set_viewport_size({"width": width, "height": min(tall, 6000)})
+                page.wait_for_timeout(1500)
+                page.screenshot(path=Path(folder) / f"{name}-{width}-{'dark' if dark else 'light'}.png")
+            page.close()
 
     return take

@@ -32,7 +32,7 @@ def title_in(code: str, entry: Entry) -> str:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.url)
 def test_page_runs_in_every_language(entry: Entry) -> None:
     english = title_in("en", entry)
-    for code in language.LANGUAGES:
+    for code in language.LANGUAGES.keys() - {"en"}:
         assert title_in(code, entry) == language.catalogue(code).gettext(english)
 
 
