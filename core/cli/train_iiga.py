@@ -58,6 +58,7 @@ def add_parser(models: Any) -> None:
     photos.add_argument("--empty", type=float, default=0.12, help="share of the stills that show no whole digit")
     photos.add_argument("--clips", type=int, default=160, help="clips that attention learns from")
     photos.add_argument("--clip-epochs", type=int, default=25, help="epochs of the attention")
+    photos.add_argument("--whole-epochs", type=int, default=8, help="of all of it on whole clips, 25 batches each; 0 for none")
     tracks = p.add_argument_group("tracks")
     tracks.add_argument("--convolutions", type=int, default=2, help="of the front end, over time")
     tracks.add_argument("--vary", type=json.loads, default={}, metavar="JSON", help="settings of TracksTraining, as an object")
@@ -91,6 +92,10 @@ def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
     decay = 0.05 if o.weight_decay is None else o.weight_decay
     stills = LoopSettings(**loop, epochs=o.epochs, weight_decay=decay, warmup=100 if o.warmup is None else o.warmup)
     attention = LoopSettings(**{**loop, "peak_rate": 1e-3}, epochs=o.clip_epochs, weight_decay=0.02, warmup=20)
+    whole = None
+    if o.whole_epochs:
+        gentle = {**loop, "peak_rate": 7e-5, "ema": 0.98}
+        whole = LoopSettings(**gentle, epochs=o.whole_epochs, weight_decay=0.02, warmup=25)
     files = DigitsFiles(
         train=read_photos(o.data, "train"),
         dev=read_photos(o.data, "dev") if o.test else None,
@@ -103,6 +108,7 @@ def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
         DigitsTraining(batch=o.batch or 32, hard=o.hard, empty=o.empty, clips=o.clips, seed=o.seed),
         stills,
         attention,
+        whole,
         held_out=0.12 if o.held_out is None else o.held_out,
         folder=o.folder or checkpoints.FOLDER,
         state=o.state,

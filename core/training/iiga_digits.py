@@ -1,7 +1,8 @@
-"""Training IIGA on photographed digits, in two stages: the front end on stills, then attention on clips' features.
+"""Training IIGA on photographed digits: the front end on stills, then attention on the features of clips, then both on clips.
 
 The front end learns from single frames, each in a light and framing of its own. Then it rests: clips pass through it once, and
-positions, attention and decoder learn by CTC from what comes out, which takes minutes instead of hours.
+positions, attention and decoder learn by CTC from what comes out, which takes minutes instead of hours. Last, all of it learns
+from whole clips: what a change from one digit to another looks like, which no single frame says.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from core.signs.vocabulary import BLANK, Vocabulary
 from core.training.iiga_tracks import IGNORED, ctc
 from core.training.loop import Batch
 
+POLISH_STEPS = 25
+"""Batches between two looks at the held-out signers in the third stage."""
+
 VOCABULARY = Vocabulary(tuple(str(digit) for digit in range(10)))
 """Index 1 is the digit 0, and so on."""
 CLIPS_A_BATCH = 16
@@ -40,6 +44,7 @@ class DigitsTraining:
         batch: stills a batch. hard: share of the stills that vary most. hard_clips: the same of the clips.
         empty: share of the stills that show no whole digit. smoothing: label smoothing of the stills' loss.
         clips: clips whose features the second stage learns from. noise: added to those features, as a share of their spread.
+        polish: clips a batch of the third stage. polish_hard: share of them that vary most.
         frames_weight: weight of the second stage's frame-wise loss beside CTC.
         checked: clips of the held-out signers that the second stage is chosen on.
     """
@@ -50,7 +55,9 @@ class DigitsTraining:
     empty: float = 0.12
     smoothing: float = 0.1
     clips: int = 160
-    noise: float = 0.2
+    noise: float = 0.1
+    polish: int = 4
+    polish_hard: float = 0.15
     frames_weight: float = 0.3
     checked: int = 60
     seed: int = 0
@@ -258,4 +265,59 @@ class ClipsTask:
             assert isinstance(logits, Tensor)
             found.append(greedy(logits[0].log_softmax(dim=-1).numpy()))
         wer = word_error_rate([one.target for one in self.held_out], found)
+        return {"score": -wer, "wer": wer}
+
+
+class WholeTask:
+    """The third stage: everything on whole clips, new ones in every batch. Batch norms keep their running statistics."""
+
+    def __init__(self, train: Studio, held_out: Studio, how: DigitsTraining) -> None:
+        self.train, self.how = train, how
+        self.clips = list(make_clips(held_out, how.checked, seed=how.seed + 2, variety=SCORING))
+
+    @property
+    def steps(self) -> int:
+        """Batches an epoch."""
+        return POLISH_STEPS
+
+    def batches(self, epoch: int) -> Iterable[Batch]:
+        """`POLISH_STEPS` batches of new clips."""
+        random = np.random.default_rng((self.how.seed, 3, epoch))
+        for _ in range(self.steps):
+            rows = []
+            for signer, chosen in sentences(self.train.photos, self.how.polish, seed=int(random.integers(2**31)), digits=(2, 5)):
+                variety = TRAINING if random.random() < self.how.polish_hard else PLAIN
+                rows.append(make_clip(self.train, signer, chosen, variety, seed=int(random.integers(2**31))))
+            frames = nn.utils.rnn.pad_sequence([torch.from_numpy(one.frames) for one in rows], batch_first=True)
+            labels = [torch.from_numpy(classes(one.labels)) for one in rows]
+            targets = [VOCABULARY.encode([str(digit) for digit in one.digits]) for one in rows]
+            yield (
+                frames,
+                torch.tensor([len(one.labels) for one in rows]),
+                nn.utils.rnn.pad_sequence(labels, batch_first=True, padding_value=IGNORED),
+                torch.tensor([label for target in targets for label in target]),
+                torch.tensor([len(target) for target in targets]),
+            )
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        """CTC, and cross-entropy of the frames."""
+        assert isinstance(model, IIGA)
+        for module in model.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.eval()  # frames of four clips are too alike to take statistics from
+        x, lengths, labels, targets, target_lengths = batch
+        logits = model(x, lengths)
+        assert isinstance(logits, Tensor)
+        frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=self.how.smoothing)
+        return ctc(logits, lengths, targets, target_lengths) + self.how.frames_weight * frames
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """WER of the best path on the held-out signers' clips."""
+        assert isinstance(model, IIGA)
+        found = []
+        for clip in self.clips:
+            logits = model(torch.from_numpy(clip.frames)[None])
+            assert isinstance(logits, Tensor)
+            found.append([label - 1 for label in greedy(logits[0].log_softmax(dim=-1).numpy())])
+        wer = word_error_rate([clip.digits for clip in self.clips], found)
         return {"score": -wer, "wer": wer}

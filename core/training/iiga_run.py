@@ -26,6 +26,7 @@ from core.training.iiga_digits import (
     DigitsTraining,
     StillsModel,
     StillsTask,
+    WholeTask,
     begin_from_stills,
     encode_held_out,
     encode_training,
@@ -57,6 +58,7 @@ def run_digits(
     how: DigitsTraining,
     stills: LoopSettings,
     attention: LoopSettings,
+    polish: LoopSettings | None = None,
     *,
     held_out: float = 0.12,
     folder: Path = checkpoints.FOLDER,
@@ -64,10 +66,11 @@ def run_digits(
     start: Path | None = None,
     callbacks: tuple[Sequence[Callback], Sequence[Callback]] = ((), ()),
 ) -> Path:
-    """Train both stages, score the dev signers once where they are given, and write the checkpoint; returns the card's path.
+    """Train all stages, score the dev signers once where they are given, and write the checkpoint; returns the card's path.
 
     Args:
-        stills, attention: the loops of the first and the second stage; their `steps_per_epoch` is filled in here.
+        stills, attention, polish: the loops of the three stages, the third only where it is given; their `steps_per_epoch`
+            is filled in here.
         held_out: share of the train signers that both stages are chosen on.
         state: where the first stage keeps what it needs to be resumed; the second, which is short, has its own beside it.
         start: the first stage's state in an earlier run, whose best front end this one begins with; the card tells of both.
@@ -103,7 +106,18 @@ def run_digits(
         callbacks=callbacks[1],
         resume_from=None if state is None else state.with_name(state.name + "_attention"),
     )
-    model.front.requires_grad_(True)  # the card counts every parameter
+    model.front.requires_grad_(True)
+    third = None
+    if polish is not None:
+        whole = WholeTask(studio, checked_studio, how)
+        third = fit(
+            model,
+            whole,
+            _paced(polish, whole.steps),
+            device=device,
+            callbacks=callbacks[1],
+            resume_from=None if state is None else state.with_name(state.name + "_whole"),
+        )
     card: dict[str, Any] = {
         "model": "iiga",
         "task": "digits on video",
@@ -120,14 +134,16 @@ def run_digits(
         "varieties": {"scoring": asdict(clips.SCORING), "training": [asdict(clips.TRAINING), asdict(clips.PLAIN)]},
         "seed": how.seed,
         "command": command(),
-        "training": {**asdict(how), "held_out": held_out, "stills": asdict(stills), "attention": asdict(attention)},
+        "training": {**asdict(how), "held_out": held_out, "stills": asdict(stills), "attention": asdict(attention)}
+        | ({} if polish is None else {"whole": asdict(polish)}),
         "started_from": before,
         "versions": checkpoints.versions(*PACKAGES),
-        "history": {"stills": rounded_history(first), "attention": rounded_history(second)},
+        "history": {"stills": rounded_history(first), "attention": rounded_history(second)}
+        | ({} if third is None else {"whole": rounded_history(third)}),
         "metrics": {
             "validation": {
                 "stills": rounded_history(first)[first.best_epoch],
-                "sentences": rounded_history(second)[second.best_epoch],
+                "sentences": rounded_history(third or second)[(third or second).best_epoch],
             }
         },
     }
