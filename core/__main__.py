@@ -1,4 +1,4 @@
-"""`python -m core`: train, evaluate, record, bench."""
+"""`python -m core`: train, evaluate, faithful, record, bench."""
 
 from core.cli import main
 

@@ -45,6 +45,11 @@ def told(message: str, translate: Translate) -> str:
     return text[:1].upper() + text[1:] if message.capital else text
 
 
+def untranslated(message: str) -> str:
+    """The English source text as it is: for figures drawn by one who brings no translator."""
+    return message
+
+
 def _said(template: str, values: dict[str, Any], *, capital: bool) -> Said:
     text = template.format(**values)
     said = Said(text[:1].upper() + text[1:] if capital else text)

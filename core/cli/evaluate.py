@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from core import checkpoints
 from core.cli import evaluate_iiga, evaluate_vit
+from core.cli.progress import counting_bar
 from core.market.book import BookRows, read_market
 from core.market.evaluation import evaluate
 from core.market.labels import LABEL_KINDS
@@ -47,7 +47,7 @@ def _run_tlob(o: argparse.Namespace) -> None:
     entry = _entry(predictor, o)
     part = o.part if o.part != "auto" else ("test" if _trained_on(predictor, o.data) else "all")
     first = _test_start(predictor, rows) if part == "test" else 0
-    result = evaluate(predictor, rows, entry, first=first, heads=[head], progress=_bar())[0]
+    result = evaluate(predictor, rows, entry, first=first, heads=[head], progress=counting_bar("window"))[0]
     answer: dict[str, Any] = {
         "model": "tlob",
         "checkpoint": o.checkpoint,
@@ -75,20 +75,6 @@ def _trained_on(predictor: Predictor, paths: list[Path]) -> bool:
 def _test_start(predictor: Predictor, rows: BookRows) -> int:
     """First row of the test part that is a window and the longest horizon clear of what came before (D10)."""
     return int(len(rows) * VALIDATION_END) + predictor.window + max(horizon for _, horizon in predictor.heads)
-
-
-def _bar() -> Any:
-    from tqdm import tqdm
-
-    bar = tqdm(unit="window", file=sys.stderr, disable=None)
-
-    def show(done: int, total: int) -> None:
-        bar.total = total
-        bar.update(done - bar.n)
-        if done == total:
-            bar.close()
-
-    return show
 
 
 def _table(answer: dict[str, Any]) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from core import checkpoints
+from core.cli.progress import counting_bar
 
 
 def add_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -68,32 +68,18 @@ def run(o: argparse.Namespace) -> None:
             read_photos(o.data, o.split),
             count=count,
             variety=clips.TRAINING if o.hard else clips.SCORING,
-            told=_bar("clip"),
+            told=counting_bar("clip"),
         )
         answer |= {"split": o.split or "all", "clips": "synthetic sentences of real photos", "seed": clips.SEED}
         answer |= found.summary()
     else:
         split = o.split or "test"
-        found = evaluate_tracks(recogniser, read_sentences(o.data, split), told=_bar("sentence"))
+        found = evaluate_tracks(recogniser, read_sentences(o.data, split), told=counting_bar("sentence"))
         answer |= {"split": split, **found.summary()}
         unseen = found.unseen(set(recogniser.card.get("training_sentences", ())))
         answer["unseen_sentences"] = len(unseen)
         answer["wer_unseen"] = round(found.wer_of(unseen), 6) if unseen else None
     print(json.dumps(answer) if o.json else _table(answer))
-
-
-def _bar(unit: str) -> Any:
-    from tqdm import tqdm
-
-    bar = tqdm(unit=unit, file=sys.stderr, disable=None)
-
-    def show(done: int, total: int) -> None:
-        bar.total = total
-        bar.update(done - bar.n)
-        if done == total:
-            bar.close()
-
-    return show
 
 
 def _table(answer: dict[str, Any]) -> str:

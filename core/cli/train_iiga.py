@@ -10,9 +10,9 @@ from typing import Any
 from core import checkpoints
 from core.cli.evaluate_iiga import is_photos
 from core.models.iiga import IIGAConfig
-from core.training.iiga_digits import DigitsTraining
+from core.training.iiga_digits import POLISH_STEPS, DigitsTraining
 from core.training.iiga_tracks import TracksTraining
-from core.training.loop import LoopSettings
+from core.training.loop import LoopSettings, progress_bar
 
 PHOTO_DEFAULTS = {"name": "iiga_digits", "epochs": 50, "width": 128, "window": 4, "dropout": 0.1, "rate": 2.5e-3, "ema": 0.99}
 TRACK_DEFAULTS = {"name": "iiga_asl", "epochs": 100, "width": 96, "window": 4, "dropout": 0.1, "rate": 1.5e-3, "ema": 0.99}
@@ -48,7 +48,8 @@ def add_parser(models: Any) -> None:
     p.add_argument(
         "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
     )
-    p.add_argument("--start", type=Path, default=None, help="begin with the weights of the run that kept its state here")
+    p.add_argument("--start", type=Path, default=None, help="begin with the weights of the run that kept its state here, "
+        "or, of photos, with those of the checkpoint whose card this is and train on whole clips alone")
     p.add_argument("--warmup", type=int, default=None, help="steps to the peak of the rate")
     photos = p.add_argument_group("photos")
     photos.add_argument("--image-size", type=int, default=64)
@@ -59,6 +60,9 @@ def add_parser(models: Any) -> None:
     photos.add_argument("--clips", type=int, default=160, help="clips that attention learns from")
     photos.add_argument("--clip-epochs", type=int, default=25, help="epochs of the attention")
     photos.add_argument("--whole-epochs", type=int, default=8, help="of all of it on whole clips, 25 batches each; 0 for none")
+    photos.add_argument("--whole-rate", type=float, default=7e-5, help="peak rate of those")
+    photos.add_argument("--whole-ema", type=float, default=0.98, help="decay of the weights' moving average in those")
+    photos.add_argument("--checked", type=int, default=60, help="clips of the held-out signers that weights are chosen on")
     tracks = p.add_argument_group("tracks")
     tracks.add_argument("--convolutions", type=int, default=2, help="of the front end, over time")
     tracks.add_argument("--vary", type=json.loads, default={}, metavar="JSON", help="settings of TracksTraining, as an object")
@@ -79,7 +83,7 @@ def _run(o: argparse.Namespace) -> None:
 
 def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) -> Path:
     from core.signs.photos import MANIFEST, read_photos
-    from core.training.iiga_run import DigitsFiles, run_digits
+    from core.training.iiga_run import DigitsFiles, go_on_digits, run_digits
 
     config = IIGAConfig(
         **shape,
@@ -94,26 +98,25 @@ def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
     attention = LoopSettings(**{**loop, "peak_rate": 1e-3}, epochs=o.clip_epochs, weight_decay=0.02, warmup=20)
     whole = None
     if o.whole_epochs:
-        gentle = {**loop, "peak_rate": 7e-5, "ema": 0.98}
+        gentle = {**loop, "peak_rate": o.whole_rate, "ema": o.whole_ema, "steps_per_epoch": POLISH_STEPS}
         whole = LoopSettings(**gentle, epochs=o.whole_epochs, weight_decay=0.02, warmup=25)
     files = DigitsFiles(
         train=read_photos(o.data, "train"),
         dev=read_photos(o.data, "dev") if o.test else None,
         described=checkpoints.describe_files([o.data / MANIFEST]),
     )
-    return run_digits(
-        o.name,
-        files,
-        config,
-        DigitsTraining(batch=o.batch or 32, hard=o.hard, empty=o.empty, clips=o.clips, seed=o.seed),
-        stills,
-        attention,
-        whole,
-        held_out=0.12 if o.held_out is None else o.held_out,
-        folder=o.folder or checkpoints.FOLDER,
-        state=o.state,
-        start=o.start,
-    )
+    how = DigitsTraining(batch=o.batch or 32, hard=o.hard, empty=o.empty, clips=o.clips, checked=o.checked, seed=o.seed)
+    where: dict[str, Any] = {
+        "held_out": 0.12 if o.held_out is None else o.held_out,
+        "folder": o.folder or checkpoints.FOLDER,
+        "state": o.state,
+    }
+    if o.start is not None and o.start.suffix == ".json":
+        if whole is None:
+            raise SystemExit("nothing to train: --start with a card trains on whole clips, so --whole-epochs must be 1 or more")
+        bar = progress_bar(whole, title=o.name)
+        return go_on_digits(o.name, files, o.start, how, whole, callbacks=[bar], **where)
+    return run_digits(o.name, files, config, how, stills, attention, whole, start=o.start, **where)
 
 
 def _tracks(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) -> Path:

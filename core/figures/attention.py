@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout
-from core.figures.words import Translate, untranslated
+from core.words import Translate, untranslated
 
 Write = Callable[[float], str]
 
@@ -71,6 +71,11 @@ def time_axis(seconds: NDArray[np.float64], *, _: Translate = untranslated) -> M
 def channel_axis(count: int, *, _: Translate = untranslated) -> MapAxis:
     """Learned channels, counted from 1 (D2)."""
     return MapAxis(positions=np.arange(1.0, count + 1), title=_("Channel"), kind="feature")
+
+
+def token_axis(count: int, *, kind: str = "token", _: Translate = untranslated) -> MapAxis:
+    """A class token and the patches of a picture, by number."""
+    return MapAxis(positions=np.arange(0.0, count), title=_("Patch (0 is the class token)"), kind=kind)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +194,7 @@ def row_figure(
     query: int,
     other: NDArray[np.floating] | None = None,
     mid: NDArray[np.floating] | None = None,
+    whose: str = "",
     keep: str = "row",
     _: Translate = untranslated,
 ) -> go.Figure:
@@ -198,11 +204,12 @@ def row_figure(
         one: a map of weights, not of differences.
         other: (n, n) the same layer's map on another window, drawn as a line.
         mid: (n,) mid-price, for a time axis.
+        whose: what the bars are called; "This window" where empty.
     """
     axis, row = one.axis, np.asarray(one.weights[query], dtype=np.float32)
     traces: list[dict[str, Any]] = [
-        {"type": "bar", "x": axis.positions, "y": row, "name": _("This window"), "marker": {"color": BLUE, "line": {"width": 0}},
-         "hovertemplate": axis.hover("x") + ": %{y:.3~g}<extra></extra>"}
+        {"type": "bar", "x": axis.positions, "y": row, "name": whose or _("This window"),
+         "marker": {"color": BLUE, "line": {"width": 0}}, "hovertemplate": axis.hover("x") + ": %{y:.3~g}<extra></extra>"}
     ]  # fmt: skip
     if other is not None:
         traces.append(
@@ -234,6 +241,8 @@ def layers_figure(
     even: float,
     title: str,
     other: Sequence[float] | None = None,
+    whose: str = "",
+    counted: str = "",
     _: Translate = untranslated,
 ) -> go.Figure:
     """One number a layer of one kind, first layer first, against what looking at all alike would give.
@@ -241,9 +250,10 @@ def layers_figure(
     Args:
         even: what an even map would have. other: the same numbers of a compared window.
         title: of the value axis, with its unit.
+        whose: what the bars are called; "This window" where empty. counted: what is; "Pair" (of layers) where empty.
     """
     names = [str(number + 1) for number in range(len(values))]
-    both = ((_("This window"), values, BLUE), (_("Compared window"), other, VIOLET))
+    both = ((whose or _("This window"), values, BLUE), (_("Compared window"), other, VIOLET))
     traces: list[dict[str, Any]] = [
         {
             "type": "bar",
@@ -266,7 +276,7 @@ def layers_figure(
         "barmode": "group",
         "margin": {"t": 8},
     }
-    layout["xaxis"] = {"title": {"text": _("Pair")}, "type": "category"}
+    layout["xaxis"] = {"title": {"text": counted or _("Pair")}, "type": "category"}
     layout["yaxis"] = {"title": {"text": title}, "rangemode": "tozero"}
     return go.Figure({"data": traces, "layout": layout})
 

@@ -15,8 +15,8 @@ from plotly.subplots import make_subplots
 
 from core.figures.attention import Write, three_digits
 from core.figures.style import ASK, BID, BLUE, DIVERGING, ORANGE, VIOLET, base_layout
-from core.figures.words import Translate, untranslated
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FEATURES, FloatArray
+from core.words import Translate, untranslated
 
 _FEATURE: Final = np.arange(len(FEATURES))
 SIZES: Final = np.concatenate([_FEATURE[ASK_SIZES][::-1], _FEATURE[BID_SIZES]])

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from core.figures.cells import cell_text
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
-from core.figures.words import Translate, untranslated
 from core.signs.ctc import Lattice, lattice, sources_of
+from core.words import Translate, untranslated
 
 Quantity = Literal["gamma", "alpha", "beta"]
 QUANTITIES: tuple[Quantity, ...] = ("gamma", "alpha", "beta")

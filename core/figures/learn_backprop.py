@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from core.figures.learn_grids import Panel, panels_figure, shared_top
 from core.figures.style import BLUE, GREY, ORANGE, base_layout
-from core.figures.words import Translate, untranslated
+from core.words import Translate, untranslated
 
 
 def compared_figures(

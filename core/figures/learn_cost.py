@@ -9,8 +9,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SERIES, VIOLET, base_layout
-from core.figures.words import Translate, untranslated
 from core.lecture.cost_growth import Growth
+from core.words import Translate, untranslated
 
 KIND_COLOURS = {
     "attention": BLUE, "feed_forward": ORANGE, "convolution": GREEN, "embedding": VIOLET, "head": BROWN, "norm": GREY,

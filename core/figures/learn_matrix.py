@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.style import DIVERGING, ORANGE, SEQUENTIAL, Scale, base_layout
-from core.figures.words import Translate, untranslated
+from core.words import Translate, untranslated
 
 MOST_NUMBERS: Final = 14
 """Columns up to which numbers are written into the cells."""

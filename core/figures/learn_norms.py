@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.figures.learn_grids import Panel, panels_figure
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET, base_layout
-from core.figures.words import Translate, untranslated
+from core.words import Translate, untranslated
 
 
 def sample_figure(

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET, base_layout
-from core.figures.words import Translate, untranslated
+from core.words import Translate, untranslated
 
 Array = NDArray[np.floating]
 

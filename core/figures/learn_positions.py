@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES, VIOLET, base_layout
-from core.figures.words import Translate, untranslated
+from core.words import Translate, untranslated
 
 Array = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.style import ASK, BID, BLUE, COLOURS, SEQUENTIAL, SEQUENTIAL_CLEAR, VIOLET, base_layout
-from core.figures.words import Translate, untranslated
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FloatArray
 from core.models.tlob import CLASSES
+from core.words import Translate, untranslated
 
 MAX_PRICE_BINS = 72
 MAX_TIME_BINS = 480

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from core.figures.cells import cell_text
 from core.figures.style import ORANGE, SEQUENTIAL_CLEAR, base_layout
-from core.figures.words import Translate, untranslated
 from core.signs.edits import Edit
+from core.words import Translate, untranslated
 
 CELL_PX = 44
 

@@ -6,7 +6,7 @@ its pixel's column and row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from io import BytesIO
 from typing import Any, Final
 
@@ -17,14 +17,19 @@ from PIL import Image
 
 from core.figures.attention import Write
 from core.figures.style import BLUE, GREY, ORANGE, Scale, base_layout
-from core.figures.words import Translate, untranslated
 from core.vision.pictures import Bytes
+from core.words import Translate, untranslated
 
 GREYS: Final[Scale] = [(0.0, "#000000"), (1.0, "#FFFFFF")]
 GLOW: Final[Scale] = [
     (0.0, "rgba(255,140,30,0)"), (0.15, "rgba(255,140,30,0.12)"), (0.5, "rgba(255,150,40,0.5)"), (1.0, "rgba(255,170,60,0.92)"),
 ]  # fmt: skip
 """Nothing to much over a grey picture: opacity tells it apart in light and dark places, whatever an eye sees of the colour."""
+SIGNED_GLOW: Final[Scale] = [
+    (0.0, "rgba(226,110,20,0.92)"), (0.25, "rgba(226,110,20,0.5)"), (0.45, "rgba(226,110,20,0.08)"), (0.5, "rgba(133,140,150,0)"),
+    (0.55, "rgba(47,126,199,0.1)"), (0.75, "rgba(47,126,199,0.6)"), (1.0, "rgba(47,126,199,0.95)"),
+]  # fmt: skip
+"""Lowered, neither, raised over a grey picture: the colours of `style.DIVERGING`, opacity as in `GLOW`."""
 INFERNO: Final[Scale] = [
     (0.0, "#000004"), (0.14, "#280B53"), (0.29, "#65156E"), (0.43, "#9F2A63"), (0.57, "#D44842"), (0.71, "#F57D15"),
     (0.86, "#FAC127"), (1.0, "#FCFFA4"),
@@ -83,11 +88,50 @@ def ranking_figure(
     return figure
 
 
+def ranking_change_figure(
+    names: Sequence[str],
+    before: NDArray[np.floating],
+    after: NDArray[np.floating],
+    *,
+    write: Write = percent,
+    height: int = 400,
+    _: Translate = untranslated,
+) -> go.Figure:
+    """All classes with their probability on the whole picture and on what is left of it, in percent; most probable before on top.
+
+    Args:
+        names: of the classes, in their order, for a person. before, after: (classes,).
+    """
+    order = np.argsort(-before, kind="stable")
+    figure = go.Figure()
+    for title, values, colour in ((_("Whole picture"), before, GREY), (_("With patches hidden"), after, BLUE)):
+        shares = 100 * np.asarray(values, dtype=np.float64)[order]
+        figure.add_bar(
+            x=shares,
+            y=[names[i] for i in order],
+            name=title,
+            orientation="h",
+            text=[write(float(share) / 100) for share in shares],
+            textposition="outside",
+            textfont={"size": 11},
+            cliponaxis=False,
+            marker={"color": colour},
+            hovertemplate="%{y}: %{x:.3~f} %<extra></extra>",
+        )
+    figure.update_layout(base_layout(x_title=_("Probability (%)"), keep="change", height=height))
+    figure.update_layout(barmode="group", bargap=0.22, bargroupgap=0)
+    figure.update_xaxes(range=[0, 118], tickvals=[0, 25, 50, 75, 100])
+    figure.update_yaxes(autorange="reversed", ticks="")
+    return figure
+
+
 def overlay_figure(
     image: Bytes,
     shares: NDArray[np.floating] | None,
     *,
     patch: int,
+    signed: bool = False,
+    hidden: Collection[int] = (),
     outlined: int | None = None,
     top: float | None = None,
     value: str = "",
@@ -100,8 +144,10 @@ def overlay_figure(
     Args:
         image: (side, side) grey levels. shares: (grid, grid), 0 or more.
         patch: pixels along a patch.
+        signed: shares may be negative: blue raised, orange lowered.
+        hidden: numbers of patches, from 0, that are crossed out.
         outlined: number of a patch, from 0, that is framed.
-        top: value at which the glow is full; the largest where None.
+        top: value at which the glow is full; the largest (in size) where None.
         value: what the values are called in a hover.
     """
     side, grid = len(image), len(image) // patch
@@ -111,11 +157,12 @@ def overlay_figure(
     trace["customdata"] = (np.indices((side, side)).transpose(1, 2, 0) + 1).astype(np.uint8)
     traces = [trace]
     if shares is not None:
-        high = top if top is not None else float(shares.max())
+        high = (top if top is not None else float(np.abs(shares).max())) or 1.0
         bar = {"thickness": 8, "outlinewidth": 0, "len": 0.9, "title": {"text": value, "side": "right"}, "tickformat": ".2~g"}
-        glow = _cells(np.asarray(shares, dtype=np.float32), GLOW, low=0, high=high or 1.0, step=patch)
+        scale, low = (SIGNED_GLOW, -high) if signed else (GLOW, 0.0)
+        glow = _cells(np.asarray(shares, dtype=np.float32), scale, low=low, high=high, step=patch)
         numbers = np.arange(1, grid * grid + 1).reshape(grid, grid).astype(np.uint16)
-        hover = _("patch {number}: {value}").format(number="%{customdata}", value="%{z:.3~g}")
+        hover = _("patch {number}: {value}").format(number="%{customdata}", value="%{z:+.3~g}" if signed else "%{z:.3~g}")
         glow |= {"name": "patches", "customdata": numbers, "hovertemplate": hover + "<extra></extra>"}
         traces.append(glow | {"showscale": True, "colorbar": bar})
     layout = base_layout(keep=keep, legend=False, height=height) | _frame(side) | {"margin": {"t": 6, "b": 6, "l": 6, "r": 6}}
@@ -124,6 +171,9 @@ def overlay_figure(
         for k in range(patch, side, patch)
         for ends in ({"x0": k, "x1": k, "y0": 0, "y1": side}, {"y0": k, "y1": k, "x0": 0, "x1": side})
     ]
+    for number in sorted(hidden):
+        row, column = divmod(number, grid)
+        layout["shapes"] += _crossed(column * patch, row * patch, patch)
     if outlined is not None:
         row, column = divmod(outlined, grid)
         layout["shapes"].append(_frame_of(column * patch, row * patch, patch))
@@ -239,3 +289,11 @@ def _frame(width: float, height: float | None = None) -> dict[str, Any]:
 def _frame_of(x: float, y: float, size: float) -> dict[str, Any]:
     corners = {"x0": x, "x1": x + size, "y0": y, "y1": y + size}
     return {"type": "rect", "line": {"color": ORANGE, "width": 3}, "layer": "above"} | corners
+
+
+def _crossed(x: float, y: float, size: float) -> list[dict[str, Any]]:
+    """A patch that is not there: empty background, with a cross that tells it from the picture's own."""
+    corners = {"x0": x, "x1": x + size, "y0": y, "y1": y + size}
+    line = {"type": "line", "line": {"color": ORANGE, "width": 1}, "layer": "above"}
+    box = {"type": "rect", "fillcolor": "#000000", "line": {"color": ORANGE, "width": 1}, "layer": "above"} | corners
+    return [box, line | corners, line | corners | {"y0": y + size, "y1": y}]

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.attention import MapAxis, NamedMap
+from core.figures.attention import MapAxis, NamedMap, Write, layers_figure, three_digits
+from core.figures.attention import map_figure as attention_map
 from core.figures.attention import row_figure as attention_row
-from core.figures.style import BLUE, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
-from core.figures.words import Translate, untranslated
+from core.figures.strip import PARTS, STRIP_PX, Strip, ends, images, step_of
+from core.figures.style import GREEN, ORANGE, SEQUENTIAL, base_layout
 from core.signs.vocabulary import BLANK
+from core.words import Translate, untranslated
 
 MOST_LABELS: Final = 14
 ROW_PX: Final = 26
-STRIP_PX: Final = 84
+MAP_THUMBS: Final = 8
+"""Pictures under a map, each as high as an eighth of the map, which is a square."""
+THUMBS_PX: Final = 60
+"""Room that they take on a wide screen."""
 TRAIL: Final = 20
 """Frames of the past that a hand drags behind it."""
-
-_PARTS: Final = ((0, BLUE), (2, ORANGE), (4, GREY))
-"""Column of x and colour: left hand, right hand, nose."""
 
 
 def labels_shown(probabilities: NDArray[np.floating], *, most: int = MOST_LABELS) -> list[int]:
@@ -37,21 +38,59 @@ def labels_shown(probabilities: NDArray[np.floating], *, most: int = MOST_LABELS
     return [BLANK, *sorted(ranked, key=lambda label: int(probabilities[:, label].argmax()))]
 
 
-def even_indices(count: int, most: int) -> list[int]:
-    """At most so many frames of a clip, evenly, each in the middle of its share."""
-    wanted = min(count, most)
-    return [int((place + 0.5) * count / wanted) for place in range(wanted)]
-
-
 def clip_axis(seconds: NDArray[np.float64], *, _: Translate = untranslated) -> MapAxis:
     """Frames of a clip by their place in it, for attention maps."""
     return MapAxis(positions=seconds, title=_("Seconds into the clip"), d3=".2f", unit=" s", kind="time")
 
 
-def row_figure(one: NamedMap, *, query: int, keep: str = "row", _: Translate = untranslated) -> go.Figure:
-    """What one frame of a clip looks at; see `core.figures.attention.row_figure`."""
+def map_figure(
+    one: NamedMap,
+    *,
+    query: int | None = None,
+    strip: Strip = (),
+    keep: str = "map",
+    write: Write = three_digits,
+    _: Translate = untranslated,
+) -> go.Figure:
+    """One map over a clip, the frames along its keys; see `core.figures.attention.map_figure`.
+
+    Args:
+        strip: `MAP_THUMBS` pictures.
+    """
+    figure = attention_map(one, query=query, keep=keep, write=write, _=_)
+    if strip:  # by the map's own height, since a map stays square and is narrow on a narrow screen
+        under = images(strip, ends(one.axis.positions), top=-0.01, height=1 / MAP_THUMBS, yref="y domain")
+        figure.update_layout(images=under)
+        figure.update_xaxes(ticklabelstandoff=THUMBS_PX, ticks="")
+    return figure
+
+
+def row_figure(one: NamedMap, *, query: int, strip: Strip = (), keep: str = "row", _: Translate = untranslated) -> go.Figure:
+    """What one frame of a clip looks at, the frames along its keys; see `core.figures.attention.row_figure`."""
     figure = attention_row(one, query=query, keep=keep, _=_)
     figure.data[0].name = _("This clip")
+    left, right = ends(one.axis.positions)
+    figure.update_xaxes(range=[left, right])
+    if strip:
+        figure.update_layout(images=images(strip, (left, right), top=0.19, height=0.19))
+        figure.update_xaxes(anchor="free", position=0)
+        figure.update_yaxes(domain=[0.22, 1])
+        figure.update_shapes(y0=0.22)
+    return figure
+
+
+def spread_figure(values: Mapping[str, tuple[float, float]], *, title: str, _: Translate = untranslated) -> go.Figure:
+    """One number a sub-layer, by its title: what it is, and what looking at all alike would give.
+
+    Args:
+        title: of the value axis, with its unit.
+    """
+    own, even = zip(*values.values(), strict=True)
+    figure = layers_figure(own, even=0.0, title=title, _=_)
+    bars, marks = figure.data
+    bars.update(x=list(values), name=_("This clip"))
+    marks.update(x=list(values), y=np.asarray(even))
+    figure.update_xaxes(title={"text": ""})
     return figure
 
 
@@ -65,7 +104,7 @@ def clip_figure(
     names: Sequence[str],
     seconds: NDArray[np.float64],
     *,
-    strip: Sequence[tuple[int, bytes]] = (),
+    strip: Strip = (),
     keep: str = "clip",
     _: Translate = untranslated,
 ) -> go.Figure:
@@ -73,10 +112,10 @@ def clip_figure(
 
     Args:
         probabilities: (T, V). names: one a label, the blank's first. seconds: (T,) of the frames, evenly spaced.
-        strip: index and JPEG of some frames.
+        strip: pictures of some frames.
     """
     shown = labels_shown(probabilities)
-    steps, step = len(seconds), float(seconds[1] - seconds[0]) if len(seconds) > 1 else 1.0
+    steps, step = len(seconds), step_of(seconds)
     best = probabilities.argmax(axis=1)
     figure = go.Figure(
         go.Heatmap(
@@ -106,8 +145,7 @@ def clip_figure(
     height = clip_height(len(shown), strip=bool(strip))
     figure.update_layout(base_layout(x_title=_("Seconds into the clip"), y_title=_("Gloss"), keep=keep, height=height))
     top = 1 - (STRIP_PX + 24) / height if strip else 1.0
-    ends = [float(seconds[0]) - step / 2, float(seconds[-1]) + step / 2]
-    figure.update_xaxes(range=ends, showgrid=False)
+    figure.update_xaxes(range=list(ends(seconds)), showgrid=False)
     figure.update_yaxes(
         autorange="reversed",
         domain=[0, top],
@@ -116,21 +154,7 @@ def clip_figure(
         showgrid=False,
     )
     if strip:
-        width = (ends[1] - ends[0]) / len(strip)
-        for place, (_index, jpeg) in enumerate(strip):
-            figure.add_layout_image(
-                source="data:image/jpeg;base64," + b64encode(jpeg).decode(),
-                xref="x",
-                yref="paper",
-                x=ends[0] + (place + 0.5) * width,
-                y=1,
-                sizex=width * 0.96,
-                sizey=1 - top - 6 / height,
-                xanchor="center",
-                yanchor="top",
-                sizing="contain",
-                layer="above",
-            )
+        figure.update_layout(images=images(strip, ends(seconds), top=1.0, height=1 - top - 6 / height))
         figure.update_layout(legend={"y": 1.0})
     return figure
 
@@ -144,7 +168,7 @@ def tracks_figure(tracks: NDArray[np.floating], at: int, *, keep: str = "tracks"
     names = (_("Left hand"), _("Right hand"), _("Nose"))
     first = max(0, at - TRAIL)
     figure = go.Figure()
-    for (column, colour), name in zip(_PARTS, names, strict=True):
+    for (column, colour), name in zip(PARTS, names, strict=True):
         x, y = tracks[:, column], tracks[:, column + 1]
         figure.add_scatter(
             x=x, y=y, mode="lines", line={"color": colour, "width": 1}, opacity=0.2, hoverinfo="skip", showlegend=False
@@ -179,7 +203,7 @@ def paths_figure(
     names = (_("Left hand"), _("Right hand"), _("Nose"))
     seconds = np.arange(len(tracks)) / fps
     figure = go.Figure()
-    for (column, colour), name in zip(_PARTS, names, strict=True):
+    for (column, colour), name in zip(PARTS, names, strict=True):
         for offset, axis in ((1, "y"), (0, "y2")):
             figure.add_scatter(
                 x=seconds,

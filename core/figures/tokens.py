@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.figures.attention import Write, three_digits
 from core.figures.pictures import GREYS
 from core.figures.style import BLUE, DIVERGING, GREY, ORANGE, base_layout
-from core.figures.words import Translate, untranslated
+from core.words import Translate, untranslated
 
 
 def numbers_figure(

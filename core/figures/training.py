@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL, base_layout
-from core.figures.words import Translate, untranslated
 from core.vision.runs import Run
+from core.words import Translate, untranslated
 
 Series = tuple[str, NDArray[np.int64], NDArray[np.float64], str, str]
 """Name, epochs, values, colour, dash."""

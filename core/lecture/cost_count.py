@@ -23,7 +23,8 @@ from core.models import parameters
 from core.models.iiga import DOCUMENT, IIGA, FrameEncoder, IIGAConfig
 from core.models.tlob import BTC, FI2010, TLOB, TLOBConfig
 from core.models.transformer import Transformer, TransformerConfig
-from core.models.vit import EncoderLayer, ViT, ViTConfig
+from core.models.vit import ViT, ViTConfig
+from core.nn import EncoderLayer
 
 FRAMES: Final = 12
 """T of iiga-equations section 1."""

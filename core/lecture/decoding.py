@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.lecture.dates import BEGIN, END
-from core.models.transformer import DecoderLayer, EncoderLayer, Transformer
-from core.nn import causal_mask
+from core.models.transformer import DecoderLayer, Transformer
+from core.nn import EncoderLayer, causal_mask
 
 STEPS = 12
 """Symbols decoded at most: ten of a date, the end sign, and one to spare."""

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.models.transformer import EncoderLayer
+from core.nn import EncoderLayer
 
 EPSILON: Final = 1e-5
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from core.models import vit
-from core.nn import AttentionMaps, FeedForward, MultiHeadAttention, SinusoidalPositions, causal_mask
+from core.nn import AttentionMaps, EncoderLayer, FeedForward, MultiHeadAttention, SinusoidalPositions, causal_mask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,30 +47,6 @@ class TransformerConfig:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a checkpoint's card."""
         return asdict(self)
-
-
-class EncoderLayer(vit.EncoderLayer):
-    """N1 = LayerNorm(x + attention(x, x, x)), N2 = LayerNorm(N1 + FFN(N1)) (vit-report section 2.5).
-
-    The ViT's layer, with a mask, and with the pre-norm form x + Sublayer(LayerNorm(x)) of iiga-equations section 7 to compare.
-    """
-
-    def __init__(self, width: int, heads: int, hidden: int, *, dropout: float = 0.0, pre_norm: bool = False) -> None:
-        super().__init__(width, heads, hidden, dropout=dropout)
-        self.pre_norm = pre_norm
-
-    def forward(
-        self, x: Tensor, *, mask: Tensor | None = None, return_attention: bool = False
-    ) -> tuple[Tensor, Tensor | None]:
-        """(batch, n, width) -> the same shape, and the weights (batch, heads, n, n) where asked for."""
-        attended, weights = self.attention(
-            self.norm1(x) if self.pre_norm else x, mask=mask, return_attention=return_attention
-        )
-        if self.pre_norm:
-            x = x + self.dropout(attended)
-            return x + self.dropout(self.feed_forward(self.norm2(x))), weights
-        x = self.norm1(x + self.dropout(attended))
-        return self.norm2(x + self.dropout(self.feed_forward(x))), weights
 
 
 class DecoderLayer(nn.Module):

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from core.nn import AttentionMaps, FeedForward, MultiHeadAttention, SinusoidalPositions
+from core.nn import AttentionMaps, EncoderLayer, SinusoidalPositions
 
 CLASSES = (
     "T-shirt/top",
@@ -84,29 +84,6 @@ class ViTConfig:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a checkpoint's card."""
         return asdict(self)
-
-
-class EncoderLayer(nn.Module):
-    """y = LayerNorm(x + attention(x)), then LayerNorm(y + FFN(y)) (vit-report sections 1.6 and 2.5)."""
-
-    def __init__(self, width: int, heads: int, hidden: int, *, dropout: float) -> None:
-        super().__init__()
-        self.attention = MultiHeadAttention(width, heads)
-        self.norm1 = nn.LayerNorm(width)
-        self.feed_forward = FeedForward(width, hidden, activation="gelu_tanh", dropout=dropout)
-        self.norm2 = nn.LayerNorm(width)
-        self.dropout = nn.Dropout(dropout)
-        for linear in (self.attention.q, self.attention.k, self.attention.v, self.attention.out):
-            nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)
-        nn.init.normal_(self.feed_forward.fc2.weight, std=0.5 * hidden**-0.5)  # half size: the report's own (section 2.3)
-        nn.init.zeros_(self.feed_forward.fc2.bias)
-
-    def forward(self, x: Tensor, *, return_attention: bool = False) -> tuple[Tensor, Tensor | None]:
-        """(batch, tokens, width) -> the same shape, and the weights (batch, heads, tokens, tokens) where asked for."""
-        attended, weights = self.attention(x, return_attention=return_attention)
-        x = self.norm1(x + self.dropout(attended))
-        return self.norm2(x + self.dropout(self.feed_forward(x))), weights
 
 
 class ViT(nn.Module):

@@ -1,6 +1,7 @@
-"""The shared vocabulary of every model here: attention, positions, feed-forward, norms, masks."""
+"""The shared vocabulary of every model here: attention, positions, feed-forward, norms, masks, the encoder layer."""
 
 from core.nn.attention import AttentionMaps, MultiHeadAttention, scaled_dot_product_attention
+from core.nn.encoder import EncoderLayer
 from core.nn.feed_forward import FeedForward
 from core.nn.masks import causal_mask, padding_mask, window_mask
 from core.nn.norms import BiN
@@ -9,6 +10,7 @@ from core.nn.positions import LearnedPositions, SinusoidalPositions, sinusoidal_
 __all__ = [
     "AttentionMaps",
     "BiN",
+    "EncoderLayer",
     "FeedForward",
     "LearnedPositions",
     "MultiHeadAttention",

@@ -96,11 +96,8 @@ class Recogniser:
         Raises:
             ValueError: for a clip of another shape, or without frames, or with positions that are no numbers.
         """
-        x = self._input(clip, speaker)
         with torch.no_grad():
-            # frames pass their front end one by one, and 64 at a time bound the memory; tracks' convolutions want the whole
-            parts = x.split(64, dim=1) if self.front == "frames" else (x,)
-            out = self.model.attend(torch.cat([self.model.encode(part) for part in parts], dim=1), return_attention=attention)
+            out = self.model.attend(self.encode(self.inputs(clip, speaker=speaker)), return_attention=attention)
         logits, maps = _parted(out)
         return Answer(
             log_probabilities=logits[0].log_softmax(dim=-1).numpy(),
@@ -134,7 +131,12 @@ class Recogniser:
             return None
         return fit_bigram([self.vocabulary.encode(str(line).split()) for line in lines], len(self.vocabulary))
 
-    def _input(self, clip: NDArray[Any], speaker: str | None) -> Tensor:
+    def inputs(self, clip: NDArray[Any], *, speaker: str | None = None) -> Tensor:
+        """A clip as `answer` takes it -> what the model is fed: (1, T, S, S, 3) frames or (1, T', features) of tracks.
+
+        Raises:
+            ValueError: as `answer`.
+        """
         size = self.config.image_size
         shape = (size, size, 3) if self.front == "frames" else (len(COLUMNS),)
         if clip.ndim != len(shape) + 1 or clip.shape[1:] != shape or not len(clip):
@@ -149,6 +151,12 @@ class Recogniser:
             raise ValueError("every tracked position must be a number: fill in or leave out the frames where one is missing")
         hands = normalised(clip.astype(np.float32), scale_of(self.scales, speaker))
         return torch.from_numpy(features(hands, stride=self.stride))[None]
+
+    def encode(self, inputs: Tensor) -> Tensor:
+        """(1, T', ...) of `inputs` -> (1, T', D), what attention reads."""
+        # frames pass their front end one by one, and 64 at a time bound the memory; tracks' convolutions want the whole
+        parts = inputs.split(64, dim=1) if self.front == "frames" else (inputs,)
+        return torch.cat([self.model.encode(part) for part in parts], dim=1)
 
 
 def _parted(out: Tensor | tuple[Tensor, AttentionMaps]) -> tuple[Tensor, Mapping[str, Tensor]]:

@@ -1,1 +1,1 @@
-"""One loop for every model; schedules; a task file a model. Needs only torch, numpy, pandas, pyarrow, safetensors, tqdm."""
+"""One loop for every model; a task file a model. Needs only torch, numpy, pandas, pyarrow, safetensors, tqdm."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from core.lecture.dates import BEGIN, END, DatePair
 from core.lecture.decoding import greedy
 from core.models.transformer import Transformer, TransformerConfig
 from core.training.loop import Batch, Callback, LoopSettings, fit
+from core.training.provenance import command, rounded_history
 
 CHUNK = 16
 """Batches whose samples are sorted by length together, so that little is padding."""
@@ -133,7 +133,7 @@ def run(
     torch.manual_seed(training.seed)
     model = Transformer(config)
     progress = fit(model, DatesTask(training), loop, device=best_device(), callbacks=callbacks, resume_from=state)
-    rows = [{key: float(f"{value:.5g}") for key, value in row.items()} for row in progress.history]
+    rows = rounded_history(progress)
     card: dict[str, Any] = {
         "model": "transformer",
         "config": config.to_dict(),
@@ -150,7 +150,7 @@ def run(
             "note": "a validation or test sample has both a day and a format that training never saw",
         },
         "seed": training.seed,
-        "command": "python -m core " + " ".join(Path(one).name if "/" in one else one for one in sys.argv[1:]),
+        "command": command(),
         "training": {**asdict(training), **asdict(loop), "best_epoch": progress.best_epoch},
         "versions": checkpoints.versions("torch", "numpy", "safetensors"),
         "history": rows,

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core.models.iiga import IIGA, FrameEncoder, IIGAConfig, IIGASublayer
+from core.nn import AttentionMaps
 from core.signs.clips import BETWEEN, PLAIN, SCORING, TRAINING, Clip, make_clip, make_clips, make_stills, sentences
 from core.signs.decoding import greedy
 from core.signs.edits import word_error_rate
@@ -176,7 +177,7 @@ def encode(model: IIGA, clip: Clip) -> Features:
     return Features(
         encoded=model.encode(torch.from_numpy(clip.frames)[None])[0],
         labels=torch.from_numpy(classes(clip.labels)),
-        target=VOCABULARY.encode([str(digit) for digit in clip.digits]),
+        target=_target(clip),
     )
 
 
@@ -250,22 +251,12 @@ class ClipsTask:
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """CTC, and cross-entropy of the frames."""
         assert isinstance(model, IIGA)
-        x, lengths, labels, targets, target_lengths = batch
-        logits = model.attend(x, lengths)
-        assert isinstance(logits, Tensor)
-        frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=self.how.smoothing)
-        return ctc(logits, lengths, targets, target_lengths) + self.how.frames_weight * frames
+        return _loss(model.attend(batch[0], batch[1]), batch, self.how)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """WER of the best path on the held-out signers' clips."""
         assert isinstance(model, IIGA)
-        found = []
-        for one in self.held_out:
-            logits = model.attend(one.encoded[None])
-            assert isinstance(logits, Tensor)
-            found.append(greedy(logits[0].log_softmax(dim=-1).numpy()))
-        wer = word_error_rate([one.target for one in self.held_out], found)
-        return {"score": -wer, "wer": wer}
+        return _wer([(model.attend(one.encoded[None]), one.target) for one in self.held_out])
 
 
 class WholeTask:
@@ -290,7 +281,7 @@ class WholeTask:
                 rows.append(make_clip(self.train, signer, chosen, variety, seed=int(random.integers(2**31))))
             frames = nn.utils.rnn.pad_sequence([torch.from_numpy(one.frames) for one in rows], batch_first=True)
             labels = [torch.from_numpy(classes(one.labels)) for one in rows]
-            targets = [VOCABULARY.encode([str(digit) for digit in one.digits]) for one in rows]
+            targets = [_target(one) for one in rows]
             yield (
                 frames,
                 torch.tensor([len(one.labels) for one in rows]),
@@ -305,19 +296,28 @@ class WholeTask:
         for module in model.modules():
             if isinstance(module, nn.BatchNorm2d):
                 module.eval()  # frames of four clips are too alike to take statistics from
-        x, lengths, labels, targets, target_lengths = batch
-        logits = model(x, lengths)
-        assert isinstance(logits, Tensor)
-        frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=self.how.smoothing)
-        return ctc(logits, lengths, targets, target_lengths) + self.how.frames_weight * frames
+        return _loss(model(batch[0], batch[1]), batch, self.how)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """WER of the best path on the held-out signers' clips."""
         assert isinstance(model, IIGA)
-        found = []
-        for clip in self.clips:
-            logits = model(torch.from_numpy(clip.frames)[None])
-            assert isinstance(logits, Tensor)
-            found.append([label - 1 for label in greedy(logits[0].log_softmax(dim=-1).numpy())])
-        wer = word_error_rate([clip.digits for clip in self.clips], found)
-        return {"score": -wer, "wer": wer}
+        return _wer([(model(torch.from_numpy(clip.frames)[None]), _target(clip)) for clip in self.clips])
+
+
+def _target(clip: Clip) -> list[int]:
+    return VOCABULARY.encode([str(digit) for digit in clip.digits])
+
+
+def _loss(logits: Tensor | tuple[Tensor, AttentionMaps], batch: Batch, how: DigitsTraining) -> Tensor:
+    """CTC of the sentences, and cross-entropy of the frames that have a class."""
+    assert isinstance(logits, Tensor)
+    _, lengths, labels, targets, target_lengths = batch
+    frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=how.smoothing)
+    return ctc(logits, lengths, targets, target_lengths) + how.frames_weight * frames
+
+
+def _wer(read: list[tuple[Tensor | tuple[Tensor, AttentionMaps], list[int]]]) -> dict[str, float]:
+    """WER of the best path: (1, T, V) logits and the sentence's indices, a pair a clip."""
+    found = [greedy(logits[0].log_softmax(dim=-1).numpy()) for logits, _ in read if isinstance(logits, Tensor)]
+    wer = word_error_rate([target for _, target in read], found)
+    return {"score": -wer, "wer": wer}

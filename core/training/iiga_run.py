@@ -36,8 +36,7 @@ from core.training.iiga_digits import (
 )
 from core.training.iiga_tracks import TracksTask, TracksTraining, begin_local, prepare
 from core.training.loop import Callback, LoopSettings, best_of, fit
-from core.training.tlob_run import rounded_history
-from core.training.vit_card import command
+from core.training.provenance import begin_with_card, command, command_file, remember_command, rounded_history
 
 PACKAGES = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
 
@@ -76,7 +75,7 @@ def run_digits(
         start: the first stage's state in an earlier run, whose best front end this one begins with; the card tells of both.
         callbacks: of each stage.
     """
-    _remember_command(state)
+    remember_command(state)
     device = best_device()
     train, checked = hold_out(files.train, held_out)
     studio = Studio(train, separate(train.images), size=config.image_size)
@@ -118,7 +117,66 @@ def run_digits(
             callbacks=callbacks[1],
             resume_from=None if state is None else state.with_name(state.name + "_whole"),
         )
-    card: dict[str, Any] = {
+    card: dict[str, Any] = _digits_basics(files, config, how, train, checked) | {
+        "training": {**asdict(how), "held_out": held_out, "stills": asdict(stills), "attention": asdict(attention)}
+        | ({} if polish is None else {"whole": asdict(polish)}),
+        "started_from": before,
+        "history": {"stills": rounded_history(first), "attention": rounded_history(second)}
+        | ({} if third is None else {"whole": rounded_history(third)}),
+        "metrics": {
+            "validation": {
+                "stills": rounded_history(first)[first.best_epoch],
+                "sentences": rounded_history(third or second)[(third or second).best_epoch],
+            }
+        },
+    }
+    return _finish_digits(name, model, card, files, folder)
+
+
+def go_on_digits(
+    name: str,
+    files: DigitsFiles,
+    start: Path,
+    how: DigitsTraining,
+    whole: LoopSettings,
+    *,
+    held_out: float = 0.12,
+    folder: Path = checkpoints.FOLDER,
+    state: Path | None = None,
+    callbacks: Iterable[Callback] = (),
+) -> Path:
+    """Train a checkpoint's whole network on, on whole clips alone, and write what comes of it; returns the card's path.
+
+    Args:
+        start: the card of the checkpoint; the new card tells of both runs.
+        whole: the loop; its `steps_per_epoch` is filled in here.
+    """
+    remember_command(state)
+    train, checked = hold_out(files.train, held_out)
+    earlier = checkpoints.load(start.stem, folder=start.parent)
+    config = IIGAConfig(**earlier.card["config"])
+    torch.manual_seed(how.seed)
+    model = IIGA(config)
+    before = begin_with_card(model, start)
+    studio = Studio(train, separate(train.images), size=config.image_size)
+    checked_studio = Studio(checked, separate(checked.images), size=config.image_size)
+    task = WholeTask(studio, checked_studio, how)
+    progress = fit(model, task, _paced(whole, task.steps), device=best_device(), callbacks=callbacks, resume_from=state)
+    history = rounded_history(progress)
+    card: dict[str, Any] = _digits_basics(files, config, how, train, checked) | {
+        "training": {**asdict(how), "held_out": held_out, "whole": asdict(whole)},
+        "started_from": before,
+        "history": {"whole": history},
+        "metrics": {"validation": {"sentences": history[progress.best_epoch]}},
+    }
+    return _finish_digits(name, model, card, files, folder)
+
+
+def _digits_basics(
+    files: DigitsFiles, config: IIGAConfig, how: DigitsTraining, train: PhotoSet, checked: PhotoSet
+) -> dict[str, Any]:
+    """What the card of every run on photos says."""
+    return {
         "model": "iiga",
         "task": "digits on video",
         "config": config.to_dict(),
@@ -134,19 +192,12 @@ def run_digits(
         "varieties": {"scoring": asdict(clips.SCORING), "training": [asdict(clips.TRAINING), asdict(clips.PLAIN)]},
         "seed": how.seed,
         "command": command(),
-        "training": {**asdict(how), "held_out": held_out, "stills": asdict(stills), "attention": asdict(attention)}
-        | ({} if polish is None else {"whole": asdict(polish)}),
-        "started_from": before,
         "versions": checkpoints.versions(*PACKAGES),
-        "history": {"stills": rounded_history(first), "attention": rounded_history(second)}
-        | ({} if third is None else {"whole": rounded_history(third)}),
-        "metrics": {
-            "validation": {
-                "stills": rounded_history(first)[first.best_epoch],
-                "sentences": rounded_history(third or second)[(third or second).best_epoch],
-            }
-        },
     }
+
+
+def _finish_digits(name: str, model: IIGA, card: dict[str, Any], files: DigitsFiles, folder: Path) -> Path:
+    """Write the checkpoint, and score the dev signers once where they are given."""
     path = checkpoints.save(name, model, card, folder=folder)
     if files.dev is not None:
         recogniser = Recogniser(checkpoints.load(name, folder=folder))
@@ -181,7 +232,7 @@ def run_tracks(
         start: the state of an earlier run, whose best weights this one begins with; the card tells of both.
         chosen_on: what the settings were chosen on, for the card.
     """
-    _remember_command(state)
+    remember_command(state)
     sentences = tracks.read_sentences(folder_of_data, "train")
     vocabulary = of_sentences([one.glosses for one in sentences])
     config = IIGAConfig(**{**config.to_dict(), "vocabulary": len(vocabulary), "track_features": tracks.FEATURES})
@@ -241,16 +292,9 @@ def _begin_with(model: nn.Module, start: Path) -> dict[str, Any]:
     """Load an earlier run's best weights, and say how that run went."""
     weights, progress = best_of(start)
     model.load_state_dict(weights)
-    remembered = start.with_suffix(".command")
+    remembered = command_file(start)
     told = remembered.read_text(encoding="utf-8") if remembered.exists() else None
     return {"command": told, "epochs": progress.epoch, "history": rounded_history(progress)}
-
-
-def _remember_command(state: Path | None) -> None:
-    """Keep the command beside a run's state, for a later run that starts from it."""
-    if state is not None:
-        state.parent.mkdir(parents=True, exist_ok=True)
-        state.with_suffix(".command").write_text(command(), encoding="utf-8")
 
 
 def _paced(loop: LoopSettings, steps: int) -> LoopSettings:

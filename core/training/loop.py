@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from core.device import computes_bfloat16
-from core.training.schedules import warmup_cosine
+from core.lecture.schedules import warmup_cosine
 
 Batch = tuple[Tensor, ...]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,7 +18,8 @@ from core.market.evaluation import evaluate
 from core.market.features import Constants
 from core.market.predictor import POOLED, Predictor
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
-from core.training.loop import Callback, LoopSettings, Progress, best_of, fit
+from core.training.loop import Callback, LoopSettings, best_of, fit
+from core.training.provenance import begin_with_card, command, command_file, remember_command, rounded_history
 from core.training.tlob import (
     TRAIN_END,
     VALIDATION_END,
@@ -79,9 +79,7 @@ def run(
     torch.manual_seed(training.seed)
     model = TLOB(config)
     before = None if start is None else _begin_with(model, start)
-    if state is not None:
-        _command_file(state).parent.mkdir(parents=True, exist_ok=True)
-        _command_file(state).write_text(_command())
+    remember_command(state)
     progress = fit(model, TLOBTask(markets, training), loop, device=best_device(), callbacks=callbacks, resume_from=state)
     card: dict[str, Any] = {
         "model": "tlob",
@@ -94,7 +92,7 @@ def run(
         "split": f"by time within each market: training to {TRAIN_END:.0%}, validation to {VALIDATION_END:.0%}, test the rest, "
         "one window and the longest horizon between parts",
         "seed": training.seed,
-        "command": _command(),
+        "command": command(),
         "started_from": before,
         "training": {**asdict(training), **asdict(loop), "best_epoch": progress.best_epoch},
         "versions": checkpoints.versions("torch", "numpy", "pandas", "pyarrow", "safetensors"),
@@ -149,11 +147,6 @@ def test_once(predictor: Predictor, markets: Sequence[MarketData]) -> dict[str, 
     return found
 
 
-def rounded_history(progress: Progress) -> list[dict[str, float]]:
-    """The epoch history, five digits each."""
-    return [{key: float(f"{value:.5g}") for key, value in row.items()} for row in progress.history]
-
-
 def _entry(constants: Constants, alphas: Sequence[float], rules: Sequence[CallRule], known_by: list[str]) -> dict[str, Any]:
     return {
         "known_by": known_by,
@@ -174,28 +167,12 @@ def _begin_with(model: TLOB, start: Path) -> dict[str, Any]:
         start: the state that the run kept, or the card of the checkpoint that it wrote.
     """
     if start.suffix == ".json":
-        earlier = checkpoints.load(start.stem, folder=start.parent)
-        model.load_state_dict(earlier.weights)
-        told = ("command", "started_from", "transform", "history", "weights_sha256")
-        return {key: earlier.card[key] for key in told if key in earlier.card}
+        return begin_with_card(model, start)
     weights, progress = best_of(start)
     model.load_state_dict(weights)
     return {
-        "command": _command_file(start).read_text(),
+        "command": command_file(start).read_text(),
         "epochs": progress.epoch,
         "best_epoch": progress.best_epoch,
         "history": rounded_history(progress),
     }
-
-
-def _command_file(state: Path) -> Path:
-    return state.with_suffix(".command")
-
-
-def _command() -> str:
-    return "python -m core " + " ".join(_shown(argument) for argument in sys.argv[1:])
-
-
-def _shown(argument: str) -> str:
-    """An argument as the card may show it: a file by its name, not by where it lay."""
-    return Path(argument).name if "/" in argument else argument

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from torch import nn
 from core import checkpoints
 from core.device import best_device
 from core.training.loop import LoopSettings, Progress, best_of
+from core.training.provenance import begin_with_card, command, rounded_history
 from core.training.vit import GarmentData, ViTTraining
 from core.vision.idx import file_paths
 
@@ -37,13 +37,14 @@ def basics(data: Path, garments: GarmentData, training: ViTTraining, loop: LoopS
     }
 
 
-def rounded_history(progress: Progress) -> list[dict[str, float]]:
-    """The epochs, as a card keeps them."""
-    return [{key: float(f"{value:.5g}") for key, value in row.items()} for row in progress.history]
-
-
 def begin_with(model: nn.Module, start: Path) -> dict[str, Any]:
-    """Load an earlier run's best weights, and say what that run was, and what it in turn had started from."""
+    """Load an earlier run's best weights, and say what that run was, and what it in turn had started from.
+
+    Args:
+        start: the state that the run kept, or the card of the checkpoint that it wrote.
+    """
+    if start.suffix == ".json":
+        return begin_with_card(model, start)
     weights, progress = best_of(start)
     # a run with a teacher keeps the ViT under this name, beside what it was compared by
     mine = {key.removeprefix("vit."): value for key, value in weights.items() if not key.startswith("bridge.")}
@@ -58,8 +59,3 @@ def remember_origin(state: Path | None, before: dict[str, Any] | None) -> None:
         state.parent.mkdir(parents=True, exist_ok=True)
         told = {"command": command(), "started_from": before}
         state.with_suffix(".origin").write_text(json.dumps(told), encoding="utf-8")
-
-
-def command() -> str:
-    """The command line as the card may show it: a path by its last part, not by where it lay."""
-    return "python -m core " + " ".join(Path(word).name if "/" in word else word for word in sys.argv[1:])

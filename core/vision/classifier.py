@@ -92,7 +92,7 @@ class Classifier:
         side = self.config.side
         if images.ndim != 3 or images.shape[1:] != (side, side) or images.dtype != np.uint8:
             raise ValueError(f"images must be uint8 of shape (n, {side}, {side}), not {images.dtype} of {images.shape}")
-        grey = torch.from_numpy(np.ascontiguousarray(images)).to(self.device)[:, None].float() / 255
+        grey = torch.from_numpy(images.copy()).to(self.device)[:, None].float() / 255
         return (grey - self.mean) / self.std
 
     @torch.no_grad()

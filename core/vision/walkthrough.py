@@ -14,7 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.models.vit import EncoderLayer, ViT
+from core.models.vit import ViT
+from core.nn import EncoderLayer
 
 Array = NDArray[np.float32]
 

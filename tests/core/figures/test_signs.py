@@ -49,11 +49,6 @@ def test_a_clip_shows_the_likeliest_labels_and_the_blank(probabilities):
     assert figures.clip_figure(probabilities[:1], NAMES, seconds[:1]).layout.images == ()
 
 
-def test_even_indices_lie_in_the_middle_of_their_share():
-    assert figures.even_indices(30, 3) == [5, 15, 25]
-    assert figures.even_indices(2, 9) == [0, 1]
-
-
 def test_hands_are_drawn_upright_with_the_way_they_came():
     tracks = np.cumsum(np.random.default_rng(1).normal(0, 3, (60, 6)), axis=0) + 150
     figure = figures.tracks_figure(tracks, 40)

@@ -10,8 +10,8 @@ from torch.nn import functional as F
 
 from core.lecture import backprop
 from core.lecture import gradients as g
-from core.models.transformer import DecoderLayer, EncoderLayer
-from core.nn import MultiHeadAttention, causal_mask
+from core.models.transformer import DecoderLayer
+from core.nn import EncoderLayer, MultiHeadAttention, causal_mask
 
 TIGHT = {"atol": 1e-10, "rtol": 1e-10}
 

@@ -70,7 +70,7 @@ def test_dropout_keeps_the_expectation() -> None:
 
 def test_the_depth_study_is_the_gradient_of_the_stack() -> None:
     """One layer, by finite differences along the gradient's own direction, would be circular: compare with a stack by hand."""
-    from core.models.transformer import EncoderLayer
+    from core.nn import EncoderLayer
 
     study = n.depth_study(2, pre_norm=False, width=8, heads=2, tokens=4, seed=5)
     torch.manual_seed(5)

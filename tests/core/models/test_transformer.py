@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.models.transformer import DecoderLayer, EncoderLayer, Transformer, TransformerConfig
-from core.nn import MultiHeadAttention
+from core.models.transformer import DecoderLayer, Transformer, TransformerConfig
+from core.nn import EncoderLayer, MultiHeadAttention
 
 CONFIG = TransformerConfig(vocabulary=13, width=16, heads=4, layers=2, hidden=24, length=20)
 

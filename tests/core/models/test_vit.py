@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from core.models.parameters import by_part, count
-from core.models.vit import CLASSES, NEIGHBOURS, EncoderLayer, ViT, ViTConfig
+from core.models.vit import CLASSES, NEIGHBOURS, ViT, ViTConfig
+from core.nn import EncoderLayer
 from tests.core.models import numpy_vit
 
 CONFIGS = [

@@ -221,3 +221,20 @@ def test_from_photos_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pyt
     tracks = ["--data", str(FIXTURES / "boston104"), "--checkpoint", "tiny", "--folder", str(tmp_path)]
     assert main(["evaluate", "iiga", *tracks]) == 2
     assert "reads frames, and boston104 holds none" in capsys.readouterr().err
+
+
+def test_whole_clips_go_on_from_a_card(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At a rate of nothing and without an average the weights stay the earlier run's, and the card tells of both runs."""
+    small = ["--image-size", "32", "--width-multiplier", "0.25", "--image-channels", "32", "--clips", "4", "--clip-epochs", "1"]
+    data = ["train", "iiga", "--data", str(FIXTURES / "digits"), "--held-out", "0.67", "--no-test", "--folder", str(tmp_path)]
+    assert main([*data, *TINY, *small, "--whole-epochs", "0", "--name", "first"]) == 0
+    card = ["--start", str(tmp_path / "first.json"), "--name", "on", "--checked", "2"]
+    assert main([*data, *card, "--whole-epochs", "1", "--whole-rate", "0", "--whole-ema", "0"]) == 0
+    before, after = checkpoints.load("first", folder=tmp_path), checkpoints.load("on", folder=tmp_path)
+    assert all(np.array_equal(before.weights[name], after.weights[name]) for name in before.weights)
+    assert after.card["started_from"]["weights_sha256"] == before.card["weights_sha256"]
+    assert after.card["started_from"]["command"] == before.card["command"]
+    assert len(after.card["history"]["whole"]) == 1
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="--whole-epochs must be 1 or more"):
+        main([*data, *card, "--whole-epochs", "0"])

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from core.lecture.schedules import warmup_cosine
 from core.training import loop
 from core.training.loop import Averages, Callback, LoopSettings, Progress, fit
-from core.training.schedules import warmup_cosine
 
 CPU = torch.device("cpu")
 SETTINGS = LoopSettings(epochs=4, steps_per_epoch=6, peak_rate=0.05, weight_decay=0.1, warmup=5, clip=0.3, seed=7)

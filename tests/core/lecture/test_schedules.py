@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.optim.lr_scheduler import CosineAnnealingLR, ExponentialLR, LambdaLR, LRScheduler, StepLR
 
-from core.training.schedules import cosine, exponential, warmup_cosine
+from core.lecture.schedules import cosine, exponential, warmup_cosine
 
 PEAK = 3e-3
 

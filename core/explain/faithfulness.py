@@ -1,0 +1,203 @@
+"""Is a map telling the truth? Delete what it calls most important and see whether the answer falls faster than by chance.
+
+Source: Petsiuk, Das and Saenko 2018, "RISE", section 4.2 (the deletion metric); both orders as in Samek et al. 2017,
+"Evaluating the Visualization of What a Deep Neural Network Has Learned".
+
+A curve starts at the answer on the whole input and ends at the answer on the baseline. Its area is the mean height on the way:
+the lower when the most important goes first, the better the map knew; the higher when the least important goes first, likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.explain.attribution import ScalarFunction
+from core.explain.occlusion import BATCH, answers_without
+
+Order = Literal["most", "least"]
+ORDERS: Final[tuple[Order, ...]] = ("most", "least")
+RANDOM: Final = "random"
+POINTS: Final = 17
+"""Of a curve, from nothing deleted to everything."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evidence:
+    """One input, the number that is to be explained, and what each method calls important.
+
+    Attributes:
+        function: (copies, ...) -> (copies,). inputs, baseline, parts: see `core.explain.occlusion.without`.
+        importance: method -> (parts,), the higher the more important.
+    """
+
+    function: ScalarFunction
+    inputs: Tensor
+    baseline: Tensor
+    parts: Tensor
+    importance: dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Curves:
+    """What is left of the answer while parts are deleted.
+
+    Attributes:
+        shares: (points,) of the parts deleted, 0 to 1.
+        answers: method, or `RANDOM` -> order -> (points,); `RANDOM` has the order "most" alone.
+    """
+
+    shares: NDArray[np.float64]
+    answers: dict[str, dict[str, NDArray[np.float64]]]
+
+    def area(self, method: str, order: Order = "most") -> float:
+        """Mean height of a curve, by trapezoids."""
+        return area(self.shares, self.answers[method][order])
+
+
+def area(shares: NDArray[np.float64], answers: NDArray[np.float64]) -> float:
+    """Under a curve over 0 to 1, by trapezoids."""
+    return float(np.trapezoid(answers, shares))
+
+
+def counts_of(parts: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How many parts make up each share, to the nearest whole one: few parts make a staircase."""
+    return np.round(shares * parts).astype(np.int64)
+
+
+def deletions(order: NDArray[np.integer], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(points, parts): the first so many parts of an order are gone."""
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place[None] < counts[:, None]
+
+
+def deletion_curves(
+    evidence: Evidence, *, points: int = POINTS, draws: int = 3, seed: int = 0, batch: int = BATCH
+) -> Curves:
+    """The curves of every method, most important first and least important first, and the mean one of random orders.
+
+    Args:
+        draws: random orders.
+
+    Raises:
+        ValueError: where a method says nothing of some part, or no number.
+    """
+    count = int(evidence.parts.max()) + 1
+    shares = np.linspace(0.0, 1.0, points)
+    counts = counts_of(count, shares)
+    orders: dict[tuple[str, str], NDArray[np.int64]] = {}
+    for method, importance in evidence.importance.items():
+        if importance.shape != (count,) or not np.isfinite(importance).all():
+            raise ValueError(f"the method {method!r} must give a number for each of {count} parts, not {importance.shape}")
+        falling = np.argsort(-importance, kind="stable")
+        orders[method, "most"], orders[method, "least"] = falling, falling[::-1]
+    random = np.random.default_rng(seed)
+    for draw in range(draws):
+        orders[RANDOM, str(draw)] = random.permutation(count)
+    hidden = np.concatenate([deletions(order, counts) for order in orders.values()])
+    whole, back = np.unique(hidden, axis=0, return_inverse=True)  # all orders begin and end alike
+    answers = answers_without(evidence.function, evidence.inputs, evidence.baseline, evidence.parts, whole, batch=batch)
+    found: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for (method, order), values in zip(orders, answers[back.reshape(-1)].reshape(len(orders), -1), strict=True):
+        found.setdefault(method, {})[order] = values
+    drawn = found.pop(RANDOM, {})
+    if drawn:
+        found[RANDOM] = {"most": np.mean(list(drawn.values()), axis=0)}
+    return Curves(shares=shares, answers=found)
+
+
+def mean_of(curves: Sequence[Curves]) -> Curves:
+    """The mean curve of many inputs.
+
+    Raises:
+        ValueError: for none, or for curves over different shares.
+    """
+    if not curves or any(not np.array_equal(one.shares, curves[0].shares) for one in curves):
+        raise ValueError("a mean needs one curve or more, all over the same shares of deleted parts")
+    first = curves[0]
+    return Curves(
+        shares=first.shares,
+        answers={
+            method: {order: np.mean([one.answers[method][order] for one in curves], axis=0) for order in orders}
+            for method, orders in first.answers.items()
+        },
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What a method's areas come to over a sample.
+
+    Attributes:
+        most, least: mean area with the most, the least important deleted first.
+        gain: how much lower than by chance "most" is, mean over the sample; above 0 the method knows something.
+        error: standard error of `gain`. better: share of the inputs on which the method beat chance.
+    """
+
+    most: float
+    least: float
+    gain: float
+    error: float
+    better: float
+
+
+def verdicts(curves: Sequence[Curves]) -> dict[str, Verdict]:
+    """Every method's areas against the random orders' of the same input.
+
+    Raises:
+        ValueError: for no curves.
+    """
+    if not curves:
+        raise ValueError("a verdict needs the curves of one input or more")
+    chance = np.array([one.area(RANDOM) for one in curves])
+    found = {}
+    for method in (name for name in curves[0].answers if name != RANDOM):
+        most, least = (np.array([one.area(method, order) for one in curves]) for order in ORDERS)
+        gain = chance - most
+        error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else float("nan")
+        found[method] = Verdict(
+            most=float(most.mean()), least=float(least.mean()), gain=float(gain.mean()), error=error,
+            better=float((gain > 0).mean()),
+        )  # fmt: skip
+    return found
+
+
+def to_dict(curves: Sequence[Curves]) -> dict[str, object]:
+    """The mean curves and verdicts of a sample as plain values, five digits each."""
+
+    def short(values: NDArray[np.float64]) -> list[float]:
+        return [float(f"{value:.5g}") for value in values]
+
+    whole = mean_of(curves)
+    return {
+        "samples": len(curves),
+        "shares": short(whole.shares),
+        "answers": {
+            method: {order: short(one) for order, one in orders.items()} for method, orders in whole.answers.items()
+        },
+        "chance": float(f"{np.mean([one.area(RANDOM) for one in curves]):.5g}"),
+        "verdicts": {
+            method: {key: float(f"{value:.5g}") for key, value in vars(one).items()} for method, one in verdicts(curves).items()
+        },
+    }
+
+
+def from_dict(values: Mapping[str, object]) -> tuple[Curves, dict[str, Verdict]]:
+    """What `to_dict` wrote: the mean curves and the verdicts."""
+    answers = values["answers"]
+    told = values["verdicts"]
+    assert isinstance(answers, dict) and isinstance(told, dict)
+    curves = Curves(
+        shares=np.array(values["shares"], dtype=np.float64),
+        answers={
+            method: {order: np.array(one, dtype=np.float64) for order, one in orders.items()}
+            for method, orders in answers.items()
+        },
+    )
+    return curves, {method: Verdict(**one) for method, one in told.items()}

@@ -1,0 +1,69 @@
+"""Occlusion: hide one part of the input after another, and see what the answer loses. No attention, no gradient: only asking.
+
+Source: Zeiler and Fergus 2014, "Visualizing and Understanding Convolutional Networks", section 4.2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.explain.attribution import ScalarFunction
+
+BATCH = 64
+NEVER = -1
+"""Number of what belongs to no part and is never hidden."""
+
+
+def without(inputs: Tensor, baseline: Tensor, parts: Tensor, hidden: NDArray[np.bool_]) -> Tensor:
+    """Copies of one input, each with some of its parts replaced by the baseline's.
+
+    Args:
+        inputs, baseline: of one shape, without a batch axis.
+        parts: whole numbers that broadcast to that shape: which part each element belongs to, `NEVER` for none.
+        hidden: (copies, parts) what is replaced in each copy.
+
+    Returns:
+        (copies, ...).
+
+    Raises:
+        ValueError: where the baseline has another shape.
+    """
+    if inputs.shape != baseline.shape:
+        raise ValueError(
+            f"a baseline of shape {tuple(baseline.shape)} does not fit an input of {tuple(inputs.shape)}: both must be alike"
+        )
+    numbers = torch.broadcast_to(parts, inputs.shape)
+    known = torch.cat([torch.from_numpy(np.asarray(hidden, dtype=bool)), torch.zeros(len(hidden), 1, dtype=torch.bool)], dim=1)
+    return torch.where(known.to(inputs.device)[:, numbers], baseline, inputs)  # the last column, which NEVER picks, is False
+
+
+def answers_without(
+    function: ScalarFunction, inputs: Tensor, baseline: Tensor, parts: Tensor, hidden: NDArray[np.bool_], *, batch: int = BATCH
+) -> NDArray[np.float64]:
+    """(copies,) what the function says of each of `without`'s copies."""
+    found = []
+    with torch.no_grad():
+        for start in range(0, len(hidden), batch):
+            found.append(function(without(inputs, baseline, parts, hidden[start : start + batch])).double().cpu().numpy())
+    return np.concatenate(found) if found else np.zeros(0)
+
+
+def occlusion(
+    function: ScalarFunction, inputs: Tensor, baseline: Tensor, parts: Tensor, *, batch: int = BATCH
+) -> NDArray[np.float64]:
+    """What the answer loses by each part alone.
+
+    Args:
+        function: (copies, ...) -> (copies,) the number that is to be explained.
+        inputs, baseline, parts: see `without`; the parts are numbered from 0.
+
+    Returns:
+        (parts,): answer on the whole input less the answer without the part; negative where the part spoke against it.
+    """
+    count = int(parts.max()) + 1
+    hidden = np.concatenate([np.zeros((1, count), dtype=bool), np.eye(count, dtype=bool)])
+    answers = answers_without(function, inputs, baseline, parts, hidden, batch=batch)
+    return np.asarray(answers[0] - answers[1:])

@@ -1,0 +1,76 @@
+"""Figures of faithfulness: what is left of an answer while parts are deleted, and how far below chance each method runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+
+from core.explain.faithfulness import RANDOM, Curves, Order, Verdict
+from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET, base_layout
+from core.words import Translate, untranslated
+
+COLOURS: Final = {
+    "attention": ORANGE,
+    "rollout": VIOLET,
+    "relevance": GREEN,
+    "gradients": BLUE,
+    "occlusion": BROWN,
+    RANDOM: GREY,
+}
+"""One a method, on every page."""
+
+
+def curves_figure(
+    curves: Curves, names: Mapping[str, str], *, order: Order, parts: str, keep: str = "curves", _: Translate = untranslated
+) -> go.Figure:
+    """The probability that is left, against the share of parts deleted.
+
+    Args:
+        names: of the methods, for a person; those left out are not drawn.
+        order: what goes first. parts: what they are called, with the unit of the axis ("patches").
+    """
+    traces: list[dict[str, Any]] = []
+    for method, name in names.items():
+        if method not in curves.answers:
+            continue
+        by_chance = method == RANDOM
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": name,
+                "x": 100 * curves.shares,
+                "y": np.asarray(curves.answers[method]["most" if by_chance else order], dtype=np.float64),
+                "line": {"color": COLOURS[method], "width": 2, "dash": "dot" if by_chance else "solid"},
+                "hovertemplate": "%{y:.1%}",
+            }
+        )
+    title = _("Deleted (% of {parts})").format(parts=parts)
+    layout = base_layout(x_title=title, y_title=_("Probability left"), keep=keep, hover="x unified")
+    layout["xaxis"] |= {"range": [0, 100]}
+    layout["yaxis"] |= {"range": [0, 1.02], "tickformat": ".0%"}
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def verdicts_figure(
+    verdicts: Mapping[str, Verdict], names: Mapping[str, str], *, keep: str = "verdicts", _: Translate = untranslated
+) -> go.Figure:
+    """How far below chance each method's curve runs on average, with two standard errors; to the left of 0 it misleads."""
+    shown = [method for method in names if method in verdicts]
+    shown.sort(key=lambda method: verdicts[method].gain)
+    figure = go.Figure()
+    figure.add_bar(
+        x=[verdicts[method].gain for method in shown],
+        y=[names[method] for method in shown],
+        orientation="h",
+        marker={"color": [COLOURS[method] for method in shown]},
+        error_x={"type": "data", "array": [2 * verdicts[method].error for method in shown], "color": GREY, "thickness": 1.5},
+        hovertemplate="%{y}: %{x:+.3f}<extra></extra>",
+    )
+    figure.update_layout(base_layout(x_title=_("Area below chance (probability)"), keep=keep, legend=False))
+    figure.update_layout(bargap=0.35, margin={"t": 8})
+    figure.add_vline(x=0, line={"color": GREY, "width": 1})
+    return figure

@@ -1,0 +1,126 @@
+"""Which frames stand behind each gloss of a clip: all glosses at once, and one of them frame by frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from core.figures.attention import Write, three_digits
+from core.figures.strip import STRIP_PX, Strip, ends, images, step_of
+from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
+from core.signs.evidence import Spoken
+from core.words import Translate, untranslated
+
+ROW_PX: Final = 30
+
+
+def glosses_height(glosses: int) -> int:
+    """Pixels of `glosses_figure`."""
+    return 112 + ROW_PX * max(2, glosses) + STRIP_PX
+
+
+def glosses_figure(
+    rows: NDArray[np.floating],
+    glosses: Sequence[Spoken],
+    names: Sequence[str],
+    seconds: NDArray[np.float64],
+    *,
+    chosen: int,
+    measure: str,
+    strip: Strip = (),
+    keep: str = "glosses",
+    write: Write = three_digits,
+    _: Translate = untranslated,
+) -> go.Figure:
+    """Glosses by frames: how much each frame counts for each gloss, the frames that call it outlined, the clip above.
+
+    Args:
+        rows: (glosses, T'), NaN where not computed; a diverging scale where some speak against a gloss.
+        names: of the vocabulary's labels. chosen: the row that is framed. measure: what is shown, for the colour bar.
+    """
+    step, known = step_of(seconds), rows[np.isfinite(rows)]
+    top = float(np.abs(known).max()) if len(known) and np.abs(known).max() > 0 else 1.0
+    signed = bool((known < 0).any())
+    titles = [names[one.label] for one in glosses]
+    bar: dict[str, Any] = {"title": {"text": measure, "side": "right"}, "thickness": 8, "outlinewidth": 0, "nticks": 5}
+    heat = {
+        "type": "heatmap", "name": "glosses", "z": np.asarray(rows, dtype=np.float32), "x0": float(seconds[0]), "dx": step,
+        "y": np.arange(len(glosses)), "zmin": -top if signed else 0.0, "zmax": top, "colorbar": bar,
+        "colorscale": DIVERGING if signed else SEQUENTIAL, "customdata": [[title] * len(seconds) for title in titles],
+        "hoverongaps": False,
+        "hovertemplate": _("{label}, frame at {time} s: {value}").format(
+            label="%{customdata}", time="%{x:.2f}", value="%{z:.3~g}"
+        ) + "<extra></extra>",
+    }  # fmt: skip
+    peaks = {
+        "type": "scatter", "mode": "markers", "name": _("Surest frame of the gloss"), "hoverinfo": "skip",
+        "x": np.asarray([seconds[one.peak] for one in glosses]), "y": np.arange(len(glosses)),
+        "marker": {"size": 7, "color": ORANGE, "line": {"width": 1, "color": "#FFFFFF"}},
+    }  # fmt: skip
+    run = {
+        "type": "scatter", "mode": "markers", "name": _("Frames read as this gloss"), "hoverinfo": "skip",
+        "x": [None], "y": [None], "marker": {"symbol": "square-open", "size": 12, "color": GREY, "line": {"width": 2}},
+    }  # fmt: skip
+    height = glosses_height(len(glosses))
+    under = 1 - (STRIP_PX + 30) / height if strip else 1.0
+    left, right = ends(seconds)
+    layout = base_layout(x_title=_("Seconds into the clip"), y_title=_("Gloss"), keep=keep, height=height)
+    layout["xaxis"] |= {"range": [left, right], "showgrid": False}
+    layout["yaxis"] |= {
+        "range": [len(glosses) - 0.5, -0.5], "domain": [0, under], "tickvals": list(range(len(glosses))), "ticktext": titles,
+        "showgrid": False,
+    }  # fmt: skip
+    layout["shapes"] = [
+        {"type": "rect", "x0": float(seconds[one.first]) - step / 2, "x1": float(seconds[one.last]) + step / 2, "y0": row - 0.45,
+         "y1": row + 0.45, "line": {"color": ORANGE if row == chosen else GREY, "width": 2}, "layer": "above"}
+        for row, one in enumerate(glosses)
+    ]  # fmt: skip
+    layout["shapes"].append(
+        {"type": "rect", "x0": left, "x1": right, "y0": chosen - 0.5, "y1": chosen + 0.5, "line": {"color": ORANGE, "width": 2},
+         "layer": "above"}
+    )  # fmt: skip
+    layout["images"] = images(strip, (left, right), top=1.0, height=STRIP_PX / height)
+    layout["legend"] = {"y": under}
+    return go.Figure({"data": [heat, peaks, run], "layout": layout})
+
+
+def gloss_figure(
+    row: NDArray[np.floating],
+    gloss: Spoken,
+    seconds: NDArray[np.float64],
+    *,
+    counted: Sequence[int],
+    measure: str,
+    keep: str = "gloss",
+    _: Translate = untranslated,
+) -> go.Figure:
+    """One gloss: a bar a frame, those that count most in full colour, its own frames and its surest one marked.
+
+    Args:
+        row: (T',) importance. counted: indices of the frames that count most. measure: title of the value axis.
+    """
+    half, values = step_of(seconds) / 2, np.asarray(row, dtype=np.float32)
+    strong = np.isin(np.arange(len(values)), np.asarray(counted, dtype=int))
+    bars = {
+        "type": "bar", "x": seconds, "y": values, "name": measure, "showlegend": False,
+        "marker": {"color": [ORANGE if value < 0 else BLUE for value in values], "opacity": np.where(strong, 1.0, 0.45),
+                   "line": {"width": 0}},
+        "hovertemplate": _("{time} s: {value}").format(time="%{x:.2f}", value="%{y:.3~g}") + "<extra></extra>",
+    }  # fmt: skip
+    own = {
+        "type": "scatter", "mode": "lines", "name": _("Frames read as this gloss"), "hoverinfo": "skip",
+        "x": [float(seconds[gloss.first]) - half, float(seconds[gloss.last]) + half], "y": [0, 0],
+        "line": {"color": GREY, "width": 7},
+    }  # fmt: skip
+    peak = {
+        "type": "scatter", "mode": "markers", "name": _("Surest frame of the gloss"), "hoverinfo": "skip",
+        "x": [float(seconds[gloss.peak])], "y": [float(max(0.0, values[gloss.peak]))],
+        "marker": {"symbol": "diamond", "size": 11, "color": GREEN, "line": {"width": 1, "color": "#FFFFFF"}},
+    }  # fmt: skip
+    layout = base_layout(x_title=_("Seconds into the clip"), y_title=measure, keep=keep, hover="x") | {"bargap": 0.08}
+    layout["xaxis"] |= {"range": list(ends(seconds)), "showgrid": False}
+    return go.Figure({"data": [own, bars, peak], "layout": layout})

@@ -1,0 +1,48 @@
+"""The encoder layer of the ViT and of the encoder-decoder Transformer (vit-report sections 1.6 and 2.5)."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from core.nn.attention import MultiHeadAttention
+from core.nn.feed_forward import FeedForward
+
+
+class EncoderLayer(nn.Module):
+    """N1 = LayerNorm(x + attention(x, x, x)), N2 = LayerNorm(N1 + FFN(N1)).
+
+    Args:
+        width: channels of a token. heads: must divide `width`. hidden: middle width of the feed-forward network.
+        dropout: inside the feed-forward network, and on what each sublayer adds.
+        pre_norm: x + Sublayer(LayerNorm(x)) instead (iiga-equations section 7), to compare.
+    """
+
+    def __init__(self, width: int, heads: int, hidden: int, *, dropout: float = 0.0, pre_norm: bool = False) -> None:
+        super().__init__()
+        self.pre_norm = pre_norm
+        self.attention = MultiHeadAttention(width, heads)
+        self.norm1 = nn.LayerNorm(width)
+        self.feed_forward = FeedForward(width, hidden, activation="gelu_tanh", dropout=dropout)
+        self.norm2 = nn.LayerNorm(width)
+        self.dropout = nn.Dropout(dropout)
+        for linear in (self.attention.q, self.attention.k, self.attention.v, self.attention.out):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+        nn.init.normal_(self.feed_forward.fc2.weight, std=0.5 * hidden**-0.5)  # half size: the report's own (section 2.3)
+        nn.init.zeros_(self.feed_forward.fc2.bias)
+
+    def forward(
+        self, x: Tensor, *, mask: Tensor | None = None, return_attention: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
+        """(batch, n, width) -> the same shape, and the weights (batch, heads, n, n) where asked for.
+
+        The mask is True where a query may look, broadcastable to (batch, heads, n, n).
+        """
+        attended, weights = self.attention(
+            self.norm1(x) if self.pre_norm else x, mask=mask, return_attention=return_attention
+        )
+        x = x + self.dropout(attended)
+        if self.pre_norm:
+            return x + self.dropout(self.feed_forward(self.norm2(x))), weights
+        x = self.norm1(x)
+        return self.norm2(x + self.dropout(self.feed_forward(x))), weights

@@ -1,0 +1,126 @@
+"""Deletion curves against closed forms, orders that are known, and files that go there and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from core.explain import findings
+from core.explain.faithfulness import (
+    RANDOM,
+    Curves,
+    Evidence,
+    area,
+    counts_of,
+    deletion_curves,
+    deletions,
+    from_dict,
+    mean_of,
+    to_dict,
+    verdicts,
+)
+from core.explain.findings import FindingError
+
+WEIGHT = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64)
+
+
+def linear(importance: dict[str, NDArray[np.float64]]) -> Evidence:
+    """Of 0.4 a + 0.3 b + 0.2 c + 0.1 d at ones, against zeros."""
+    ones = torch.ones(4, dtype=torch.float64)
+    return Evidence(
+        function=lambda x: x @ WEIGHT, inputs=ones, baseline=torch.zeros_like(ones), parts=torch.arange(4), importance=importance
+    )
+
+
+def test_the_curve_of_a_sum_is_what_is_left_of_it() -> None:
+    found = deletion_curves(linear({"true": WEIGHT.numpy()}), points=5)
+    np.testing.assert_allclose(found.shares, [0, 0.25, 0.5, 0.75, 1])
+    np.testing.assert_allclose(found.answers["true"]["most"], [1, 0.6, 0.3, 0.1, 0], atol=1e-12)
+    np.testing.assert_allclose(found.answers["true"]["least"], [1, 0.9, 0.7, 0.4, 0], atol=1e-12)
+    assert found.area("true") == pytest.approx(0.25 * (0.5 + 0.6 + 0.3 + 0.1))
+    assert found.area("true", "least") == pytest.approx(0.25 * (0.5 + 0.9 + 0.7 + 0.4))
+
+
+def test_no_order_beats_the_true_one_and_its_reverse_is_the_worst() -> None:
+    rng = np.random.default_rng(0)
+    methods = {str(i): rng.random(4) for i in range(30)} | {"true": WEIGHT.numpy(), "false": -WEIGHT.numpy()}
+    found = deletion_curves(linear(methods), points=5, draws=200)
+    areas = {name: found.area(name) for name in methods}
+    assert areas["true"] == pytest.approx(min(areas.values()))
+    assert areas["false"] == pytest.approx(max(areas.values()))
+    np.testing.assert_allclose(found.answers["true"]["most"], found.answers["false"]["least"])
+    # By chance every part goes first as often as any other: what is left falls evenly.
+    np.testing.assert_allclose(found.answers[RANDOM]["most"], np.linspace(1, 0, 5), atol=0.03)
+
+
+def test_parts_go_in_the_order_given() -> None:
+    hidden = deletions(np.array([2, 0, 1]), np.array([0, 1, 3]))
+    np.testing.assert_array_equal(hidden, [[0, 0, 0], [0, 0, 1], [1, 1, 1]])
+
+
+@pytest.mark.parametrize("parts", [1, 3, 16, 17, 49, 128])
+def test_a_curve_begins_with_nothing_and_ends_with_everything(parts: int) -> None:
+    counts = counts_of(parts, np.linspace(0, 1, 17))
+    assert counts[0] == 0
+    assert counts[-1] == parts
+    assert (np.diff(counts) >= 0).all()
+
+
+def test_a_method_must_speak_of_every_part() -> None:
+    for wrong in (np.ones(3), np.array([1, 2, np.nan, 3])):
+        with pytest.raises(ValueError, match="must give a number for each of 4 parts"):
+            deletion_curves(linear({"short": wrong}))
+
+
+def test_area_is_numpys_trapezoid() -> None:
+    x, y = np.linspace(0, 1, 9), np.random.default_rng(1).random(9)
+    assert area(x, y) == pytest.approx(sum((y[i] + y[i + 1]) / 2 * (x[i + 1] - x[i]) for i in range(8)))
+
+
+def curves(height: float, chance: float = 0.5) -> Curves:
+    flat = {"most": np.full(3, height), "least": np.full(3, 1 - height)}
+    return Curves(shares=np.linspace(0, 1, 3), answers={"a": flat, RANDOM: {"most": np.full(3, chance)}})
+
+
+def test_verdicts_by_hand() -> None:
+    one = verdicts([curves(0.2), curves(0.6), curves(0.1)])["a"]
+    assert one.most == pytest.approx(0.3)
+    assert one.least == pytest.approx(0.7)
+    assert one.gain == pytest.approx(0.2)
+    assert one.error == pytest.approx(np.std([0.3, -0.1, 0.4], ddof=1) / 3**0.5)
+    assert one.better == pytest.approx(2 / 3)
+
+
+def test_the_mean_is_of_like_curves() -> None:
+    whole = mean_of([curves(0.2), curves(0.6)])
+    np.testing.assert_allclose(whole.answers["a"]["most"], 0.4)
+    other = Curves(shares=np.linspace(0, 1, 5), answers={})
+    for wrong in ([], [curves(0.2), other]):
+        with pytest.raises(ValueError, match="mean needs"):
+            mean_of(wrong)
+
+
+def test_findings_there_and_back(tmp_path: Path) -> None:
+    sample = [curves(0.2), curves(0.6)]
+    findings.write("one", "abc", "python -m core faithful one", sample, folder=tmp_path)
+    back = findings.read("one", folder=tmp_path)
+    assert back is not None
+    assert (back.checkpoint, back.weights_sha256, back.samples, back.chance) == ("one", "abc", 2, 0.5)
+    np.testing.assert_allclose(back.curves.answers["a"]["most"], mean_of(sample).answers["a"]["most"])
+    assert back.verdicts["a"].gain == pytest.approx(verdicts(sample)["a"].gain)
+    again, told = from_dict(json.loads(json.dumps(to_dict(sample))))
+    assert told == back.verdicts
+    np.testing.assert_array_equal(again.shares, sample[0].shares)
+
+
+def test_no_findings_are_none_and_damaged_ones_say_so(tmp_path: Path) -> None:
+    assert findings.read("one", folder=tmp_path) is None
+    for wrong in ("", "[]", '{"checkpoint": "one"}'):
+        findings.path_of("one", folder=tmp_path).write_text(wrong)
+        with pytest.raises(FindingError, match="faithful one"):
+            findings.read("one", folder=tmp_path)

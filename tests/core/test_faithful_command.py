@@ -1,0 +1,41 @@
+"""The command that puts maps to the test, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core import checkpoints
+from core.cli import main
+from core.explain import findings
+
+
+@pytest.mark.parametrize("name", ["vit", "iiga_digits", "iiga_asl"])
+def test_it_writes_what_it_prints(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["faithful", name, "--most", "2", "--folder", str(tmp_path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    kept = findings.read(name, folder=tmp_path)
+    assert kept is not None
+    assert kept.samples == told["samples"] == 2
+    assert kept.weights_sha256 == checkpoints.read_card(name, folder=checkpoints.FOLDER)["weights_sha256"]
+    assert {method: one.gain for method, one in kept.verdicts.items()} == {
+        method: one["gain"] for method, one in told["verdicts"].items()
+    }
+    # Where everything is deleted, every order ends alike.
+    ends = {orders["most"][-1] for orders in told["answers"].values()}
+    assert max(ends) - min(ends) < 1e-5
+
+
+def test_a_model_without_maps_to_test_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["faithful", "dates"]) == 2
+    assert "tlob, vit and iiga" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", checkpoints.names("tlob") + checkpoints.names("vit") + checkpoints.names("iiga"))
+def test_what_is_bundled_is_of_the_shipped_weights(name: str) -> None:
+    kept = findings.read(name)
+    assert kept is not None, f"run `python -m core faithful {name}`"
+    assert kept.weights_sha256 == checkpoints.read_card(name, folder=checkpoints.FOLDER)["weights_sha256"]
+    assert kept.samples >= 20
