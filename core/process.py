@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import psutil
+import pynvml  # type: ignore[import-untyped]
 import torch
 
 from core.device import best_device
@@ -75,3 +76,31 @@ def device() -> Device:
         card = torch.cuda.get_device_properties(0)
         return Device(kind=kind, name=card.name, memory=card.total_memory, threads=torch.get_num_threads())
     return Device(kind=kind, name=platform.machine(), memory=0, threads=torch.get_num_threads())
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardUse:
+    """A CUDA device now.
+
+    Attributes:
+        memory: bytes in use on it, by whomever; total: all it has. own: bytes that this process's tensors hold.
+        busy: share of the last moments in which something ran on it, 0 to 1; None where its driver does not say.
+    """
+
+    memory: int
+    total: int
+    own: int
+    busy: float | None
+
+
+def card_use() -> CardUse | None:
+    """The use of the CUDA device that models compute on; None where they compute on the processor."""
+    if best_device().type != "cuda":
+        return None
+    free, total = torch.cuda.mem_get_info()
+    busy: float | None
+    try:
+        busy = torch.cuda.utilization() / 100
+    except (ModuleNotFoundError, RuntimeError, pynvml.NVMLError):
+        busy = None
+    return CardUse(memory=total - free, total=total, own=torch.cuda.memory_allocated(), busy=busy)

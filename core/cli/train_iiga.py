@@ -61,6 +61,7 @@ def add_parser(models: Any) -> None:
     photos.add_argument("--clip-epochs", type=int, default=25, help="epochs of the attention")
     photos.add_argument("--whole-epochs", type=int, default=8, help="of all of it on whole clips, 25 batches each; 0 for none")
     photos.add_argument("--whole-rate", type=float, default=7e-5, help="peak rate of those")
+    photos.add_argument("--whole-hard", type=float, default=0.15, help="share of those clips that vary most")
     photos.add_argument("--whole-ema", type=float, default=0.98, help="decay of the weights' moving average in those")
     photos.add_argument("--checked", type=int, default=60, help="clips of the held-out signers that weights are chosen on")
     tracks = p.add_argument_group("tracks")
@@ -105,7 +106,9 @@ def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
         dev=read_photos(o.data, "dev") if o.test else None,
         described=checkpoints.describe_files([o.data / MANIFEST]),
     )
-    how = DigitsTraining(batch=o.batch or 32, hard=o.hard, empty=o.empty, clips=o.clips, checked=o.checked, seed=o.seed)
+    how = DigitsTraining(
+        batch=o.batch or 32, hard=o.hard, empty=o.empty, clips=o.clips, polish_hard=o.whole_hard, checked=o.checked, seed=o.seed
+    )
     where: dict[str, Any] = {
         "held_out": 0.12 if o.held_out is None else o.held_out,
         "folder": o.folder or checkpoints.FOLDER,

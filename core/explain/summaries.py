@@ -51,6 +51,47 @@ def mean_distance(weights: NDArray[np.floating], *, step: float = 1.0) -> float:
     return float(row_distance(weights, step=step).mean())
 
 
+def grid_distances(grid: int) -> NDArray[np.float64]:
+    """(grid^2, grid^2): how far the cells of a square grid, numbered row by row, lie from each other, in cells."""
+    row, column = np.divmod(np.arange(grid**2), grid)
+    return np.asarray(np.hypot(row[:, None] - row[None, :], column[:, None] - column[None, :]))
+
+
+def patch_distance(weights: NDArray[np.floating]) -> NDArray[np.float64]:
+    """How far from itself each patch of a picture looks on average, in patches (Dosovitskiy et al. 2021, figure 7).
+
+    The class token lies nowhere, so it is left out as a query and as a key, and each row's other weights count as shares of what
+    they sum to.
+
+    Args:
+        weights: (..., 1 + grid^2, 1 + grid^2), the class token first, patches row by row.
+
+    Returns:
+        (..., grid^2): 0 where a patch looks at itself alone, or at no patch at all.
+
+    Raises:
+        ValueError: where the patches are not a square grid's.
+    """
+    queries, keys = weights.shape[-2:]
+    grid = round(max(keys - 1, 0) ** 0.5)
+    if queries != keys or keys != 1 + grid**2:
+        raise ValueError(f"a map of {queries} x {keys} is not one of a class token and a square grid of patches")
+    patches = np.asarray(weights, dtype=np.float64)[..., 1:, 1:]
+    whole = patches.sum(axis=-1)
+    reach = (patches * grid_distances(grid)).sum(axis=-1)
+    return np.asarray(np.divide(reach, whole, out=np.zeros_like(whole), where=whole > 0))
+
+
+def mean_patch_distance(weights: NDArray[np.floating]) -> float:
+    """`patch_distance` averaged over patches and heads."""
+    return float(patch_distance(weights).mean())
+
+
+def even_patch_distance(grid: int) -> float:
+    """Mean distance, in patches, of a map over a square grid whose every patch looks at all alike."""
+    return float(grid_distances(grid).mean())
+
+
 def even_entropy(count: int) -> float:
     """Entropy of a map that looks at `count` keys alike: ln(count), nats."""
     return float(np.log(count))

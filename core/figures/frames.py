@@ -9,18 +9,25 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.attention import Write, three_digits
 from core.figures.strip import STRIP_PX, Strip, ends, images, step_of
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
 from core.signs.evidence import Spoken
 from core.words import Translate, untranslated
 
-ROW_PX: Final = 30
+ROW_PX: Final = 32
+LEGEND_PX: Final = 30
+AROUND_PX: Final = 150
+"""Colour bar and time axis."""
+
+
+def _inner_height(glosses: int) -> int:
+    """Pixels from the strip's upper edge to the lowest row: the strip, the legend, and a row a gloss."""
+    return STRIP_PX + LEGEND_PX + ROW_PX * max(2, glosses)
 
 
 def glosses_height(glosses: int) -> int:
     """Pixels of `glosses_figure`."""
-    return 112 + ROW_PX * max(2, glosses) + STRIP_PX
+    return _inner_height(glosses) + AROUND_PX
 
 
 def glosses_figure(
@@ -33,7 +40,6 @@ def glosses_figure(
     measure: str,
     strip: Strip = (),
     keep: str = "glosses",
-    write: Write = three_digits,
     _: Translate = untranslated,
 ) -> go.Figure:
     """Glosses by frames: how much each frame counts for each gloss, the frames that call it outlined, the clip above.
@@ -46,7 +52,8 @@ def glosses_figure(
     top = float(np.abs(known).max()) if len(known) and np.abs(known).max() > 0 else 1.0
     signed = bool((known < 0).any())
     titles = [names[one.label] for one in glosses]
-    bar: dict[str, Any] = {"title": {"text": measure, "side": "right"}, "thickness": 8, "outlinewidth": 0, "nticks": 5}
+    bar: dict[str, Any] = {"title": {"text": measure, "side": "top"}, "orientation": "h", "y": 1.0, "yanchor": "bottom"}
+    bar |= {"thickness": 8, "outlinewidth": 0, "ticks": "", "nticks": 5}  # above, which leaves a narrow screen its width
     heat = {
         "type": "heatmap", "name": "glosses", "z": np.asarray(rows, dtype=np.float32), "x0": float(seconds[0]), "dx": step,
         "y": np.arange(len(glosses)), "zmin": -top if signed else 0.0, "zmax": top, "colorbar": bar,
@@ -65,10 +72,10 @@ def glosses_figure(
         "type": "scatter", "mode": "markers", "name": _("Frames read as this gloss"), "hoverinfo": "skip",
         "x": [None], "y": [None], "marker": {"symbol": "square-open", "size": 12, "color": GREY, "line": {"width": 2}},
     }  # fmt: skip
-    height = glosses_height(len(glosses))
-    under = 1 - (STRIP_PX + 30) / height if strip else 1.0
+    inner = _inner_height(len(glosses))
+    under = 1 - (STRIP_PX + LEGEND_PX) / inner if strip else 1.0
     left, right = ends(seconds)
-    layout = base_layout(x_title=_("Seconds into the clip"), y_title=_("Gloss"), keep=keep, height=height)
+    layout = base_layout(x_title=_("Seconds into the clip"), y_title=_("Gloss"), keep=keep, height=glosses_height(len(glosses)))
     layout["xaxis"] |= {"range": [left, right], "showgrid": False}
     layout["yaxis"] |= {
         "range": [len(glosses) - 0.5, -0.5], "domain": [0, under], "tickvals": list(range(len(glosses))), "ticktext": titles,
@@ -83,7 +90,7 @@ def glosses_figure(
         {"type": "rect", "x0": left, "x1": right, "y0": chosen - 0.5, "y1": chosen + 0.5, "line": {"color": ORANGE, "width": 2},
          "layer": "above"}
     )  # fmt: skip
-    layout["images"] = images(strip, (left, right), top=1.0, height=STRIP_PX / height)
+    layout["images"] = images(strip, (left, right), top=1.0, height=STRIP_PX / inner)
     layout["legend"] = {"y": under}
     return go.Figure({"data": [heat, peaks, run], "layout": layout})
 

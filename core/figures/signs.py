@@ -72,10 +72,10 @@ def row_figure(one: NamedMap, *, query: int, strip: Strip = (), keep: str = "row
     left, right = ends(one.axis.positions)
     figure.update_xaxes(range=[left, right])
     if strip:
-        figure.update_layout(images=images(strip, (left, right), top=0.19, height=0.19))
+        figure.update_layout(images=images(strip, (left, right), top=0.14, height=0.14))
         figure.update_xaxes(anchor="free", position=0)
-        figure.update_yaxes(domain=[0.22, 1])
-        figure.update_shapes(y0=0.22)
+        figure.update_yaxes(domain=[0.16, 1])
+        figure.update_shapes(y0=0.16)
     return figure
 
 

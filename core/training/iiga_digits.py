@@ -29,6 +29,8 @@ from core.signs.vocabulary import BLANK, Vocabulary
 from core.training.iiga_tracks import IGNORED, ctc
 from core.training.loop import Batch
 
+HARD_SHARE = 0.25
+"""Weight of the hardest clips beside the plain ones in the third stage's score: a clip that someone films is neither."""
 POLISH_STEPS = 25
 """Batches between two looks at the held-out signers in the third stage."""
 
@@ -265,6 +267,7 @@ class WholeTask:
     def __init__(self, train: Studio, held_out: Studio, how: DigitsTraining) -> None:
         self.train, self.how = train, how
         self.clips = list(make_clips(held_out, how.checked, seed=how.seed + 2, variety=SCORING))
+        self.hard = list(make_clips(held_out, how.checked // 2, seed=how.seed + 3, variety=TRAINING))
 
     @property
     def steps(self) -> int:
@@ -299,9 +302,13 @@ class WholeTask:
         return _loss(model(batch[0], batch[1]), batch, self.how)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
-        """WER of the best path on the held-out signers' clips."""
+        """WER of the best path on the held-out signers' clips, as they score and as varied as the hardest of training."""
         assert isinstance(model, IIGA)
-        return _wer([(model(torch.from_numpy(clip.frames)[None]), _target(clip)) for clip in self.clips])
+        plain, hard = (
+            _wer([(model(torch.from_numpy(clip.frames)[None]), _target(clip)) for clip in clips])
+            for clips in (self.clips, self.hard)
+        )
+        return {"score": plain["score"] + HARD_SHARE * hard["score"], "wer": plain["wer"], "wer_hard": hard["wer"]}
 
 
 def _target(clip: Clip) -> list[int]:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, Final
 
 from core import checkpoints
 from core.device import serve_small_inputs
+from core.explain.faithfulness import Curves, Evidence, deletion_curves
+from core.explain.rollout import rollout
 from core.models.vit import CLASSES
 from core.vision import classifier as classifiers
+from core.vision import evidence as evidences
 from core.vision import reading as readings
 from core.vision import walkthrough
 from core.vision.classifier import Classifier
+from core.vision.evidence import Hidden, Probabilities
 from core.vision.gallery import gallery
 from core.vision.pictures import Bytes, Picture, from_grey
 from core.vision.preprocessing import Prepared, Recipe, prepare
 from core.vision.reading import Reading, Shares
 from core.vision.walkthrough import Walk
+
+ROLLOUT: Final = "rollout"
 
 
 def model_names() -> list[str]:
@@ -71,6 +79,39 @@ def relevance(question: Question, label: int) -> Shares:
     """Gradient relevance to one class."""
     serve_small_inputs()
     return read(question).relevance(label)
+
+
+@lru_cache(maxsize=64)
+def maps(question: Question) -> dict[str, Any]:
+    """Weights (heads, n, n) by the layer's number from 1; after the layers the "rollout", (1, n, n)."""
+    layers = list(read(question).maps.values())
+    return {str(i + 1): weights for i, weights in enumerate(layers)} | {ROLLOUT: rollout(layers)[None]}
+
+
+@lru_cache(maxsize=128)
+def evidence(question: Question, label: int) -> Evidence:
+    """What each method calls important for one class."""
+    serve_small_inputs()
+    return evidences.evidence(read(question), label)
+
+
+@lru_cache(maxsize=128)
+def curves(question: Question, label: int) -> Curves:
+    """What is left of one class's probability while patches are deleted in each method's order."""
+    serve_small_inputs()
+    return deletion_curves(evidence(question, label))
+
+
+@lru_cache(maxsize=512)
+def hidden_answer(question: Question, hidden: frozenset[int]) -> Probabilities:
+    """(classes,) probabilities with some patches hidden, by their numbers from 1."""
+    serve_small_inputs()
+    return evidences.hidden_answer(read(question), hidden_mask(question, hidden))
+
+
+def hidden_mask(question: Question, hidden: Iterable[int]) -> Hidden:
+    """(patches,): which patches are hidden."""
+    return evidences.mask_of(hidden, question.classifier.config.patches)
 
 
 @lru_cache(maxsize=32)

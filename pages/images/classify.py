@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 import streamlit as st
 
 from core.checkpoints import CheckpointError
@@ -31,10 +29,7 @@ def body(classifier: Classifier) -> None:
         if len(chosen.all) > 1:
             many.show(classifier, chosen, recipe)
         answer.show(classifier, chosen, prepared)
-    with st.popover(_("Link to this view"), icon=":material/link:"):
-        st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)
-        if source.SET in st.query_params:
-            st.caption(_("A picture of your own lasts as long as the app runs, the newest few of them."))
+    source.link_to_view()
 
 
 classifier = pick_classifier()

@@ -94,6 +94,12 @@ def _pick_test_image() -> Chosen:
     return Chosen(picture=picture, all=(picture,), name=names[str(item)], truth=labels[item])
 
 
+def link_to_view() -> None:
+    """The page's address; it says how long one lasts that holds a picture of the visitor's own."""
+    own = SET in st.query_params
+    controls.link_to_view(_("A picture of your own lasts as long as the app runs, the newest few of them.") if own else "")
+
+
 def names_first(names: dict[str, str]) -> str:
     """The one that opens: the test set's own first."""
     return min(names, key=int)

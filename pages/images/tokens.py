@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -42,8 +41,7 @@ def body(classifier: Classifier) -> None:
         st.subheader(title, anchor=False)
         show(Place(question=question, walk=walk, **place))
         _walk_on(stage, list(names))
-    with st.popover(_("Link to this view"), icon=":material/link:"):
-        st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)
+    source.link_to_view()
 
 
 def _stages() -> dict[str, tuple[str, Callable[[Place], None]]]:

@@ -11,7 +11,7 @@ from core.checkpoints import CheckpointError
 from core.figures import market as market_figures
 from core.market.frozen import FrozenWindow, WindowError, to_npz
 from pages.markets import attention_answers as answers
-from pages.markets import attention_inputs, attention_maps, attention_pin, attention_window
+from pages.markets import attention_inputs, attention_maps, attention_pin, attention_truth, attention_window
 from pages.markets.attention_answers import Reading
 from pages.markets.attention_window import Source
 from pages.markets.live_controls import horizon_name
@@ -50,10 +50,16 @@ def body(source: Source) -> None:
     _header(window, reading)
     left, right = st.columns([1, 1], vertical_alignment="bottom")
     with left:
-        views = {"maps": _("Attention maps"), "inputs": _("Inputs that moved the answer")}
+        views = {
+            "maps": _("Attention maps"),
+            "inputs": _("Inputs that moved the answer"),
+            "truth": _("Is it telling the truth?"),
+        }
         view = url_state.choice(st.segmented_control, _("View"), views, key="view", required=True)
     if view == "inputs":
         attention_inputs.show(window, reading)
+    elif view == "truth":
+        attention_truth.show(window, reading)
     else:
         with right:
             pinned = attention_pin.pick(window, source)
@@ -111,7 +117,7 @@ def _take_away(window: FrozenWindow, reading: Reading, source: Source, view: str
         )
         if view == "maps":
             attention_maps.downloads(window, reading)
-        else:
+        elif view == "inputs":
             attention_inputs.downloads(window, reading)
         if source.kind == "live" and st.button(_("Freeze this window"), icon=":material/ac_unit:", key="attention_freeze"):
             attention_window.show_frozen(window)

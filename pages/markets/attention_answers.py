@@ -8,9 +8,11 @@ from typing import Any
 
 from core import checkpoints
 from core.device import serve_small_inputs
-from core.explain import attribution
+from core.explain import attribution, faithfulness
 from core.explain.attribution import Attribution, BaselineKind
+from core.explain.faithfulness import Curves
 from core.explain.rollout import rollout
+from core.market import evidence as evidences
 from core.market import predictor as predictors
 from core.market.calls import MOVING
 from core.market.frozen import FrozenWindow, WindowError
@@ -87,6 +89,18 @@ def attribute(window: FrozenWindow, head: int, label: int, baseline: BaselineKin
         predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
     )
     return attribution.integrated_gradients(probability, inputs, attribution.tlob_baseline(inputs, baseline))
+
+
+@lru_cache(maxsize=64)
+def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
+    """Deletion curves of one head's probability of one class, moment by moment.
+
+    Raises:
+        As `read`.
+    """
+    predictor = _fitting(window)
+    asked = evidences.evidence(predictor, predictor.market(window.market), window.levels, head=head, label=label)
+    return faithfulness.deletion_curves(asked)
 
 
 def _fitting(window: FrozenWindow) -> Predictor:

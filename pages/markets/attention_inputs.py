@@ -30,7 +30,7 @@ ASKED: Final = "attention:attributed"
 """Head, class and baseline of the attributions on the page."""
 
 
-def _pick_head(reading: Reading) -> int:
+def pick_head(reading: Reading) -> int:
     """Whose answer: a label and a horizon, named as on the live page."""
     predictor = reading.predictor
     labels = {"smoothed": _("Smoothed (the paper's)"), "forward": _("Forward (from the mid now)")}
@@ -46,10 +46,8 @@ def _pick_head(reading: Reading) -> int:
 
 def show(window: FrozenWindow, reading: Reading) -> None:
     """The view of one window."""
-    head = _pick_head(reading)
-    label, baseline, compressed = _pick()
-    called = reading.calls[head]
-    explained = called if label == CALLED else CLASSES.index(label)
+    head = pick_head(reading)
+    explained, baseline, compressed = _pick(reading.calls[head])
     with st.spinner(_("Integrating gradients…"), show_time=False):
         found = answers.attribute(window, head, explained, baseline)
     st.session_state[ASKED] = head, explained, baseline
@@ -87,12 +85,18 @@ def show(window: FrozenWindow, reading: Reading) -> None:
     )
 
 
-def _pick() -> tuple[str, BaselineKind, bool]:
+def pick_class(called: int) -> int:
+    """The class to explain: the one called, or another."""
     classes = {CALLED: _("The one called")} | class_names()
+    label = url_state.choice(st.segmented_control, _("Class to explain"), classes, key="class", required=True)
+    return called if label == CALLED else CLASSES.index(label)
+
+
+def _pick(called: int) -> tuple[int, BaselineKind, bool]:
     baselines = {"still": _("This window's average, standing still"), "newest": _("The newest book, standing still")}
     shades = {"compressed": _("Compressed"), "linear": _("Linear")}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        label = url_state.choice(st.segmented_control, _("Class to explain"), classes, key="class", required=True)
+        explained = pick_class(called)
         baseline = url_state.choice(
             st.selectbox,
             _("Against the baseline"),
@@ -112,7 +116,7 @@ def _pick() -> tuple[str, BaselineKind, bool]:
             required=True,
             help=_("Compressed: a hundredth of the strongest can still be seen. Linear: twice as strong is twice as strong."),
         )
-    return label, cast(BaselineKind, baseline), shade == "compressed"
+    return explained, cast(BaselineKind, baseline), shade == "compressed"
 
 
 def _numbers(found: Attribution, explained: int, reading: Reading, head: int) -> None:

@@ -7,6 +7,7 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Final, Literal
+from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
@@ -80,7 +81,7 @@ def download_table(
     """
     encode: dict[TableFormat, Callable[[pd.DataFrame], bytes]] = {"csv": _csv, "parquet": _parquet}
     mime = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, width="content"):
         for form in formats:
             st.download_button(
                 _("{what} ({format})").format(what=label, format="CSV" if form == "csv" else "Parquet"),
@@ -98,6 +99,18 @@ def download_bytes(label: str, data: Callable[[], bytes], *, key: str, filename:
     st.download_button(
         label, data=data, file_name=filename, mime=mime, key=key, icon=":material/download:", on_click="ignore"
     )
+
+
+def link_to_view(note: str = "") -> None:
+    """The page's address with every choice in it, to copy.
+
+    Args:
+        note: what to know of such a link.
+    """
+    with st.popover(_("Link to this view"), icon=":material/link:"):
+        st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)
+        if note:
+            st.caption(note)
 
 
 def _csv(table: pd.DataFrame) -> bytes:

@@ -57,6 +57,13 @@ ENTRIES: Final[tuple[Entry, ...]] = (
         url="classify",
     ),
     Entry(
+        file="pages/images/attention.py",
+        section="Images",
+        title=N_("What the ViT looks at"),
+        icon=":material/frame_inspect:",
+        url="garment-attention",
+    ),
+    Entry(
         file="pages/images/tokens.py",
         section="Images",
         title=N_("Patches to tokens"),
@@ -83,6 +90,13 @@ ENTRIES: Final[tuple[Entry, ...]] = (
         title=N_("Recognise signs"),
         icon=":material/sign_language:",
         url="recognise",
+    ),
+    Entry(
+        file="pages/signs/attention.py",
+        section="Signs",
+        title=N_("What IIGA looks at"),
+        icon=":material/frame_inspect:",
+        url="sign-attention",
     ),
     Entry(file="pages/signs/ctc.py", section="Signs", title=N_("CTC lab"), icon=":material/timeline:", url="ctc"),
     Entry(file="pages/signs/metrics.py", section="Signs", title=N_("Metrics lab"), icon=":material/rule:", url="metrics"),

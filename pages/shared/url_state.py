@@ -57,17 +57,20 @@ def choice(
         raise ValueError(f"the choice {key!r} has no options: give it one or more")
     first = default if default in options else next(iter(options))
     linked, seen, kept = st.query_params.get(key), f"{key}:seen", f"{key}:kept"
+    value = st.session_state.get(key)
     if linked in options and linked != st.session_state.get(seen):
-        st.session_state[key] = linked  # a link, or the browser's back button, moved it
-    elif st.session_state.get(key) not in options:
+        value = linked  # a link, or the browser's back button, moved it
+    elif value not in options:
         before = st.session_state.get(kept)  # Streamlit forgets a widget that a page in between did not show
-        st.session_state[key] = before if before in options else first
+        value = before if before in options else first
+    # Said anew on every run: a widget of this key on the page before is another widget, whose value this one would not take over.
+    st.session_state[key] = value
     chosen = widget(label, list(options), key=key, format_func=lambda code: options.get(code, str(code)), **arguments)
-    value = str(chosen or first)
-    st.session_state[kept] = value
-    remember(key, None if value == first else value)
+    code = str(chosen or first)
+    st.session_state[kept] = code
+    remember(key, None if code == first else code)
     st.session_state[seen] = st.query_params.get(key)
-    return value
+    return code
 
 
 def slider(
@@ -109,6 +112,32 @@ def text(label: str, *, key: str, default: str = "", **arguments: Any) -> str:
     remember(key, None if written == default else written)
     state[seen] = st.query_params.get(key)
     return written
+
+
+def several(label: str, options: Mapping[str, str], *, key: str, **arguments: Any) -> list[str]:
+    """Any number of codes, shown by their labels, kept in the URL (`?hide=3.17`) and across pages; see `choice` and `slider`.
+
+    Code moves it by setting `st.session_state[key]` to a list before it is drawn. What a link says besides codes is left out.
+
+    Args:
+        options: label by code; codes have no dots.
+        key: of the widget and of the URL parameter. arguments: for st.multiselect.
+
+    Returns:
+        The codes chosen, in the order of the options.
+    """
+    state, told, seen, kept = st.session_state, st.query_params.get(key), f"{key}:seen", f"{key}:kept"
+    value = state.get(key, state.get(kept, []))
+    if told is not None and told != state.get(seen):
+        value = told.split(".")
+    wanted = set(value) if isinstance(value, list) else set()
+    state[key] = [code for code in options if code in wanted]
+    chosen = st.multiselect(label, list(options), key=key, format_func=lambda code: options[code], **arguments)
+    found = [code for code in options if code in chosen]
+    state[kept] = found
+    remember(key, ".".join(found) or None)
+    state[seen] = st.query_params.get(key)
+    return found
 
 
 def remember(key: str, value: str | None) -> None:

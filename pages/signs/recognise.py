@@ -8,17 +8,15 @@ import pandas as pd
 import streamlit as st
 
 from core import process
-from core.checkpoints import CheckpointError
 from core.figures import signs as figures
-from core.signs import ctc_lab, metrics, video
-from core.signs.own import MOST_MIB
+from core.signs import ctc_lab, metrics
 from core.signs.reading import Reading
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number, percent, prose, size
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 from pages.signs import recognise_answers as answers
-from pages.signs import recognise_attention, recognise_clip, recognise_tracks
+from pages.signs import recognise_attention, recognise_input, recognise_tracks
 from pages.signs.alignment import alignment_table, error_stats
 from pages.signs.recognise_answers import Clip, Model
 
@@ -26,75 +24,15 @@ from pages.signs.recognise_answers import Clip, Model
 def page() -> None:
     """Top to bottom."""
     controls.page_header(_("Recognise signs"), prose("recognise_lead"))
-    with st.container(border=True):
-        source = recognise_clip.pick_source()
-        model = _pick_model(recognise_clip.front_of(source))
-        clip = recognise_clip.pick(source, model.recogniser) if model else None
-    if model is None:
+    picked = recognise_input.pick()
+    if picked is None:
         return
-    if clip is not None:
-        try:
-            with st.spinner(_("Reading the clip…"), show_time=True):
-                found = answers.read(model, clip)
-        except ValueError as error:
-            controls.error_box(str(error), remedy=_("Choose another clip or another model."))
-        else:
-            _show(model, clip, found)
-    _vocabulary(model)
-    _card(model)
+    if picked.clip is not None and picked.found is not None:
+        _show(picked.model, picked.clip, picked.found)
+    _vocabulary(picked.model)
+    _card(picked.model)
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("recognise_reading"))
-
-
-# -- the model ---------------------------------------------------------------------------------------------------------------
-
-
-def _pick_model(front: str) -> Model | None:
-    """A shipped checkpoint, or the visitor's own; None where there is none yet, and the page has said so."""
-    try:
-        options = {name: name for name in answers.model_names(front)}
-        options[answers.OWN] = _("Your own")
-        chosen = url_state.choice(st.selectbox, _("Model"), options, key="model")
-        if chosen != answers.OWN:
-            return answers.shipped(chosen)
-        return _own(front)
-    except CheckpointError as error:
-        controls.error_box(str(error), remedy=_("Choose another model."))
-        return None
-
-
-def _own(front: str) -> Model | None:
-    left, right = st.columns(2)
-    with left:
-        weights = st.file_uploader(
-            _("Weights (.safetensors, up to {most} MiB)").format(most=number(MOST_MIB)),
-            type="safetensors",
-            key="signs:weights",
-            max_upload_size=MOST_MIB,
-        )
-    with right:
-        card = st.file_uploader(_("Its card (.json)"), type="json", key="signs:card", max_upload_size=8)
-    if weights is None or card is None:
-        controls.notice(
-            "empty",
-            _("A checkpoint is two files, the weights and the card that names their SHA-256, config, vocabulary and frame rate."),
-        )
-        return None
-    with st.spinner(_("Checking and loading the checkpoint…"), show_time=True):
-        model = answers.brought(card, weights)
-    if model.recogniser.front != front:
-        controls.error_box(
-            _("This checkpoint reads {own}, and the chosen clip is of {clip}.").format(
-                own=_fronts()[model.recogniser.front], clip=_fronts()[front]
-            ),
-            remedy=_("Choose another kind of clip."),
-        )
-        return None
-    return model
-
-
-def _fronts() -> dict[str, str]:
-    return {"frames": _("pictures"), "tracks": _("tracked positions")}
 
 
 # -- what it says ------------------------------------------------------------------------------------------------------------
@@ -106,7 +44,15 @@ def _show(model: Model, clip: Clip, found: Reading) -> None:
         recognise_tracks.show(clip)
     _through_time(model, clip, found)
     _scores(clip, found, guesses)
-    recognise_attention.show(found)
+    st.subheader(_("What attention looks at"), anchor=False)
+    recognise_attention.show(clip, found)
+    st.page_link(
+        "pages/signs/attention.py",
+        label=_("Look inside: the frames behind each gloss"),
+        icon=":material/frame_inspect:",
+        help=_("Opens this clip on the page that asks what each gloss rests on, and whether the maps tell the truth."),
+        query_params=recognise_input.link(),
+    )
     _downloads(model, found)
 
 
@@ -169,10 +115,7 @@ def _sentence(name: str, glosses: tuple[str, ...] | None, note: str) -> None:
 def _through_time(model: Model, clip: Clip, found: Reading) -> None:
     st.subheader(_("Glosses through time"), anchor=False)
     names = model.recogniser.vocabulary.names
-    strip = []
-    if clip.kind == "frames":
-        indices = figures.even_indices(len(clip.data), 14)
-        strip = list(zip(indices, video.sheet(clip.data, indices), strict=True))
+    strip = answers.strip(clip, 14)
     labels = len(figures.labels_shown(found.probabilities))
     static_plot(
         figures.clip_figure(found.probabilities, names, found.seconds, strip=strip, keep=clip.key, _=_),

@@ -1,4 +1,4 @@
-"""Models and what they make of clips, each computed once however many people look."""
+"""Models, what they make of clips and what they looked at, each computed once however many people look."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from typing import Any
 import streamlit as st
 
 from core import checkpoints
-from core.signs import own, reading
+from core.device import serve_small_inputs
+from core.explain import faithfulness
+from core.explain.faithfulness import Curves, Evidence
+from core.figures import strip as strips
+from core.figures.signs import TRAIL
+from core.signs import evidence as evidences
+from core.signs import looks as lookings
+from core.signs import own, reading, video
+from core.signs.looks import Looks
 from core.signs.reading import Guess, Reading
 from core.signs.recogniser import Recogniser, load_recogniser
 
@@ -107,3 +115,55 @@ def _beam(
 ) -> list[Guess]:
     found, bigram = read(_model, _clip), _model.recogniser.bigram if weight is not None else None
     return reading.beam(_model.recogniser, found, width=width, bigram=bigram, weight=weight or 0.0)
+
+
+def looks(model: Model, clip: Clip) -> Looks:
+    """What each gloss rests on, by the measures that cost little."""
+    return _looks(model.key, clip.key, clip.speaker, model, clip)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _looks(model: str, clip: str, speaker: str | None, _model: Model, _clip: Clip) -> Looks:
+    serve_small_inputs()
+    return lookings.looks(_model.recogniser, read(_model, _clip), _clip.data, speaker=speaker)
+
+
+def evidence(model: Model, clip: Clip, *, frame: int, label: int) -> Evidence:
+    """All methods' view of why one of the model's frames says one label; about a second for a clip of 80 frames."""
+    return _evidence(model.key, clip.key, clip.speaker, frame, label, model, clip)
+
+
+@st.cache_resource(show_spinner=False, max_entries=128)
+def _evidence(model: str, clip: str, speaker: str | None, frame: int, label: int, _model: Model, _clip: Clip) -> Evidence:
+    serve_small_inputs()
+    return evidences.evidence(_model.recogniser, _clip.data, frame=frame, label=label, speaker=speaker)
+
+
+def curves(model: Model, clip: Clip, *, frame: int, label: int) -> Curves:
+    """Deletion curves of the same."""
+    return _curves(model.key, clip.key, clip.speaker, frame, label, model, clip)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _curves(model: str, clip: str, speaker: str | None, frame: int, label: int, _model: Model, _clip: Clip) -> Curves:
+    return faithfulness.deletion_curves(evidence(_model, _clip, frame=frame, label=label))
+
+
+def strip(clip: Clip, most: int) -> list[tuple[int, bytes]]:
+    """Small pictures evenly over the clip: its frames, or the way that the tracked hands went."""
+    return _strip(clip.key, most, clip)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _strip(clip: str, most: int, _clip: Clip) -> list[tuple[int, bytes]]:
+    if _clip.kind == "tracks":
+        return strips.hands_strip(_clip.data, most)
+    indices = strips.even_indices(len(_clip.data), most)
+    return list(zip(indices, video.sheet(_clip.data, indices), strict=True))
+
+
+def picture(clip: Clip, index: int) -> bytes:
+    """One of the clip's frames as a picture, or the tracked hands there with the way they came."""
+    if clip.kind == "tracks":
+        return strips.hands_picture(clip.data, max(0, index - TRAIL), index)
+    return video.sheet(clip.data, [index])[0]

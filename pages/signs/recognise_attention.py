@@ -1,6 +1,8 @@
-"""Intra-gloss and inter-gloss attention of a clip: all maps, one of them large, and one frame's row of it."""
+"""Intra-gloss and inter-gloss attention of a clip, on two pages: all maps, one of them large, and one frame's row of it."""
 
 from __future__ import annotations
+
+from typing import Any, Final
 
 import streamlit as st
 
@@ -9,12 +11,16 @@ from core.explain.rollout import fuse_heads
 from core.figures import attention as maps_figures
 from core.figures import signs as figures
 from core.figures.attention import NamedMap
+from core.signs.looks import ROLLOUT
 from core.signs.reading import Reading
 from pages.shared import url_state
 from pages.shared.language import _, number, percent, prose, significant
 from pages.shared.live_plot import Point, live_plot
+from pages.signs import recognise_answers as answers
+from pages.signs.recognise_answers import Clip
 
-MEAN = "mean"
+MEAN: Final = "mean"
+ROW_THUMBS: Final = 10
 
 
 def titles(found: Reading) -> dict[str, str]:
@@ -23,11 +29,17 @@ def titles(found: Reading) -> dict[str, str]:
     return {name: kinds[name.split(" ")[0]].format(number=name.split(" ")[1]) for name in found.attention}
 
 
-def show(found: Reading) -> None:
-    """The part of the page."""
-    st.subheader(_("What attention looks at"), anchor=False)
+def show(clip: Clip, found: Reading, *, rolled: Any = None) -> NamedMap:
+    """The part of a page.
+
+    Args:
+        rolled: (T', T') rollout through all attentions, shown as one more map where given.
+
+    Returns:
+        The map that is enlarged.
+    """
     st.markdown(prose("recognise_attention"))
-    names = titles(found)
+    names = titles(found) | ({ROLLOUT: _("Rolled out")} if rolled is not None else {})
     heads = len(next(iter(found.attention.values())))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layer = url_state.choice(st.selectbox, _("Map to enlarge (or click one)"), names, key="slayer", width=280)
@@ -48,23 +60,28 @@ def show(found: Reading) -> None:
         if point.trace in names:
             st.session_state["slayer"] = point.trace
 
-    for number_of_row, cell in enumerate(st.columns(2)):
-        pair = maps[number_of_row::2]  # intra on the left, inter on the right
+    groups = [maps[0::2], maps[1::2]]  # intra on the left, inter on the right
+    if rolled is not None:
+        groups.append([NamedMap(name=ROLLOUT, title=names[ROLLOUT], weights=rolled, axis=axis)])
+    width = [2 if len(group) > 1 else 1 for group in groups]
+    for place, (cell, group) in enumerate(zip(st.columns(width), groups, strict=True)):
         with cell:
             live_plot(
-                maps_figures.map_grid(pair, columns=2, selected=layer, keep=f"signs{number_of_row}", write=significant, _=_),
-                key=f"signs_maps_{number_of_row + 1}",
-                height=60 + 240 * (-(-len(pair) // 2)),
-                on_click=enlarge,
-                filename=f"attention-{'intra' if number_of_row == 0 else 'inter'}",
-                alt=_("Attention maps {first} and {second}; a click enlarges one.").format(
-                    first=pair[0].title, second=pair[-1].title
+                maps_figures.map_grid(
+                    group, columns=min(2, len(group)), selected=layer, keep=f"signs{place}", write=significant, _=_
                 ),
+                key=f"signs_maps_{place + 1}",
+                height=60 + (240 if rolled is None else 195) * (-(-len(group) // 2)),
+                on_click=enlarge,
+                filename=f"attention-{group[0].name.split(' ')[0]}",
+                alt=_("Attention maps {names}; a click enlarges one.").format(names=", ".join(one.title for one in group)),
             )
-    _enlarged(next(one for one in maps if one.name == layer), found)
+    shown = next(one for group in groups for one in group if one.name == layer)
+    _enlarged(shown, clip, found)
+    return shown
 
 
-def _enlarged(one: NamedMap, found: Reading) -> None:
+def _enlarged(one: NamedMap, clip: Clip, found: Reading) -> None:
     last = len(found.seconds)
     left, right = st.columns(2)
     with right:
@@ -82,9 +99,9 @@ def _enlarged(one: NamedMap, found: Reading) -> None:
             )
         )
         live_plot(
-            figures.row_figure(one, query=query, keep=one.name, _=_),
+            figures.row_figure(one, query=query, strip=answers.strip(clip, ROW_THUMBS), keep=one.name, _=_),
             key="signs_row",
-            height=330,
+            height=400,
             filename="attention-row",
             alt=_("What the chosen frame looks at, a bar for each frame."),
         )
@@ -95,9 +112,11 @@ def _enlarged(one: NamedMap, found: Reading) -> None:
 
     with left:
         live_plot(
-            maps_figures.map_figure(one, query=query, keep=one.name, write=significant, _=_),
+            figures.map_figure(
+                one, query=query, strip=answers.strip(clip, figures.MAP_THUMBS), keep=one.name, write=significant, _=_
+            ),
             key="signs_map",
-            height=480,
+            height=560,
             on_click=read_row,
             filename=f"attention-{one.name}".replace(" ", "-"),
             alt=_("{map}: rows are frames that look, columns the frames they look at; a click reads a row.").format(

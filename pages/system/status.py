@@ -8,8 +8,12 @@ import streamlit as st
 
 from core import checkpoints, process
 from core.market.hub import hub
+from core.models.vit import ViTConfig
+from core.vision.epoch_time import BATCH, STEPS, EpochTime, epoch_times
 from pages.shared import controls, language, navigation, url_state
 from pages.shared.language import _, duration, number, percent, size
+
+TIMED = "system:timed"
 
 
 def use_now() -> None:
@@ -20,6 +24,13 @@ def use_now() -> None:
     columns[1].metric(_("Processor"), percent(use.cpu, 0), help=_("Of one core; this process may use {n}.").format(n=use.cores))
     columns[2].metric(_("Threads"), number(use.threads))
     columns[3].metric(_("Running for"), duration(use.uptime_s))
+    card = process.card_use()
+    if card is not None:
+        columns = st.columns(4)
+        everyone = _("In use by anyone, of {total}.").format(total=size(card.total))
+        columns[0].metric(_("GPU memory"), size(card.memory), help=everyone)
+        columns[1].metric(_("GPU busy"), _("unknown") if card.busy is None else percent(card.busy, 0))
+        columns[2].metric(_("This app on the GPU"), size(card.own), help=_("What its tensors hold."))
 
 
 def feeds() -> None:
@@ -60,6 +71,37 @@ def device() -> None:
                 name=where.name, n=where.threads
             )
         )
+
+
+def epoch_time() -> None:
+    """What training costs here: timed when asked for, on the processor and on a GPU where there is one."""
+    st.markdown(_("How long would an epoch of the garments' Vision Transformer take here, 55,000 images?"))
+    if st.button(_("Time it"), icon=":material/timer:", key="system_epoch"):
+        config = ViTConfig(**checkpoints.read_card("vit")["config"])
+        with st.spinner(_("Timing some steps of training…"), show_time=True):
+            st.session_state[TIMED] = list(epoch_times(config))
+    timed: list[EpochTime] | None = st.session_state.get(TIMED)
+    if timed is None:
+        return
+    names = {"cpu": _("Processor"), "cuda": _("GPU")}
+    a_step = _("A step of {count} images").format(count=number(BATCH))
+    st.table(
+        [
+            {
+                _("Device"): names[one.device],
+                a_step: _("{value} ms").format(value=number(1e3 * one.step_s, 1)),
+                _("An epoch"): duration(one.epoch_s),
+                _("Times as fast"): number(timed[0].step_s / one.step_s, 1),
+            }
+            for one in timed
+        ]
+    )
+    st.caption(
+        _("Median of {steps} steps, every patch seen; threads of the processor: {n}, beside all else that runs.").format(
+            steps=number(STEPS), n=number(timed[0].threads)
+        )
+        + ("" if len(timed) > 1 else " " + _("There is no CUDA device; where there is one, its time stands below."))
+    )
 
 
 def checkpoint_cards() -> None:
@@ -124,6 +166,10 @@ controls.page_header(
 live_part()
 st.subheader(_("Device"), anchor=False)
 device()
+try:
+    epoch_time()
+except checkpoints.CheckpointError as error:
+    controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
 st.subheader(_("Checkpoints"), anchor=False)
 checkpoint_cards()
 about()

@@ -156,6 +156,14 @@ def settled(page: Page) -> None:
         page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=20_000, state="attached")
 
 
+def assert_fits(page: Page) -> None:
+    """Neither the page nor a plot on it is wider than the window."""
+    root = "document.documentElement"
+    assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth"), "the page scrolls sideways"
+    plots = "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
+    assert page.evaluate(plots), "a plot reaches past the window's right edge"
+
+
 @pytest.fixture
 def screens(new_page: NewPage) -> Callable[[AppServer, str, str], Iterator[Page]]:
     """A wide light page, then a narrow dark one; where SCREENSHOTS names a folder, both widths in both themes, photographed."""

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from core.market.feeds.library import recordings
 from core.market.frozen import from_npz
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.server import AppServer
 
 PATIENCE_MS = 60_000
@@ -138,7 +138,4 @@ def test_it_looks_right_at_every_width(screens: Callable[[AppServer, str, str], 
     ):
         for page in screens(app, path, name):
             drawn(page, plot)
-            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-            assert page.evaluate(
-                "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
-            )
+            assert_fits(page)

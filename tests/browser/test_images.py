@@ -18,7 +18,7 @@ from core.vision.gallery import gallery
 from core.vision.pictures import decode
 from core.vision.preprocessing import prepare
 from core.vision.reading import read
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.server import AppServer
 
 PATIENCE_MS = 60_000
@@ -174,7 +174,4 @@ def test_they_look_right_at_every_width(screens: Callable[[AppServer, str, str],
     ):
         for page in screens(app, path, name):
             drawn(page, plot)
-            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-            assert page.evaluate(
-                "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
-            )
+            assert_fits(page)

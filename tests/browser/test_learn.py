@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.server import AppServer
 
 PATIENCE_MS = 60_000
@@ -104,7 +104,4 @@ def test_they_look_right_at_every_width(
 ) -> None:
     for page in screens(app, path, name):
         drawn(page, plot)
-        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-        assert page.evaluate(
-            "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
-        )
+        assert_fits(page)

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.server import AppServer
 
 PATIENCE_MS = 60_000
@@ -66,7 +66,4 @@ def test_nothing_reaches_beyond_the_page(
 ) -> None:
     page = new_page(app, path, width=width, dark=dark)
     drawn(page, key)
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    assert page.evaluate(
-        "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
-    )
+    assert_fits(page)

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from core import checkpoints
 from core.signs.recogniser import ASL, DIGITS
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.server import AppServer
 from tests.core.signs.video_files import film, grey
 
@@ -30,14 +30,6 @@ def drawn(page: Page, selector: str) -> None:
 def stat(page: Page, name: str) -> str:
     cell = page.locator(".stat-strip .stat", has=page.get_by_text(name, exact=True))
     return cell.locator("dd").first.inner_text(timeout=PATIENCE_MS)
-
-
-def fits(page: Page) -> bool:
-    """Nothing reaches past the window's right edge."""
-    plots = "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
-    return bool(
-        page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth") and page.evaluate(plots)
-    )
 
 
 def test_a_click_on_the_trellis_shows_its_step(new_page: NewPage, app: AppServer) -> None:
@@ -121,4 +113,4 @@ def test_it_looks_right_at_every_width(
 ) -> None:
     for page in screens(app, path, name):
         drawn(page, plot)
-        assert fits(page)
+        assert_fits(page)

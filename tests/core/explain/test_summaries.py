@@ -53,3 +53,36 @@ def test_an_even_look_at_k_of_n_keys_counts_as_k():
 
 def test_the_strongest_come_first_and_ties_in_order():
     assert summaries.strongest(np.array([0.1, 0.4, 0.1, 0.3, 0.1]), 3) == [(1, 0.4), (3, 0.3), (0, 0.1)]
+
+
+def test_patches_are_as_far_apart_as_on_the_picture():
+    apart = summaries.grid_distances(7)
+    assert apart[0, 1] == 1 and apart[0, 7] == 1
+    assert apart[0, 8] == pytest.approx(np.sqrt(2)) and apart[0, 48] == pytest.approx(np.sqrt(72))
+    np.testing.assert_array_equal(apart, apart.T)
+
+
+def test_patch_distance_against_a_naive_loop():
+    weights = np.random.default_rng(1).dirichlet(np.full(10, 0.4), (2, 10))
+    naive = np.zeros((2, 9))
+    for head in range(2):
+        for i in range(9):
+            row = weights[head, 1 + i, 1:]
+            far = [row[j] * np.hypot(i // 3 - j // 3, i % 3 - j % 3) for j in range(9)]
+            naive[head, i] = sum(far) / row.sum()
+    np.testing.assert_allclose(summaries.patch_distance(weights), naive, atol=1e-12)
+    assert summaries.mean_patch_distance(weights) == pytest.approx(naive.mean())
+
+
+def test_patch_distance_of_an_even_map_of_the_identity_and_of_none_but_the_class_token():
+    assert summaries.mean_patch_distance(np.full((4, 50, 50), 1 / 50)) == pytest.approx(summaries.even_patch_distance(7))
+    assert summaries.mean_patch_distance(np.eye(50)) == 0
+    to_class = np.zeros((50, 50))
+    to_class[:, 0] = 1
+    assert (summaries.patch_distance(to_class) == 0).all()
+
+
+@pytest.mark.parametrize("shape", [(49, 49), (50, 49), (3, 8, 8)])
+def test_patch_distance_needs_a_class_token_and_a_square(shape):
+    with pytest.raises(ValueError, match="not one of a class token"):
+        summaries.patch_distance(np.ones(shape))

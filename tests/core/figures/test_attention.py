@@ -174,3 +174,14 @@ def test_numbers_are_written_as_asked(maps):
     largest = comma(float(maps[0].weights.max()))
     assert largest in figures.map_grid(maps[:1], write=comma).layout.annotations[0].text
     assert all("." not in text for text in figures.map_figure(maps[0], scale="log", write=comma).data[0].colorbar.ticktext)
+
+
+def test_tokens_are_numbered_with_the_class_token_as_0():
+    axis = figures.token_axis(50, kind="rollout")
+    assert axis.positions[[0, -1]].tolist() == [0, 49] and axis.kind == "rollout" and axis.step == 1
+
+
+def test_a_page_may_say_whose_row_and_what_is_counted(maps):
+    assert figures.row_figure(maps[0], query=0, whose="This picture").data[0].name == "This picture"
+    figure = figures.layers_figure([1.0, 2.0], even=3.0, title="nats", whose="This picture", counted="Layer")
+    assert figure.data[0].name == "This picture" and figure.layout.xaxis.title.text == "Layer"

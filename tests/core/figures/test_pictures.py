@@ -45,6 +45,35 @@ def test_the_overlay_lays_each_patch_over_its_pixels() -> None:
     assert len(figures.overlay_figure(IMAGE, None, patch=4).data) == 1
 
 
+def test_a_signed_overlay_has_its_zero_in_the_middle() -> None:
+    values = RNG.normal(size=(7, 7))
+    _pixels, patches = figures.overlay_figure(IMAGE, values, patch=4, signed=True).data
+    assert patches.zmax == -patches.zmin == pytest.approx(np.abs(values).max())
+    middle = next(colour for share, colour in patches.colorscale if share == 0.5)
+    assert middle.endswith(",0)")  # nothing is drawn where nothing was raised or lowered
+    assert "+" in patches.hovertemplate
+    _pixels, none = figures.overlay_figure(IMAGE, np.zeros((7, 7)), patch=4, signed=True).data
+    assert (none.zmin, none.zmax) == (-1, 1)
+
+
+def test_hidden_patches_are_crossed_out_where_they_lie() -> None:
+    lines = len(figures.overlay_figure(IMAGE, None, patch=4).layout.shapes)
+    shapes = figures.overlay_figure(IMAGE, None, patch=4, hidden=[9]).layout.shapes[lines:]
+    assert [shape.type for shape in shapes] == ["rect", "line", "line"]
+    box, down, up = shapes
+    assert (box.x0, box.x1, box.y0, box.y1) == (8, 12, 4, 8) and box.fillcolor == "#000000"
+    assert (down.y0, down.y1) == (4, 8) and (up.y0, up.y1) == (8, 4)
+
+
+def test_two_rankings_stand_in_the_order_of_the_first() -> None:
+    figure = figures.ranking_change_figure(["a", "b", "c"], np.array([0.2, 0.7, 0.1]), np.array([0.5, 0.1, 0.4]))
+    before, after = figure.data
+    assert list(before.y) == list(after.y) == ["b", "a", "c"]
+    np.testing.assert_allclose(before.x, [70, 20, 10])
+    np.testing.assert_allclose(after.x, [10, 50, 40])
+    assert list(after.text) == ["10.0%", "50.0%", "40.0%"]
+
+
 @pytest.mark.parametrize(("x", "y", "number"), [(0.5, 0.5, 0), (27.9, 0.1, 6), (0.1, 27.9, 42), (13, 9, 17), (28.0, 28.0, 48)])
 def test_a_point_lies_in_its_patch(x: float, y: float, number: int) -> None:
     assert figures.patch_at(x, y, patch=4, grid=7) == number

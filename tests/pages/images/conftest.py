@@ -1,11 +1,13 @@
-"""A small trained ViT in the place of the shipped one."""
+"""A small trained ViT in the place of the shipped one, and links that are noted: a page alone has nowhere to link to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import streamlit as st
 
 from core import checkpoints
 from tests.core.vision.tiny_vit import FOLDER
@@ -17,3 +19,15 @@ def models() -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoints, "FOLDER", FOLDER)
         yield FOLDER
+
+
+@pytest.fixture(autouse=True)
+def links(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, str]]:
+    """The query that each other page was last linked to with, by its file."""
+    noted: dict[str, dict[str, str]] = {}
+
+    def page_link(page: str, *, query_params: dict[str, str] | None = None, **_more: Any) -> None:
+        noted[page] = dict(query_params or {})
+
+    monkeypatch.setattr(st, "page_link", page_link)
+    return noted

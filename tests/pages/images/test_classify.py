@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints
 from core.models.vit import CLASSES
 from core.vision.classifier import load_classifier
+from core.vision.evidence import evidence
 from core.vision.gallery import gallery
 from core.vision.pictures import STORE, PictureError, Problem, decode, from_grey, png
 from core.vision.preprocessing import Recipe, prepare
@@ -111,6 +112,20 @@ def test_the_other_measures(models: Path, look: str) -> None:
     shares = reading.rolled() if look == "rollout" else reading.relevance(reading.called)
     assert f"patch {int(shares.patches.argmax()) + 1}" in words(app).lower()
     assert "not explanations by themselves" in words(app)
+
+
+@pytest.mark.parametrize("look", ["gradients", "occlusion"])
+def test_measures_that_ask_the_pixels(models: Path, look: str) -> None:
+    app = opened(look=look, item="3", garment="8")
+    importance = evidence(read(load_classifier(folder=models), IMAGES[3].copy()), 8).importance[look]
+    assert f"patch {int(importance.argmax()) + 1}" in words(app).lower() and "Bag" in words(app)
+    assert f"{importance.max():.3g}"[:4] in words(app)
+
+
+def test_a_link_leads_to_the_explorer_with_the_same_picture(models: Path, links: dict[str, dict[str, str]]) -> None:
+    query = {"item": "7", "vlayer": "1", "invert": "yes"}
+    opened(**query)
+    assert links["pages/images/attention.py"] == query
 
 
 def test_relevance_of_another_class(models: Path) -> None:

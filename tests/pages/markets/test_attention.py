@@ -13,12 +13,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
+from core.explain import findings
 from core.market.book import read_market
 from core.market.feeds import library
 from core.market.frozen import STORE, FrozenWindow, cut
 from core.market.hub import shutdown
 from core.market.predictor import load_predictor
 from pages.markets import attention_answers as answers
+from pages.markets import attention_window
 from pages.shared.navigation import ROOT
 from tests.core.market.helpers import HEADS, real_rows, save_tiny, tiny_config
 
@@ -226,3 +228,33 @@ def test_the_whole_recording_is_within_reach() -> None:
     last = (int(rows.timestamps[-1]) - int(rows.timestamps[0])) / 1e3
     slider: Any = app.slider(key="second")
     assert (slider.min, slider.max, slider.step) == ((STEPS - 1) * 0.25, last, 0.25)
+
+
+def test_the_truth_of_a_window_is_what_deleting_its_moments_gives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(findings, "FOLDER", tmp_path)
+    app = opened(second="60", view="truth")
+    shown = words(app)
+    assert "Nobody has measured this model" in shown
+    window = answers_window(60.0)
+    reading = answers.read(window)
+    curves = answers.deletions(window, 0, reading.calls[0])
+    assert f"{curves.area('occlusion'):.3f}" in shown
+    start = float(reading.probabilities[0][reading.calls[0]])
+    for method, orders in curves.answers.items():
+        assert all(abs(values[0] - start) < 1e-5 for values in orders.values()), method
+    assert curves.area("occlusion") <= curves.area("random") + 1e-6
+
+
+def test_curves_of_other_weights_are_called_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    window = answers_window(60.0)
+    curves = answers.deletions(window, 0, answers.read(window).calls[0])
+    findings.write("tlob", "0" * 64, "python -m core faithful tlob", [curves, curves], folder=tmp_path)
+    monkeypatch.setattr(findings, "FOLDER", tmp_path)
+    shown = words(opened(second="60", view="truth"))
+    assert "These curves are of earlier weights of tlob" in shown
+    assert "of 5 methods" in shown
+
+
+def answers_window(second: float) -> FrozenWindow:
+    """The window of the first recording that ends at a second, as the page cuts it."""
+    return attention_window.recorded(RECORDING.name, STEPS).window(second, predictor="tlob")

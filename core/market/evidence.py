@@ -1,0 +1,107 @@
+"""Which moments of a window TLOB's answer came from: by attention, rollout, gradient relevance, integrated gradients, occlusion.
+
+The first three follow the time-to-time layers alone. That is not the whole way: in a feature-to-feature layer a channel's vector
+is its course through time, so its projections and its feed-forward network mix moments too, and no map shows it. These three
+therefore make no claim to find what decides (a test plants one moment that does, and they miss it); the last two do.
+A moment is "deleted" by putting every input's mean over the window in its place: a book that stands still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.explain.attribution import class_probability, integrated_gradients, tlob_baseline
+from core.explain.faithfulness import Evidence
+from core.explain.occlusion import occlusion
+from core.explain.relevance import attention_gradients, relevance
+from core.explain.rollout import fuse_heads, rollout
+from core.market.book import STEP_MS, FloatArray, read_market
+from core.market.calls import MOVING
+from core.market.feeds.library import recordings
+from core.market.frozen import window_ends
+from core.market.labels import STATIONARY
+from core.market.predictor import MarketEntry, Predictor, windows_of
+from core.nn import AttentionMaps
+
+METHODS: Final = ("attention", "rollout", "relevance", "gradients", "occlusion")
+"""Attention of the last time-to-time layer, rollout, gradient relevance, integrated gradients, occlusion."""
+TIME: Final = "time-to-time"
+A_RECORDING: Final = 12
+"""Windows of each bundled recording in the sample."""
+APART_S: Final = 5
+"""Seconds between the windows they are drawn from."""
+
+
+def asked(rows: NDArray[np.floating], pooling: str) -> NDArray[np.float64]:
+    """(steps, steps) -> (steps,): the rows that the head reads, the last one or the mean of all (D6)."""
+    return np.asarray(rows[-1] if pooling == "last" else rows.mean(axis=0), dtype=np.float64)
+
+
+def time_relevance(predictor: Predictor, inputs: Tensor, *, head: int, label: int) -> NDArray[np.float64]:
+    """(steps,) gradient relevance of every moment for a class's logit, through the time-to-time layers; identity left out.
+
+    Args:
+        inputs: (steps, 40) of `Predictor.inputs`.
+    """
+
+    def scored(x: Tensor) -> tuple[Tensor, AttentionMaps]:
+        logits, maps = predictor.model(x, return_attention=True)
+        chosen = logits if logits.ndim == 2 else logits[:, head]
+        return chosen, {name: weights for name, weights in maps.items() if name.startswith(TIME)}
+
+    layers, gradients = attention_gradients(scored, inputs[None], label)
+    whole = relevance(layers, gradients)
+    return asked(whole - np.eye(len(whole)), predictor.config.pooling)
+
+
+def evidence(predictor: Predictor, entry: MarketEntry, levels: FloatArray, *, head: int, label: int) -> Evidence:
+    """All methods' view of which moments of a window made one head give one class its probability; importance is (steps,).
+
+    Args:
+        levels: (steps, 40), one raw window, oldest row first.
+    """
+    rule = entry.rules[head]
+    inputs = predictor.inputs(levels[None], entry)[0]
+    function = class_probability(
+        predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
+    )
+    still = tlob_baseline(inputs, "still")
+    parts = torch.arange(len(inputs), device=inputs.device)[:, None]
+    maps = [weights for name, weights in predictor.attention(levels, entry)[1].items() if name.startswith(TIME)]
+    pooling = predictor.config.pooling
+    moved = integrated_gradients(function, inputs, still).values
+    return Evidence(
+        function=function,
+        inputs=inputs,
+        baseline=still,
+        parts=parts,
+        importance={
+            "attention": asked(fuse_heads(maps[-1]), pooling),
+            "rollout": asked(rollout(maps), pooling),
+            "relevance": time_relevance(predictor, inputs, head=head, label=label),
+            "gradients": np.asarray(moved.sum(axis=1, dtype=np.float64)),
+            "occlusion": occlusion(function, inputs, still, parts),
+        },
+    )
+
+
+def sample(predictor: Predictor, *, head: int = 0) -> Iterator[Evidence]:
+    """Windows of every bundled recording, evenly through it, of those that a head calls UP or DOWN, each with what it calls.
+
+    Calls of STATIONARY are left out: a book that stands still is stationary, so deleting could not lower their answer.
+    """
+    for one in recordings():
+        rows = read_market([one.path])
+        entry = predictor.market(one.name)
+        ends = window_ends(rows.timestamps, predictor.window)[:: APART_S * 1000 // STEP_MS]
+        calls = predictor.predict(windows_of(rows.levels, ends, predictor.window), entry).calls[:, head]
+        moving = np.flatnonzero(calls != STATIONARY)
+        for place in moving[np.unique(np.linspace(0, len(moving) - 1, A_RECORDING).round().astype(int))] if len(moving) else ():
+            levels = rows.levels[ends[place] - predictor.window + 1 : ends[place] + 1]
+            yield evidence(predictor, entry, levels, head=head, label=int(calls[place]))

@@ -1,0 +1,48 @@
+"""Everything a page shows of one image as a file of named arrays (.npz), which numpy opens without this app.
+
+Its arrays: "image" uint8 (28, 28); "probabilities" (10,) of "classes"; "layer 1" and so on, (heads, 50, 50), token 0 being the
+class token; "rollout" (50, 50); "importance attention" and so on, (49,), for the class "explained"; and where patches are hidden
+"hidden" (49,) and "probabilities hidden" (10,).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.explain.rollout import rollout
+from core.vision.reading import Reading
+
+
+def to_npz(
+    reading: Reading,
+    importance: Mapping[str, NDArray[np.floating]],
+    label: int,
+    *,
+    hidden: NDArray[np.bool_] | None = None,
+    answer: NDArray[np.floating] | None = None,
+) -> bytes:
+    """The file.
+
+    Args:
+        importance: method -> (patches,). label: the class it is about.
+        hidden: (patches,) which patches are hidden. answer: (classes,) probabilities then.
+    """
+    arrays: dict[str, Any] = {
+        "image": reading.image,
+        "probabilities": reading.probabilities,
+        "classes": np.array(reading.classifier.class_names),
+        "explained": np.array(reading.classifier.class_names[label]),
+        **reading.maps,
+        "rollout": rollout(list(reading.maps.values())),
+    }
+    arrays |= {f"importance {method}": values for method, values in importance.items()}
+    if hidden is not None and answer is not None:
+        arrays |= {"hidden": hidden, "probabilities hidden": answer}
+    buffer = BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()

@@ -1,0 +1,73 @@
+"""How long an epoch of training would take: a few whole steps of the garments' ViT, timed on every device there is."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from core.device import best_device, computes_bfloat16
+from core.models.vit import ViT, ViTConfig
+
+IMAGES: Final = 55_000
+"""Of an epoch: Fashion-MNIST's training images less those of validation."""
+BATCH: Final = 64
+STEPS: Final = 6
+WARM: Final = 2
+"""Steps before the clock starts: the first ones find memory and kernels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochTime:
+    """One device's.
+
+    Attributes:
+        device: "cpu" or "cuda". threads: that a CPU computes on. step_s: seconds a step takes, the median of `STEPS`.
+    """
+
+    device: str
+    threads: int
+    step_s: float
+
+    @property
+    def epoch_s(self) -> float:
+        """Seconds for `IMAGES` images, as many as a whole epoch has."""
+        return self.step_s * IMAGES / BATCH
+
+
+def epoch_times(config: ViTConfig, *, steps: int = STEPS) -> Iterator[EpochTime]:
+    """Time forward, backward and update on the CPU, and then on the CUDA device where there is one.
+
+    The images are noise: what they show does not change what a step costs.
+    """
+    kinds = ["cpu"] if best_device().type == "cpu" else ["cpu", best_device().type]
+    for kind in kinds:
+        device = torch.device(kind)
+        yield EpochTime(device=kind, threads=torch.get_num_threads(), step_s=_step_time(config, device, steps))
+
+
+def _step_time(config: ViTConfig, device: torch.device, steps: int) -> float:
+    torch.manual_seed(0)
+    model = ViT(config).to(device).train()
+    optimiser = torch.optim.AdamW(model.parameters())
+    images = torch.randn(BATCH, 1, config.side, config.side, device=device)
+    labels = torch.randint(config.classes, (BATCH,), device=device)
+    times = []
+    for _ in range(WARM + steps):
+        began = time.perf_counter()
+        with torch.enable_grad(), torch.autocast(device.type, torch.bfloat16, enabled=computes_bfloat16(device)):
+            loss = F.cross_entropy(model(images), labels, label_smoothing=0.1)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times[WARM:])

@@ -1,0 +1,94 @@
+"""What each method calls important in an image for one class, ready to be put to the test (`core.explain.faithfulness`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.explain.attribution import class_probability, integrated_gradients
+from core.explain.faithfulness import Evidence
+from core.explain.occlusion import occlusion, without
+from core.vision.classifier import Classifier
+from core.vision.gallery import gallery
+from core.vision.reading import Reading, Shares, read
+
+Hidden = NDArray[np.bool_]
+Probabilities = NDArray[np.float64]
+
+METHODS: Final = ("attention", "rollout", "relevance", "gradients", "occlusion")
+"""Class-token attention of the last layer, rollout, gradient relevance, integrated gradients, occlusion."""
+
+
+def patch_numbers(classifier: Classifier) -> Tensor:
+    """(1, side, side): which patch, from 0 and row by row, each pixel belongs to."""
+    rows = torch.arange(classifier.config.side) // classifier.config.patch
+    return (rows[:, None] * classifier.config.grid + rows[None, :])[None]
+
+
+def background(classifier: Classifier, inputs: Tensor) -> Tensor:
+    """An image without anything on it, in the units the model reads: what a hidden patch shows."""
+    return torch.full_like(inputs, -classifier.mean / classifier.std)
+
+
+def shares_of(importance: NDArray[np.floating]) -> Shares:
+    """(patches,) importance in the picture's rows and columns."""
+    side = round(len(importance) ** 0.5)
+    return Shares(patches=np.asarray(importance, dtype=np.float64).reshape(side, side), class_token=0.0)
+
+
+def evidence(reading: Reading, label: int) -> Evidence:
+    """All methods' view of one image; importance is (patches,)."""
+    classifier = reading.classifier
+    function = class_probability(classifier.model, label=label, temperature=classifier.temperature)
+    inputs = classifier.normalise(reading.image[None])[0]
+    empty, parts = background(classifier, inputs), patch_numbers(classifier).to(inputs.device)
+    last = list(reading.maps)[-1]
+    moved = integrated_gradients(function, inputs, empty).values
+    return Evidence(
+        function=function,
+        inputs=inputs,
+        baseline=empty,
+        parts=parts,
+        importance={
+            "attention": reading.attention(last, None).patches.reshape(-1),
+            "rollout": reading.rolled().patches.reshape(-1),
+            "relevance": reading.relevance(label).patches.reshape(-1),
+            "gradients": patch_sums(moved, classifier.config.patch).reshape(-1),
+            "occlusion": occlusion(function, inputs, empty, parts),
+        },
+    )
+
+
+def patch_sums(values: NDArray[np.floating], patch: int) -> NDArray[np.float64]:
+    """(1, side, side) -> (grid, grid): the sum over each patch."""
+    grid = values.shape[-1] // patch
+    return np.asarray(values.reshape(grid, patch, grid, patch).sum(axis=(1, 3), dtype=np.float64))
+
+
+def mask_of(numbers: Iterable[int], patches: int) -> Hidden:
+    """(patches,): True at the patches of these numbers, which count from 1 as on the pages."""
+    hidden = np.zeros(patches, dtype=bool)
+    hidden[[number - 1 for number in numbers]] = True
+    return hidden
+
+
+def hidden_answer(reading: Reading, hidden: Hidden) -> Probabilities:
+    """(classes,) calibrated probabilities of the image with some patches (patches,) replaced by background."""
+    classifier = reading.classifier
+    inputs = classifier.normalise(reading.image[None])[0]
+    shown = without(inputs, background(classifier, inputs), patch_numbers(classifier).to(inputs.device), hidden[None])
+    with torch.no_grad():
+        logits = classifier.model(shown)
+    return np.asarray((logits / classifier.temperature).softmax(dim=-1)[0].double().cpu().numpy())
+
+
+def sample(classifier: Classifier) -> Iterator[Evidence]:
+    """The bundled test images, each with the class that is called."""
+    for image in gallery()[0]:
+        reading = read(classifier, image)
+        yield evidence(reading, reading.called)

@@ -1,0 +1,128 @@
+"""All maps of one picture: every layer in small, one of them large with a row over the picture, and their spread and reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import streamlit as st
+
+from core.explain import summaries
+from core.figures import attention as figures
+from core.figures import pictures as picture_figures
+from core.figures.attention import MapAxis, NamedMap
+from core.vision.reading import CLASS_TOKEN, Reading, Shares
+from pages.images import answers, attends
+from pages.images.answers import ROLLOUT, Question
+from pages.shared import map_explorer
+from pages.shared.language import _, number
+from pages.shared.live_plot import live_plot
+from pages.shared.map_explorer import Keys, Measure, Query
+
+KEYS: Final = Keys(layer="vlayer", scale="vscale", head="vhead", first_head=1, grid="vit_maps", plot="vit")
+"""Layer and head go by the names that they have over the picture, so that the reader finds them again there."""
+
+
+def show(question: Question, reading: Reading) -> Callable[[], None]:
+    """The view. Returns what draws its downloads."""
+    weights = answers.maps(question)
+    names = {code: _("Rolled out") if code == ROLLOUT else _("Layer {number}").format(number=code) for code in weights}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        choice = map_explorer.pick(KEYS, names, heads=reading.heads, default=str(len(reading.maps)))
+
+    def axis(name: str, count: int) -> MapAxis:
+        return figures.token_axis(count, kind=ROLLOUT if name == ROLLOUT else "token", _=_)
+
+    maps = map_explorer.named(weights, names, choice, axis)
+    with map_explorer.grid(map_explorer.pairs(maps), keys=KEYS, choice=choice):
+        st.caption(
+            _(
+                "Rows and columns are the class token, 0, and the {count} patches row by row from the top; stripes {side} apart "
+                "are looks up and down the picture. Rolled out: the mean attention of all layers, half of each replaced by the "
+                "residual connection, multiplied from the first layer to the last."
+            ).format(count=number(reading.grid**2), side=number(reading.grid))
+        )
+    one = map_explorer.chosen(maps, choice)
+    query = Query(
+        pick=lambda: attends.pick_token(reading, _("Query (or click a row of the map, or a patch)")),
+        take=lambda index: st.session_state.update(token=str(index)),
+    )
+    index = map_explorer.enlarged(
+        one, of=maps, keys=KEYS, choice=choice, query=query, beside=lambda token: _beside(reading, one, token), height=540
+    )
+    map_explorer.row_plot(one, index, keys=KEYS, height=260, whose=_("This picture"))
+    _in_numbers(reading)
+
+    def downloads() -> None:
+        map_explorer.download_map(one, keys=KEYS)
+        map_explorer.download_row(one, index, keys=KEYS)
+
+    return downloads
+
+
+def _beside(reading: Reading, one: NamedMap, token: int) -> None:
+    """The row in words, and over the picture."""
+    words = map_explorer.row_words(one, token, _position)
+    if token != CLASS_TOKEN and one.name != ROLLOUT:
+        distance = float(summaries.patch_distance(one.weights)[token - 1])
+        words += " " + _("On average it looks {distance} patches away from itself.").format(distance=number(distance, 2))
+    st.markdown(words)
+    live_plot(
+        picture_figures.overlay_figure(
+            reading.image,
+            Shares.of(one.weights[token]).patches,
+            patch=reading.classifier.config.patch,
+            outlined=token - 1 if token else None,
+            value=_("Weight"),
+            height=380,
+            _=_,
+        ),
+        key="vit_picture",
+        height=380,
+        on_click=lambda point: attends.take_token(point, reading, token),
+        filename=KEYS.file(f"picture-{one.name}"),
+        alt=_("The picture, each patch glowing by the weight that the row gives it; a click reads a patch's row."),
+    )
+
+
+def _position(token: int) -> str:
+    return _("the class token") if token == CLASS_TOKEN else _("patch {number}").format(number=token)
+
+
+def _in_numbers(reading: Reading) -> None:
+    """Entropy and reach, a bar a layer."""
+    st.subheader(_("How spread, how far"), anchor=False)
+
+    def each(measure: Any) -> list[float]:
+        return [measure(weights) for weights in reading.maps.values()]
+
+    tokens = reading.grid**2 + 1
+    map_explorer.measures(
+        [
+            Measure(
+                key="entropy",
+                title=_("Entropy"),
+                unit=_("nats"),
+                values=each(summaries.mean_entropy),
+                even=summaries.even_entropy(tokens),
+            ),
+            Measure(
+                key="distance",
+                title=_("Mean distance"),
+                unit=_("patches"),
+                values=each(summaries.mean_patch_distance),
+                even=summaries.even_patch_distance(reading.grid),
+            ),
+        ],
+        keys=KEYS,
+        alt=_("{what} by layer."),
+        whose=_("This picture"),
+        counted=_("Layer"),
+    )
+    st.caption(
+        _(
+            "Means over all queries and heads. Entropy is 0 where a query looks at one token alone and ln {count} = {most} where "
+            "it looks at all {count} alike. Distance is between the middles of patches; the class token lies nowhere and is left "
+            "out. The orange mark is what looking at all alike would give."
+        ).format(count=number(tokens), most=number(summaries.even_entropy(tokens), 2))
+    )

@@ -1,0 +1,103 @@
+"""What IIGA looks at: its four attentions on a clip, the frames behind each gloss, and whether the maps tell the truth."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from core.figures.attention import NamedMap
+from core.signs import looks as lookings
+from core.signs.looks import Looks
+from core.signs.reading import Reading
+from pages.shared import controls, truth, url_state
+from pages.shared.language import _, number, prose
+from pages.signs import attention_frames, attention_spread, recognise_attention, recognise_input
+from pages.signs import recognise_answers as answers
+from pages.signs.recognise_answers import Clip, Model
+
+
+@st.fragment
+def body(model: Model, clip: Clip, found: Reading) -> None:
+    """Everything beneath the pickers; runs by itself when a map, a gloss or a measure is chosen."""
+    with st.spinner(_("Following the attention…"), show_time=True):
+        looked = answers.looks(model, clip)
+    views = {"maps": _("Attention maps"), "frames": _("Frames behind each gloss"), "truth": _("Is it telling the truth?")}
+    view = url_state.choice(st.segmented_control, _("View"), views, key="sview", required=True)
+    map_shown, rows_shown = None, None
+    if view == "maps":
+        map_shown = recognise_attention.show(clip, found, rolled=looked.rolled)
+        attention_spread.show(found, looked)
+    elif not looked.glosses:
+        controls.notice(
+            "empty",
+            _(
+                "No gloss is read in this clip: the likeliest label of every frame is the blank, so there is nothing to look "
+                "behind. Choose another clip, or look at the attention maps."
+            ),
+        )
+    elif view == "frames":
+        rows_shown = attention_frames.show(model, clip, found, looked)
+    else:
+        _truth(model, clip, found, looked)
+    _take_away(model, clip, found, looked, map_shown, rows_shown)
+
+
+def _truth(model: Model, clip: Clip, found: Reading, looked: Looks) -> None:
+    gloss = looked.glosses[attention_frames.pick_gloss(model, found, looked)]
+    if attention_frames.too_long(found):
+        return
+    truth.show(
+        "iiga",
+        checkpoint=model.recogniser.card,
+        here=lambda: answers.curves(model, clip, frame=gloss.peak, label=gloss.label),
+        unit=_("frames"),
+    )
+
+
+def _take_away(
+    model: Model,
+    clip: Clip,
+    found: Reading,
+    looked: Looks,
+    map_shown: NamedMap | None,
+    rows_shown: attention_frames.Shown | None,
+) -> None:
+    chosen = attention_frames.chosen(looked)
+
+    def arrays() -> bytes:
+        """Made when asked for: integrated gradients and occlusion of the chosen gloss may not have been computed yet."""
+        importance = {}
+        if chosen is not None and len(found.seconds) <= lookings.MOST_FRAMES:
+            gloss = looked.glosses[chosen]
+            importance = answers.evidence(model, clip, frame=gloss.peak, label=gloss.label).importance
+        return lookings.to_npz(found, looked, model.recogniser.vocabulary.names, importance, chosen)
+
+    with st.container(horizontal=True):
+        controls.download_bytes(
+            _("All arrays (.npz)"), arrays, key="signs_npz", filename="signs-attention.npz", mime="application/octet-stream"
+        )
+        if map_shown is not None:
+            attention_spread.download(map_shown)
+        if rows_shown is not None:
+            attention_frames.download(model, found, looked, rows_shown)
+        with st.popover(_("Link to this view"), icon=":material/link:"):
+            st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)
+            if "file" in st.query_params:
+                st.caption(_("A clip of your own lasts as long as the app runs, the newest few of them."))
+
+
+controls.page_header(_("What IIGA looks at"), prose("sign_attention_lead"))
+picked = recognise_input.pick()
+if picked is not None and picked.clip is not None and picked.found is not None:
+    st.caption(
+        _("{title}: {frames} frames of the model, read as **{sentence}**.").format(
+            title=picked.clip.title,
+            frames=number(len(picked.found.seconds)),
+            sentence=" ".join(picked.found.greedy) or _("nothing"),
+        )
+    )
+    body(picked.model, picked.clip, picked.found)
+st.markdown(prose("sign_attention_weights"))
+with st.expander(_("How to read this page"), icon=":material/menu_book:"):
+    st.markdown(prose("sign_attention_reading"))

@@ -1,0 +1,109 @@
+"""The ViT's explorer in a real Chromium: maps by link, click and hover, patches that are hidden and found again by the link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from core import checkpoints
+from core.vision.classifier import load_classifier
+from core.vision.evidence import hidden_answer, mask_of
+from core.vision.gallery import gallery
+from core.vision.reading import read
+from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.server import AppServer
+
+PATIENCE_MS = 60_000
+MAP = ".st-key-vit_map .live-plot"
+HIDE = ".st-key-vit_hide .live-plot"
+
+pytestmark = pytest.mark.skipif(not (checkpoints.FOLDER / "vit.json").exists(), reason="there is no garment model yet: train one")
+
+
+def drawn(page: Page, plot: str) -> None:
+    page.wait_for_selector(f"{plot}[data-updates] .nsewdrag", timeout=PATIENCE_MS)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=PATIENCE_MS, state="attached")
+
+
+def place(page: Page, plot: str, x: float, y: float, *, panel: int = 0) -> tuple[float, float]:
+    """A point of a plot's panel, by shares of its width and height, on the screen."""
+    area = page.locator(f"{plot} .nsewdrag").nth(panel)
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    return box["x"] + x * box["width"], box["y"] + y * box["height"]
+
+
+def after_bars(page: Page) -> Locator:
+    """What stands at the bars of the ranking with patches hidden, the class that was most probable first."""
+    return page.locator(".st-key-vit_hide_ranking .barlayer .trace").nth(1).locator("text")
+
+
+def test_a_map_is_enlarged_a_cell_told_and_a_row_read(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/garment-attention?item=3&inside=maps")
+    drawn(page, MAP)
+    page.mouse.click(*place(page, ".st-key-vit_maps_1 .live-plot", 0.5, 0.5, panel=1))
+    page.wait_for_url(re.compile("vlayer=2"), timeout=PATIENCE_MS)
+    expect(page.get_by_role("heading", name="Layer 2")).to_be_visible(timeout=PATIENCE_MS)
+    drawn(page, MAP)
+    x, y = place(page, MAP, 0.5, 0.41)
+    page.mouse.move(x, y)
+    page.mouse.move(x + 2, y)
+    told = page.locator(f"{MAP} .hoverlayer .hovertext")
+    expect(told).to_contain_text(re.compile(r"query 20, key 25: 0\.\d+"), timeout=PATIENCE_MS)
+    page.mouse.click(x, y)
+    page.wait_for_url(re.compile("token=20"), timeout=PATIENCE_MS)
+    expect(page.get_by_text("The query at patch 20 looks most at")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_a_hidden_patch_changes_the_ranking_and_its_link_opens_the_same_view(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/classify?item=4")
+    drawn(page, ".st-key-classify_overlay .live-plot")
+    page.get_by_role("link", name="Look inside").press("Enter")  # the page may still move under a pointer
+    page.wait_for_url(re.compile(r"/garment-attention\?.*item=4"), timeout=PATIENCE_MS)
+    drawn(page, ".st-key-classify_overlay .live-plot")
+    page.get_by_text("Hide patches", exact=True).click()
+    drawn(page, HIDE)
+    for column, hidden in ((3, "25"), (2, "24.25")):
+        page.mouse.click(*place(page, HIDE, (column + 0.5) / 7, 3.5 / 7))
+        page.wait_for_url(re.compile(f"hide={hidden}(&|$)"), timeout=PATIENCE_MS)
+        drawn(page, HIDE)
+    reading = read(load_classifier(), gallery()[0][4].copy())
+    after = hidden_answer(reading, mask_of({24, 25}, 49))
+    expected = [f"{100 * after[i]:.1f}%" for i in reading.ranking]
+    expect(after_bars(page)).to_have_text(expected, timeout=PATIENCE_MS)
+    path = page.url.removeprefix(app.url)
+    other = new_page(app, path)
+    drawn(other, HIDE)
+    expect(after_bars(other)).to_have_text(expected, timeout=PATIENCE_MS)
+    expect(other.get_by_text("With 2 patches hidden")).to_be_visible(timeout=PATIENCE_MS)
+    assert other.url.removeprefix(app.url) == path
+    other.mouse.click(*place(other, HIDE, 2.5 / 7, 3.5 / 7))
+    other.wait_for_url(re.compile("hide=25(&|$)"), timeout=PATIENCE_MS)
+
+
+def test_the_picture_comes_along_to_the_next_page(new_page: NewPage, app: AppServer) -> None:
+    """By the sidebar too, which leaves the query behind: pages share the choice, though each has a select box of its own."""
+    page = new_page(app, "/classify?item=4&vlayer=2")
+    drawn(page, ".st-key-classify_overlay .live-plot")
+    page.get_by_role("link", name="What the ViT looks at").press("Enter")
+    page.wait_for_url(re.compile(r"/garment-attention\?.*item=4"), timeout=PATIENCE_MS)
+    drawn(page, ".st-key-classify_overlay .live-plot")
+    assert re.search("vlayer=2(&|$)", page.url)
+    page.get_by_role("link", name="How this picture was prepared").press("Enter")
+    page.wait_for_url(re.compile(r"/classify\?.*item=4"), timeout=PATIENCE_MS)
+    drawn(page, ".st-key-classify_ranking .live-plot")
+    assert re.search("item=4(&|$)", page.url) and re.search("vlayer=2(&|$)", page.url)
+
+
+def test_it_looks_right_at_every_width(screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer) -> None:
+    for path, name, plot in (
+        ("/garment-attention?item=3&inside=maps&token=24&lang=es", "garment-attention-maps", MAP),
+        ("/garment-attention?item=0&inside=hide&hide=26.27.33", "garment-attention-hide", HIDE),
+    ):
+        for page in screens(app, path, name):
+            drawn(page, plot)
+            assert_fits(page)

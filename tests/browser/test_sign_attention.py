@@ -1,0 +1,81 @@
+"""What IIGA looks at, in a browser: links, hover, clicks on maps and on a gloss, and every width."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from core import checkpoints
+from core.signs.recogniser import ASL, DIGITS
+from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.server import AppServer
+from tests.browser.test_attention import PATIENCE_MS, click_in, drawn
+
+pytestmark = pytest.mark.skipif(
+    not all((checkpoints.FOLDER / f"{name}.json").exists() for name in (DIGITS, ASL)), reason="no trained IIGA is bundled yet"
+)
+MAP = ".st-key-signs_map .live-plot"
+GLOSSES = ".st-key-signs_glosses .live-plot"
+
+
+def test_from_a_map_to_a_gloss_and_its_link(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
+    page = new_page(app, "/sign-attention?sample=digits_7715")
+    drawn(page, MAP)
+    click_in(page, ".st-key-signs_maps_2 .live-plot", 0.5, 0.5, panel=1)
+    page.wait_for_url(re.compile(r"slayer=inter\+2"), timeout=PATIENCE_MS)
+    area = page.locator(f"{MAP} .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    for nudge in (0, 2):
+        page.mouse.move(box["x"] + 0.5 * box["width"] + nudge, box["y"] + 0.25 * box["height"])
+    told = page.locator(f"{MAP} .hoverlayer .hovertext")
+    expect(told).to_contain_text(re.compile(r"query \d\.\d\d s, key \d\.\d\d s: "), timeout=PATIENCE_MS)
+    page.get_by_text("Frames behind each gloss", exact=True).click()
+    drawn(page, GLOSSES)
+    click_in(page, GLOSSES, 0.5, 0.62)  # the third of four rows
+    page.wait_for_url(re.compile("gloss=3"), timeout=PATIENCE_MS)
+    expect(page.get_by_text("1 is read from")).to_be_visible(timeout=PATIENCE_MS)
+    other = new_page(app, page.url.removeprefix(app.url))
+    drawn(other, GLOSSES)
+    expect(other.get_by_text("1 is read from")).to_be_visible(timeout=PATIENCE_MS)
+    assert other.url == page.url
+    with other.expect_download(timeout=PATIENCE_MS) as download:
+        other.get_by_role("button", name="All arrays").click()
+    file = tmp_path / "arrays.npz"
+    download.value.save_as(file)
+    with np.load(file, allow_pickle=False) as arrays:
+        assert arrays["chosen"] == 2
+        assert arrays["importance: occlusion"].shape == arrays["seconds"].shape
+        np.testing.assert_allclose(arrays["inter 2"].sum(axis=-1), 1, atol=1e-4)
+
+
+def test_recognise_leads_here_with_its_clip(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/recognise?input=tracks&sentence=40")
+    drawn(page, MAP)
+    page.get_by_role("link", name="Look inside").click()
+    page.wait_for_url(re.compile(r"/sign-attention\?.*sentence=40"), timeout=PATIENCE_MS)
+    expect(page.get_by_text("sentence 40: 58 frames of the model")).to_be_visible(timeout=PATIENCE_MS)
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "plot"),
+    [
+        ("", "sign-maps", MAP),
+        ("?input=tracks&sentence=40&lang=es", "sign-maps-tracks", MAP),
+        ("?sview=frames&sample=digits_7715", "sign-frames", GLOSSES),
+        ("?sview=frames&measure=gradients&input=tracks&sentence=40&every_gloss=true&lang=es", "sign-frames-tracks", GLOSSES),
+        ("?sview=truth", "sign-truth", ".st-key-truth_here .live-plot"),
+    ],
+)
+def test_it_looks_right_at_every_width(
+    screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer, query: str, name: str, plot: str
+) -> None:
+    for page in screens(app, f"/sign-attention{query}", name):
+        drawn(page, plot)
+        assert_fits(page)
