@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.attention import MapAxis, NamedMap, Write, layers_figure, three_digits
+from core.figures.attention import MapAxis, NamedMap, ScaleKind, Write, layers_figure, three_digits
 from core.figures.attention import map_figure as attention_map
 from core.figures.attention import row_figure as attention_row
 from core.figures.strip import PARTS, STRIP_PX, Strip, ends, images, step_of
@@ -46,6 +46,8 @@ def clip_axis(seconds: NDArray[np.float64], *, _: Translate = untranslated) -> M
 def map_figure(
     one: NamedMap,
     *,
+    of: Sequence[NamedMap] = (),
+    scale: ScaleKind = "own",
     query: int | None = None,
     strip: Strip = (),
     keep: str = "map",
@@ -57,7 +59,7 @@ def map_figure(
     Args:
         strip: `MAP_THUMBS` pictures.
     """
-    figure = attention_map(one, query=query, keep=keep, write=write, _=_)
+    figure = attention_map(one, of=of, scale=scale, query=query, keep=keep, write=write, _=_)
     if strip:  # by the map's own height, since a map stays square and is narrow on a narrow screen
         under = images(strip, ends(one.axis.positions), top=-0.01, height=1 / MAP_THUMBS, yref="y domain")
         figure.update_layout(images=under)

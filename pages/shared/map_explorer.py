@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.explain import summaries
@@ -185,9 +186,7 @@ def grid(groups: Sequence[Sequence[NamedMap]], *, keys: Keys, choice: Choice, di
                 height=45 + 240 * (-(-len(group) // 2)),
                 on_click=enlarge,
                 filename=f"{keys.grid}-{index + 1}".replace("_", "-"),
-                alt=_("Attention maps {first} and {second}; a click enlarges one.").format(
-                    first=group[0].title, second=group[-1].title
-                ),
+                alt=_("Attention maps {names}; a click enlarges one.").format(names=", ".join(one.title for one in group)),
             )
     return cells[len(groups)] if len(groups) < len(cells) else st.container()
 
@@ -202,12 +201,14 @@ def enlarged(
     beside: Callable[[int], None],
     difference: bool = False,
     height: int = 560,
+    drawn: Callable[[int], go.Figure] | None = None,
 ) -> int:
     """One map large, with the control of the row that is read, which a click on the map moves.
 
     Args:
         of: all maps, which a shared scale is taken over.
         beside: draws what stands to the map's right, under the control, from the row's index.
+        drawn: the large map with the row of that index framed, where a model has more to draw on it than the map.
 
     Returns:
         The row's index.
@@ -221,11 +222,14 @@ def enlarged(
         if point.y is not None:
             query.take(shown.axis.nearest(float(point.y)))
 
+    def plain(index: int) -> go.Figure:
+        return figures.map_figure(
+            shown, of=of, scale=choice.scale, difference=difference, query=index, keep=shown.name, write=significant, _=_
+        )
+
     with left:
         live_plot(
-            figures.map_figure(
-                shown, of=of, scale=choice.scale, difference=difference, query=index, keep=shown.name, write=significant, _=_
-            ),
+            (drawn or plain)(index),
             key=f"{keys.plot}_map",
             height=height,
             on_click=read_row,

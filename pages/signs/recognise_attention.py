@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.explain import summaries
-from core.explain.rollout import fuse_heads
-from core.figures import attention as maps_figures
 from core.figures import signs as figures
 from core.figures.attention import NamedMap
 from core.signs.looks import ROLLOUT
 from core.signs.reading import Reading
-from pages.shared import url_state
+from pages.shared import map_explorer, url_state
 from pages.shared.language import _, number, percent, prose, significant
-from pages.shared.live_plot import Point, live_plot
+from pages.shared.live_plot import live_plot
+from pages.shared.map_explorer import Choice, Keys, Query
 from pages.signs import recognise_answers as answers
 from pages.signs.recognise_answers import Clip
 
-MEAN: Final = "mean"
+KEYS: Final = Keys(layer="slayer", scale="sscale", head="shead", grid="signs_maps", plot="signs")
 ROW_THUMBS: Final = 10
 
 
@@ -40,58 +40,41 @@ def show(clip: Clip, found: Reading, *, rolled: Any = None) -> NamedMap:
     """
     st.markdown(prose("recognise_attention"))
     names = titles(found) | ({ROLLOUT: _("Rolled out")} if rolled is not None else {})
-    heads = len(next(iter(found.attention.values())))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        layer = url_state.choice(st.selectbox, _("Map to enlarge (or click one)"), names, key="slayer", width=280)
-        options = {MEAN: _("Mean")} | {str(head): number(head + 1) for head in range(heads)}
-        head = url_state.choice(st.selectbox, _("Attention head"), options, key="shead", width=140)
+        choice = map_explorer.pick(KEYS, names, heads=len(next(iter(found.attention.values()))))
     axis = figures.clip_axis(found.seconds, _=_)
-    maps = [
-        NamedMap(
-            name=name,
-            title=names[name],
-            weights=fuse_heads(weights) if head == MEAN else weights[int(head)],
-            axis=axis,
-        )
-        for name, weights in found.attention.items()
-    ]
-
-    def enlarge(point: Point) -> None:
-        if point.trace in names:
-            st.session_state["slayer"] = point.trace
-
-    groups = [maps[0::2], maps[1::2]]  # intra on the left, inter on the right
-    if rolled is not None:
-        groups.append([NamedMap(name=ROLLOUT, title=names[ROLLOUT], weights=rolled, axis=axis)])
-    width = [2 if len(group) > 1 else 1 for group in groups]
-    for place, (cell, group) in enumerate(zip(st.columns(width), groups, strict=True)):
-        with cell:
-            live_plot(
-                maps_figures.map_grid(
-                    group, columns=min(2, len(group)), selected=layer, keep=f"signs{place}", write=significant, _=_
-                ),
-                key=f"signs_maps_{place + 1}",
-                height=60 + (240 if rolled is None else 195) * (-(-len(group) // 2)),
-                on_click=enlarge,
-                filename=f"attention-{group[0].name.split(' ')[0]}",
-                alt=_("Attention maps {names}; a click enlarges one.").format(names=", ".join(one.title for one in group)),
-            )
-    shown = next(one for group in groups for one in group if one.name == layer)
-    _enlarged(shown, clip, found)
+    weights = found.attention | ({ROLLOUT: rolled[None]} if rolled is not None else {})
+    maps = map_explorer.named(weights, names, choice, lambda _name, _count: axis)
+    layers = maps[: len(found.attention)]
+    groups = [layers[0::2], layers[1::2]]  # intra on the left, inter on the right
+    map_explorer.grid(groups + [maps[len(layers) :]] * (rolled is not None), keys=KEYS, choice=choice)
+    shown = map_explorer.chosen(maps, choice)
+    _enlarged(shown, maps, choice, clip, found)
     return shown
 
 
-def _enlarged(one: NamedMap, clip: Clip, found: Reading) -> None:
+def _enlarged(one: NamedMap, maps: list[NamedMap], choice: Choice, clip: Clip, found: Reading) -> None:
     last = len(found.seconds)
-    left, right = st.columns(2)
-    with right:
-        query = min(url_state.slider(_("Frame that looks"), 1, last, key="frame", default=1), last) - 1 if last > 1 else 0
-        row = one.weights[query]
+
+    def pick() -> int:
+        return min(url_state.slider(_("Frame that looks"), 1, last, key="frame", default=1), last) - 1 if last > 1 else 0
+
+    def take(index: int) -> None:
+        st.session_state["frame"] = index + 1
+
+    def drawn(query: int) -> go.Figure:
+        strip = answers.strip(clip, figures.MAP_THUMBS)
+        return figures.map_figure(
+            one, of=maps, scale=choice.scale, query=query, strip=strip, keep=one.name, write=significant, _=_
+        )
+
+    def beside(query: int) -> None:
+        strongest = summaries.strongest(one.weights[query], min(4, last))
         keys = ", ".join(
             _("{second} s: `{label}` ({share})").format(
                 second=number(float(found.seconds[index]), 2), label=found.path[index], share=percent(weight)
             )
-            for index, weight in summaries.strongest(row, min(4, last))
+            for index, weight in strongest
         )
         st.markdown(
             _("The frame at {second} s, read as `{label}`, looks most at {keys}.").format(
@@ -106,20 +89,5 @@ def _enlarged(one: NamedMap, clip: Clip, found: Reading) -> None:
             alt=_("What the chosen frame looks at, a bar for each frame."),
         )
 
-    def read_row(point: Point) -> None:
-        if point.y is not None:
-            st.session_state["frame"] = one.axis.nearest(float(point.y)) + 1
-
-    with left:
-        live_plot(
-            figures.map_figure(
-                one, query=query, strip=answers.strip(clip, figures.MAP_THUMBS), keep=one.name, write=significant, _=_
-            ),
-            key="signs_map",
-            height=560,
-            on_click=read_row,
-            filename=f"attention-{one.name}".replace(" ", "-"),
-            alt=_("{map}: rows are frames that look, columns the frames they look at; a click reads a row.").format(
-                map=one.title
-            ),
-        )
+    query = Query(pick=pick, take=take)
+    map_explorer.enlarged(one, of=maps, keys=KEYS, choice=choice, query=query, beside=beside, drawn=drawn)

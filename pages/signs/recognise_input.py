@@ -16,7 +16,9 @@ from pages.signs import recognise_answers as answers
 from pages.signs import recognise_clip
 from pages.signs.recognise_answers import Clip, Model
 
-KEYS: Final = ("input", "model", "sample", "sentence", "file", "start", "fit", "hold", "slayer", "shead", "frame", "lang")
+KEYS: Final = (
+    "input", "model", "sample", "sentence", "file", "start", "fit", "hold", "slayer", "sscale", "shead", "frame", "lang",
+)  # fmt: skip
 """Of the URL, what names a clip and where one looks at it."""
 
 
