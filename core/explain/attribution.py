@@ -33,6 +33,10 @@ BaselineKind = Literal["still", "newest"]
 BASELINE_KINDS: tuple[BaselineKind, ...] = ("still", "newest")
 
 
+class GradientError(ValueError):
+    """A model has no finite gradients on an input, so nothing can be said of what moved its answer."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attribution:
     """Who moved the answer.
@@ -77,7 +81,7 @@ def integrated_gradients(function: ScalarFunction, inputs: Tensor, baseline: Ten
         batch: inputs the function is given at a time.
 
     Raises:
-        ValueError: where the baseline has another shape.
+        ValueError: where the baseline has another shape. GradientError: where a gradient on the way is no finite number.
     """
     if inputs.shape != baseline.shape:
         raise ValueError(
@@ -119,6 +123,11 @@ def integrated_gradients(function: ScalarFunction, inputs: Tensor, baseline: Ten
         pieces += integrate([(worst.low, worst.middle), (worst.middle, worst.high)])
         used += 2 * NODES
     values = torch.stack([one.values for one in pieces]).sum(dim=0)
+    if not torch.isfinite(values).all():
+        raise GradientError(
+            f"the model has no finite gradients on this input, whose largest number is {float(inputs.abs().max()):.3g}: "
+            "it lies too far from what it was trained on"
+        )
     return Attribution(values=values.float().cpu().numpy(), output=value(1.0), baseline_output=value(0.0), nodes=used)
 
 

@@ -8,6 +8,7 @@ A moment is "deleted" by putting every input's mean over the window in its place
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import class_probability, integrated_gradients, tlob_baseline
+from core.explain.attribution import GradientError, class_probability, integrated_gradients, tlob_baseline
 from core.explain.faithfulness import Evidence
 from core.explain.occlusion import occlusion
 from core.explain.relevance import attention_gradients, relevance
@@ -65,6 +66,9 @@ def evidence(predictor: Predictor, entry: MarketEntry, levels: FloatArray, *, he
 
     Args:
         levels: (steps, 40), one raw window, oldest row first.
+
+    Raises:
+        GradientError: where the model has no finite gradients on it.
     """
     rule = entry.rules[head]
     inputs = predictor.inputs(levels[None], entry)[0]
@@ -104,4 +108,5 @@ def sample(predictor: Predictor, *, head: int = 0) -> Iterator[Evidence]:
         moving = np.flatnonzero(calls != STATIONARY)
         for place in moving[np.unique(np.linspace(0, len(moving) - 1, A_RECORDING).round().astype(int))] if len(moving) else ():
             levels = rows.levels[ends[place] - predictor.window + 1 : ends[place] + 1]
-            yield evidence(predictor, entry, levels, head=head, label=int(calls[place]))
+            with contextlib.suppress(GradientError):  # raw columns of a market of another price scale (D9)
+                yield evidence(predictor, entry, levels, head=head, label=int(calls[place]))

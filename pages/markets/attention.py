@@ -57,7 +57,8 @@ def body(source: Source) -> None:
         }
         view = url_state.choice(st.segmented_control, _("View"), views, key="view", required=True)
     if view == "inputs":
-        attention_inputs.show(window, reading)
+        if not attention_inputs.show(window, reading):
+            return
     elif view == "truth":
         attention_truth.show(window, reading)
     else:

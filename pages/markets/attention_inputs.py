@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.explain import summaries
-from core.explain.attribution import Attribution, BaselineKind
+from core.explain.attribution import Attribution, BaselineKind, GradientError
 from core.figures import attribution as figures
 from core.market.book import FEATURES
 from core.market.frozen import FrozenWindow
@@ -44,12 +44,16 @@ def pick_head(reading: Reading) -> int:
     return predictor.head(label, horizon)
 
 
-def show(window: FrozenWindow, reading: Reading) -> None:
-    """The view of one window."""
+def show(window: FrozenWindow, reading: Reading) -> bool:
+    """The view of one window; whether there was one to show."""
     head = pick_head(reading)
     explained, baseline, compressed = _pick(reading.calls[head])
     with st.spinner(_("Integrating gradients…"), show_time=False):
-        found = answers.attribute(window, head, explained, baseline)
+        try:
+            found = answers.attribute(window, head, explained, baseline)
+        except GradientError:
+            no_gradients()
+            return False
     st.session_state[ASKED] = head, explained, baseline
     _numbers(found, explained, reading, head)
     st.markdown(_sentence(found))
@@ -83,6 +87,7 @@ def show(window: FrozenWindow, reading: Reading) -> None:
             "currency, and nothing is left out."
         ).format(height=significant(figure.layout.meta["bin"]))
     )
+    return True
 
 
 def pick_class(called: int) -> int:
@@ -90,6 +95,14 @@ def pick_class(called: int) -> int:
     classes = {CALLED: _("The one called")} | class_names()
     label = url_state.choice(st.segmented_control, _("Class to explain"), classes, key="class", required=True)
     return called if label == CALLED else CLASSES.index(label)
+
+
+def no_gradients() -> None:
+    """Why there is nothing to show."""
+    controls.error_box(
+        _("The model has no finite gradients on this window: it lies too far from what the model was trained on."),
+        remedy=_("Choose another window or another model."),
+    )
 
 
 def _pick(called: int) -> tuple[int, BaselineKind, bool]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.explain.attribution import GradientError
+from core.explain.faithfulness import Curves
 from core.market.frozen import FrozenWindow
 from core.models.tlob import CLASSES
 from pages.markets import attention_answers as answers
 from pages.markets.attention_answers import Reading
-from pages.markets.attention_inputs import pick_class, pick_head
+from pages.markets.attention_inputs import no_gradients, pick_class, pick_head
 from pages.markets.live_panels import class_names
 from pages.shared import truth
 from pages.shared.language import _, percent
@@ -23,9 +25,12 @@ def show(window: FrozenWindow, reading: Reading) -> None:
             name=class_names()[CLASSES[label]], share=percent(float(reading.probabilities[head][label]))
         )
     )
-    truth.show(
-        "tlob",
-        checkpoint=reading.predictor.card,
-        here=lambda: answers.deletions(window, head, label),
-        unit=_("moments"),
-    )
+
+    def here() -> Curves | None:
+        try:
+            return answers.deletions(window, head, label)
+        except GradientError:
+            no_gradients()
+            return None
+
+    truth.show("tlob", checkpoint=reading.predictor.card, here=here, unit=_("moments"))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 import streamlit as st
 
+from core import checkpoints
 from core.market.predictor import POOLED, MarketEntry, Predictor
 from core.models.parameters import by_part, count
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import rule_names
 from pages.shared.language import _, number, prose
+
+DOCUMENT: Final = "tlob_document"
+"""The checkpoint of the document's own form, which is reported beside the shipped one (D6)."""
 
 
 def show(predictor: Predictor, entry: MarketEntry, choices: ViewChoices) -> None:
@@ -41,13 +45,16 @@ def show(predictor: Predictor, entry: MarketEntry, choices: ViewChoices) -> None
 
 
 def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
-    names = rule_names()
+    names = rule_names() | {DOCUMENT: _("TLOB, the document's form")}
+    beside = _results_of_document(card)
     rows = []
     for market, results in card["metrics"].get("test", {}).items():
         for result in results:
             if result["label"] != choices.label:
                 continue
-            for rule, found in (("tlob", result), *result["baselines"].items()):
+            other = beside.get((market, result["label"], result["horizon"]))
+            found_by = {"tlob": result} | ({DOCUMENT: other} if other else {}) | result["baselines"]
+            for rule, found in found_by.items():
                 rows.append(
                     {
                         _("Market"): market,
@@ -59,6 +66,14 @@ def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
                     }
                 )
     return pd.DataFrame(rows)
+
+
+def _results_of_document(card: dict[str, Any]) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Test results of the document's form (D6), by market, label and horizon; none where it is the model itself, or not here."""
+    if card["name"] == DOCUMENT or DOCUMENT not in checkpoints.names("tlob", folder=checkpoints.FOLDER):
+        return {}
+    tested = checkpoints.read_card(DOCUMENT, folder=checkpoints.FOLDER)["metrics"].get("test", {})
+    return {(market, one["label"], one["horizon"]): one for market, results in tested.items() for one in results}
 
 
 def _parameter_table(predictor: Predictor) -> pd.DataFrame:

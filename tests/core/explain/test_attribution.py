@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from core.explain.attribution import class_probability, integrated_gradients, tlob_baseline
+from core.explain.attribution import GradientError, class_probability, integrated_gradients, tlob_baseline
 from core.market.book import FEATURES
 from core.market.calls import MOVING, CallRule
 from core.models.tlob import TLOB, TLOBConfig
@@ -144,3 +144,12 @@ def test_a_cliff_on_the_way_is_cut_until_it_fits():
 def test_a_baseline_of_another_shape_is_refused():
     with pytest.raises(ValueError, match="does not fit"):
         integrated_gradients(lambda z: z.sum(dim=(1, 2)), torch.zeros(4, 3), torch.zeros(3, 4))
+
+
+def test_gradients_that_are_no_numbers_are_said_to_be_none():
+    # 0 * inf: a model far outside of its training range, whose softmax is saturated and whose scale has overflown.
+    def overflown(x: Tensor) -> Tensor:
+        return (x.sum(dim=-1) * 1e38).exp().reciprocal()
+
+    with pytest.raises(GradientError, match="no finite gradients"):
+        integrated_gradients(overflown, torch.full((3,), 50.0), torch.full((3,), 40.0))
