@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,11 @@ from tests.core.vision.tiny_vit import FOLDER
 
 
 @pytest.fixture
-def models() -> Iterator[Path]:
+def models(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of its checkpoint, while it is the app's."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoints, "FOLDER", FOLDER)
-        yield FOLDER
+    # The test's own patcher, so that what a test patches besides is undone in order.
+    monkeypatch.setattr(checkpoints, "FOLDER", FOLDER)
+    return FOLDER
 
 
 @pytest.fixture(autouse=True)
