@@ -206,6 +206,7 @@ def test_from_tracks_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pyt
 def test_from_photos_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = FIXTURES / "digits"
     small = ["--image-size", "32", "--width-multiplier", "0.25", "--image-channels", "32", "--clips", "4", "--clip-epochs", "1"]
+    small += ["--whole-epochs", "1", "--checked", "4"]
     words = ["--data", str(data), *TINY, *small, "--held-out", "0.67", "--no-test", "--name", "tiny", "--folder", str(tmp_path)]
     assert main(["train", "iiga", *words]) == 0
     card = checkpoints.read_card("tiny", folder=tmp_path)
