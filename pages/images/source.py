@@ -58,6 +58,12 @@ def pick() -> Chosen | None:
         return _pick_kept(kind, given)
 
 
+def pick_folded() -> Chosen | None:
+    """The same in an expander, which opens where the link names a source: for pages on which the picture comes along."""
+    with st.expander(_("Choose a picture"), icon=":material/image:", expanded=st.query_params.get("from") is not None):
+        return pick()
+
+
 # -- the gallery ------------------------------------------------------------------------------------------------------------
 
 

@@ -22,8 +22,7 @@ controls.page_header(_("Patches to tokens"), prose("tokens_lead"))
 
 def body(classifier: Classifier) -> None:
     """The page, once there is a model."""
-    with st.expander(_("Choose a picture"), icon=":material/image:", expanded=st.query_params.get("from") is not None):
-        chosen = source.pick()
+    chosen = source.pick_folded()
     if chosen is None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
         return

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -242,6 +241,5 @@ def close_page(page: str, *, sources: str, values: Mapping[str, Any] | None = No
                 filename=f"{page}.ipynb",
                 mime="application/x-ipynb+json",
             )
-            with st.popover(_("Link to this view"), icon=":material/link:"):
-                st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)
+            controls.link_to_view()
     st.caption(_("Sources: {sources}").format(sources=sources))

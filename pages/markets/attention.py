@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -122,10 +121,8 @@ def _take_away(window: FrozenWindow, reading: Reading, source: Source, view: str
             attention_inputs.downloads(window, reading)
         if source.kind == "live" and st.button(_("Freeze this window"), icon=":material/ac_unit:", key="attention_freeze"):
             attention_window.show_frozen(window)
-        with st.popover(_("Link to this view"), icon=":material/link:"):
-            st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)
-            if source.kind == "frozen":
-                st.caption(_("A frozen window lasts as long as the app runs; the .npz file keeps it for good."))
+        frozen = _("A frozen window lasts as long as the app runs; the .npz file keeps it for good.")
+        controls.link_to_view(frozen if source.kind == "frozen" else "")
 
 
 def _arrays(window: FrozenWindow, reading: Reading, view: str) -> dict[str, Any]:

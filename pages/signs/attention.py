@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 import streamlit as st
 
 from core.figures.attention import NamedMap
@@ -81,10 +79,8 @@ def _take_away(
             attention_spread.download(map_shown)
         if rows_shown is not None:
             attention_frames.download(model, found, looked, rows_shown)
-        with st.popover(_("Link to this view"), icon=":material/link:"):
-            st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)
-            if "file" in st.query_params:
-                st.caption(_("A clip of your own lasts as long as the app runs, the newest few of them."))
+        own = _("A clip of your own lasts as long as the app runs, the newest few of them.")
+        controls.link_to_view(own if "file" in st.query_params else "")
 
 
 controls.page_header(_("What IIGA looks at"), prose("sign_attention_lead"))
