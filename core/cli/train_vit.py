@@ -8,6 +8,7 @@ from typing import Any
 
 from core.cli.garment_files import ready
 from core.device import best_device
+from core.models.garment_teacher import TeacherConfig
 from core.models.vit import ViTConfig
 from core.training.augment import Augmentation
 from core.training.loop import LoopSettings, progress_bar
@@ -139,6 +140,8 @@ def add_teacher_parser(models: Any) -> None:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add_common(p, name="vit-teacher", epochs=10)
+    p.add_argument("--stem", type=int, default=TeacherConfig.stem, help="channels at 28 x 28")
+    p.add_argument("--stages", type=int, nargs=3, default=TeacherConfig.stages, help="channels at 14 x 14, 7 x 7 and 4 x 4")
     p.set_defaults(run=_run_teacher)
 
 
@@ -151,6 +154,7 @@ def _run_teacher(o: argparse.Namespace) -> None:
     path = run(
         o.name,
         o.data,
+        TeacherConfig(stem=o.stem, stages=tuple(o.stages)),
         training,
         loop,
         folder=o.folder or checkpoints.FOLDER,

@@ -64,6 +64,7 @@ class MarketSession:
         self.entry = predictor.market(f"{feed.key} {feed.market}")
         self.started = time.time()
         self._lock = threading.Lock()  # for what follows, down to the step
+        self._stepped = threading.Condition(self._lock)
         self._rows = RecentRows(KEPT_ROWS)
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
         self._board = Scoreboard(predictor.heads, self.entry.alphas)
@@ -194,6 +195,7 @@ class MarketSession:
                     used += whole
             if predictions is not None and fresh is not None:
                 self._time(fresh, predictions, done_ns)
+            self._stepped.notify_all()
 
     def _write(self, row: _Row, predictions: Predictions | None, which: int) -> None:
         before = self._rows.newest
@@ -217,6 +219,11 @@ class MarketSession:
     def _set(self, state: FeedState, message: str) -> None:
         with self._lock:
             self._state, self._message = state, message
+
+    def wait_beyond(self, step: int, timeout_s: float) -> bool:
+        """Wait for a later step than this one, not longer than the timeout; whether there is one."""
+        with self._stepped:
+            return self._stepped.wait_for(lambda: self._step > step, timeout_s)
 
     def view(self, rows: int = 1_200) -> View:
         """The last `rows` rows and the predictions on them."""

@@ -38,5 +38,10 @@ def begin_with_card(model: nn.Module, card: Path) -> dict[str, Any]:
     """Load the weights of a checkpoint whose card this is; returns what a card tells of what it started from."""
     earlier = checkpoints.load(card.stem, folder=card.parent)
     checkpoints.restore(model, earlier)
+    return told_of(earlier)
+
+
+def told_of(earlier: checkpoints.Checkpoint) -> dict[str, Any]:
+    """What a card tells of the checkpoint that its run started from."""
     told = ("command", "started_from", "transform", "training", "history", "metrics", "notes", "weights_sha256")
     return {key: earlier.card[key] for key in told if key in earlier.card}

@@ -11,8 +11,9 @@ from torch import nn
 
 from core import checkpoints
 from core.device import best_device
+from core.training.grow import widened
 from core.training.loop import LoopSettings, Progress, best_of
-from core.training.provenance import begin_with_card, command, rounded_history
+from core.training.provenance import command, rounded_history, told_of
 from core.training.vit import GarmentData, ViTTraining
 from core.vision.idx import file_paths
 
@@ -40,15 +41,19 @@ def basics(data: Path, garments: GarmentData, training: ViTTraining, loop: LoopS
 def begin_with(model: nn.Module, start: Path) -> dict[str, Any]:
     """Load an earlier run's best weights, and say what that run was, and what it in turn had started from.
 
+    The earlier model may have had narrower feed-forward networks; see `core.training.grow`.
+
     Args:
         start: the state that the run kept, or the card of the checkpoint that it wrote.
     """
     if start.suffix == ".json":
-        return begin_with_card(model, start)
+        earlier = checkpoints.load(start.stem, folder=start.parent)
+        model.load_state_dict(widened(earlier.weights, model.state_dict()))
+        return told_of(earlier)
     weights, progress = best_of(start)
     # a run with a teacher keeps the ViT under this name, beside what it was compared by
     mine = {key.removeprefix("vit."): value for key, value in weights.items() if not key.startswith("bridge.")}
-    model.load_state_dict(mine)
+    model.load_state_dict(widened(mine, model.state_dict()))
     told: dict[str, Any] = json.loads(start.with_suffix(".origin").read_text(encoding="utf-8"))
     return told | {"epochs": progress.epoch, "best_epoch": progress.best_epoch, "history": rounded_history(progress)}
 

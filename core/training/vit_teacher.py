@@ -20,6 +20,7 @@ from core.vision.idx import read_part
 def run(
     name: str,
     data: Path,
+    config: TeacherConfig,
     training: ViTTraining,
     loop: LoopSettings,
     *,
@@ -31,7 +32,7 @@ def run(
     """Train and write the teacher's checkpoint; never reads the test images. Returns the card's path."""
     garments = prepare(read_part(data, "train"), split_seed=training.split_seed, held_out=VALIDATION)
     torch.manual_seed(training.seed)
-    teacher = GarmentTeacher(TeacherConfig())
+    teacher = GarmentTeacher(config)
     teacher.lay_out_for_speed()
     remember_origin(state, None)
     if compiled:

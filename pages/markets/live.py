@@ -50,6 +50,7 @@ except (BookError, LibraryError) as error:
 def market() -> None:
     """The moving part, four times a second; each run is also the viewer's sign of life."""
     hub().watch(viewer, source.key, lambda: session)
+    live_panels.await_step(session)
     live_panels.show(session, view)
 
 
