@@ -17,9 +17,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import GradientError, class_probability, integrated_gradients, tlob_baseline
+from core.explain.attribution import GradientError, class_probability, tlob_baseline
 from core.explain.faithfulness import Evidence
-from core.explain.occlusion import occlusion
+from core.explain.measures import evidence_of
 from core.explain.relevance import attention_gradients, relevance
 from core.explain.rollout import fuse_heads, rollout
 from core.market.book import STEP_MS, FloatArray, read_market
@@ -30,8 +30,6 @@ from core.market.labels import STATIONARY
 from core.market.predictor import MarketEntry, Predictor, windows_of
 from core.nn import AttentionMaps
 
-METHODS: Final = ("attention", "rollout", "relevance", "gradients", "occlusion")
-"""Attention of the last time-to-time layer, rollout, gradient relevance, integrated gradients, occlusion."""
 TIME: Final = "time-to-time"
 A_RECORDING: Final = 12
 """Windows of each bundled recording in the sample."""
@@ -79,19 +77,14 @@ def evidence(predictor: Predictor, entry: MarketEntry, levels: FloatArray, *, he
     parts = torch.arange(len(inputs), device=inputs.device)[:, None]
     maps = [weights for name, weights in predictor.attention(levels, entry)[1].items() if name.startswith(TIME)]
     pooling = predictor.config.pooling
-    moved = integrated_gradients(function, inputs, still).values
-    return Evidence(
-        function=function,
-        inputs=inputs,
-        baseline=still,
-        parts=parts,
-        importance={
-            "attention": asked(fuse_heads(maps[-1]), pooling),
-            "rollout": asked(rollout(maps), pooling),
-            "relevance": time_relevance(predictor, inputs, head=head, label=label),
-            "gradients": np.asarray(moved.sum(axis=1, dtype=np.float64)),
-            "occlusion": occlusion(function, inputs, still, parts),
-        },
+    return evidence_of(
+        function,
+        inputs,
+        still,
+        parts,
+        attention=asked(fuse_heads(maps[-1]), pooling),
+        rollout=asked(rollout(maps), pooling),
+        relevance=time_relevance(predictor, inputs, head=head, label=label),
     )
 
 

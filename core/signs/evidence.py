@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import integrated_gradients
 from core.explain.faithfulness import Evidence
-from core.explain.occlusion import occlusion
+from core.explain.measures import evidence_of
 from core.explain.relevance import attention_gradients, relevance
 from core.explain.rollout import fuse_heads, rollout
 from core.nn import AttentionMaps
@@ -25,9 +24,6 @@ from core.signs import samples
 from core.signs.recogniser import Recogniser
 from core.signs.video import read_video
 from core.signs.vocabulary import BLANK
-
-METHODS: Final = ("attention", "rollout", "relevance", "gradients", "occlusion")
-"""Attention of the last sub-layer, rollout, gradient relevance, integrated gradients, occlusion."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,19 +119,14 @@ def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: i
     assert isinstance(out, tuple)
     maps = [weights[0].numpy() for weights in out[1].values()]
     parts = torch.arange(steps)[:, None]
-    moved = integrated_gradients(probability, whole, empty).values
-    return Evidence(
-        function=probability,
-        inputs=whole,
-        baseline=empty,
-        parts=parts,
-        importance={
-            "attention": fuse_heads(maps[-1])[frame],
-            "rollout": rollout(maps)[frame],
-            "relevance": frames_relevance(recogniser, encoded, frame=frame, label=label),
-            "gradients": np.asarray(moved.sum(axis=1, dtype=np.float64)),
-            "occlusion": occlusion(probability, whole, empty, parts),
-        },
+    return evidence_of(
+        probability,
+        whole,
+        empty,
+        parts,
+        attention=fuse_heads(maps[-1])[frame],
+        rollout=rollout(maps)[frame],
+        relevance=frames_relevance(recogniser, encoded, frame=frame, label=label),
     )
 
 

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import class_probability, integrated_gradients
+from core.explain.attribution import class_probability
 from core.explain.faithfulness import Evidence
-from core.explain.occlusion import occlusion, without
+from core.explain.measures import evidence_of
+from core.explain.occlusion import without
 from core.vision.classifier import Classifier
 from core.vision.gallery import gallery
 from core.vision.reading import Reading, Shares, read
 
 Hidden = NDArray[np.bool_]
 Probabilities = NDArray[np.float64]
-
-METHODS: Final = ("attention", "rollout", "relevance", "gradients", "occlusion")
-"""Class-token attention of the last layer, rollout, gradient relevance, integrated gradients, occlusion."""
 
 
 def patch_numbers(classifier: Classifier) -> Tensor:
@@ -48,26 +45,15 @@ def evidence(reading: Reading, label: int) -> Evidence:
     inputs = classifier.normalise(reading.image[None])[0]
     empty, parts = background(classifier, inputs), patch_numbers(classifier).to(inputs.device)
     last = list(reading.maps)[-1]
-    moved = integrated_gradients(function, inputs, empty).values
-    return Evidence(
-        function=function,
-        inputs=inputs,
-        baseline=empty,
-        parts=parts,
-        importance={
-            "attention": reading.attention(last, None).patches.reshape(-1),
-            "rollout": reading.rolled().patches.reshape(-1),
-            "relevance": reading.relevance(label).patches.reshape(-1),
-            "gradients": patch_sums(moved, classifier.config.patch).reshape(-1),
-            "occlusion": occlusion(function, inputs, empty, parts),
-        },
+    return evidence_of(
+        function,
+        inputs,
+        empty,
+        parts,
+        attention=reading.attention(last, None).patches.reshape(-1),
+        rollout=reading.rolled().patches.reshape(-1),
+        relevance=reading.relevance(label).patches.reshape(-1),
     )
-
-
-def patch_sums(values: NDArray[np.floating], patch: int) -> NDArray[np.float64]:
-    """(1, side, side) -> (grid, grid): the sum over each patch."""
-    grid = values.shape[-1] // patch
-    return np.asarray(values.reshape(grid, patch, grid, patch).sum(axis=(1, 3), dtype=np.float64))
 
 
 def mask_of(numbers: Iterable[int], patches: int) -> Hidden:

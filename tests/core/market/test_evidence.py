@@ -8,9 +8,10 @@ import torch
 from torch.nn import functional as F
 
 from core.explain.attribution import integrated_gradients, tlob_baseline
+from core.explain.measures import METHODS
 from core.explain.occlusion import occlusion
 from core.market.book import read_market
-from core.market.evidence import METHODS, asked, evidence, sample
+from core.market.evidence import asked, evidence, sample
 from core.market.feeds.library import recordings
 from core.market.predictor import load_predictor
 from core.models.tlob import TLOB, TLOBConfig

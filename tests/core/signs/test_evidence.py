@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.explain.faithfulness import deletion_curves
+from core.explain.measures import METHODS
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs import evidence as evidences
 from core.signs import reading
-from core.signs.evidence import METHODS, Spoken, behind, evidence, frames_relevance, spoken
+from core.signs.evidence import Spoken, behind, evidence, frames_relevance, spoken
 from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
 from core.signs.video import read_video

@@ -14,10 +14,11 @@ from torch.nn import functional as F
 
 from core import checkpoints
 from core.explain.attribution import class_probability, integrated_gradients
+from core.explain.measures import METHODS, part_sums
 from core.models.vit import ViT, ViTConfig
 from core.vision.arrays_file import to_npz
 from core.vision.classifier import Classifier, load_classifier
-from core.vision.evidence import METHODS, background, evidence, hidden_answer, mask_of, patch_numbers, patch_sums, shares_of
+from core.vision.evidence import background, evidence, hidden_answer, mask_of, patch_numbers, shares_of
 from core.vision.gallery import gallery
 from core.vision.reading import read
 from tests.core.vision import tiny_vit
@@ -118,7 +119,7 @@ def test_integrated_gradients_of_the_shipped_model_add_up() -> None:
         function = class_probability(shipped.model, label=label, temperature=shipped.temperature)
         whole = integrated_gradients(function, inputs, background(shipped, inputs))
         assert abs(whole.gap) <= 0.01 * abs(whole.difference), f"test image {item}"
-        assert patch_sums(whole.values, shipped.config.patch).sum() == pytest.approx(whole.total, abs=1e-6)
+        assert part_sums(whole.values, patch_numbers(shipped)).sum() == pytest.approx(whole.total, abs=1e-6)
 
 
 def test_hiding_patches_is_painting_them_grey_0(classifier: Classifier) -> None:

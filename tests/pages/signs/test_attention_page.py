@@ -13,9 +13,10 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
+from core.explain.measures import METHODS
 from core.signs import looks as lookings
 from core.signs import reading
-from core.signs.evidence import METHODS, evidence
+from core.signs.evidence import evidence
 from core.signs.own import STORE
 from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples

@@ -1,0 +1,47 @@
+"""The five views of what mattered in an input that every model's explorer sets side by side."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.explain.attribution import ScalarFunction, integrated_gradients
+from core.explain.faithfulness import Evidence
+from core.explain.occlusion import NEVER, occlusion
+
+METHODS: Final = ("attention", "rollout", "relevance", "gradients", "occlusion")
+"""Attention of the last layer, rollout, gradient relevance, integrated gradients, occlusion."""
+
+
+def part_sums(values: NDArray[np.floating], parts: Tensor) -> NDArray[np.float64]:
+    """(parts,): the sum of an input's values over each of its parts, numbered as `core.explain.occlusion.without` says."""
+    numbers = np.broadcast_to(parts.cpu().numpy(), values.shape)
+    counted = numbers != NEVER
+    return np.asarray(np.bincount(numbers[counted], weights=values[counted]), dtype=np.float64)
+
+
+def evidence_of(
+    function: ScalarFunction,
+    inputs: Tensor,
+    baseline: Tensor,
+    parts: Tensor,
+    *,
+    attention: NDArray[np.floating],
+    rollout: NDArray[np.floating],
+    relevance: NDArray[np.floating],
+) -> Evidence:
+    """What a model's maps say of each part, (parts,) each, with the two measures that need no maps.
+
+    Args:
+        function, inputs, baseline, parts: see `Evidence`.
+
+    Raises:
+        GradientError: where the function has no finite gradients on the way from the baseline.
+    """
+    moved = integrated_gradients(function, inputs, baseline).values
+    found = (attention, rollout, relevance, part_sums(moved, parts), occlusion(function, inputs, baseline, parts))
+    importance = {name: np.asarray(values, dtype=np.float64) for name, values in zip(METHODS, found, strict=True)}
+    return Evidence(function=function, inputs=inputs, baseline=baseline, parts=parts, importance=importance)
