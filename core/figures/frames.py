@@ -18,6 +18,9 @@ ROW_PX: Final = 32
 LEGEND_PX: Final = 30
 AROUND_PX: Final = 150
 """Colour bar and time axis."""
+AXIS_PX: Final = 48
+"""Of a value axis: its title, its ticks and the space between; LETTER_PX: of a letter of a tick's label."""
+LETTER_PX: Final = 7.5
 
 
 def _inner_height(glosses: int) -> int:
@@ -28,6 +31,11 @@ def _inner_height(glosses: int) -> int:
 def glosses_height(glosses: int) -> int:
     """Pixels of `glosses_figure`."""
     return _inner_height(glosses) + AROUND_PX
+
+
+def left_px(titles: Sequence[str]) -> int:
+    """Pixels left of both figures' frames, so that a moment stands at one place in the two: room for the longest gloss."""
+    return AXIS_PX + round(LETTER_PX * max((len(title) for title in titles), default=0))
 
 
 def glosses_figure(
@@ -90,6 +98,7 @@ def glosses_figure(
         {"type": "rect", "x0": left, "x1": right, "y0": chosen - 0.5, "y1": chosen + 0.5, "line": {"color": ORANGE, "width": 2},
          "layer": "above"}
     )  # fmt: skip
+    layout["margin"] = {"l": left_px(titles)}
     layout["images"] = images(strip, (left, right), top=1.0, height=STRIP_PX / inner)
     layout["legend"] = {"y": under}
     return go.Figure({"data": [heat, peaks, run], "layout": layout})
@@ -102,6 +111,7 @@ def gloss_figure(
     *,
     counted: Sequence[int],
     measure: str,
+    left: int | None = None,
     keep: str = "gloss",
     _: Translate = untranslated,
 ) -> go.Figure:
@@ -109,6 +119,7 @@ def gloss_figure(
 
     Args:
         row: (T',) importance. counted: indices of the frames that count most. measure: title of the value axis.
+        left: pixels left of the frames, `left_px` of a figure above.
     """
     half, values = step_of(seconds) / 2, np.asarray(row, dtype=np.float32)
     strong = np.isin(np.arange(len(values)), np.asarray(counted, dtype=int))
@@ -130,4 +141,6 @@ def gloss_figure(
     }  # fmt: skip
     layout = base_layout(x_title=_("Seconds into the clip"), y_title=measure, keep=keep, hover="x") | {"bargap": 0.08}
     layout["xaxis"] |= {"range": list(ends(seconds)), "showgrid": False}
+    if left is not None:
+        layout["margin"] = {"l": left}
     return go.Figure({"data": [own, bars, peak], "layout": layout})

@@ -73,13 +73,14 @@ def show(model: Model, clip: Clip, found: Reading, looked: Looks) -> Shown:
     st.markdown(_sentence(gloss, names[gloss.label], found, measure, told, rows[chosen]))
     live_plot(
         figures.gloss_figure(
-            rows[chosen], gloss, found.seconds, counted=told.frames, measure=_unit(measure), keep=f"{clip.key}:{measure}", _=_
+            rows[chosen], gloss, found.seconds, counted=told.frames, measure=_unit(measure),
+            left=figures.left_px([names[one.label] for one in looked.glosses]), keep=f"{clip.key}:{measure}", _=_,
         ),
         key="signs_gloss",
         height=280,
         filename="frames-behind-a-gloss",
         alt=_("How much each frame counts for the chosen gloss, a bar a frame; its own frames and its surest one are marked."),
-    )
+    )  # fmt: skip
     _pictures(model, clip, gloss, found, measure, told, rows[chosen])
     return Shown(measure=measure, rows=rows)
 

@@ -133,3 +133,12 @@ def test_spread_by_sub_layer():
     assert list(bars.y) == [1.0, 2.5]
     assert list(marks.y) == [2.0, 3.0]
     travels(figure)
+
+
+def test_a_moment_stands_at_one_place_in_both_figures() -> None:
+    left = figures.left_px([NAMES[one.label] for one in GLOSSES])
+    above = figures.glosses_figure(np.zeros((3, 20)), GLOSSES, NAMES, SECONDS, chosen=0, measure="Weight").layout
+    below = figures.gloss_figure(np.zeros(20), GLOSSES[0], SECONDS, counted=[], measure="Weight", left=left).layout
+    assert above.margin.l == below.margin.l == left
+    assert above.margin.r == below.margin.r
+    assert above.xaxis.range == below.xaxis.range

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.explain import summaries
@@ -19,26 +19,13 @@ from core.vision.preprocessing import Recipe, prepare
 from core.vision.reading import Reading, read
 from pages.images import answers
 from pages.shared.navigation import ROOT
+from tests.pages.open_page import open_page, ran, words
 
 PAGE = ROOT / "pages" / "images" / "attention.py"
 IMAGES = gallery()[0]
 
 
-def opened(**query: str) -> AppTest:
-    app = AppTest.from_file(str(PAGE), default_timeout=120)
-    app.query_params.update(query)
-    return run(app)
-
-
-def run(app: AppTest) -> AppTest:
-    app.run()
-    assert not app.exception, app.exception[0].value
-    return app
-
-
-def words(app: AppTest) -> str:
-    blocks = (app.markdown, app.caption, app.subheader, app.warning, app.info, app.error)
-    return " ".join(element.value for block in blocks for element in block)
+opened = partial(open_page, PAGE)
 
 
 def painted(item: int, *patches: int) -> np.ndarray:
@@ -116,9 +103,9 @@ def test_the_rollout_is_a_map_too_and_the_choice_stays_between_views(classifier:
     row = np.concatenate([[(one := reading(classifier, 5).rolled(9)).class_token], one.patches.ravel()])
     assert f"({row.max():.1%})" in words(app) and "patches away" not in words(app)
     app.selectbox(key="vlayer").set_value("1")
-    run(app)
+    ran(app)
     app.segmented_control(key="inside").set_value("picture")
-    run(app)
+    ran(app)
     assert app.selectbox(key="vlayer").value == "1" and app.selectbox(key="token").value == "9"
     assert app.query_params == {"item": "5", "vlayer": "1", "token": "9"}
 
@@ -128,7 +115,7 @@ def test_another_map_computes_nothing_anew(models: Path) -> None:
     before = answers.read.cache_info().misses
     for key, value in (("vhead", "2"), ("vlayer", "1"), ("token", "7")):
         app.selectbox(key=key).set_value(value)
-        run(app)
+        ran(app)
     assert answers.read.cache_info().misses == before
 
 
@@ -157,9 +144,9 @@ def test_hidden_patches_live_in_the_link(models: Path) -> None:
     app = opened(inside="hide", hide="13.12.20")
     assert app.multiselect(key="hide").value == ["12", "13", "20"] and app.query_params["hide"] == "12.13.20"
     app.multiselect(key="hide").set_value(["12"])
-    assert run(app).query_params["hide"] == "12"
+    assert ran(app).query_params["hide"] == "12"
     app.button(key="vit_show_all").click()
-    assert "hide" not in run(app).query_params and "Nothing is hidden" in words(app)
+    assert "hide" not in ran(app).query_params and "Nothing is hidden" in words(app)
 
 
 @pytest.mark.parametrize("value", ["", "50", "0.-1", "a.b", "1e3", "12..x.\u0663.7", "9" * 400])
@@ -172,7 +159,7 @@ def test_a_bad_list_of_patches_is_read_as_far_as_it_goes(models: Path, value: st
 def test_the_most_important_are_hidden_by_a_button(classifier: Classifier, method: str) -> None:
     app = opened(item="5", inside="hide", by=method, many="4", hide="1")
     app.button(key="vit_hide_best").click()
-    run(app)
+    ran(app)
     one = reading(classifier, 5)
     importance = evidence(one, one.called).importance[method]
     best = sorted(int(place) + 1 for place in np.argsort(-importance, kind="stable")[:4])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -22,23 +23,13 @@ from core.vision.preprocessing import Recipe, prepare
 from core.vision.reading import read
 from pages.images import source
 from pages.shared.navigation import ROOT
+from tests.pages.open_page import open_page, words
 
 PAGE = ROOT / "pages" / "images" / "classify.py"
 IMAGES, LABELS, ROWS = gallery()
 
 
-def opened(**query: str) -> AppTest:
-    app = AppTest.from_file(str(PAGE), default_timeout=120)
-    app.query_params.update(query)
-    app.run()
-    assert not app.exception, app.exception[0].value
-    return app
-
-
-def words(app: AppTest) -> str:
-    """All text on the page."""
-    blocks = (app.markdown, app.caption, app.subheader, app.warning, app.info, app.error)
-    return " ".join(element.value for block in blocks for element in block)
+opened = partial(open_page, PAGE)
 
 
 def shop_picture(index: int) -> bytes:

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.gallery import gallery
 from core.vision.walkthrough import walk
 from pages.shared.navigation import ROOT
+from tests.pages.open_page import open_page, words
 
 PAGE = ROOT / "pages" / "images" / "tokens.py"
 IMAGE = gallery()[0][5]
 STAGES = ("patches", "embedding", "positions", "scores", "softmax", "layer", "classes")
 
 
-def opened(**query: str) -> AppTest:
-    app = AppTest.from_file(str(PAGE), default_timeout=120)
-    app.query_params.update(query)
-    app.run()
-    assert not app.exception, app.exception[0].value
-    return app
-
-
-def words(app: AppTest) -> str:
-    blocks = (app.markdown, app.caption, app.subheader, app.info, app.latex)
-    return " ".join(element.value for block in blocks for element in block)
+opened = partial(open_page, PAGE)
 
 
 @pytest.fixture

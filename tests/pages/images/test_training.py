@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from core.vision import train_here
 from core.vision.train_here import Plan, Standing
 from pages.images import garment_words
 from pages.shared.navigation import ROOT
+from tests.pages.open_page import open_page, ran, words
 
 ROWS = [
     {
@@ -33,23 +33,7 @@ ROWS = [
 
 
 def opened(page: str, **query: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / "images" / page), default_timeout=90)
-    app.query_params.update(query)
-    return run(app)
-
-
-def run(app: AppTest) -> AppTest:
-    app.run()
-    assert not app.exception, app.exception[0].value
-    return app
-
-
-def words(app: AppTest) -> str:
-    return " ".join(
-        re.sub(r"<[^>]+>", " ", element.proto.body)
-        for block in (app.markdown, app.caption, app.get("html"), app.info, app.error, app.success)
-        for element in block
-    )
+    return open_page(ROOT / "pages" / "images" / page, **query)
 
 
 def test_every_class_can_be_named_in_the_readers_language() -> None:
@@ -115,7 +99,7 @@ def test_a_run_from_start_to_keeping(stub: Stub, tmp_path: Path) -> None:
     app = opened("train_here.py", data=str(tmp_path), epochs="7", width="64", images="2000")
     assert "26 MB will be downloaded" in words(app)
     button(app, "train_start").click()
-    run(app)
+    ran(app)
     (plan,) = stub.done
     assert (plan.data, plan.epochs, plan.width, plan.images) == (tmp_path, 7, 64, 2000)
     assert "reading" in words(app)
@@ -123,18 +107,18 @@ def test_a_run_from_start_to_keeping(stub: Stub, tmp_path: Path) -> None:
     stub.now = Standing(
         phase="training", plan=plan, step=30, total=120, epoch=1, epochs=4, elapsed_s=60.0, loss=0.987, history=ROWS
     )
-    text = words(run(app))
+    text = words(ran(app))
     assert "0.987" in text
     assert "80.00%" in text  # the best epoch's validation accuracy
     button(app, "train_stop").click()
-    run(app)
+    ran(app)
     assert stub.done[-1] == "stop"
     app.text_input(key="keep_name").set_value("taken")
     button(app, "train_keep").click()
-    assert "already" in words(run(app))
+    assert "already" in words(ran(app))
     app.text_input(key="keep_name").set_value("mine")
     button(app, "train_keep").click()
-    assert "Kept as mine" in words(run(app))
+    assert "Kept as mine" in words(ran(app))
     assert stub.done[-1] == "mine"
 
 

@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from streamlit.testing.v1 import AppTest
 
-
-def opened(page: Path, **query: str) -> AppTest:
-    """The page as a link with these parameters opens it."""
-    app = AppTest.from_file(str(page), default_timeout=90)
-    app.query_params.update(query)
-    return ran(app)
-
-
-def ran(app: AppTest) -> AppTest:
-    """Run, and nothing went wrong."""
-    app.run()
-    assert not app.exception, app.exception[0].value
-    return app
+from tests.pages.open_page import ran
 
 
 def move_everything(app: AppTest) -> int:

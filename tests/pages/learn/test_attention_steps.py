@@ -7,7 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.learn import matrix_editor
 from pages.shared.navigation import ROOT
-from tests.pages.learn.moving import move_everything, opened
+from tests.pages.learn.moving import move_everything
+from tests.pages.open_page import open_page
 
 PAGE = ROOT / "pages" / "learn" / "attention_steps.py"
 PARTS = ("project", "scores", "softmax", "sum", "heads")
@@ -15,7 +16,7 @@ PARTS = ("project", "scores", "softmax", "sum", "heads")
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_widget_of_a_part_moves(part: str) -> None:
-    app = opened(PAGE, part=part)
+    app = open_page(PAGE, part=part)
     assert app.info and app.latex
     assert move_everything(app) >= 12
 
@@ -26,7 +27,7 @@ def text(app: AppTest) -> str:
 
 def test_a_link_opens_the_exact_state() -> None:
     link = {"words": "a b a", "q": "1", "t": "0.5", "mask": "causal", "heads": "2", "head": "1", "wq": "0.1_1.5"}
-    app = opened(PAGE, part="softmax", **link)
+    app = open_page(PAGE, part="softmax", **link)
     assert r"S_{2}" in text(app) and r"-\infty" in text(app)
     assert "SENTENCE = 'a b a'" in text(app) and "EDITS = {'W_Q': {(0, 1): 1.5}}" in text(app)
     assert app.query_params["wq"] == "0.1_1.5" and app.query_params["mask"] == "causal"
@@ -34,12 +35,12 @@ def test_a_link_opens_the_exact_state() -> None:
 
 def test_the_layer_equals_pytorchs_on_the_page() -> None:
     for link in ({}, {"heads": "4", "t": "0.1"}, {"mask": "padding", "kept": "2", "heads": "2"}):
-        app = opened(PAGE, part="heads", **link)
+        app = open_page(PAGE, part="heads", **link)
         assert app.success and not app.warning
 
 
 def test_unusable_words_are_told_and_leave_the_page_alive() -> None:
-    app = opened(PAGE)
+    app = open_page(PAGE)
     app.text_input(key="words").set_value("   ").run()
     assert not app.exception and "Write 1 to 12" in app.error[0].value
     app.text_input(key="words").set_value("one two").run()
@@ -47,7 +48,7 @@ def test_unusable_words_are_told_and_leave_the_page_alive() -> None:
 
 
 def test_nonsense_in_a_link_is_harmless() -> None:
-    opened(PAGE, part="?", q="99", t="hot", mask="x", heads="3", wq="9.9_1~a.b_2~0.0_nan", x="0.0_1e9", seed="many")
+    open_page(PAGE, part="?", q="99", t="hot", mask="x", heads="3", wq="9.9_1~a.b_2~0.0_nan", x="0.0_1e9", seed="many")
 
 
 def test_edits_survive_the_way_through_a_link() -> None:

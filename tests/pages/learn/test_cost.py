@@ -6,21 +6,22 @@ import pytest
 
 from pages.learn import cost_parts
 from pages.shared.navigation import ROOT
-from tests.pages.learn.moving import move_everything, opened, ran
+from tests.pages.learn.moving import move_everything
+from tests.pages.open_page import open_page, ran
 
 PAGE = ROOT / "pages" / "learn" / "cost.py"
 
 
 @pytest.mark.parametrize(("part", "moves"), [("models", 0), ("growth", 6), ("memory", 6), ("claims", 4)])
 def test_every_widget_of_a_part_moves(part: str, moves: int) -> None:
-    app = opened(PAGE, part=part)
+    app = open_page(PAGE, part=part)
     assert app.info and app.latex and not app.warning
     assert move_everything(app) >= moves
     assert not app.warning
 
 
 def test_all_models_by_formula_and_count() -> None:
-    app = opened(PAGE)
+    app = open_page(PAGE)
     table = app.dataframe[0].value
     assert len(table) >= 6
     assert (table["Parameters, formula"] == table["Parameters, counted"]).all()
@@ -36,7 +37,7 @@ def test_a_link_opens_a_model_at_another_size_and_times_it_when_asked(monkeypatc
         return [0.002] * runs
 
     monkeypatch.setattr("core.lecture.cost_count.pass_times", times)
-    app = opened(PAGE, part="modules", setup="dates", t_dates="8", d_dates="32", cost_dial="t")
+    app = open_page(PAGE, part="modules", setup="dates", t_dates="8", d_dates="32", cost_dial="t")
     assert "TOKENS = 8" in app.code[0].value and "WIDTH = 32" in app.code[0].value
     assert app.success and not app.warning and not asked
     next(button for button in app.button if button.key == "cost:time").click()
@@ -48,7 +49,7 @@ def test_a_link_opens_a_model_at_another_size_and_times_it_when_asked(monkeypatc
 
 @pytest.mark.parametrize("setup", ["tlob-fi2010", "vit", "iiga"])
 def test_sizes_of_a_model_move(setup: str) -> None:
-    app = opened(PAGE, part="modules", setup=setup)
+    app = open_page(PAGE, part="modules", setup=setup)
     for index in range(len(app.select_slider)):
         app.select_slider[index].set_value(app.select_slider[index].options[0])
         ran(app)
@@ -56,8 +57,8 @@ def test_sizes_of_a_model_move(setup: str) -> None:
 
 
 def test_nonsense_in_a_link_is_harmless() -> None:
-    opened(PAGE, part="modules", setup="?", t_tlob="x", d_tlob="7")
-    opened(PAGE, part="growth", layer_t="3", layer_d="-1", layer_n="five")
+    open_page(PAGE, part="modules", setup="?", t_tlob="x", d_tlob="7")
+    open_page(PAGE, part="growth", layer_t="3", layer_d="-1", layer_n="five")
 
 
 def test_amounts_are_read_as_said() -> None:

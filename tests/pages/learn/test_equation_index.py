@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from core.lecture.equations import equations, search
 from pages.shared.navigation import ENTRIES, ROOT
-from tests.pages.learn.moving import opened, ran
+from tests.pages.open_page import open_page, ran
 
 PAGE = ROOT / "pages" / "learn" / "equations.py"
 
 
 def test_all_are_counted_and_shown_a_page_at_a_time() -> None:
-    app = opened(PAGE)
+    app = open_page(PAGE)
     assert app.markdown[1].value == f"**{len(equations())} equations of {len(equations())}**"
     assert len(app.latex) == 20
     app.slider[0].set_value(app.slider[0].max)
@@ -21,11 +21,11 @@ def test_all_are_counted_and_shown_a_page_at_a_time() -> None:
 
 
 def test_search_and_filters_live_in_the_link() -> None:
-    app = opened(PAGE, find="doubled exponent")
+    app = open_page(PAGE, find="doubled exponent")
     assert len(app.latex) == len(search("doubled exponent")) == 1
     assert any("(positions?part=exponent)" in element.value for element in app.markdown)
     assert "WORDS = 'doubled exponent'" in app.code[0].value
-    app = opened(PAGE, doc="attention-notebook", decided="D22")
+    app = open_page(PAGE, doc="attention-notebook", decided="D22")
     assert len(app.latex) == len(search(document="attention-notebook", decision="D22")) == 2
     app.selectbox(key="decided").set_value("any")
     ran(app)
@@ -33,13 +33,13 @@ def test_search_and_filters_live_in_the_link() -> None:
 
 
 def test_nothing_found_is_said() -> None:
-    app = opened(PAGE, find="no such equation")
+    app = open_page(PAGE, find="no such equation")
     assert not app.latex and "No equation" in app.info[0].value
-    opened(PAGE, doc="?", decided="D99", sheet="nine")
+    open_page(PAGE, doc="?", decided="D99", sheet="nine")
 
 
 def test_spanish_titles_and_links() -> None:
-    app = opened(PAGE, find="exponente doble", lang="es")
+    app = open_page(PAGE, find="exponente doble", lang="es")
     shown = " ".join(element.value for element in app.markdown)
     assert "El exponente doble del listado" in shown and "(positions?part=exponent&lang=es)" in shown
 

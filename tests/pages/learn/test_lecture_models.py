@@ -14,7 +14,8 @@ from core.lecture.date_reader import DateReader
 from pages.learn.frame import SNIPPETS, snippet
 from pages.shared.language import ASSETS
 from pages.shared.navigation import ROOT
-from tests.pages.learn.moving import move_everything, opened, ran
+from tests.pages.learn.moving import move_everything
+from tests.pages.open_page import open_page, ran, words
 
 FOLDER = ROOT / "pages" / "learn"
 PARTS = {
@@ -26,16 +27,8 @@ PARTS = {
 CASES = [(page, part) for page, parts in PARTS.items() for part in parts]
 
 
-def words(app: AppTest) -> str:
-    return " ".join(
-        re.sub(r"<[^>]+>", " ", element.proto.body)
-        for block in (app.markdown, app.caption, app.get("html"), app.warning, app.info, app.error, app.success)
-        for element in block
-    )
-
-
 def page(name: str, **query: str) -> AppTest:
-    return opened(FOLDER / f"{name}.py", **query)
+    return open_page(FOLDER / f"{name}.py", **query)
 
 
 @pytest.mark.parametrize(("name", "part"), CASES)
@@ -158,5 +151,5 @@ def test_snippets_take_the_pages_values(name: str) -> None:
     source = (SNIPPETS / f"{name}.py").read_text(encoding="utf-8")
     names = re.findall(r"^([A-Z]+) = ", source, re.MULTILINE)
     changed = snippet(name, dict.fromkeys(names, "it's"))
-    assert changed.count("= \"it's\"") == len(names)
+    assert changed.count('= "it\'s"') == len(names)
     compile(changed, name, "exec")

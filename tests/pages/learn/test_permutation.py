@@ -6,7 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.navigation import ROOT
-from tests.pages.learn.moving import move_everything, opened, ran
+from tests.pages.learn.moving import move_everything
+from tests.pages.open_page import open_page, ran
 
 PAGE = ROOT / "pages" / "learn" / "permutation.py"
 PARTS = ("rows", "maps", "pool", "table")
@@ -18,7 +19,7 @@ def told(app: AppTest) -> str:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_widget_of_a_part_moves(part: str) -> None:
-    assert move_everything(opened(PAGE, part=part)) >= 12
+    assert move_everything(open_page(PAGE, part=part)) >= 12
 
 
 @pytest.mark.parametrize(
@@ -31,14 +32,14 @@ def test_every_widget_of_a_part_moves(part: str) -> None:
     ],
 )
 def test_the_claims_are_checked(link: dict[str, str], claims: tuple[str, str]) -> None:
-    app = opened(PAGE, order="5,4,3,2,1", **link)
+    app = open_page(PAGE, order="5,4,3,2,1", **link)
     holds = not claims[0].startswith("Not")
     found = app.success if holds else app.warning
     assert all(one.value.startswith(claim) for one, claim in zip(found, claims, strict=True))
 
 
 def test_buttons_and_typing_change_the_order_and_the_link() -> None:
-    app = opened(PAGE, order="2,1,3,4,5")
+    app = open_page(PAGE, order="2,1,3,4,5")
     assert "ORDER = [1, 0, 2, 3, 4]" in told(app)
     app.button(key="permutation_reverse").click()
     assert "ORDER = [4, 3, 2, 0, 1]" in told(ran(app)) and app.query_params["order"] == "5,4,3,1,2"
@@ -56,7 +57,7 @@ def test_buttons_and_typing_change_the_order_and_the_link() -> None:
 
 
 def test_other_words_get_an_order_of_their_own() -> None:
-    app = opened(PAGE, order="2,1,3,4,5")
+    app = open_page(PAGE, order="2,1,3,4,5")
     app.text_input(key="said").set_value("only three words")
     ran(app)
     assert not app.error
@@ -65,6 +66,6 @@ def test_other_words_get_an_order_of_their_own() -> None:
 
 
 def test_the_table_says_what_holds_when() -> None:
-    app = opened(PAGE, part="table")
+    app = open_page(PAGE, part="table")
     shown = app.dataframe[0].value
     assert list(shown["equivariant"]) == ["✓", "✗", "✗", "✓", "✗"] == list(shown["invariant"])

@@ -6,7 +6,7 @@ import pytest
 
 from core.checkpoints import names
 from pages.shared.navigation import ROOT
-from tests.pages.learn.moving import opened, ran
+from tests.pages.open_page import open_page, ran
 
 PAGE = ROOT / "pages" / "learn" / "positions.py"
 PARTS = ("matrix", "waves", "similarity", "rotation", "scale", "exponent", "without")
@@ -14,7 +14,7 @@ PARTS = ("matrix", "waves", "similarity", "rotation", "scale", "exponent", "with
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_widget_of_a_part_moves(part: str) -> None:
-    app = opened(PAGE, part=part)
+    app = open_page(PAGE, part=part)
     assert app.info and app.latex
     for index in range(len(app.slider)):
         for value in (app.slider[index].min, app.slider[index].max):
@@ -38,34 +38,34 @@ def test_every_widget_of_a_part_moves(part: str) -> None:
 
 @pytest.mark.parametrize("part", PARTS[:4])
 def test_the_shipped_learned_positions(part: str) -> None:
-    app = opened(PAGE, part=part, pe="tlob", pos="100", k="64")
+    app = open_page(PAGE, part=part, pe="tlob", pos="100", k="64")
     assert not app.select_slider
     if part == "rotation":
         assert "no rotation" in app.warning[0].value
 
 
 def test_a_link_opens_the_exact_state() -> None:
-    app = opened(PAGE, part="rotation", n="20", d="16", base="100", k="4", i="3", pos="6")
+    app = open_page(PAGE, part="rotation", n="20", d="16", base="100", k="4", i="3", pos="6")
     assert app.slider(key="k").value == 4 and app.select_slider(key="d").value == "16"
     assert "It is rounding" in app.success[0].value
     assert "LENGTH = 20" in app.code[0].value and "SHIFT = 4" in app.code[0].value
 
 
 def test_positions_on_and_off() -> None:
-    app = opened(PAGE, part="without")
+    app = open_page(PAGE, part="without")
     assert "same rows, shuffled" in app.success[0].value
     app.toggle(key="positions").set_value(True)
     assert "other rows" in ran(app).warning[0].value
 
 
 def test_nonsense_in_a_link_is_harmless() -> None:
-    opened(PAGE, part="none", n="nan", d="7", base="x", pos="-3", i="999", pe="nowhere", dial="?")
+    open_page(PAGE, part="none", n="nan", d="7", base="x", pos="-3", i="999", pe="nowhere", dial="?")
 
 
 @pytest.mark.skipif(not names("vit"), reason="no ViT is shipped")
 @pytest.mark.parametrize("part", PARTS[:4])
 def test_the_shipped_vits_positions_obey_the_formula(part: str) -> None:
-    app = opened(PAGE, part=part, pe="vit", pos="48")
+    app = open_page(PAGE, part=part, pe="vit", pos="48")
     assert "SCALE = 0.1" in app.code[0].value
     if part == "rotation":
         assert "It is rounding" in app.success[0].value

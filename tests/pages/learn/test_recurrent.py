@@ -6,7 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.navigation import ROOT
-from tests.pages.learn.moving import move_everything, opened, ran
+from tests.pages.learn.moving import move_everything
+from tests.pages.open_page import open_page, ran
 
 PAGE = ROOT / "pages" / "learn" / "recurrent.py"
 PARTS = ("rnn", "lstm", "gradient")
@@ -18,36 +19,36 @@ def text(app: AppTest) -> str:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_widget_of_a_part_moves(part: str) -> None:
-    assert move_everything(opened(PAGE, part=part)) >= 8
+    assert move_everything(open_page(PAGE, part=part)) >= 8
 
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("sequence", ["letters", "price"])
 def test_every_sequence_opens(part: str, sequence: str) -> None:
-    app = opened(PAGE, part=part, seq=sequence)
+    app = open_page(PAGE, part=part, seq=sequence)
     assert not app.error and app.info
     if part != "gradient":
         assert app.success and not app.warning
 
 
 def test_a_link_opens_the_exact_state() -> None:
-    app = opened(PAGE, part="lstm", seq="letters", text="hola", step="3", unit="2", fb="2", uf="0.0_1.5")
+    app = open_page(PAGE, part="lstm", seq="letters", text="hola", step="3", unit="2", fb="2", uf="0.0_1.5")
     assert "Step 3 (l), unit 2." in text(app)
     assert "SENTENCE = 'hola'" in text(app) and "FORGET_BIAS = 2.0" in text(app)
     assert app.query_params["uf"] == "0.0_1.5"
 
 
 def test_an_edited_weight_changes_the_gates_and_stays_pytorchs() -> None:
-    plain, edited = opened(PAGE, part="lstm"), opened(PAGE, part="lstm", bf="0.0_9")
+    plain, edited = open_page(PAGE, part="lstm"), open_page(PAGE, part="lstm", bf="0.0_9")
     assert plain.latex[1].value != edited.latex[1].value and "f &= 1.000" in edited.latex[1].value
     assert edited.success
 
 
 def test_an_unusable_sentence_is_told() -> None:
-    app = opened(PAGE, seq="letters")
+    app = open_page(PAGE, seq="letters")
     app.text_input(key="text").set_value("a")
     assert "Type 2 to 60" in ran(app).error[0].value
 
 
 def test_nonsense_in_a_link_is_harmless() -> None:
-    opened(PAGE, part="?", seq="?", len="1e9", rho="nan", tape="none", unit="-1", matrix="Z", step="x")
+    open_page(PAGE, part="?", seq="?", len="1e9", rho="nan", tape="none", unit="-1", matrix="Z", step="x")

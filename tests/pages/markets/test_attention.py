@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.explain import findings
@@ -23,10 +22,14 @@ from pages.markets import attention_answers as answers
 from pages.markets import attention_window
 from pages.shared.navigation import ROOT
 from tests.core.market.helpers import HEADS, real_rows, save_tiny, tiny_config
+from tests.pages.open_page import open_page, words
 
 STEPS = 24
 PAGE = ROOT / "pages" / "markets" / "attention.py"
 RECORDING = library.recordings()[0]
+
+
+opened = partial(open_page, PAGE)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,23 +43,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr(checkpoints, "FOLDER", folder)
         yield folder
     shutdown()
-
-
-def opened(**query: str) -> AppTest:
-    app = AppTest.from_file(str(PAGE), default_timeout=60)
-    app.query_params.update(query)
-    app.run()
-    assert not app.exception, app.exception[0].value
-    return app
-
-
-def words(app: AppTest) -> str:
-    """All text on the page, in order, the strips of values included."""
-    return " ".join(
-        re.sub(r"<[^>]+>", " ", element.proto.body)
-        for block in (app.markdown, app.caption, app.get("html"), app.warning, app.info, app.error)
-        for element in block
-    )
 
 
 def frozen(rows: int = STEPS, predictor: str = "tlob") -> FrozenWindow:

@@ -23,7 +23,12 @@ from core.signs.samples import clip_samples, track_samples
 from core.signs.video import Footage, read_video
 from pages.shared.navigation import ROOT
 from tests.core.signs.tiny import save_tiny
+from tests.pages.open_page import open_page
 from tests.pages.signs.test_labs import text
+
+
+def opened(page: str = "attention", **query: str) -> AppTest:
+    return open_page(ROOT / "pages" / "signs" / f"{page}.py", **query)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,14 +44,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         st.cache_resource.clear()
         yield folder
     st.cache_resource.clear()
-
-
-def opened(page: str = "attention", **query: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / "signs" / f"{page}.py"), default_timeout=120)
-    app.query_params.update(query)
-    app.run()
-    assert not app.exception, app.exception[0].value
-    return app
 
 
 def sentence(models: Path) -> tuple[Recogniser, Any, reading.Reading, lookings.Looks]:

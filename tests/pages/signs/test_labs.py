@@ -9,14 +9,11 @@ from streamlit.testing.v1 import AppTest
 
 from core.signs import ctc_lab
 from pages.shared.navigation import ROOT
+from tests.pages.open_page import open_page
 
 
 def opened(page: str, **query: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / "signs" / f"{page}.py"), default_timeout=90)
-    app.query_params.update(query)
-    app.run()
-    assert not app.exception, app.exception[0].value
-    return app
+    return open_page(ROOT / "pages" / "signs" / f"{page}.py", **query)
 
 
 def stats(app: AppTest) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,10 @@ from pages.shared.navigation import ROOT
 from pages.signs.recognise_clip import error_words
 from tests.core.signs.tiny import save_tiny
 from tests.core.signs.video_files import film, grey, sound
+from tests.pages.open_page import open_page
 from tests.pages.signs.test_labs import stats, text
+
+opened = partial(open_page, ROOT / "pages" / "signs" / "recognise.py")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,14 +36,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         st.cache_resource.clear()
         yield folder
     st.cache_resource.clear()
-
-
-def opened(**query: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / "signs" / "recognise.py"), default_timeout=120)
-    app.query_params.update(query)
-    app.run()
-    assert not app.exception, app.exception[0].value
-    return app
 
 
 def test_a_bundled_clip_is_read_and_scored(models):

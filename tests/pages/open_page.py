@@ -1,0 +1,28 @@
+"""Opens a page in Streamlit's own test runner, as a link would, and reads its words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+
+def open_page(page: Path, **query: str) -> AppTest:
+    """The page as a link with these parameters opens it."""
+    app = AppTest.from_file(str(page), default_timeout=120)
+    app.query_params.update(query)
+    return ran(app)
+
+
+def ran(app: AppTest) -> AppTest:
+    """Run, and nothing went wrong."""
+    app.run()
+    assert not app.exception, app.exception[0].value
+    return app
+
+
+def words(app: AppTest) -> str:
+    """All text on the page, kind by kind, without its tags; the strips of values included."""
+    kinds = (app.markdown, app.caption, app.get("html"), app.subheader, app.latex, app.warning, app.info, app.error, app.success)
+    return " ".join(re.sub(r"<[^>]+>", " ", element.proto.body) for kind in kinds for element in kind)
