@@ -15,6 +15,7 @@ from starlette.routing import Mount, Route
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.collector import settle
 from pages.shared import controls, language, navigation
 from pages.shared.assets import Assets
 
@@ -46,6 +47,7 @@ def main() -> None:
             language.switch()
         controls.presentation_switch()
     page.run()
+    settle()
 
 
 if get_script_run_ctx(suppress_warning=True) is None:
