@@ -1,0 +1,95 @@
+"""A Chromium whose camera shows a known picture: a garment, then a hand sign, photographed and read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from core import checkpoints
+from core.models.vit import CLASSES
+from core.signs import samples
+from core.signs.video import read_video
+from core.vision.gallery import gallery
+from tests.browser.conftest import ARGUMENTS, Watch
+from tests.browser.server import AppServer
+from tests.browser.test_images import drawn, shop_picture
+
+PATIENCE_MS = 60_000
+SIZE = (640, 480)
+
+pytestmark = pytest.mark.skipif(
+    not {"vit", "iiga_digits"} <= set(checkpoints.names()), reason="the models that read photographs are not there: train them"
+)
+
+
+def y4m(picture: Image.Image, path: Path) -> Path:
+    """A film of a still, as Chromium's pretended camera plays it: planes of 4:2:0 luma and chroma."""
+    sheet = Image.new("RGB", SIZE, "white")
+    fitted = picture.convert("RGB").resize((round(picture.width * SIZE[1] / picture.height), SIZE[1]))
+    sheet.paste(fitted, ((SIZE[0] - fitted.width) // 2, 0))
+    luma, *chroma = (np.asarray(plane) for plane in sheet.convert("YCbCr").split())
+    frame = b"FRAME\n" + luma.tobytes() + b"".join(plane[::2, ::2].tobytes() for plane in chroma)
+    path.write_bytes(f"YUV4MPEG2 W{SIZE[0]} H{SIZE[1]} F10:1 Ip A1:1 C420jpeg\n".encode() + frame * 5)
+    return path
+
+
+Filming = Callable[[Path, str], Page]
+
+
+@pytest.fixture
+def filming(chromium: Browser, chromium_path: str, app: AppServer, watch: Watch) -> Iterator[Filming]:
+    """Opens a page in a browser whose camera shows a film."""
+    browsers: list[Browser] = []
+
+    def opened(film: Path, path: str) -> Page:
+        pretend = ["--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream"]
+        browser = chromium.browser_type.launch(
+            executable_path=chromium_path, args=[*ARGUMENTS, *pretend, f"--use-file-for-fake-video-capture={film}"]
+        )
+        browsers.append(browser)
+        page = browser.new_page(viewport={"width": 1440, "height": 900}, locale="en-US")
+        watch.server(app)
+        watch.page(page)
+        page.goto(app.url + path)
+        return page
+
+    yield opened
+    for browser in browsers:
+        browser.close()
+
+
+def photograph(page: Page) -> None:
+    shutter = page.get_by_role("button", name="Take Photo")
+    expect(shutter).to_be_enabled(timeout=PATIENCE_MS)
+    playing = "() => [...document.querySelectorAll('video')].some((video) => video.videoWidth && video.currentTime > 0.5)"
+    page.wait_for_function(playing, timeout=PATIENCE_MS)
+    shutter.click()
+
+
+def test_a_garment_before_the_camera_is_ranked(filming: Filming, tmp_path: Path) -> None:
+    labels = gallery()[1]
+    trousers = CLASSES.index("Trouser")
+    film = y4m(Image.open(shop_picture(tmp_path, int(np.flatnonzero(labels == trousers)[0]), "shown.png")), tmp_path / "film.y4m")
+    page = filming(film, "/classify?from=camera")
+    photograph(page)
+    page.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
+    drawn(page)
+    expect(page.get_by_role("heading", name="Trouser").first).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_signs_before_the_camera_become_a_clip(filming: Filming, tmp_path: Path) -> None:
+    clip = samples.clip_samples()[0]
+    still = read_video(clip.path.read_bytes(), size=224, fps=8).frames[0]
+    film = y4m(Image.fromarray(still), tmp_path / "film.y4m")
+    page = filming(film, "/recognise?input=camera")
+    for count in ("1 picture taken", "2 pictures taken"):
+        photograph(page)
+        expect(page.get_by_text(count)).to_be_visible(timeout=PATIENCE_MS)
+        page.get_by_role("button", name="Clear photo").click()
+    drawn(page, ".st-key-signs_map .live-plot")
