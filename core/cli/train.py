@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from core import checkpoints
 from core.cli import train_dates, train_iiga, train_vit
 from core.market.features import TRANSFORM_KINDS
 from core.market.labels import HORIZONS, LABEL_KINDS
@@ -23,6 +26,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     train_iiga.add_parser(models)
     train_dates.add_parser(models)
     train_vit.add_teacher_parser(models)
+    for model in models.choices.values():
+        model.set_defaults(run=partial(_with_state_apart, model.get_default("run")))
+
+
+def _with_state_apart(run: Callable[[argparse.Namespace], None], o: argparse.Namespace) -> None:
+    """Run, unless the finished checkpoint would overwrite the state that the run could be resumed from."""
+    if o.state is not None and o.state.resolve() == ((o.folder or checkpoints.FOLDER) / o.name).resolve():
+        same = f"{o.state.name}.json"
+        raise ValueError(f"the run's state and its checkpoint would be the same files ({same}): name --state otherwise")
+    run(o)
 
 
 def _add_tlob(p: argparse.ArgumentParser) -> None:
@@ -67,8 +80,6 @@ def _add_tlob(p: argparse.ArgumentParser) -> None:
 
 
 def _run_tlob(o: argparse.Namespace) -> None:
-    from core import checkpoints
-
     files = [MarketFiles(paths=tuple(group)) for group in o.data]
     if o.share is not None and len(o.share) != len(files):
         raise ValueError(f"{len(o.share)} shares for {len(files)} markets: give one a market")

@@ -184,6 +184,7 @@ def broken(name: str) -> Callable[[Path, Path], list[str]]:
             "too many pairs": ["train", "tlob", "--data", known, "--pairs", "13"],
             "too short": ["train", "tlob", "--data", str(EXCERPTS[0]), "--folder", str(data), "--horizon", "10"],
             "no whole batch": ["train", "tlob", "--data", known, "--windows", "10"],
+            "state in the checkpoint": ["train", "tlob", "--data", known, "--folder", str(data), "--state", str(data / "tlob")],
         }[name]
 
     return words
@@ -197,6 +198,7 @@ SENTENCES = {
     "too many shares": "2 shares for 1 markets: give one a market",
     "too many pairs": "13 pairs of layers: TLOB takes 1 to 12",
     "too short": "binance_coinm_btcusd_perp has no window for validation in its 400 rows",
+    "state in the checkpoint": "the run's state and its checkpoint would be the same files (tlob.json): name --state otherwise",
     "no whole batch": "24 epochs of 0 steps with a patience of 6 train nothing",
 }
 
