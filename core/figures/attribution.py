@@ -5,6 +5,7 @@ Attributions are in the explained number's unit (probability): blue raised it, o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -153,28 +154,31 @@ def moments_figure(
     return figure
 
 
-def spread_over_prices(values: NDArray[np.floating], levels: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+def spread_over_prices(
+    values: NDArray[np.floating], levels: FloatArray, about_mid: Sequence[int] = ()
+) -> tuple[FloatArray, FloatArray, float]:
     """Put every level's attribution, its price's and its size's together, at the price where the level stood.
 
     Args:
         values: (steps, 40). levels: (steps, 40), the book itself.
+        about_mid: columns that tell of the mid (`core.market.features.about_the_mid`), and are put there.
 
     Returns:
         Prices of the bins (p,), rising; sums (p, steps), NaN where no level stood; and a bin's height in quote currency. Nothing
         is left out: all sums together are those of `values`.
     """
     prices = np.concatenate([levels[:, ASK_PRICES], levels[:, BID_PRICES]], axis=1)
-    added = np.concatenate(
-        [values[:, ASK_PRICES] + values[:, ASK_SIZES], values[:, BID_PRICES] + values[:, BID_SIZES]], axis=1, dtype=np.float64
-    )
+    places = np.array(levels, dtype=np.float64)
+    places[:, ASK_SIZES], places[:, BID_SIZES] = places[:, ASK_PRICES], places[:, BID_PRICES]
+    places[:, list(about_mid)] = ((levels[:, 0] + levels[:, 2]) / 2)[:, None]
     low, high = float(prices.min()), float(prices.max())
     gaps = np.diff(np.sort(prices, axis=1), axis=1)
     step = max(float(gaps.min()), (high - low) / (MAX_PRICE_BINS - 1), 1e-12)
-    bins = np.round((prices - low) / step).astype(np.int64)
+    bins = np.round((places - low) / step).astype(np.int64)
     count = int(bins.max()) + 1
     at = (bins, np.broadcast_to(np.arange(len(levels))[:, None], bins.shape))
     sums, stood = np.zeros((count, len(levels))), np.zeros((count, len(levels)), dtype=bool)
-    np.add.at(sums, at, added)
+    np.add.at(sums, at, values)
     stood[at] = True
     return np.asarray(low + step * np.arange(count)), np.where(stood, sums, np.nan), step
 
@@ -184,13 +188,14 @@ def book_figure(
     levels: FloatArray,
     seconds: FloatArray,
     *,
+    about_mid: Sequence[int] = (),
     compressed: bool = True,
     keep: str = "book",
     write: Write = three_digits,
     _: Translate = untranslated,
 ) -> go.Figure:
     """The attributions on the book itself: each level, at the price where it stood, coloured by what it added."""
-    prices, sums, step = spread_over_prices(values, levels)
+    prices, sums, step = spread_over_prices(values, levels, about_mid)
     shading = Shading.of(sums, compressed=compressed)
     figure = go.Figure()
     figure.add_heatmap(

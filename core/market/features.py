@@ -112,6 +112,14 @@ def transform(windows: FloatArray, kind: TransformKind, constants: Constants) ->
     return out
 
 
+def about_the_mid(kind: TransformKind) -> tuple[int, ...]:
+    """Columns of a transform that tell of the mid, whatever level's price stands in that place of the raw row."""
+    if kind != "drift":
+        return ()
+    levels = range(FIRST_STEP_LEVEL, FIRST_STEP_LEVEL + len(HORIZONS))
+    return tuple(prices.start + level * prices.step for level in levels for prices in (ASK_PRICES, BID_PRICES))
+
+
 def _from_own_mean(series: FloatArray) -> FloatArray:
     """(..., steps) less its mean over the SMOOTHING steps up to each."""
     return series - np.moveaxis(trailing_mean(np.moveaxis(series, -1, 0), SMOOTHING), 0, -1)

@@ -11,6 +11,7 @@ from core.explain import summaries
 from core.explain.attribution import Attribution, BaselineKind, GradientError
 from core.figures import attribution as figures
 from core.market.book import FEATURES
+from core.market.features import about_the_mid
 from core.market.frozen import FrozenWindow
 from core.market.labels import LabelKind
 from core.models.tlob import CLASSES
@@ -73,7 +74,10 @@ def show(window: FrozenWindow, reading: Reading) -> bool:
     )
     st.caption(_input_words(reading))
     st.subheader(_("On the book itself"), anchor=False)
-    figure = figures.book_figure(found.values, window.levels, window.seconds, compressed=compressed, write=significant, _=_)
+    of_mid = about_the_mid(reading.predictor.transform)
+    figure = figures.book_figure(
+        found.values, window.levels, window.seconds, about_mid=of_mid, compressed=compressed, write=significant, _=_
+    )
     live_plot(
         figure,
         key="attribution_book",
@@ -87,6 +91,8 @@ def show(window: FrozenWindow, reading: Reading) -> bool:
             "currency, and nothing is left out."
         ).format(height=significant(figure.layout.meta["bin"]))
     )
+    if of_mid:
+        st.caption(_("Inputs that tell of the mid (ASK_P3 to ASK_P6 and BID_P3 to BID_P6) are drawn at the mid."))
     return True
 
 

@@ -101,6 +101,19 @@ def test_all_attributions_reach_the_book_at_the_price_where_their_level_stood(va
             assert np.isnan(sums[at, row]) if expected is None else sums[at, row] == pytest.approx(expected, abs=1e-5)
 
 
+def test_what_tells_of_the_mid_is_put_there(values):
+    levels = book()
+    prices, sums, step = figures.spread_over_prices(values, levels, about_mid=(8, 10))
+    plain = figures.spread_over_prices(values, levels)[1]
+    for row in range(STEPS):
+        mid = np.round(((levels[row, 0] + levels[row, 2]) / 2 - prices[0]) / step)
+        moved = np.zeros(len(prices))
+        for column in (8, 10):
+            moved[int(mid)] += values[row, column]
+            moved[int(np.round((levels[row, column] - prices[0]) / step))] -= values[row, column]
+        np.testing.assert_allclose(np.nan_to_num(sums[:, row]), np.nan_to_num(plain[:, row]) + moved, atol=1e-5)
+
+
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 1000), st.floats(0.0001, 3))
 def test_nothing_is_lost_however_fine_the_ticks(seed, tick):

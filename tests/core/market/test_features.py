@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.market.book import FEATURES, BookRows
-from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, fit_constants, mirror, transform
+from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, about_the_mid, fit_constants, mirror, transform
 from core.market.predictor import windows_of
 from tests.core.market.helpers import EXCERPTS, random_book, read_rows
 
@@ -52,6 +52,16 @@ def by_hand(window: NDArray[np.float64], kind: str, c: Constants) -> NDArray[np.
                     base = sum(row[column] for row in window[-10:]) / 10
                 out[t, column] = math.asinh((value - base) / mid[-1] * 1e4 / c.price_scale_bps)
     return out
+
+
+@pytest.mark.parametrize("kind", TRANSFORM_KINDS)
+def test_columns_about_the_mid_do_not_see_the_price_in_their_place(kind: TransformKind) -> None:
+    window = windows_of(BOOK.levels, [90], WINDOW)
+    for column in range(4, 40, 2):  # beyond the best, which make the mid
+        other = window.copy()
+        other[..., column] *= 1.001
+        blind = np.array_equal(transform(other, kind, CONSTANTS)[..., column], transform(window, kind, CONSTANTS)[..., column])
+        assert blind == (column in about_the_mid(kind)), column
 
 
 @pytest.mark.parametrize("kind", TRANSFORM_KINDS)
