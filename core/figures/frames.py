@@ -21,6 +21,8 @@ AROUND_PX: Final = 150
 AXIS_PX: Final = 48
 """Of a value axis: its title, its ticks and the space between; LETTER_PX: of a letter of a tick's label."""
 LETTER_PX: Final = 7.5
+VALUE_LETTERS: Final = 6
+"""Of a tick's value, at most."""
 
 
 def _inner_height(glosses: int) -> int:
@@ -34,8 +36,8 @@ def glosses_height(glosses: int) -> int:
 
 
 def left_px(titles: Sequence[str]) -> int:
-    """Pixels left of both figures' frames, so that a moment stands at one place in the two: room for the longest gloss."""
-    return AXIS_PX + round(LETTER_PX * max((len(title) for title in titles), default=0))
+    """Pixels left of both figures' frames, so that a moment stands at one place in the two: room for all ticks' labels."""
+    return AXIS_PX + round(LETTER_PX * max(VALUE_LETTERS, *(len(title) for title in titles)))
 
 
 def glosses_figure(
