@@ -21,6 +21,7 @@ ALLOWED = {
     # layer: the layers it may import, itself always. pages -> figures -> (market | vision | signs | explain) -> models -> nn
     "core.device": set[str](),
     "core.words": set[str](),
+    "core.collector": set(),
     "core.process": {"core.device"},
     "core.checkpoints": {"core.words", "core.models"},
     "core.nn": set[str](),

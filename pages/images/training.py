@@ -38,7 +38,11 @@ def header(card: dict[str, Any], run: runs.Run) -> None:
     if test:
         samples = number(test["samples"])
         stats = [
-            Stat(name=_("Test accuracy"), value=percent(test["accuracy"], 2), note=_("{n} images, read once").format(n=samples)),
+            Stat(
+                name=_("Test accuracy"),
+                value=percent(test["accuracy"], 2),
+                note=_("{n} images, which chose nothing").format(n=samples),
+            ),
             Stat(
                 name=_("Calibration error"),
                 value=percent(test["calibration_error"], 2),
@@ -50,7 +54,7 @@ def header(card: dict[str, Any], run: runs.Run) -> None:
     st.caption(_("Trained with `{command}` on {date}.").format(command=card["command"], date=card["date"]))
 
 
-def curves(run: runs.Run) -> None:
+def curves(card: dict[str, Any], run: runs.Run) -> None:
     """Accuracy, loss, gap and rate by epoch."""
     beside = st.toggle(_("Beside the report's 25 epochs"), value=True, key="report", bind="query-params")
     report = runs.report_run() if beside else None
@@ -95,6 +99,13 @@ def curves(run: runs.Run) -> None:
             end=f"{runs.REPORT_RATES[1]:.1e}",
         )
     )
+    if card.get("teacher"):
+        st.caption(
+            _(
+                "The last stage imitated a convolutional teacher, right on {share} of the validation images. Its answers are "
+                "surer than smoothed labels, so the loss against those rises where the stage begins, while accuracy goes on rising."
+            ).format(share=percent(card["teacher"]["validation_accuracy"], 1))
+        )
     controls.download_table(_("Epochs"), run.table, key="training_epochs", filename="vit-epochs")
 
 
@@ -170,7 +181,7 @@ except checkpoints.CheckpointError as error:
     st.stop()
 run = runs.run_of(card)
 header(card, run)
-curves(run)
+curves(card, run)
 errors(card)
 mistakes(card)
 with st.expander(_("How it was trained, and how to read this page"), icon=":material/menu_book:"):

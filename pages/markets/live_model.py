@@ -33,7 +33,7 @@ def show(predictor: Predictor, entry: MarketEntry, choices: ViewChoices) -> None
         )
         left, right = st.columns([3, 2])
         with left:
-            st.markdown(_("**Test part of each market it was trained on** (the last 20 % of time, read once)"))
+            st.markdown(_("**Test part of each market it was trained on** (the last 20 % of time, which chose nothing)"))
             st.dataframe(_test_table(predictor.card, choices), hide_index=True, width="stretch")
         with right:
             st.markdown(_("**Parameters, counted in the live model: {count}**").format(count=number(count(predictor.model))))
