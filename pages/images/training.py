@@ -103,7 +103,8 @@ def curves(card: dict[str, Any], run: runs.Run) -> None:
         st.caption(
             _(
                 "The last stage imitated a convolutional teacher, right on {share} of the validation images. Its answers are "
-                "surer than smoothed labels, so the loss against those rises where the stage begins, while accuracy goes on rising."
+                "surer than smoothed labels, so the loss against those rises where the stage begins, while accuracy goes on "
+                "rising."
             ).format(share=percent(card["teacher"]["validation_accuracy"], 1))
         )
     controls.download_table(_("Epochs"), run.table, key="training_epochs", filename="vit-epochs")
