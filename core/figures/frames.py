@@ -37,7 +37,7 @@ def glosses_height(glosses: int) -> int:
 
 def left_px(titles: Sequence[str]) -> int:
     """Pixels left of both figures' frames, so that a moment stands at one place in the two: room for all ticks' labels."""
-    return AXIS_PX + round(LETTER_PX * max(VALUE_LETTERS, *(len(title) for title in titles)))
+    return AXIS_PX + round(LETTER_PX * max([VALUE_LETTERS, *map(len, titles)]))
 
 
 def glosses_figure(

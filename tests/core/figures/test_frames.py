@@ -137,6 +137,7 @@ def test_spread_by_sub_layer():
 
 def test_a_moment_stands_at_one_place_in_both_figures() -> None:
     left = figures.left_px([NAMES[one.label] for one in GLOSSES])
+    assert figures.left_px([]) <= left
     above = figures.glosses_figure(np.zeros((3, 20)), GLOSSES, NAMES, SECONDS, chosen=0, measure="Weight").layout
     below = figures.gloss_figure(np.zeros(20), GLOSSES[0], SECONDS, counted=[], measure="Weight", left=left).layout
     assert above.margin.l == below.margin.l == left
