@@ -208,6 +208,10 @@ def _recorded(source: Source) -> FrozenWindow | None:
     return windows.window(second, predictor=source.model)
 
 
+def _play(wanted: bool) -> None:
+    st.session_state[PLAYING] = wanted
+
+
 def _place(windows: RecordedWindows) -> float:
     """Slider, step buttons and play; returns the second to show."""
     state = st.session_state
@@ -217,14 +221,7 @@ def _place(windows: RecordedWindows) -> float:
         _move(windows, stride)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.button(_("Back"), icon=":material/skip_previous:", key="attention:back", on_click=_move, args=(windows, -stride))
-        if st.button(
-            _("Pause") if playing else _("Play"),
-            icon=":material/pause:" if playing else ":material/play_arrow:",
-            key="attention:play",
-            help=_("Walks through the recording, two steps a second."),
-        ):
-            state[PLAYING] = not playing
-            st.rerun()
+        controls.play_button(playing, _play, key="attention", help=_("Walks through the recording, two steps a second."))
         st.button(_("Forward"), icon=":material/skip_next:", key="attention:forward", on_click=_move, args=(windows, stride))
         strides = {code: duration(value) for code, value in STRIDES.items()}
         url_state.choice(st.selectbox, _("Step"), strides, key="stride", default="1", width=130)

@@ -182,13 +182,7 @@ def playback(session: MarketSession) -> None:
     if not isinstance(feed, PlayedFeed):
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if st.button(
-            _("Play") if feed.paused else _("Pause"),
-            icon=":material/play_arrow:" if feed.paused else ":material/pause:",
-            key="play",
-        ):
-            (feed.resume if feed.paused else feed.pause)()
-            st.rerun()
+        controls.play_button(not feed.paused, lambda wanted: (feed.resume if wanted else feed.pause)(), key="feed")
         if st.button(_("Step"), icon=":material/skip_next:", key="step", disabled=not feed.paused, help=_("One row of 250 ms.")):
             feed.step()
         _speed(feed)

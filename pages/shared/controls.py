@@ -64,6 +64,31 @@ def notice(state: Literal["empty", "loading", "stale"], sentence: str) -> None:
     shown(told(sentence, _), icon=icon)
 
 
+def play_button(playing: bool, play: Callable[[bool], None], *, key: str, help: str | None = None) -> None:
+    """Play or pause, whichever is not; the whole page then runs anew.
+
+    They are two buttons: on a page that ticks, a browser may report one press twice, with a tick's request and then with its
+    own, and of a single button the second report would take back the first.
+
+    Args:
+        play: is given whether it is to play.
+        key: `:play` or `:pause` is added to it.
+    """
+    st.button(
+        _("Pause") if playing else _("Play"),
+        icon=":material/pause:" if playing else ":material/play_arrow:",
+        key=f"{key}:{'pause' if playing else 'play'}",
+        help=help,
+        on_click=_played,
+        args=(play, not playing),
+    )
+
+
+def _played(play: Callable[[bool], None], wanted: bool) -> None:
+    play(wanted)
+    st.rerun()
+
+
 def download_table(
     label: str,
     table: Callable[[], pd.DataFrame],

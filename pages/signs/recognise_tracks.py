@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from core.figures import signs as figures
-from pages.shared import url_state
+from pages.shared import controls, url_state
 from pages.shared.language import _, number
 from pages.shared.live_plot import live_plot
 from pages.signs.recognise_answers import Clip
@@ -26,6 +26,10 @@ def show(clip: Clip) -> None:
     st.fragment(_moving, run_every=every)(clip)
 
 
+def _play(wanted: bool) -> None:
+    st.session_state[PLAYING] = wanted
+
+
 def _moving(clip: Clip) -> None:
     state, last = st.session_state, len(clip.data)
     playing = bool(state.get(PLAYING))
@@ -33,14 +37,7 @@ def _moving(clip: Clip) -> None:
         there = int(state.get(PLACE, 1)) + STEP
         state[PLACE] = there if there <= last else 1
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if st.button(
-            _("Pause") if playing else _("Play"),
-            icon=":material/pause:" if playing else ":material/play_arrow:",
-            key="signs:play",
-            help=_("Half as fast as it was signed."),
-        ):
-            state[PLAYING] = not playing
-            st.rerun()
+        controls.play_button(playing, _play, key="signs", help=_("Half as fast as it was signed."))
         at = url_state.slider(_("Frame of the film"), 1, last, key=PLACE, default=1, linked=not playing) - 1
     left, right = st.columns([2, 3])
     with left:

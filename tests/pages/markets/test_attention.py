@@ -93,7 +93,7 @@ def test_playing_moves_without_touching_the_url() -> None:
     assert ends(51) in words(app)
     app.run()
     assert ends(52) in words(app) and app.query_params["second"] == "50"
-    app.button(key="attention:play").click().run()
+    app.button(key="attention:pause").click().run()
     paused = app.slider(key="second").value
     app.run()
     assert app.slider(key="second").value == paused and app.query_params["second"] == f"{paused:g}"
