@@ -61,6 +61,7 @@ def _add_tlob(p: argparse.ArgumentParser) -> None:
     p.add_argument("--positions", choices=("learned", "sinusoidal"), default="learned", help="positional encoding")
     p.add_argument("--pooling", choices=("mean", "last", "learned"), default="last", help="over timesteps (D6)")
     p.add_argument("--dropout", type=float, default=0.0)
+    p.add_argument("--mirrored", action="store_true", help="answer with the mean of the book's pass and its mirror image's")
     p.add_argument("--epochs", type=int, default=24)
     p.add_argument("--windows", type=int, default=80_000, help="windows an epoch")
     p.add_argument("--batch", type=int, default=128)
@@ -92,7 +93,15 @@ def _run_tlob(o: argparse.Namespace) -> None:
         shares=dict(zip([one.name for one in files], o.share, strict=True)) if o.share else {},
     )
     heads = [(label, horizon) for label in o.label for horizon in o.horizon]
-    config = TLOBConfig(qkv=o.qkv, pairs=o.pairs, positions=o.positions, pooling=o.pooling, dropout=o.dropout, outputs=len(heads))
+    config = TLOBConfig(
+        qkv=o.qkv,
+        pairs=o.pairs,
+        positions=o.positions,
+        pooling=o.pooling,
+        dropout=o.dropout,
+        mirrored=o.mirrored,
+        outputs=len(heads),
+    )
     loop = LoopSettings(
         epochs=o.epochs,
         steps_per_epoch=o.windows // o.batch,

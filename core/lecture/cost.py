@@ -130,7 +130,7 @@ def norm(module: str, tokens: int, width: int, *, numbers: int = 2) -> Part:
 
 
 def tlob_parts(c: TLOBConfig) -> list[Part]:
-    """A `TLOB`, one window."""
+    """A `TLOB`, one window; a mirrored one puts its mirror image through as well."""
     steps, width = c.steps, c.width
     parts = [
         norm("bin_norm", steps, c.features, numbers=4),
@@ -151,7 +151,9 @@ def tlob_parts(c: TLOBConfig) -> list[Part]:
         parts += [norm(f"{name}.norm", tokens, size), feed_forward(f"{name}.mlp", tokens, size, 4 * size)]
     if c.pooling == "learned":
         parts.append(Part(module="pool_logits", kind="head", parameters=steps, macs=steps * width, widest=width))
-    return [*parts, *(feed_forward(f"classifiers.{one}", 1, width, 128, 3, kind="head") for one in range(c.outputs))]
+    parts += [feed_forward(f"classifiers.{one}", 1, width, 128, 3, kind="head") for one in range(c.outputs)]
+    passes = 2 if c.mirrored else 1
+    return [replace(part, macs=passes * part.macs) for part in parts]
 
 
 def vit_parts(c: ViTConfig) -> list[Part]:

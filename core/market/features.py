@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FloatArray
+from core.market.book import ASK_PRICES, BID_PRICES, FloatArray
 from core.market.labels import HORIZONS, SMOOTHING, fit_alpha, future_move, trailing_mean
 
 TransformKind = Literal["drift", "ladder", "relative", "raw"]
@@ -129,14 +129,3 @@ def _smoothed_step(drift: FloatArray, threshold: float) -> FloatArray:
     """-1 below minus the threshold, 0 between, 1 above, with soft edges."""
     edge = STEP_WIDTH * threshold
     return (np.tanh((drift - threshold) / edge) + np.tanh((drift + threshold) / edge)) / 2
-
-
-def mirror(inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The same market upside down: sides swapped, prices negated. UP becomes DOWN.
-
-    Exact for `drift`, `ladder` and `relative` inputs (..., steps, 40); it has no meaning for `raw`.
-    """
-    out = np.empty_like(inputs)
-    out[..., ASK_PRICES], out[..., BID_PRICES] = -inputs[..., BID_PRICES], -inputs[..., ASK_PRICES]
-    out[..., ASK_SIZES], out[..., BID_SIZES] = inputs[..., BID_SIZES], inputs[..., ASK_SIZES]
-    return out

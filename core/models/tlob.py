@@ -34,6 +34,8 @@ class TLOBConfig:
         pooling: over timesteps: "mean" is the document's (D6), "last" the newest step, "learned" a trained weighting.
         outputs: classifier heads on the one trunk, e.g. one a horizon.
         dropout: inside the MLPs.
+        mirrored: answer with the mean of two passes: over the book, and over the same book upside down (`upside_down`), whose UP
+            is this one's DOWN. Such a model has no preferred direction, whatever its weights. In training it makes one pass.
     """
 
     steps: int = 128
@@ -46,12 +48,17 @@ class TLOBConfig:
     pooling: Literal["mean", "last", "learned"] = "mean"
     outputs: int = 1
     dropout: float = 0.1
+    mirrored: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.pairs <= 12:
             raise ValueError(f"{self.pairs} pairs of layers: TLOB takes 1 to 12")
         if min(self.steps, self.features, self.width, self.heads, self.outputs) < 1:
             raise ValueError("steps, features, width, heads and outputs must each be 1 or more")
+        if self.mirrored and self.features % 4:
+            raise ValueError(
+                f"{self.features} features cannot be turned upside down: a level has 4, price and size of either side"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a checkpoint's card."""
@@ -62,6 +69,18 @@ BTC = TLOBConfig()
 """The document's BTC configuration: 128 steps, width 40, one head."""
 FI2010 = TLOBConfig(steps=100, width=144, heads=8)
 """The document's FI-2010 configuration."""
+
+
+def upside_down(x: Tensor) -> Tensor:
+    """The same market mirrored: sides swapped, prices negated. UP becomes DOWN.
+
+    It holds for inputs whose prices are told from the mid, as signed distances or moves; for raw prices it has no meaning.
+
+    Args:
+        x: (..., features), columns ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ...
+    """
+    ask_price, ask_size, bid_price, bid_size = x.unflatten(-1, (-1, 4)).unbind(-1)
+    return torch.stack([-bid_price, bid_size, -ask_price, ask_size], dim=-1).flatten(-2)
 
 
 class TLOBLayer(nn.Module):
@@ -133,6 +152,7 @@ class TLOB(nn.Module):
             x: (batch, steps, features), oldest step first, columns ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ...
             return_attention: also return each layer's weights, by name: (batch, heads, steps, steps) for
                 time-to-time, (batch, heads, width, width) for feature-to-feature, whose axes are learned channels (D2).
+                Of a mirrored model they are those of the pass over the book as it is.
 
         Returns:
             (batch, 3), or (batch, outputs, 3) where the configuration has several outputs.
@@ -144,6 +164,16 @@ class TLOB(nn.Module):
             raise ValueError(
                 f"TLOB takes windows of {self.config.steps} steps x {self.config.features} features, not {tuple(x.shape[1:])}"
             )
+        logits, maps = self._once(x, return_attention=return_attention)
+        if self.config.mirrored and not self.training:
+            # A pass of its own, so that the maps remain tensors through which gradients of the answer can be taken.
+            mirrored, _ = self._once(upside_down(x), return_attention=False)
+            logits = (logits + mirrored.flip(-1)) / 2
+        logits = logits[:, 0] if self.config.outputs == 1 else logits
+        return (logits, maps) if return_attention else logits
+
+    def _once(self, x: Tensor, *, return_attention: bool) -> tuple[Tensor, AttentionMaps]:
+        """Logits (batch, outputs, 3) of one pass, and the weights where asked for."""
         maps: AttentionMaps = {}
         x = self.bin_norm(x.transpose(1, 2)).transpose(1, 2)
         x = self.positions(self.embedding(x))
@@ -155,6 +185,4 @@ class TLOB(nn.Module):
             if weights is not None:
                 maps[name] = weights
         pooled = self.pool(x)
-        logits = torch.stack([classifier(pooled) for classifier in self.classifiers], dim=1)
-        logits = logits[:, 0] if self.config.outputs == 1 else logits
-        return (logits, maps) if return_attention else logits
+        return torch.stack([classifier(pooled) for classifier in self.classifiers], dim=1), maps

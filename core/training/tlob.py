@@ -18,9 +18,9 @@ from core.device import computes_bfloat16
 from core.market import scores
 from core.market.book import BookRows, segments
 from core.market.calls import CallRule, fit_rule
-from core.market.features import Constants, TransformKind, fit_constants, mirror, transform
+from core.market.features import Constants, TransformKind, fit_constants, transform
 from core.market.labels import UNKNOWN, LabelKind, classify, fit_alpha, future_move
-from core.models.tlob import CLASSES
+from core.models.tlob import CLASSES, upside_down
 
 Head = tuple[LabelKind, int]
 """What one classifier predicts: a label of D8 and a horizon in steps."""
@@ -183,10 +183,10 @@ class TLOBTask:
                 x.append(gather(market, here, s.transform))
                 y.append(labels)
                 w.append(self.weights[index][np.arange(len(self.heads)), labels])
-            inputs, labels, weights = np.concatenate(x), np.concatenate(y), np.concatenate(w)
+            inputs, labels, weights = (torch.from_numpy(np.concatenate(parts)) for parts in (x, y, w))
             if s.transform != "raw" and rng.random() < s.flip:
-                inputs, labels = mirror(inputs), len(CLASSES) - 1 - labels
-            yield torch.from_numpy(inputs), torch.from_numpy(labels), torch.from_numpy(weights)
+                inputs, labels = upside_down(inputs), len(CLASSES) - 1 - labels
+            yield inputs, labels, weights
 
     def loss(self, model: nn.Module, batch: tuple[Tensor, ...]) -> Tensor:
         x, y, w = batch

@@ -74,7 +74,12 @@ def run(
         state: where the run keeps what it needs to be resumed; see `core.training.loop.fit`.
         start: the state of an earlier run, whose best weights this one begins with; the card tells of both.
         test: whether to score the test part; variants that are only being compared leave it unread.
+
+    Raises:
+        ValueError: for a mirrored model of raw inputs, which have no mirror image.
     """
+    if config.mirrored and training.transform == "raw":
+        raise ValueError("raw inputs have no mirror image: choose another transform, or a model that is not mirrored")
     markets = [prepare_market(one.name, read_market(list(one.paths)), heads, config.steps) for one in files]
     torch.manual_seed(training.seed)
     model = TLOB(config)

@@ -22,6 +22,7 @@ CASES: dict[str, tuple[Config, int]] = {
     "lean": (replace(BTC, qkv="single", pooling="learned", outputs=8, positions="sinusoidal"), 0),
     "fi2010": (FI2010, 0),
     "short": (TLOBConfig(steps=32, width=24, pairs=1, pooling="last"), 0),
+    "mirrored": (TLOBConfig(steps=32, width=24, pairs=1, pooling="learned", mirrored=True), 0),
     "vit": (ViTConfig(), 0),
     "vit-7": (ViTConfig(patch=7, width=48, heads=3, layers=2, hidden=100), 0),
     "document": (DOCUMENT, 12),

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.market.book import FEATURES, BookRows
-from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, about_the_mid, fit_constants, mirror, transform
+from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, about_the_mid, fit_constants, transform
 from core.market.predictor import windows_of
+from core.models import tlob
 from tests.core.market.helpers import EXCERPTS, random_book, read_rows
 
 WINDOW = 24
@@ -163,14 +165,15 @@ def test_mirrored_inputs_are_those_of_the_mirrored_book(kind: TransformKind) -> 
     for end in (30, 77, 150):
         window = BOOK.levels[end - WINDOW + 1 : end + 1]
         reflected = transform(upside_down(window), kind, CONSTANTS)
-        np.testing.assert_allclose(mirror(transform(window, kind, CONSTANTS)), reflected, atol=2e-6)
+        ours = tlob.upside_down(torch.from_numpy(transform(window, kind, CONSTANTS)))
+        np.testing.assert_allclose(ours, reflected, atol=2e-6)
 
 
 @pytest.mark.parametrize("kind", FREE)
 def test_mirroring_twice_changes_nothing(kind: TransformKind) -> None:
-    inputs = transform(windows_of(BOOK.levels, ENDS, WINDOW), kind, CONSTANTS)
-    assert np.array_equal(mirror(mirror(inputs)), inputs)
-    assert not np.array_equal(mirror(inputs), inputs)
+    inputs = torch.from_numpy(transform(windows_of(BOOK.levels, ENDS, WINDOW), kind, CONSTANTS))
+    assert torch.equal(tlob.upside_down(tlob.upside_down(inputs)), inputs)
+    assert not torch.equal(tlob.upside_down(inputs), inputs)
 
 
 @pytest.mark.parametrize("path", EXCERPTS, ids=lambda p: p.stem)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from core.models.tlob import BTC, FI2010, TLOB, TLOBConfig, TLOBLayer
+from core.models.tlob import BTC, FI2010, TLOB, TLOBConfig, TLOBLayer, upside_down
 from tests.core.models import numpy_tlob
 
 SMALL = TLOBConfig(steps=9, features=8, width=6, pairs=2)
@@ -189,3 +189,41 @@ def test_every_parameter_learns() -> None:
         idle = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.abs().max() > 0]
         # adding the same to every score of a query changes no softmax: a key's bias has no gradient beyond rounding
         assert [name for name in idle if not name.endswith("k.bias")] == []
+
+
+def turned(x: np.ndarray) -> np.ndarray:
+    """The book upside down, column by column."""
+    out = np.empty_like(x)
+    for level in range(x.shape[-1] // 4):
+        ask_price, ask_size, bid_price, bid_size = (x[..., 4 * level + column] for column in range(4))
+        for column, values in enumerate((-bid_price, bid_size, -ask_price, ask_size)):
+            out[..., 4 * level + column] = values
+    return out
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_a_mirrored_model_answers_with_the_mean_of_both_passes(outputs: int) -> None:
+    config = replace(SMALL, outputs=outputs, mirrored=True)
+    model = unsettled(config)
+    x = torch.randn(3, config.steps, config.features)
+    weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
+    plain, plain_maps = numpy_tlob.forward(weights, config, x.double().numpy())
+    other, _ = numpy_tlob.forward(weights, config, turned(x.double().numpy()))
+    with torch.no_grad():
+        logits, maps = model(x, return_attention=True)
+        np.testing.assert_allclose(logits.reshape(plain.shape), (plain + other[..., ::-1]) / 2, atol=1e-5, rtol=0)
+        for found, expected in zip(maps.values(), plain_maps, strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(model(upside_down(x)), logits.flip(-1), atol=1e-5, rtol=0)
+
+
+def test_in_training_a_mirrored_model_makes_one_pass() -> None:
+    config = replace(SMALL, dropout=0.0)
+    plain, mirrored = unsettled(config).train(), unsettled(replace(config, mirrored=True)).train()
+    x = torch.randn(3, config.steps, config.features)
+    assert torch.equal(plain(x), mirrored(x))
+
+
+def test_a_book_that_cannot_be_turned_is_refused() -> None:
+    with pytest.raises(ValueError, match="6 features cannot be turned upside down"):
+        TLOBConfig(features=6, mirrored=True)
