@@ -45,6 +45,13 @@ def show(window: FrozenWindow, reading: Reading, other: Reading | None) -> None:
                 "connection. It follows attention alone; what the layers of the other kind mix in between is not in it."
             )
         )
+    if reading.predictor.config.mirrored:
+        st.caption(
+            _(
+                "The answer is the mean of two passes: over this book, and over the same book upside down (sides swapped, prices "
+                "negated), whose up counts as down. The maps are of the pass over the book as it is."
+            )
+        )
     one = map_explorer.chosen(maps, choice)
     compared = map_explorer.chosen(against, choice) if against else None
 

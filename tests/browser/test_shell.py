@@ -9,7 +9,8 @@ from pathlib import Path
 import plotly
 import psutil
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocket, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.shared.assets import PLOTLY
 from pages.shared.navigation import ENTRIES, Entry
@@ -39,6 +40,34 @@ def test_every_page_opens_on_every_screen(entry: Entry, app: AppServer, screens:
     for page in screens(app, address(entry), entry.url):
         expect(page.locator("h1")).to_have_text(entry.title)
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page scrolls sideways"
+
+
+def test_nothing_is_sent_by_reference(new_page: NewPage, app: AppServer) -> None:
+    """A reference to what the browser has dropped meanwhile, as it may on a page that ticks, would stop the page for good."""
+    kinds: list[str | None] = []
+
+    def note(frame: str | bytes) -> None:
+        if isinstance(frame, bytes):
+            message = ForwardMsg()
+            message.ParseFromString(frame)
+            kinds.append(message.WhichOneof("type"))
+
+    def listen(socket: WebSocket) -> None:
+        socket.on("framereceived", note)
+
+    page = new_page(app, "/system")
+    page.on("websocket", listen)
+    page.goto(app.url + "/positions")
+    page.wait_for_selector(".live-plot[data-updates]")
+    settled(page)
+    before = len(kinds)
+    page.get_by_role("radio", name="Español").click()  # the whole page anew, its figures the same
+    expect(page.locator("html")).to_have_attribute("lang", "es")
+    settled(page)
+    page.get_by_role("radio", name="English").click()
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    settled(page)
+    assert "delta" in kinds[before:] and "ref_hash" not in kinds
 
 
 def test_the_browser_decides_the_language_and_the_switch_overrides(new_page: NewPage, app: AppServer) -> None:
