@@ -88,7 +88,8 @@ def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str, _: T
     """One unit through time: its gates above, between 0 and 1, the rest below."""
     colours, dashes = (ORANGE, GREEN, VIOLET, BROWN, BLUE, GREY), ("dot", "dash", "solid")
     traces: list[dict[str, Any]] = [
-        {"type": "scatter", "x": np.arange(len(band.values)), "y": band.values[:, unit], "mode": "lines", "name": band.name,
+        {"type": "scatter", "x": np.arange(1, len(band.values) + 1), "y": band.values[:, unit], "mode": "lines",
+         "name": band.name,
          "line": {"color": colours[number % len(colours)], "width": 2, "dash": "solid" if band.gate else dashes[number % 3]},
          "yaxis": "y" if band.gate else "y2", "hovertemplate": "%{y:.3f}"}
         for number, band in enumerate(lines)
@@ -97,18 +98,18 @@ def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str, _: T
     layout["xaxis"] = {"title": {"text": x_title}, "anchor": "y2"}
     layout["yaxis"] = {"title": {"text": _("Gate")}, "domain": [0.55, 1], "range": [0, 1]}
     layout["yaxis2"] = {"title": {"text": _("State")}, "domain": [0, 0.47]}
-    layout["shapes"] = [_mark(at)]
+    layout["shapes"] = [_mark(at + 1)]
     return go.Figure({"data": traces, "layout": layout})
 
 
 def line_figure(values: Array, *, at: int, x_title: str, y_title: str) -> go.Figure:
     """One number a step."""
     trace = {
-        "type": "scatter", "x": np.arange(len(values)), "y": values, "mode": "lines+markers", "marker": {"size": 4},
+        "type": "scatter", "x": np.arange(1, len(values) + 1), "y": values, "mode": "lines+markers", "marker": {"size": 4},
         "line": {"color": BLUE, "width": 2}, "hovertemplate": "%{x}: %{y:.3f}<extra></extra>",
     }  # fmt: skip
     layout = base_layout(x_title=x_title, y_title=y_title, height=220, keep=y_title, legend=False)
-    layout["shapes"] = [_mark(at)]
+    layout["shapes"] = [_mark(at + 1)]
     return go.Figure({"data": [trace], "layout": layout})
 
 
@@ -123,9 +124,9 @@ def gradients_figure(
         (_("product of the forget gates"), forget, GREY, "dash"),
     )
     traces = [
-        {"type": "scatter", "x": np.arange(len(values)), "y": np.where(values > 0, values, np.nan), "mode": "lines+markers",
-         "name": name, "line": {"color": colour, "width": 2, "dash": dash}, "marker": {"size": 4 if dash == "solid" else 1},
-         "hovertemplate": "%{y:.2e}"}
+        {"type": "scatter", "x": np.arange(1, len(values) + 1), "y": np.where(values > 0, values, np.nan),
+         "mode": "lines+markers", "name": name, "line": {"color": colour, "width": 2, "dash": dash},
+         "marker": {"size": 4 if dash == "solid" else 1}, "hovertemplate": "%{y:.2e}"}
         for name, values, colour, dash in rows
     ]  # fmt: skip
     layout = base_layout(x_title=x_title, y_title=_("Norm of the gradient"), height=420, hover="x unified", keep="gradients")

@@ -5,12 +5,14 @@ Times are milliseconds since the epoch on a date axis; prices in quote currency;
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.attention import Write, three_digits
 from core.figures.style import ASK, BID, BLUE, COLOURS, SEQUENTIAL, SEQUENTIAL_CLEAR, VIOLET, base_layout
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FloatArray
 from core.models.tlob import CLASSES
@@ -71,6 +73,7 @@ def liquidity_figure(
     call_times: NDArray[np.int64] | None = None,
     calls: NDArray[np.integer] | None = None,
     keep: str = "liquidity",
+    write: Write = three_digits,
     _: Translate = untranslated,
 ) -> go.Figure:
     """Liquidity through time with best prices, mid, trades, and where TLOB calls a move.
@@ -80,6 +83,7 @@ def liquidity_figure(
         trades: (m, 4) as in `core.market.view.View`.
         call_times, calls: (k,) rows with a prediction, and its class; STATIONARY is not drawn.
         keep: while it stays the same, so does the reader's zoom.
+        write: how the reader writes a size.
     """
     figure = go.Figure()
     figure.update_layout(base_layout(x_title=_("Time (UTC)"), y_title=_("Price (quote currency)"), hover="x", keep=keep))
@@ -105,7 +109,7 @@ def liquidity_figure(
             "x": -0.02,
             "xanchor": "right",
             "tickvals": ticks,
-            "ticktext": [f"{size:.3g}" for size in sizes],
+            "ticktext": [write(size) for size in sizes],
             "ticks": "",
         },
     )
@@ -156,21 +160,34 @@ def _add_trades(figure: go.Figure, trades: FloatArray, _: Translate) -> None:
     )
 
 
-def ladder_figure(row: FloatArray, *, _: Translate = untranslated) -> go.Figure:
-    """The ten levels a side of one row (40,) as bars: bids left, asks right, best in the middle."""
+def fixed_digits(value: float, digits: int) -> str:
+    """A number of so many decimals as English writes it; a page passes its reader's own way."""
+    return f"{value:.{digits}f}"
+
+
+def ladder_figure(
+    row: FloatArray, *, write: Callable[[float, int], str] = fixed_digits, _: Translate = untranslated
+) -> go.Figure:
+    """The ten levels a side of one row (40,) as bars: asks above, bids below, best in the middle.
+
+    Args:
+        write: how the reader writes a price of so many decimals.
+    """
     figure = go.Figure()
     prices = np.concatenate([row[ASK_PRICES][::-1], row[BID_PRICES]])
     sizes = np.concatenate([row[ASK_SIZES][::-1], row[BID_SIZES]])
     sides = [ASK] * 10 + [BID] * 10
-    digits = _price_format(row[None])
-    labels = [format(price, digits) for price in prices]
+    digits = _price_digits(row)
+    labels = [write(price, digits) for price in prices]
     figure.add_bar(
         y=labels,
         x=sizes,
         orientation="h",
         marker={"color": sides},
-        text=[f"{size:.4g}" for size in sizes],
+        texttemplate="%{x:.4~r}",
         textposition="auto",
+        constraintext="none",
+        textfont={"size": 10},
         hovertemplate="%{y}: %{x}<extra></extra>",
         name=_("Resting size"),
     )
@@ -242,7 +259,8 @@ def horizons_figure(
             text=[f"{p:.0%}" if p >= 0.08 else "" for p in share],
             textposition="inside",
             insidetextanchor="middle",
-            textfont={"color": "white"},
+            textfont={"color": "white", "size": 10},
+            constraintext="none",
             hovertemplate="%{x:.1%}",
         )
     figure.update_layout(base_layout(x_title=_("Probability"), y_title=_("Horizon"), keep="horizons"))

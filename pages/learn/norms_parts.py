@@ -15,16 +15,9 @@ from pages.shared.language import _, number, percent
 from pages.shared.live_plot import static_plot
 
 STANDARD: Final = r"\hat x = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}}"
-FORMULAS: Final[dict[str, str]] = {
-    "none": r"y = x",
-    "layer": STANDARD + r",\quad \mu, \sigma^2 \text{ over channels}",
-    "batch": STANDARD + r",\quad \mu, \sigma^2 \text{ over samples and time}",
-    "instance": STANDARD + r",\quad \mu, \sigma^2 \text{ over time}",
-    "bin": r"y = \tfrac12\,\hat x_{batch} + \tfrac12\,\hat x_{instance}",
-}
 ACTIVATION_FORMULAS: Final = {
-    "relu": (r"\max(0, x)", r"1 \text{ if } x > 0,\ 0 \text{ else}"),
-    "relu6": (r"\min(\max(0, x), 6)", r"1 \text{ if } 0 < x < 6,\ 0 \text{ else}"),
+    "relu": (r"\max(0, x)", r"\mathbb{1}[x > 0]"),
+    "relu6": (r"\min(\max(0, x), 6)", r"\mathbb{1}[0 < x < 6]"),
     "gelu": (r"x\,\Phi(x)", r"\Phi(x) + x\,\phi(x)"),
     "gelu_tanh": (
         r"\tfrac12 x\left(1 + \tanh\!\left[\sqrt{\tfrac2\pi}\,(x + 0.044715\,x^3)\right]\right)",
@@ -52,6 +45,15 @@ def group_names() -> dict[str, str]:
         "batch": _("one channel<br>of the batch<br>(BatchNorm)"),
         "instance": _("one channel<br>of a sample<br>(InstanceNorm)"),
     }
+
+
+def formulas() -> dict[str, str]:
+    """Each norm's equation, in TeX, with what its mean and variance are taken over."""
+    over = {"layer": _("over channels"), "batch": _("over samples and time"), "instance": _("over time")}
+    return {
+        "none": r"y = x",
+        "bin": r"y = \tfrac12\,\hat x_{batch} + \tfrac12\,\hat x_{instance}",
+    } | {norm: STANDARD + rf",\quad \mu, \sigma^2 \text{{ {words}}}" for norm, words in over.items()}
 
 
 def normalisation() -> dict[str, Any]:
@@ -102,7 +104,7 @@ def normalisation() -> dict[str, Any]:
         second = rf"\frac{{{frame.tex(cell.x)} - ({frame.tex(cell.other[0])})}}{{{own_root}}}"
         number_ = rf"\tfrac12 \cdot {number_} + \tfrac12 \cdot {second}"
     frame.equation(
-        FORMULAS[norm],
+        formulas()[norm],
         rf"{number_} = {frame.tex(cell.y)}",
         words=_("sample {s}, time {t}, channel {c}; {count} numbers share the mean").format(
             s=chosen["sample"], t=chosen["time"], c=chosen["channel"], count=cell.count

@@ -49,7 +49,7 @@ def rnn(asked: Asked) -> None:
         alt=_("The input and the hidden state through time, a row a unit."),
     )
     static_plot(
-        figures.line_figure(run.y[:, 0], at=t, x_title=_("Step, counted from 0"), y_title=_("Output y")),
+        figures.line_figure(run.y[:, 0], at=t, x_title=_("Step"), y_title=_("Output y")),
         key="rnn_output",
         alt=_("The output through time."),
     )
@@ -95,7 +95,7 @@ def lstm(asked: Asked) -> None:
                 [replace(band, name=band.name.split(",")[0]) for band in bands],
                 unit=k,
                 at=t,
-                x_title=_("Step, counted from 0"),
+                x_title=_("Step"),
                 _=_,
             ),
             key="lstm_unit",
@@ -124,7 +124,7 @@ def gradient(asked: Asked) -> None:
             lstm=back.lstm,
             attention=back.attention,
             forget=back.forget,
-            x_title=_("Step of the input, counted from 0; the output is at the last"),
+            x_title=_("Step of the input; the output is at the last"),
             _=_,
         ),
         key="recurrent_gradients",

@@ -17,7 +17,7 @@ from core.market.view import Latency, Status, View
 from core.models.tlob import CLASSES
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.shared import controls
-from pages.shared.language import _, duration, number, percent
+from pages.shared.language import _, duration, number, percent, significant
 from pages.shared.live_plot import DrawSample, live_plot
 from pages.shared.stat_strip import Stat, Tone, stat_strip
 
@@ -133,6 +133,7 @@ def _liquidity(session: MarketSession, view: View, choices: ViewChoices) -> Draw
         call_times=p["timestamp"],
         calls=p["calls"][:, choices.head],
         keep=session.feed.key,
+        write=significant,
         _=_,
     )
     return live_plot(
@@ -164,7 +165,7 @@ def _book(view: View, choices: ViewChoices) -> None:
     if choices.book == "depth":
         figure, alt = figures.depth_figure(view.levels[-1], _=_), _("Size resting up to each price, on both sides of the book.")
     else:
-        figure, alt = figures.ladder_figure(view.levels[-1], _=_), _("The ten best asks and bids with their sizes.")
+        figure, alt = figures.ladder_figure(view.levels[-1], write=number, _=_), _("The ten best asks and bids with their sizes.")
     live_plot(figure, key=choices.book, height=430, alt=alt, filename=choices.book)
 
 

@@ -72,7 +72,8 @@ def test_states_stand_one_under_another() -> None:
     assert figure.layout.yaxis2.domain[0] == pytest.approx(0, abs=1e-9)
     lines = learn_recurrent.unit_figure(bands[1:] * 2, unit=2, at=2, x_title="Step")
     assert list(lines.data[0].y) == list(bands[1].values[:, 2]) and lines.layout.yaxis.range == (0, 1)
-    assert list(learn_recurrent.line_figure(np.arange(3.0), at=0, x_title="x", y_title="y").data[0].y) == [0, 1, 2]
+    line = learn_recurrent.line_figure(np.arange(3.0), at=0, x_title="x", y_title="y")
+    assert (list(line.data[0].x), list(line.data[0].y), line.layout.shapes[0].x0) == ([1, 2, 3], [0, 1, 2], 1)
 
 
 def test_gradients_that_underflow_are_left_out() -> None:
