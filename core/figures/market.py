@@ -319,6 +319,7 @@ def reliability_figure(
         customdata=bins["count"][some],
         marker={"size": 5 + 9 * np.sqrt(bins["count"][some] / max(bins["count"].max(), 1))},
         line={"color": BLUE},
+        cliponaxis=False,
         hovertemplate="%{x:.1%} -> %{y:.1%} (%{customdata:,})<extra></extra>",
     )
     figure.update_layout(

@@ -224,7 +224,7 @@ def actions(session: MarketSession, key: str) -> None:
     Args:
         key: of the feed, by which the attention page finds it.
     """
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         # A link, which the browser follows by itself: after `st.switch_page` a tick of this page's fragments, still under way,
         # would be run last and leave the other page blank.
         st.page_link(

@@ -32,7 +32,7 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
             ),
         )
         return
-    table, matrix, reliability = st.columns([5, 3, 3])
+    table, matrix, reliability = st.columns([9, 6, 7])
     with table:
         st.dataframe(_table(found), hide_index=True, width="stretch", height="content")
         st.caption(
