@@ -312,7 +312,14 @@ function dateFormat(language) {
     shortMonths: names(12, month, { month: "short" }),
     days: names(7, day, { weekday: "long" }),
     shortDays: names(7, day, { weekday: "short" }),
+    ...(dayComesFirst(language) ? { dayMonth: "%-d %b", dayMonthYear: "%-d %b %Y" } : {}),
   };
+}
+
+function dayComesFirst(language) {
+  const written = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" }).formatToParts(new Date());
+  const types = written.map((part) => part.type);
+  return types.indexOf("day") < types.indexOf("month");
 }
 
 function describe(point) {

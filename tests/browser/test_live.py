@@ -71,6 +71,16 @@ def test_it_opens_on_a_recording_with_predictions_already_scored(live: Page) -> 
     assert stat(live, "Symbol") == recordings()[0].symbol
 
 
+@pytest.mark.parametrize(("language", "date", "price"), [("en", "Jul 24, 2024", r"1\.2\d\d"), ("es", "24 jul 2024", r"1,2\d\d")])
+def test_dates_and_prices_are_written_as_the_reader_writes_them(
+    new_page: NewPage, app: AppServer, language: str, date: str, price: str
+) -> None:
+    page = new_page(app, f"/?lang={language}")
+    expect(page.locator(f"{LIQUIDITY} .xaxislayer-above")).to_contain_text(date, timeout=PATIENCE_MS)
+    labels = page.locator(".st-key-ladder .live-plot .yaxislayer-above text")
+    expect(labels.first).to_have_text(re.compile(f"^{price}$"), timeout=PATIENCE_MS)
+
+
 def test_the_chart_is_updated_in_place(live: Page) -> None:
     live.evaluate(f"window.before = document.querySelector('{LIQUIDITY} .js-plotly-plot')")
     start = int(live.locator(LIQUIDITY).get_attribute("data-updates") or 0)
