@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from core.market.labels import HORIZONS, SMOOTHING, UNKNOWN, classify, fit_alpha
 LAGS = (1, 2, 4, 8, 16, 32, 64, 128)
 EVERY = 3
 """Of the training rows, as the LightGBM peer."""
+TREES: Final[dict[str, Any]] = {"max_iter": 150, "learning_rate": 0.08, "early_stopping": False, "random_state": 0}
 WEIGHTS, THRESHOLDS = (0, 0.25, 0.5, 0.75, 1, 1.5), (0.7, 0.8, 0.9, 1, 1.1, 1.2)
 """Tried for the forecast, and for the size from which a move counts, in units of the label's threshold."""
 FAR = 8.0
@@ -49,7 +51,7 @@ def features(rows: BookRows) -> NDArray[np.float32]:
 
 def macro_f1(truth: NDArray[np.int64], called: NDArray[np.integer]) -> float:
     """Of the three classes."""
-    return scores.summary(scores.confusion_matrix(truth, called.astype(np.int64)))["macro_f1"]
+    return float(scores.macro_f1(scores.confusion_matrix(truth, called)))
 
 
 def forecast(
@@ -67,14 +69,13 @@ def forecast(
         known, whole: (n,) the rule's number and the labelled move, in units of the threshold. train, checked: rows.
     """
     rest = whole - known
-    trees = HistGradientBoostingRegressor(max_iter=150, learning_rate=0.08, early_stopping=False, random_state=0)
+    trees = HistGradientBoostingRegressor(**TREES)
     trees.fit(x[train], np.clip(rest[train], -FAR, FAR))
     told = trees.predict(x[checked])
     half = len(checked) // 2
 
-    def called(rows: slice, weight: float, threshold: float) -> NDArray[np.integer]:
-        move = known[checked[rows]] + weight * told[rows]
-        return 1 + (move > threshold).astype(int) - (move < -threshold)
+    def called(rows: slice, weight: float, threshold: float) -> NDArray[np.int64]:
+        return classify(known[checked[rows]] + weight * told[rows], threshold)
 
     first, second = slice(None, half), slice(half, None)
     tried = [(macro_f1(label[checked[first]], called(first, w, t)), w, t) for w in WEIGHTS for t in THRESHOLDS]
@@ -101,7 +102,7 @@ def main() -> None:
         checked = np.arange(int(n * 0.7) + LAGS[-1] + horizon, int(n * 0.8) - horizon)
         checked = checked[label[checked] != UNKNOWN]
         rates = np.bincount(label[train], minlength=3) / len(train)
-        trees = HistGradientBoostingClassifier(max_iter=150, learning_rate=0.08, early_stopping=False, random_state=0)
+        trees = HistGradientBoostingClassifier(**TREES)
         trees.fit(told[train], label[train], sample_weight=rates[label[train]] ** -0.5)
         logits = np.log(trees.predict_proba(told[checked]) + 1e-9)
         half = len(checked) // 2

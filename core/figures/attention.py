@@ -5,7 +5,7 @@ Rows of a map are queries, from the top down; columns are the keys they look at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,16 +13,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.numbers import Write, three_digits
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout
 from core.words import Translate, untranslated
-
-Write = Callable[[float], str]
-
-
-def three_digits(value: float) -> str:
-    """A number as English writes it; a page passes its reader's own way."""
-    return f"{value:.3g}"
-
 
 SHADES = 254
 """Steps of colour in a small map: an eye tells fewer apart, and a byte a weight is a quarter of the traffic."""

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from core.figures.attention import Write, three_digits
+from core.figures.numbers import Write, three_digits
 from core.figures.style import ASK, BID, BLUE, DIVERGING, ORANGE, VIOLET, base_layout
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FEATURES, FloatArray
 from core.words import Translate, untranslated

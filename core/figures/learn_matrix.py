@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.numbers import Write, two_decimals
 from core.figures.style import DIVERGING, ORANGE, SEQUENTIAL, Scale, base_layout
 from core.words import Translate, untranslated
 
@@ -21,11 +22,6 @@ FRAME_PX: Final = 92
 SOFT_SIGNED: Final[Scale] = [(0.0, "rgba(213,112,31,0.6)"), (0.5, "rgba(133,140,150,0.05)"), (1.0, "rgba(47,126,199,0.6)")]
 SOFT: Final[Scale] = [(0.0, "rgba(133,140,150,0.05)"), (1.0, "rgba(47,126,199,0.6)")]
 """Pale, so that the page's own text colour can be read on every cell, on a light page and on a dark one."""
-
-
-def two_decimals(value: float) -> str:
-    """A number as English writes it; a page passes its reader's own way."""
-    return f"{value + 0.0:.2f}"
 
 
 def matrix_figure(
@@ -41,7 +37,7 @@ def matrix_figure(
     row: int | None = None,
     shown: bool | None = None,
     height: int | None = None,
-    write: Callable[[float], str] = two_decimals,
+    write: Write = two_decimals,
     _: Translate = untranslated,
 ) -> go.Figure:
     """Rows from the top down, as a matrix is written.

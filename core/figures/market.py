@@ -5,14 +5,13 @@ Times are milliseconds since the epoch on a date axis; prices in quote currency;
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.attention import Write, three_digits
+from core.figures.numbers import Write, WriteDigits, fixed_digits, three_digits
 from core.figures.style import ASK, BID, BLUE, COLOURS, SEQUENTIAL, SEQUENTIAL_CLEAR, VIOLET, base_layout
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FloatArray
 from core.models.tlob import CLASSES
@@ -160,14 +159,7 @@ def _add_trades(figure: go.Figure, trades: FloatArray, _: Translate) -> None:
     )
 
 
-def fixed_digits(value: float, digits: int) -> str:
-    """A number of so many decimals as English writes it; a page passes its reader's own way."""
-    return f"{value:.{digits}f}"
-
-
-def ladder_figure(
-    row: FloatArray, *, write: Callable[[float, int], str] = fixed_digits, _: Translate = untranslated
-) -> go.Figure:
+def ladder_figure(row: FloatArray, *, write: WriteDigits = fixed_digits, _: Translate = untranslated) -> go.Figure:
     """The ten levels a side of one row (40,) as bars: asks above, bids below, best in the middle.
 
     Args:
@@ -354,5 +346,5 @@ def _price_digits(row: FloatArray) -> int:
 
 
 def _price_format(levels: FloatArray) -> str:
-    """The same as a format that d3 and Python read alike."""
+    """The same as a format of d3."""
     return f".{_price_digits(levels[-1]) if len(levels) else 2}f"

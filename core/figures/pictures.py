@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
-from core.figures.attention import Write
+from core.figures.numbers import Write
 from core.figures.style import BLUE, GREY, ORANGE, Scale, base_layout
 from core.vision.pictures import Bytes
 from core.words import Translate, untranslated

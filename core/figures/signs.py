@@ -9,9 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.attention import MapAxis, NamedMap, ScaleKind, Write, layers_figure, three_digits
+from core.figures.attention import MapAxis, NamedMap, ScaleKind, layers_figure
 from core.figures.attention import map_figure as attention_map
 from core.figures.attention import row_figure as attention_row
+from core.figures.numbers import Write, three_digits
 from core.figures.strip import PARTS, STRIP_PX, Strip, ends, images, step_of
 from core.figures.style import GREEN, ORANGE, SEQUENTIAL, base_layout
 from core.signs.vocabulary import BLANK

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.attention import Write, three_digits
+from core.figures.numbers import Write, three_digits
 from core.figures.pictures import GREYS
 from core.figures.style import BLUE, DIVERGING, GREY, ORANGE, base_layout
 from core.words import Translate, untranslated

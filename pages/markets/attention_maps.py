@@ -13,6 +13,7 @@ from core.figures.attention import MapAxis, NamedMap
 from core.market.book import STEP_MS
 from core.market.frozen import FrozenWindow
 from pages.markets.attention_answers import FEATURE, ROLLOUT, TIME, Reading
+from pages.markets.live_model import mirrored_words
 from pages.shared import map_explorer, url_state
 from pages.shared.language import _, number
 from pages.shared.map_explorer import Choice, Keys, Measure, Query
@@ -46,12 +47,7 @@ def show(window: FrozenWindow, reading: Reading, other: Reading | None) -> None:
             )
         )
     if reading.predictor.config.mirrored:
-        st.caption(
-            _(
-                "The answer is the mean of two passes: over this book, and over the same book upside down (sides swapped, prices "
-                "negated), whose up counts as down. The maps are of the pass over the book as it is."
-            )
-        )
+        st.caption(f"{mirrored_words()} " + _("The maps are of the pass over the book as it is."))
     one = map_explorer.chosen(maps, choice)
     compared = map_explorer.chosen(against, choice) if against else None
 

@@ -38,10 +38,20 @@ def show(predictor: Predictor, entry: MarketEntry, choices: ViewChoices) -> None
         with right:
             st.markdown(_("**Parameters, counted in the live model: {count}**").format(count=number(count(predictor.model))))
             st.dataframe(_parameter_table(predictor), hide_index=True, width="stretch", height=260)
+        if predictor.config.mirrored:
+            st.markdown(mirrored_words())
         st.markdown(prose("tlob_card"))
         st.json(
             {key: value for key, value in predictor.card.items() if key not in ("metrics", "markets", "history")}, expanded=False
         )
+
+
+def mirrored_words() -> str:
+    """What a mirrored model does, in a sentence."""
+    return _(
+        "The answer is the mean of two passes: over the book, and over the same book upside down (sides swapped, prices "
+        "negated), whose up counts as down; so the model has no preferred direction."
+    )
 
 
 def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:

@@ -236,6 +236,13 @@ def test_a_run_may_start_from_an_earlier_one(folder: Path, data: Path, card: dic
     assert str(tmp_path) not in json.dumps(after.card)
 
 
+def test_a_mirrored_model_of_raw_inputs_is_refused(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--data", str(data / NAMES[0]), *SMALL, "--transform", "raw", "--mirrored", "--folder", str(tmp_path)]
+    assert main(["train", "tlob", *words]) != 0
+    assert "raw inputs have no mirror image" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("words", [[], ["train"], ["train", "tlob"], ["evaluate"], ["evaluate", "tlob"]], ids=" ".join)
 def test_help_is_there_at_every_turn(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
