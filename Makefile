@@ -20,10 +20,11 @@ test: $(VENV)/.installed-dev
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 
 messages: $(VENV)/.installed
-	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords say --no-location --sort-output --output $(VENV)/messages.pot .
+	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords compose --no-location --sort-output --output $(VENV)/messages.pot .
 	$(BIN)/pybabel -q update --input-file $(VENV)/messages.pot --output-dir assets/locale --width 120 \
 		--no-fuzzy-matching --ignore-obsolete --omit-header
 

@@ -15,7 +15,7 @@ from starlette.routing import Mount, Route
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.collector import settle
+from core.garbage_collection import settle
 from pages.shared import controls, language, navigation
 from pages.shared.assets import Assets
 

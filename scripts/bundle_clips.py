@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 
 from core.signs import samples, tracks
-from core.signs.clips import FPS, SCORING, make_clip
-from core.signs.photo_set import PhotoSet, separate
-from core.signs.photos import read_photos
-from core.signs.render import Studio
+from core.signs.synthetic.clips import FPS, SCORING, make_clip
+from core.signs.synthetic.photo_set import PhotoSet, separate
+from core.signs.synthetic.photos import read_photos
+from core.signs.synthetic.render import Studio
 
 SENTENCES = ("2 0 2 6", "3 1 4", "7 7 1 5", "9 8 6", "0 5 0 5", "1 2 3 4 5 6 7 8")
 """What the clips say; the repeats show why CTC needs its blank."""

@@ -15,7 +15,7 @@ import pandas as pd
 from core import checkpoints
 from core.vision.classifier import DEFAULT
 from core.vision.gallery import FILE, MISTAKES
-from core.vision.idx import Labels, Part, read_part
+from core.vision.idx import IdxPart, Labels, read_part
 
 EACH = 6
 
@@ -31,7 +31,7 @@ def main() -> None:
     _write(MISTAKES, part, np.array([one["index"] for one in card.get("mistakes", [])], dtype=np.int64))
 
 
-def _write(path: Path, part: Part, rows: Labels) -> None:
+def _write(path: Path, part: IdxPart, rows: Labels) -> None:
     table = pd.DataFrame(
         {
             "index": rows.astype(np.int32),

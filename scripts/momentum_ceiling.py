@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from core.market import scores
+from core import scores
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, BookRows, read_market
-from core.market.calls import fit_rule
+from core.market.calibration import fit_rule
 from core.market.labels import HORIZONS, SMOOTHING, UNKNOWN, classify, fit_alpha, future_move, momentum, trailing_mean
 
 LAGS = (1, 2, 4, 8, 16, 32, 64, 128)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 
 import pytest
+
+from core import messages
 
 CANDIDATES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 HOW = "no Chromium found: install one (apt-get install chromium) or set CHROMIUM=/path/to/it to run the browser tests"
@@ -34,3 +37,11 @@ def chromium_path() -> str:
     if path is None:
         pytest.fail(HOW, pytrace=False)
     return path
+
+
+@pytest.fixture
+def upper_case_translator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Registers a translator that answers in capitals and leaves `{gaps}` as they are."""
+    monkeypatch.setattr(
+        messages, "_translator", lambda text: re.sub(r"[^{}]+(?![^{]*})", lambda part: part.group().upper(), text)
+    )

@@ -17,27 +17,35 @@ from pages.shared.navigation import ENTRIES, SECTIONS
 ROOT = Path(__file__).resolve().parents[1]
 CODE = [*sorted((ROOT / "core").rglob("*.py")), *sorted((ROOT / "pages").rglob("*.py")), ROOT / "streamlit_app.py"]
 
+SHARED = {"core.messages", "core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"}
 ALLOWED = {
     # layer: the layers it may import, itself always. pages -> figures -> (market | vision | signs | explain) -> models -> nn
     "core.device": set[str](),
-    "core.words": set[str](),
-    "core.collector": set(),
-    "core.process": {"core.device"},
-    "core.checkpoints": {"core.words", "core.models"},
+    "core.messages": set[str](),
+    "core.garbage_collection": set(),
+    "core.scores": set(),
+    "core.schedules": set(),
+    "core.usage": {"core.device"},
+    "core.checkpoints": {"core.messages", "core.models"},
     "core.nn": set[str](),
     "core.models": {"core.nn"},
     "core.explain": {"core.models", "core.nn"},
-    "core.market": {"core.words", "core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
-    "core.vision": {"core.words", "core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
-    "core.signs": {"core.words", "core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
-    "core.lecture": {"core.words", "core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"},
+    "core.market": {*SHARED, "core.scores"},
+    "core.vision": SHARED,
+    "core.signs": SHARED,
+    "core.lecture": {*SHARED, "core.schedules"},
+    "core.runs": {*SHARED, "core.vision"},
     "core.training": {
-        "core.words", "core.market", "core.vision", "core.signs", "core.lecture", "core.models", "core.nn", "core.checkpoints",
-        "core.device",
+        *SHARED,
+        "core.scores",
+        "core.schedules",
+        "core.market",
+        "core.vision",
+        "core.signs",
+        "core.lecture",
+        "core.runs",
     },
-    "core.figures": {
-        "core.words", "core.market", "core.vision", "core.signs", "core.lecture", "core.explain", "core.models", "core.nn",
-    },
+    "core.figures": {*SHARED, "core.scores", "core.market", "core.vision", "core.signs", "core.lecture", "core.runs"},
 }
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 

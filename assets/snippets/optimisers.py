@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from core.lecture import initialisation, optimisers, schedules
+from core import schedules
+from core.lecture import initialisation, optimisers
 
 SURFACE = "rosenbrock"
 RATE = 0.03

@@ -47,9 +47,9 @@ def is_photos(folder: Path) -> bool:
 
 def run(o: argparse.Namespace) -> None:
     """Evaluate and print."""
-    from core.signs import clips
     from core.signs.evaluation import evaluate_photos, evaluate_tracks
     from core.signs.recogniser import ASL, DIGITS, load_recogniser
+    from core.signs.synthetic import clips
     from core.signs.tracks import read_sentences
 
     photos = is_photos(o.data)
@@ -58,7 +58,7 @@ def run(o: argparse.Namespace) -> None:
         raise ValueError(f"the checkpoint {recogniser.name!r} reads {recogniser.front}, and {o.data.name} holds none")
     answer: dict[str, Any] = {"model": "iiga", "checkpoint": recogniser.name}
     if photos:
-        from core.signs.photos import read_photos
+        from core.signs.synthetic.photos import read_photos
 
         count = clips.SENTENCES if o.clips is None else o.clips
         if count < 1:
@@ -87,9 +87,7 @@ def _table(answer: dict[str, Any]) -> str:
         f"{answer['checkpoint']} ({answer['split']}, {answer['sentences']} sentences, {answer['words']} words): "
         f"WER {answer['wer']:.2%}, {answer['sentences_right']} sentences right"
     ]
-    lines.append(
-        f"  {answer['substitutions']} substitutions, {answer['deletions']} deletions, {answer['insertions']} insertions"
-    )
+    lines.append(f"  {answer['substitutions']} substitutions, {answer['deletions']} deletions, {answer['insertions']} insertions")
     if answer.get("wer_unseen") is not None:
         lines.append(f"  {answer['unseen_sentences']} sentences that training did not hold: WER {answer['wer_unseen']:.2%}")
     if "clips" in answer:

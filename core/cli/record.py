@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedFailed
-from core.market.recorder import Progress, record
+from core.market.recorder import RecordingProgress, record
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -26,7 +26,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _run(o: argparse.Namespace) -> None:
     bar = tqdm(total=o.seconds, unit="s", bar_format="{desc} {n:.0f} s {bar} {elapsed}" if o.seconds else "{desc} {elapsed}")
 
-    def show(progress: Progress) -> None:
+    def show(progress: RecordingProgress) -> None:
         bar.n = progress.seconds
         bar.set_description(f"{progress.state.value}, {progress.rows:,} rows {progress.message}".rstrip(), refresh=False)
         bar.refresh()

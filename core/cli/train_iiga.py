@@ -48,8 +48,13 @@ def add_parser(models: Any) -> None:
     p.add_argument(
         "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
     )
-    p.add_argument("--start", type=Path, default=None, help="begin with the weights of the run that kept its state here, "
-        "or, of photos, with those of the checkpoint whose card this is and train on whole clips alone")
+    p.add_argument(
+        "--start",
+        type=Path,
+        default=None,
+        help="begin with the weights of the run that kept its state here, "
+        "or, of photos, with those of the checkpoint whose card this is and train on whole clips alone",
+    )
     p.add_argument("--warmup", type=int, default=None, help="steps to the peak of the rate")
     photos = p.add_argument_group("photos")
     photos.add_argument("--image-size", type=int, default=64)
@@ -83,7 +88,7 @@ def _run(o: argparse.Namespace) -> None:
 
 
 def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) -> Path:
-    from core.signs.photos import MANIFEST, read_photos
+    from core.signs.synthetic.photos import MANIFEST, read_photos
     from core.training.iiga_run import DigitsFiles, go_on_digits, run_digits
 
     config = IIGAConfig(
@@ -127,7 +132,8 @@ def _tracks(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
 
     how = TracksTraining(**{"batch": o.batch or 16, "seed": o.seed, **o.vary})
     settings = LoopSettings(
-        **loop, epochs=o.epochs,
+        **loop,
+        epochs=o.epochs,
         weight_decay=0.02 if o.weight_decay is None else o.weight_decay,
         warmup=50 if o.warmup is None else o.warmup,
     )

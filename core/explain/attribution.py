@@ -160,7 +160,7 @@ def class_probability(
     Args:
         model: returns logits (batch, classes) or (batch, outputs, classes).
         label: class to explain. output: which of several outputs.
-        temperature, offsets: a calibration (`core.market.calls.CallRule`: bias * MOVING); none where left out.
+        temperature, offsets: a calibration (`core.market.calibration.CallRule`: bias * MOVING); none where left out.
     """
 
     def probability(x: Tensor) -> Tensor:

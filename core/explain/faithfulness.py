@@ -77,9 +77,7 @@ def deletions(order: NDArray[np.integer], counts: NDArray[np.int64]) -> NDArray[
     return place[None] < counts[:, None]
 
 
-def deletion_curves(
-    evidence: Evidence, *, points: int = POINTS, draws: int = 3, seed: int = 0, batch: int = BATCH
-) -> Curves:
+def deletion_curves(evidence: Evidence, *, points: int = POINTS, draws: int = 3, seed: int = 0, batch: int = BATCH) -> Curves:
     """The curves of every method, most important first and least important first, and the mean one of random orders.
 
     Args:
@@ -131,7 +129,7 @@ def mean_of(curves: Sequence[Curves]) -> Curves:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class FaithfulnessVerdict:
     """What a method's areas come to over a sample.
 
     Attributes:
@@ -147,7 +145,7 @@ class Verdict:
     better: float
 
 
-def verdicts(curves: Sequence[Curves]) -> dict[str, Verdict]:
+def verdicts(curves: Sequence[Curves]) -> dict[str, FaithfulnessVerdict]:
     """Every method's areas against the random orders' of the same input.
 
     Raises:
@@ -161,7 +159,7 @@ def verdicts(curves: Sequence[Curves]) -> dict[str, Verdict]:
         most, least = (np.array([one.area(method, order) for one in curves]) for order in ORDERS)
         gain = chance - most
         error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else float("nan")
-        found[method] = Verdict(
+        found[method] = FaithfulnessVerdict(
             most=float(most.mean()), least=float(least.mean()), gain=float(gain.mean()), error=error,
             better=float((gain > 0).mean()),
         )  # fmt: skip
@@ -178,9 +176,7 @@ def to_dict(curves: Sequence[Curves]) -> dict[str, object]:
     return {
         "samples": len(curves),
         "shares": short(whole.shares),
-        "answers": {
-            method: {order: short(one) for order, one in orders.items()} for method, orders in whole.answers.items()
-        },
+        "answers": {method: {order: short(one) for order, one in orders.items()} for method, orders in whole.answers.items()},
         "chance": float(f"{np.mean([one.area(RANDOM) for one in curves]):.5g}"),
         "verdicts": {
             method: {key: float(f"{value:.5g}") for key, value in vars(one).items()} for method, one in verdicts(curves).items()
@@ -188,7 +184,7 @@ def to_dict(curves: Sequence[Curves]) -> dict[str, object]:
     }
 
 
-def from_dict(values: Mapping[str, object]) -> tuple[Curves, dict[str, Verdict]]:
+def from_dict(values: Mapping[str, object]) -> tuple[Curves, dict[str, FaithfulnessVerdict]]:
     """What `to_dict` wrote: the mean curves and the verdicts."""
     answers = values["answers"]
     told = values["verdicts"]
@@ -200,4 +196,4 @@ def from_dict(values: Mapping[str, object]) -> tuple[Curves, dict[str, Verdict]]
             for method, orders in answers.items()
         },
     )
-    return curves, {method: Verdict(**one) for method, one in told.items()}
+    return curves, {method: FaithfulnessVerdict(**one) for method, one in told.items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.explain.faithfulness import Curves, Verdict, from_dict, to_dict
+from core.explain.faithfulness import Curves, FaithfulnessVerdict, from_dict, to_dict
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "explain"
 
@@ -33,7 +33,7 @@ class Finding:
     samples: int
     chance: float
     curves: Curves
-    verdicts: dict[str, Verdict]
+    verdicts: dict[str, FaithfulnessVerdict]
 
 
 def path_of(checkpoint: str, *, folder: Path = FOLDER) -> Path:
@@ -41,9 +41,7 @@ def path_of(checkpoint: str, *, folder: Path = FOLDER) -> Path:
     return folder / f"faithfulness_{checkpoint}.json"
 
 
-def write(
-    checkpoint: str, weights_sha256: str, command: str, curves: Sequence[Curves], *, folder: Path = FOLDER
-) -> Path:
+def write(checkpoint: str, weights_sha256: str, command: str, curves: Sequence[Curves], *, folder: Path = FOLDER) -> Path:
     """Keep a sample's curves, their mean and what they come to; returns the file's path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = path_of(checkpoint, folder=folder)

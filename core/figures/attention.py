@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.figures.numbers import Write, three_digits
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout
-from core.words import Translate, untranslated
+from core.messages import translate as _
 
 SHADES = 254
 """Steps of colour in a small map: an eye tells fewer apart, and a byte a weight is a quarter of the traffic."""
@@ -56,17 +56,17 @@ class MapAxis:
         return f"%{{{letter}:{self.d3}}}{self.unit}"
 
 
-def time_axis(seconds: NDArray[np.float64], *, _: Translate = untranslated) -> MapAxis:
+def time_axis(seconds: NDArray[np.float64]) -> MapAxis:
     """Steps of a window by their seconds before its newest row, (n,), -31.75 ... 0."""
     return MapAxis(positions=seconds, title=_("Seconds before now"), d3=".2f", unit=" s", kind="time")
 
 
-def channel_axis(count: int, *, _: Translate = untranslated) -> MapAxis:
+def channel_axis(count: int) -> MapAxis:
     """Learned channels, counted from 1 (D2)."""
     return MapAxis(positions=np.arange(1.0, count + 1), title=_("Channel"), kind="feature")
 
 
-def token_axis(count: int, *, kind: str = "token", _: Translate = untranslated) -> MapAxis:
+def token_axis(count: int, *, kind: str = "token") -> MapAxis:
     """A class token and the patches of a picture, by number."""
     return MapAxis(positions=np.arange(0.0, count), title=_("Patch (0 is the class token)"), kind=kind)
 
@@ -102,7 +102,6 @@ def map_grid(
     selected: str = "",
     keep: str = "grid",
     write: Write = three_digits,
-    _: Translate = untranslated,
 ) -> go.Figure:
     """Small multiples: a glance at many maps, each with its largest weight; colours are quantised to `SHADES` steps.
 
@@ -147,7 +146,6 @@ def map_figure(
     query: int | None = None,
     keep: str = "map",
     write: Write = three_digits,
-    _: Translate = untranslated,
 ) -> go.Figure:
     """One map, every weight as it is (float32), with a colour bar; the row that is being read is outlined.
 
@@ -189,7 +187,6 @@ def row_figure(
     mid: NDArray[np.floating] | None = None,
     whose: str = "",
     keep: str = "row",
-    _: Translate = untranslated,
 ) -> go.Figure:
     """What one query looks at: a bar a key, against looking at all alike; over time also what the mid-price did meanwhile.
 
@@ -236,7 +233,6 @@ def layers_figure(
     other: Sequence[float] | None = None,
     whose: str = "",
     counted: str = "",
-    _: Translate = untranslated,
 ) -> go.Figure:
     """One number a layer of one kind, first layer first, against what looking at all alike would give.
 

@@ -17,7 +17,7 @@ from plotly.subplots import make_subplots
 from core.figures.numbers import Write, three_digits
 from core.figures.style import ASK, BID, BLUE, DIVERGING, ORANGE, VIOLET, base_layout
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FEATURES, FloatArray
-from core.words import Translate, untranslated
+from core.messages import translate as _
 
 _FEATURE: Final = np.arange(len(FEATURES))
 SIZES: Final = np.concatenate([_FEATURE[ASK_SIZES][::-1], _FEATURE[BID_SIZES]])
@@ -76,7 +76,6 @@ def inputs_figure(
     compressed: bool = True,
     keep: str = "inputs",
     write: Write = three_digits,
-    _: Translate = untranslated,
 ) -> go.Figure:
     """Every attribution (steps, 40) by time and input, sizes above prices, with each input's sum over time beside it."""
     figure = make_subplots(
@@ -127,9 +126,7 @@ def inputs_figure(
     return figure
 
 
-def moments_figure(
-    values: NDArray[np.floating], seconds: FloatArray, *, keep: str = "moments", _: Translate = untranslated
-) -> go.Figure:
+def moments_figure(values: NDArray[np.floating], seconds: FloatArray, *, keep: str = "moments") -> go.Figure:
     """What each moment added, all its inputs together; and the running sum, which ends at the whole."""
     sums = values.sum(axis=1, dtype=np.float64)
     figure = go.Figure()
@@ -192,7 +189,6 @@ def book_figure(
     compressed: bool = True,
     keep: str = "book",
     write: Write = three_digits,
-    _: Translate = untranslated,
 ) -> go.Figure:
     """The attributions on the book itself: each level, at the price where it stood, coloured by what it added."""
     prices, sums, step = spread_over_prices(values, levels, about_mid)

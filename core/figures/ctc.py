@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from core.figures.cells import cell_text
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
+from core.messages import translate as _
 from core.signs.ctc import Lattice, lattice, sources_of
-from core.words import Translate, untranslated
 
 Quantity = Literal["gamma", "alpha", "beta"]
 QUANTITIES: tuple[Quantity, ...] = ("gamma", "alpha", "beta")
@@ -23,19 +23,15 @@ ROW_PX = 34
 """Height of a state or a label, pixels."""
 
 
-def frames_figure(
-    probabilities: NDArray[np.float64], names: Sequence[str], *, keep: str = "frames", _: Translate = untranslated
-) -> go.Figure:
+def frames_figure(probabilities: NDArray[np.float64], names: Sequence[str], *, keep: str = "frames") -> go.Figure:
     """What each frame says: (T, V) probabilities, labels down, frames across."""
-    return _table(probabilities, names, colours=SEQUENTIAL, title=_("Probability"), low=0, high=1, form=".2f", keep=keep, _=_)
+    return _table(probabilities, names, colours=SEQUENTIAL, title=_("Probability"), low=0, high=1, form=".2f", keep=keep)
 
 
-def gradient_figure(
-    gradient: NDArray[np.float64], names: Sequence[str], *, keep: str = "gradient", _: Translate = untranslated
-) -> go.Figure:
+def gradient_figure(gradient: NDArray[np.float64], names: Sequence[str], *, keep: str = "gradient") -> go.Figure:
     """dLoss / dLogits (T, V): orange falls and blue rises with the logit; a step of descent goes the other way."""
     end = float(np.nanmax(np.abs(gradient), initial=0.0)) or 1.0
-    return _table(gradient, names, colours=DIVERGING, title=_("Gradient"), low=-end, high=end, form="+.2f", keep=keep, _=_)
+    return _table(gradient, names, colours=DIVERGING, title=_("Gradient"), low=-end, high=end, form="+.2f", keep=keep)
 
 
 def _table(
@@ -48,7 +44,6 @@ def _table(
     high: float,
     form: str,
     keep: str,
-    _: Translate,
 ) -> go.Figure:
     steps, labels = values.shape
     figure = go.Figure(
@@ -85,7 +80,6 @@ def trellis_figure(
     best: Sequence[int] | None = None,
     selected: tuple[int, int] | None = None,
     keep: str = "trellis",
-    _: Translate = untranslated,
 ) -> go.Figure:
     """The trellis: a column of states a frame, a line a step that CTC allows, coloured by alpha, beta or gamma.
 
@@ -122,7 +116,7 @@ def trellis_figure(
     shown = np.where(reachable, values, np.nan).ravel()
     small = steps * states > READABLE * 2
     bounds = (0.0, 1.0) if quantity == "gamma" else _bounds(shown)
-    bar = {"thickness": 8, "outlinewidth": 0, "ticks": "", "title": {"text": _quantity(quantity, _), "side": "right"}}
+    bar = {"thickness": 8, "outlinewidth": 0, "ticks": "", "title": {"text": _quantity(quantity), "side": "right"}}
     labels = [names[label] for label in found.states]
     for lying, mask in ((True, reachable.ravel()), (False, ~reachable.ravel())):
         marker: dict[str, Any] = {"size": 9 if small else 17, "line": {"width": 1, "color": GREY}}
@@ -161,7 +155,7 @@ def trellis_figure(
     return figure
 
 
-def _quantity(quantity: Quantity, _: Translate) -> str:
+def _quantity(quantity: Quantity) -> str:
     return {"gamma": _("P(state | target)"), "alpha": _("ln α"), "beta": _("ln β")}[quantity]
 
 

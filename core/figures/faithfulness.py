@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 import plotly.graph_objects as go
 
-from core.explain.faithfulness import RANDOM, Curves, Order, Verdict
+from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Order
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET, base_layout
-from core.words import Translate, untranslated
+from core.messages import translate as _
 
 COLOURS: Final = {
     "attention": ORANGE,
@@ -23,9 +23,7 @@ COLOURS: Final = {
 """One a method, on every page."""
 
 
-def curves_figure(
-    curves: Curves, names: Mapping[str, str], *, order: Order, parts: str, keep: str = "curves", _: Translate = untranslated
-) -> go.Figure:
+def curves_figure(curves: Curves, names: Mapping[str, str], *, order: Order, parts: str, keep: str = "curves") -> go.Figure:
     """The probability that is left, against the share of parts deleted.
 
     Args:
@@ -56,7 +54,7 @@ def curves_figure(
 
 
 def verdicts_figure(
-    verdicts: Mapping[str, Verdict], names: Mapping[str, str], *, keep: str = "verdicts", _: Translate = untranslated
+    verdicts: Mapping[str, FaithfulnessVerdict], names: Mapping[str, str], *, keep: str = "verdicts"
 ) -> go.Figure:
     """How far below chance each method's curve runs on average, with two standard errors; to the left of 0 it misleads."""
     shown = [method for method in names if method in verdicts]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from core.figures.strip import STRIP_PX, Strip, ends, images, step_of
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
+from core.messages import translate as _
 from core.signs.evidence import Spoken
-from core.words import Translate, untranslated
 
 ROW_PX: Final = 32
 LEGEND_PX: Final = 30
@@ -50,7 +50,6 @@ def glosses_figure(
     measure: str,
     strip: Strip = (),
     keep: str = "glosses",
-    _: Translate = untranslated,
 ) -> go.Figure:
     """Glosses by frames: how much each frame counts for each gloss, the frames that call it outlined, the clip above.
 
@@ -115,7 +114,6 @@ def gloss_figure(
     measure: str,
     left: int | None = None,
     keep: str = "gloss",
-    _: Translate = untranslated,
 ) -> go.Figure:
     """One gloss: a bar a frame, those that count most in full colour, its own frames and its surest one marked.
 

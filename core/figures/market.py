@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from core.figures.numbers import Write, WriteDigits, fixed_digits, three_digits
 from core.figures.style import ASK, BID, BLUE, COLOURS, SEQUENTIAL, SEQUENTIAL_CLEAR, VIOLET, base_layout
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FloatArray
+from core.messages import translate as _
 from core.models.tlob import CLASSES
-from core.words import Translate, untranslated
 
 MAX_PRICE_BINS = 72
 MAX_TIME_BINS = 480
@@ -73,13 +73,12 @@ def liquidity_figure(
     calls: NDArray[np.integer] | None = None,
     keep: str = "liquidity",
     write: Write = three_digits,
-    _: Translate = untranslated,
 ) -> go.Figure:
     """Liquidity through time with best prices, mid, trades, and where TLOB calls a move.
 
     Args:
         timestamps: (n,), levels: (n, 40).
-        trades: (m, 4) as in `core.market.view.View`.
+        trades: (m, 4) as in `core.market.session_view.View`.
         call_times, calls: (k,) rows with a prediction, and its class; STATIONARY is not drawn.
         keep: while it stays the same, so does the reader's zoom.
         write: how the reader writes a size.
@@ -126,7 +125,7 @@ def liquidity_figure(
             line={"color": colour, "width": width, "shape": "hv"},
         )
     if trades is not None:
-        _add_trades(figure, trades, _)
+        _add_trades(figure, trades)
     if call_times is not None and calls is not None:
         at = mid[np.clip(np.searchsorted(timestamps, call_times), 0, len(mid) - 1)]
         for k, symbol, name in ((2, "triangle-up", _("Calls up")), (0, "triangle-down", _("Calls down"))):
@@ -142,7 +141,7 @@ def liquidity_figure(
     return figure
 
 
-def _add_trades(figure: go.Figure, trades: FloatArray, _: Translate) -> None:
+def _add_trades(figure: go.Figure, trades: FloatArray) -> None:
     trades = trades[-MOST_TRADES:]
     if not len(trades):
         return
@@ -159,7 +158,7 @@ def _add_trades(figure: go.Figure, trades: FloatArray, _: Translate) -> None:
     )
 
 
-def ladder_figure(row: FloatArray, *, write: WriteDigits = fixed_digits, _: Translate = untranslated) -> go.Figure:
+def ladder_figure(row: FloatArray, *, write: WriteDigits = fixed_digits) -> go.Figure:
     """The ten levels a side of one row (40,) as bars: asks above, bids below, best in the middle.
 
     Args:
@@ -192,7 +191,7 @@ def ladder_figure(row: FloatArray, *, write: WriteDigits = fixed_digits, _: Tran
     return figure
 
 
-def depth_figure(row: FloatArray, *, _: Translate = untranslated) -> go.Figure:
+def depth_figure(row: FloatArray) -> go.Figure:
     """Cumulative size against price, both sides of one row (40,)."""
     figure = go.Figure()
     for name, prices, sizes, colour in (
@@ -208,9 +207,7 @@ def depth_figure(row: FloatArray, *, _: Translate = untranslated) -> go.Figure:
     return figure
 
 
-def probabilities_figure(
-    times: NDArray[np.int64], probabilities: NDArray[np.floating], *, _: Translate = untranslated
-) -> go.Figure:
+def probabilities_figure(times: NDArray[np.int64], probabilities: NDArray[np.floating]) -> go.Figure:
     """The three probabilities through time, (n, 3), stacked to one."""
     figure = go.Figure()
     names = (_("Down"), _("Stationary"), _("Up"))
@@ -230,9 +227,7 @@ def probabilities_figure(
     return figure
 
 
-def horizons_figure(
-    names: list[str], probabilities: NDArray[np.floating], *, chosen: int | None, _: Translate = untranslated
-) -> go.Figure:
+def horizons_figure(names: list[str], probabilities: NDArray[np.floating], *, chosen: int | None) -> go.Figure:
     """The newest probabilities (horizons, 3), a stacked bar a horizon; the chosen one stands out where there is one.
 
     Args:
@@ -262,7 +257,7 @@ def horizons_figure(
     return figure
 
 
-def confusion_figure(confusion: NDArray[np.integer], *, _: Translate = untranslated) -> go.Figure:
+def confusion_figure(confusion: NDArray[np.integer]) -> go.Figure:
     """Counts (3, 3), rows what happened, columns what was called; shaded by share of the row."""
     names = [_("Down"), _("Stationary"), _("Up")]
     share = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
@@ -289,9 +284,7 @@ def confusion_figure(confusion: NDArray[np.integer], *, _: Translate = untransla
     return figure
 
 
-def reliability_figure(
-    bins: dict[str, NDArray[np.float64]], *, name: str = "TLOB", _: Translate = untranslated
-) -> go.Figure:
+def reliability_figure(bins: dict[str, NDArray[np.float64]], *, name: str = "TLOB") -> go.Figure:
     """How often calls of each confidence came true, against the diagonal on which they would be calibrated."""
     figure = go.Figure()
     figure.add_scatter(

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from core.figures.cells import cell_text
 from core.figures.style import ORANGE, SEQUENTIAL_CLEAR, base_layout
+from core.messages import translate as _
 from core.signs.edits import Edit
-from core.words import Translate, untranslated
 
 CELL_PX = 44
 
@@ -24,7 +24,6 @@ def table_figure(
     filled: int | None = None,
     path: Sequence[tuple[int, int]] = (),
     keep: str = "table",
-    _: Translate = untranslated,
 ) -> go.Figure:
     """A table (N + 1, M + 1), the reference down and the hypothesis across, filled row by row.
 

@@ -17,8 +17,8 @@ from PIL import Image
 
 from core.figures.numbers import Write
 from core.figures.style import BLUE, GREY, ORANGE, Scale, base_layout
+from core.messages import translate as _
 from core.vision.pictures import Bytes
-from core.words import Translate, untranslated
 
 GREYS: Final[Scale] = [(0.0, "#000000"), (1.0, "#FFFFFF")]
 GLOW: Final[Scale] = [
@@ -60,9 +60,7 @@ def percent(share: float) -> str:
     return f"{share:.1%}"
 
 
-def ranking_figure(
-    names: Sequence[str], probabilities: NDArray[np.floating], *, write: Write = percent, _: Translate = untranslated
-) -> go.Figure:
+def ranking_figure(names: Sequence[str], probabilities: NDArray[np.floating], *, write: Write = percent) -> go.Figure:
     """All classes, the most probable on top, each with its probability in percent.
 
     Args:
@@ -95,7 +93,6 @@ def ranking_change_figure(
     *,
     write: Write = percent,
     height: int = 400,
-    _: Translate = untranslated,
 ) -> go.Figure:
     """All classes with their probability on the whole picture and on what is left of it, in percent; most probable before on top.
 
@@ -137,7 +134,6 @@ def overlay_figure(
     value: str = "",
     height: int = 400,
     keep: str = "overlay",
-    _: Translate = untranslated,
 ) -> go.Figure:
     """The picture in its patches; where given, a value a patch glows over it.
 
@@ -192,7 +188,6 @@ def heads_figure(
     chosen: tuple[int | None, int | None] = (None, None),
     height: int = 420,
     keep: str = "heads",
-    _: Translate = untranslated,
 ) -> go.Figure:
     """Small multiples, a row a layer and a column a head, each from 0 to its own largest weight.
 

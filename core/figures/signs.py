@@ -15,8 +15,8 @@ from core.figures.attention import row_figure as attention_row
 from core.figures.numbers import Write, three_digits
 from core.figures.strip import PARTS, STRIP_PX, Strip, ends, images, step_of
 from core.figures.style import GREEN, ORANGE, SEQUENTIAL, base_layout
+from core.messages import translate as _
 from core.signs.vocabulary import BLANK
-from core.words import Translate, untranslated
 
 MOST_LABELS: Final = 14
 ROW_PX: Final = 26
@@ -39,7 +39,7 @@ def labels_shown(probabilities: NDArray[np.floating], *, most: int = MOST_LABELS
     return [BLANK, *sorted(ranked, key=lambda label: int(probabilities[:, label].argmax()))]
 
 
-def clip_axis(seconds: NDArray[np.float64], *, _: Translate = untranslated) -> MapAxis:
+def clip_axis(seconds: NDArray[np.float64]) -> MapAxis:
     """Frames of a clip by their place in it, for attention maps."""
     return MapAxis(positions=seconds, title=_("Seconds into the clip"), d3=".2f", unit=" s", kind="time")
 
@@ -53,14 +53,13 @@ def map_figure(
     strip: Strip = (),
     keep: str = "map",
     write: Write = three_digits,
-    _: Translate = untranslated,
 ) -> go.Figure:
     """One map over a clip, the frames along its keys; see `core.figures.attention.map_figure`.
 
     Args:
         strip: `MAP_THUMBS` pictures.
     """
-    figure = attention_map(one, of=of, scale=scale, query=query, keep=keep, write=write, _=_)
+    figure = attention_map(one, of=of, scale=scale, query=query, keep=keep, write=write)
     if strip:  # by the map's own height, since a map stays square and is narrow on a narrow screen
         under = images(strip, ends(one.axis.positions), top=-0.01, height=1 / MAP_THUMBS, yref="y domain")
         figure.update_layout(images=under)
@@ -68,9 +67,9 @@ def map_figure(
     return figure
 
 
-def row_figure(one: NamedMap, *, query: int, strip: Strip = (), keep: str = "row", _: Translate = untranslated) -> go.Figure:
+def row_figure(one: NamedMap, *, query: int, strip: Strip = (), keep: str = "row") -> go.Figure:
     """What one frame of a clip looks at, the frames along its keys; see `core.figures.attention.row_figure`."""
-    figure = attention_row(one, query=query, keep=keep, _=_)
+    figure = attention_row(one, query=query, keep=keep)
     figure.data[0].name = _("This clip")
     left, right = ends(one.axis.positions)
     figure.update_xaxes(range=[left, right])
@@ -82,14 +81,14 @@ def row_figure(one: NamedMap, *, query: int, strip: Strip = (), keep: str = "row
     return figure
 
 
-def spread_figure(values: Mapping[str, tuple[float, float]], *, title: str, _: Translate = untranslated) -> go.Figure:
+def spread_figure(values: Mapping[str, tuple[float, float]], *, title: str) -> go.Figure:
     """One number a sub-layer, by its title: what it is, and what looking at all alike would give.
 
     Args:
         title: of the value axis, with its unit.
     """
     own, even = zip(*values.values(), strict=True)
-    figure = layers_figure(own, even=0.0, title=title, _=_)
+    figure = layers_figure(own, even=0.0, title=title)
     bars, marks = figure.data
     bars.update(x=list(values), name=_("This clip"))
     marks.update(x=list(values), y=np.asarray(even))
@@ -109,7 +108,6 @@ def clip_figure(
     *,
     strip: Strip = (),
     keep: str = "clip",
-    _: Translate = untranslated,
 ) -> go.Figure:
     """The probability of each gloss through time, the likeliest label of each frame marked, and the frames themselves above.
 
@@ -162,7 +160,7 @@ def clip_figure(
     return figure
 
 
-def tracks_figure(tracks: NDArray[np.floating], at: int, *, keep: str = "tracks", _: Translate = untranslated) -> go.Figure:
+def tracks_figure(tracks: NDArray[np.floating], at: int, *, keep: str = "tracks") -> go.Figure:
     """Both hands and the nose at one frame, with the way they came, in the picture's pixels.
 
     Args:
@@ -199,9 +197,7 @@ def tracks_figure(tracks: NDArray[np.floating], at: int, *, keep: str = "tracks"
     return figure
 
 
-def paths_figure(
-    tracks: NDArray[np.floating], fps: float, *, at: int | None = None, keep: str = "paths", _: Translate = untranslated
-) -> go.Figure:
+def paths_figure(tracks: NDArray[np.floating], fps: float, *, at: int | None = None, keep: str = "paths") -> go.Figure:
     """The same over time: how high each hand is, and how far to the side, seconds from the start."""
     names = (_("Left hand"), _("Right hand"), _("Nose"))
     seconds = np.arange(len(tracks)) / fps

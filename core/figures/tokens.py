@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.figures.numbers import Write, three_digits
 from core.figures.pictures import GREYS
 from core.figures.style import BLUE, DIVERGING, GREY, ORANGE, base_layout
-from core.words import Translate, untranslated
+from core.messages import translate as _
 
 
 def numbers_figure(
@@ -51,7 +51,6 @@ def vectors_figure(
     chosen: int | None = None,
     height: int | None = None,
     keep: str = "vectors",
-    _: Translate = untranslated,
 ) -> go.Figure:
     """Vectors of the same width over each other, a row of bars each, all to one scale.
 
@@ -91,9 +90,7 @@ def vectors_figure(
     return figure
 
 
-def sequence_figure(
-    tokens: NDArray[np.floating], *, token: int, height: int = 380, keep: str = "sequence", _: Translate = untranslated
-) -> go.Figure:
+def sequence_figure(tokens: NDArray[np.floating], *, token: int, height: int = 380, keep: str = "sequence") -> go.Figure:
     """All tokens, a row each and the class token on top; the one in question is framed.
 
     Args:
@@ -130,7 +127,6 @@ def keys_figure(
     *,
     height: int = 300,
     keep: str = "keys",
-    _: Translate = untranslated,
 ) -> go.Figure:
     """One query over all keys: its scores above, what the softmax makes of them below.
 
@@ -163,7 +159,6 @@ def classes_figure(
     *,
     height: int = 360,
     keep: str = "classes",
-    _: Translate = untranslated,
 ) -> go.Figure:
     """Logits beside the probabilities that the softmax makes of them, a row a class in the model's order."""
     figure = go.Figure()

@@ -9,14 +9,14 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL, base_layout
-from core.vision.runs import Run
-from core.words import Translate, untranslated
+from core.messages import translate as _
+from core.runs.history import Run
 
 Series = tuple[str, NDArray[np.int64], NDArray[np.float64], str, str]
 """Name, epochs, values, colour, dash."""
 
 
-def accuracy_figure(run: Run, report: Run | None = None, *, _: Translate = untranslated) -> go.Figure:
+def accuracy_figure(run: Run, report: Run | None = None) -> go.Figure:
     """Training and held-out accuracy by epoch, beside the report's."""
     lines: list[Series] = [
         (_("Training images"), run.epoch, run.train_accuracy, BLUE, "dot"),
@@ -27,12 +27,12 @@ def accuracy_figure(run: Run, report: Run | None = None, *, _: Translate = untra
             (_("Report: training"), report.epoch, report.train_accuracy, ORANGE, "dot"),
             (_("Report: test"), report.epoch, report.held_out_accuracy, ORANGE, "solid"),
         ]
-    figure = _lines(lines, run, y_title=_("Accuracy"), keep="accuracy", hover=".2%", _=_)
+    figure = _lines(lines, run, y_title=_("Accuracy"), keep="accuracy", hover=".2%")
     figure.update_yaxes(tickformat=".0%")
     return figure
 
 
-def loss_figure(run: Run, report: Run | None = None, *, _: Translate = untranslated) -> go.Figure:
+def loss_figure(run: Run, report: Run | None = None) -> go.Figure:
     """Label-smoothed cross-entropy less the least it can be, so that 0 is a perfect answer under any smoothing."""
     lines: list[Series] = [
         (_("Training images"), run.epoch, run.train_loss, BLUE, "dot"),
@@ -40,31 +40,31 @@ def loss_figure(run: Run, report: Run | None = None, *, _: Translate = untransla
     ]
     if report is not None:
         lines.append((_("Report: training"), report.epoch, report.train_loss, ORANGE, "dot"))
-    figure = _lines(lines, run, y_title=_("Loss above its floor (nats)"), keep="loss", hover=".4f", _=_)
+    figure = _lines(lines, run, y_title=_("Loss above its floor (nats)"), keep="loss", hover=".4f")
     figure.update_yaxes(rangemode="tozero")
     return figure
 
 
-def rate_figure(run: Run, *, _: Translate = untranslated) -> go.Figure:
+def rate_figure(run: Run) -> go.Figure:
     """Learning rate at the end of each epoch."""
     lines: list[Series] = [(_("Learning rate"), run.epoch, run.rate, BLUE, "solid")]
-    figure = _lines(lines, run, y_title=_("Learning rate"), keep="rate", hover=".2e", _=_)
+    figure = _lines(lines, run, y_title=_("Learning rate"), keep="rate", hover=".2e")
     figure.update_layout(showlegend=False)
     figure.update_yaxes(exponentformat="power", rangemode="tozero")
     return figure
 
 
-def gap_figure(run: Run, report: Run | None = None, *, _: Translate = untranslated) -> go.Figure:
+def gap_figure(run: Run, report: Run | None = None) -> go.Figure:
     """Training less held-out accuracy, percentage points: what the model knows by heart."""
     lines: list[Series] = [(_("Training - validation"), run.epoch, 100 * run.gap, BLUE, "solid")]
     if report is not None:
         lines.append((_("Report: training - test"), report.epoch, 100 * report.gap, ORANGE, "solid"))
-    figure = _lines(lines, run, y_title=_("Gap (percentage points)"), keep="gap", hover=".2f", _=_)
+    figure = _lines(lines, run, y_title=_("Gap (percentage points)"), keep="gap", hover=".2f")
     figure.add_hline(y=0, line={"color": GREY, "width": 1, "dash": "dot"})
     return figure
 
 
-def _lines(lines: Sequence[Series], run: Run, *, y_title: str, keep: str, hover: str, _: Translate) -> go.Figure:
+def _lines(lines: Sequence[Series], run: Run, *, y_title: str, keep: str, hover: str) -> go.Figure:
     figure = go.Figure()
     for name, epochs, values, colour, dash in lines:
         known = np.isfinite(values)
@@ -84,7 +84,7 @@ def _lines(lines: Sequence[Series], run: Run, *, y_title: str, keep: str, hover:
     return figure
 
 
-def confusion_figure(confusion: NDArray[np.integer], names: Sequence[str], *, _: Translate = untranslated) -> go.Figure:
+def confusion_figure(confusion: NDArray[np.integer], names: Sequence[str]) -> go.Figure:
     """Counts (classes, classes), rows the truth and columns the answer; shaded by share of the row."""
     share = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
     figure = go.Figure(

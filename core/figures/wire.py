@@ -20,7 +20,7 @@ REPEATS: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class FigurePart:
     """A trace or the layout. `name` is a digest of `body`, its JSON."""
 
     name: str
@@ -28,24 +28,24 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
+class FigureParts:
     """A figure, taken apart."""
 
-    traces: tuple[Part, ...]
-    layout: Part
+    traces: tuple[FigurePart, ...]
+    layout: FigurePart
 
     def names(self) -> list[str]:
         """All names, traces first."""
         return [part.name for part in (*self.traces, self.layout)]
 
 
-def split(figure: go.Figure | Mapping[str, Any]) -> Parts:
+def split(figure: go.Figure | Mapping[str, Any]) -> FigureParts:
     """A figure, or its dictionary with arrays left as arrays -> its parts."""
     whole = (figure if isinstance(figure, go.Figure) else go.Figure(figure)).to_dict()
-    return Parts(traces=tuple(_part(trace) for trace in whole["data"]), layout=_part(whole.get("layout", {})))
+    return FigureParts(traces=tuple(_part(trace) for trace in whole["data"]), layout=_part(whole.get("layout", {})))
 
 
-def frame(parts: Parts, sent: Mapping[str, int], extra: Mapping[str, Any]) -> tuple[bytes, dict[str, int]]:
+def frame(parts: FigureParts, sent: Mapping[str, int], extra: Mapping[str, Any]) -> tuple[bytes, dict[str, int]]:
     """One message to the browser, and what has now been sent.
 
     Args:
@@ -62,11 +62,11 @@ def frame(parts: Parts, sent: Mapping[str, int], extra: Mapping[str, Any]) -> tu
     return b'{"traces":[' + traces + b'],"layout":' + _message(parts.layout, sent) + rest + b"}", counts
 
 
-def _part(value: Any) -> Part:
+def _part(value: Any) -> FigurePart:
     body = to_json_plotly(value, engine="orjson").encode()
-    return Part(name=blake2b(body, digest_size=8).hexdigest(), body=body)
+    return FigurePart(name=blake2b(body, digest_size=8).hexdigest(), body=body)
 
 
-def _message(part: Part, sent: Mapping[str, int]) -> bytes:
+def _message(part: FigurePart, sent: Mapping[str, int]) -> bytes:
     name = b'{"name":"' + part.name.encode() + b'"'
     return name + b"}" if sent.get(part.name, 0) >= REPEATS else name + b',"value":' + part.body + b"}"

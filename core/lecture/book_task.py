@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.lecture.optimisers import Array, OptimiserName, Rate, Walk, make, walk
+from core.lecture.optimisers import Array, OptimiserName, OptimiserWalk, Rate, make, walk
 
 AHEAD: Final = 20
 """Steps of 250 ms."""
@@ -91,7 +91,7 @@ def accuracy(theta: Array, inputs: Array, targets: Array) -> float:
 def learn(
     task: BookTask, name: OptimiserName, *, steps: int, rate: Rate, batch: int = 64, clip: float | None = None,
     decay: float = 0.0, seed: int = 0,
-) -> Walk:  # fmt: skip
+) -> OptimiserWalk:  # fmt: skip
     """Train from zero weights on mini-batches; the losses are over the whole training part."""
     picks = np.random.default_rng(seed).integers(len(task.inputs), size=(steps, batch))
     return walk(

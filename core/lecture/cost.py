@@ -27,7 +27,7 @@ DATE_SYMBOLS: Final = 11
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class CostPart:
     """One module's cost for one sample.
 
     Attributes:
@@ -96,19 +96,21 @@ def crossing_memory(width: int, heads: int, *, expansion: int = 4) -> float:
     return expansion * width / heads
 
 
-def attention(module: str, queries: int, width: int, heads: int, *, keys: int | None = None, inner: int | None = None) -> Part:
+def attention(
+    module: str, queries: int, width: int, heads: int, *, keys: int | None = None, inner: int | None = None
+) -> CostPart:
     """A `MultiHeadAttention` from `queries` to `keys` (the queries where None)."""
     seen, inside = queries if keys is None else keys, width if inner is None else inner
-    return Part(
+    return CostPart(
         module=module, kind="attention", parameters=attention_parameters(width, inner=inside),
         macs=projection_macs(queries, seen, width, inner=inside) + score_macs(queries, seen, inside),
         maps=map_numbers(queries, seen, heads), widest=max(queries, seen) * max(inside, width),
     )  # fmt: skip
 
 
-def linear(module: str, kind: Kind, tokens: int, inputs: int, outputs: int, *, count: int = 1) -> Part:
+def linear(module: str, kind: Kind, tokens: int, inputs: int, outputs: int, *, count: int = 1) -> CostPart:
     """`count` linear maps side by side."""
-    return Part(
+    return CostPart(
         module=module, kind=kind, parameters=count * linear_parameters(inputs, outputs), macs=count * tokens * inputs * outputs,
         widest=tokens * outputs,
     )  # fmt: skip
@@ -116,26 +118,28 @@ def linear(module: str, kind: Kind, tokens: int, inputs: int, outputs: int, *, c
 
 def feed_forward(
     module: str, tokens: int, width: int, hidden: int, output: int | None = None, *, kind: Kind = "feed_forward"
-) -> Part:
+) -> CostPart:
     """A `FeedForward`."""
-    return Part(
+    return CostPart(
         module=module, kind=kind, parameters=feed_forward_parameters(width, hidden, output),
         macs=feed_forward_macs(tokens, width, hidden, output), widest=tokens * max(hidden, output or width),
     )  # fmt: skip
 
 
-def norm(module: str, tokens: int, width: int, *, numbers: int = 2) -> Part:
+def norm(module: str, tokens: int, width: int, *, numbers: int = 2) -> CostPart:
     """A scale and a shift a channel, `numbers` in all; no matrix product."""
-    return Part(module=module, kind="norm", parameters=numbers * width, widest=tokens * width)
+    return CostPart(module=module, kind="norm", parameters=numbers * width, widest=tokens * width)
 
 
-def tlob_parts(c: TLOBConfig) -> list[Part]:
+def tlob_parts(c: TLOBConfig) -> list[CostPart]:
     """A `TLOB`, one window; a mirrored one puts its mirror image through as well."""
     steps, width = c.steps, c.width
     parts = [
         norm("bin_norm", steps, c.features, numbers=4),
         linear("embedding", "embedding", steps, c.features, width),
-        Part(module="positions", kind="positions", parameters=steps * width * (c.positions == "learned"), widest=steps * width),
+        CostPart(
+            module="positions", kind="positions", parameters=steps * width * (c.positions == "learned"), widest=steps * width
+        ),
     ]
     for index in range(2 * c.pairs):
         tokens, size = (steps, width) if index % 2 == 0 else (width, steps)
@@ -150,25 +154,25 @@ def tlob_parts(c: TLOBConfig) -> list[Part]:
             parts.append(attention(f"{name}.attention", tokens, size, c.heads, inner=inner))
         parts += [norm(f"{name}.norm", tokens, size), feed_forward(f"{name}.mlp", tokens, size, 4 * size)]
     if c.pooling == "learned":
-        parts.append(Part(module="pool_logits", kind="head", parameters=steps, macs=steps * width, widest=width))
+        parts.append(CostPart(module="pool_logits", kind="head", parameters=steps, macs=steps * width, widest=width))
     parts += [feed_forward(f"classifiers.{one}", 1, width, 128, 3, kind="head") for one in range(c.outputs)]
     passes = 2 if c.mirrored else 1
     return [replace(part, macs=passes * part.macs) for part in parts]
 
 
-def vit_parts(c: ViTConfig) -> list[Part]:
+def vit_parts(c: ViTConfig) -> list[CostPart]:
     """A `ViT`, one image."""
     tokens = 1 + c.patches
     parts = [
         linear("embedding", "embedding", c.patches, c.patch**2, c.width),
-        Part(module="class_token", kind="embedding", parameters=c.width, widest=tokens * c.width),
+        CostPart(module="class_token", kind="embedding", parameters=c.width, widest=tokens * c.width),
     ]
     for index in range(c.layers):
         parts += _encoder_layer(f"layers.{index}", tokens, c.width, c.heads, c.hidden)
     return [*parts, linear("head", "head", 1, c.width, c.classes)]
 
 
-def _encoder_layer(name: str, tokens: int, width: int, heads: int, hidden: int, *, ffn: str = "feed_forward") -> list[Part]:
+def _encoder_layer(name: str, tokens: int, width: int, heads: int, hidden: int, *, ffn: str = "feed_forward") -> list[CostPart]:
     return [
         attention(f"{name}.attention", tokens, width, heads),
         norm(f"{name}.norm1", tokens, width),
@@ -177,9 +181,11 @@ def _encoder_layer(name: str, tokens: int, width: int, heads: int, hidden: int, 
     ]
 
 
-def transformer_parts(c: TransformerConfig, source: int, target: int = DATE_SYMBOLS) -> list[Part]:
+def transformer_parts(c: TransformerConfig, source: int, target: int = DATE_SYMBOLS) -> list[CostPart]:
     """A `Transformer` that reads `source` symbols and has written `target` (begin sign included), in one pass."""
-    parts = [Part(module="embedding", kind="embedding", parameters=c.vocabulary * c.width, widest=max(source, target) * c.width)]
+    parts = [
+        CostPart(module="embedding", kind="embedding", parameters=c.vocabulary * c.width, widest=max(source, target) * c.width)
+    ]
     for index in range(c.layers):
         parts += _encoder_layer(f"encoder.{index}", source, c.width, c.heads, c.hidden)
     for index in range(c.layers):
@@ -195,9 +201,9 @@ def transformer_parts(c: TransformerConfig, source: int, target: int = DATE_SYMB
     return [*parts, linear("out", "head", target, c.width, c.vocabulary)]
 
 
-def iiga_parts(c: IIGAConfig, frames: int) -> list[Part]:
+def iiga_parts(c: IIGAConfig, frames: int) -> list[CostPart]:
     """An `IIGA`, one clip of `frames` frames."""
-    parts: list[Part] = []
+    parts: list[CostPart] = []
     if c.front == "frames":
         parts += mobilenet_parts(c, frames)
         if c.image_channels != c.width:
@@ -207,7 +213,7 @@ def iiga_parts(c: IIGAConfig, frames: int) -> list[Part]:
             inputs = c.track_features if index == 0 else c.width
             weights = c.track_kernel * inputs * c.width
             parts += [
-                Part(
+                CostPart(
                     module=f"front.convolutions.{index}", kind="convolution", parameters=weights + c.width,
                     macs=frames * weights, widest=frames * c.width,
                 ),
@@ -218,16 +224,16 @@ def iiga_parts(c: IIGAConfig, frames: int) -> list[Part]:
     return [*parts, linear("decoder", "head", frames, c.width, c.vocabulary)]
 
 
-def mobilenet_parts(c: IIGAConfig, frames: int) -> list[Part]:
+def mobilenet_parts(c: IIGAConfig, frames: int) -> list[CostPart]:
     """MobileNetV2's convolutions, a part a block (iiga-equations section 3); each convolution is followed by a batch norm."""
 
     def convolution(inputs: int, outputs: int, side: int, *, kernel: int = 1, groups: int = 1) -> tuple[int, int, int]:
         weights = outputs * (inputs // groups) * kernel**2
         return weights + 2 * outputs, frames * side**2 * weights, frames * side**2 * outputs
 
-    def part(index: int, found: Sequence[tuple[int, int, int]]) -> Part:
+    def part(index: int, found: Sequence[tuple[int, int, int]]) -> CostPart:
         parameters, macs, widest = zip(*found, strict=True)
-        return Part(
+        return CostPart(
             module=f"front.cnn.features.{index}", kind="convolution",
             parameters=sum(parameters), macs=sum(macs), widest=max(widest),
         )  # fmt: skip
@@ -251,7 +257,7 @@ def _halved(side: int, stride: int) -> int:
     return (side - 1) // stride + 1
 
 
-def parts(config: Config, tokens: int) -> list[Part]:
+def parts(config: Config, tokens: int) -> list[CostPart]:
     """Every part of a model.
 
     Args:
@@ -314,7 +320,7 @@ class Total:
         return BYTES * self.maps
 
 
-def total(found: Sequence[Part]) -> Total:
+def total(found: Sequence[CostPart]) -> Total:
     """The sums."""
     return Total(
         parameters=sum(part.parameters for part in found),
@@ -324,7 +330,7 @@ def total(found: Sequence[Part]) -> Total:
     )
 
 
-def macs_by_kind(found: Sequence[Part]) -> dict[Kind, int]:
+def macs_by_kind(found: Sequence[CostPart]) -> dict[Kind, int]:
     """MACs of each kind of part, in the order of KINDS; kinds without any are left out."""
     sums = {kind: sum(part.macs for part in found if part.kind == kind) for kind in KINDS}
     return {kind: macs for kind, macs in sums.items() if macs}

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from core import checkpoints
-from core.lecture.cost import DATE_SYMBOLS, Config, Part, parts
+from core.lecture.cost import DATE_SYMBOLS, Config, CostPart, parts
 from core.lecture.dates import SYMBOLS
 from core.models import parameters
 from core.models.iiga import DOCUMENT, IIGA, FrameEncoder, IIGAConfig
@@ -119,7 +119,7 @@ class _WithMaps(nn.Module):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counted:
+class CountedCost:
     """What the built model holds and does for one sample.
 
     Attributes:
@@ -135,7 +135,7 @@ class Counted:
 
 
 @cache
-def count(config: Config, tokens: int) -> Counted:
+def count(config: Config, tokens: int) -> CountedCost:
     """Build the model on the meta device and count."""
     with torch.device("meta"):
         model, x = build(config), inputs(config, tokens)
@@ -149,7 +149,7 @@ def count(config: Config, tokens: int) -> Counted:
     done = {name: _under(by_module, f"model.{name}") for name in names if name in modules}
     rest = by_module[""] - sum(done.values())
     done |= {name: rest if name == "pool_logits" else 0 for name in names if name not in modules}
-    return Counted(
+    return CountedCost(
         parameters=held, macs=done, maps=sum(value.numel() for value in maps.values()),
         all_parameters=parameters.count(model), all_macs=by_module[""],
     )  # fmt: skip
@@ -180,7 +180,7 @@ def _under(macs: dict[str, int], name: str) -> int:
 class Row:
     """A part's formula beside its count."""
 
-    part: Part
+    part: CostPart
     parameters: int
     macs: int
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core import checkpoints
 from core.lecture import dates, decoding
-from core.lecture.decoding import Hypothesis, Trace
+from core.lecture.decoding import DateHypothesis, Trace
 from core.models.transformer import Transformer, TransformerConfig
 
 NAME = "dates"
@@ -23,7 +23,7 @@ class ReadingError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class DateReading:
     """What the model made of a text.
 
     Attributes:
@@ -35,7 +35,7 @@ class Reading:
     text: str
     unknown: tuple[str, ...]
     answer: str
-    hypothesis: Hypothesis
+    hypothesis: DateHypothesis
     trace: Trace
 
     @property
@@ -85,7 +85,7 @@ class DateReader:
             raise ReadingError(f"the text has {len(plain)} characters: the model takes at most {self.model.config.length}")
         return plain, dates.encode_text(plain)
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> DateReading:
         """Decode greedily, and keep everything on the way.
 
         Raises:
@@ -93,7 +93,7 @@ class DateReader:
         """
         plain, symbols = self.source(text)
         best = decoding.greedy(self.model, torch.tensor([symbols]))[0]
-        return Reading(
+        return DateReading(
             text=plain,
             unknown=tuple(sorted({mark for mark in plain if mark not in dates.CHARACTERS})),
             answer=dates.decode_text(best.symbols),
@@ -101,7 +101,7 @@ class DateReader:
             trace=decoding.trace(self.model, symbols, best.symbols),
         )
 
-    def beams(self, text: str, width: int) -> list[list[Hypothesis]]:
+    def beams(self, text: str, width: int) -> list[list[DateHypothesis]]:
         """What the beam held after each step, best first; see `core.lecture.decoding.beam`.
 
         Raises:
@@ -109,7 +109,7 @@ class DateReader:
         """
         return decoding.beam(self.model, torch.tensor([self.source(text)[1]]), width)
 
-    def relevance(self, reading: Reading, step: int) -> NDArray[np.float64]:
+    def relevance(self, reading: DateReading, step: int) -> NDArray[np.float64]:
         """See `core.lecture.decoding.relevance`."""
         return decoding.relevance(self.model, reading.trace, step)
 

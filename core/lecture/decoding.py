@@ -22,7 +22,7 @@ STEPS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hypothesis:
+class DateHypothesis:
     """One decoded sequence.
 
     Attributes:
@@ -50,7 +50,7 @@ class Hypothesis:
 
 
 @torch.no_grad()
-def greedy(model: Transformer, source: Tensor, *, steps: int = STEPS) -> list[Hypothesis]:
+def greedy(model: Transformer, source: Tensor, *, steps: int = STEPS) -> list[DateHypothesis]:
     """The likeliest symbol at each step, for each source of a batch (batch, S)."""
     memory, _ = model.encode(source)
     mask = model.source_mask(source)
@@ -67,13 +67,13 @@ def greedy(model: Transformer, source: Tensor, *, steps: int = STEPS) -> list[Hy
     return [_cut(row, log) for row, log in zip(target[:, 1:].tolist(), logs.tolist(), strict=True)]
 
 
-def _cut(symbols: list[int], logs: list[float]) -> Hypothesis:
+def _cut(symbols: list[int], logs: list[float]) -> DateHypothesis:
     stop = symbols.index(END) + 1 if END in symbols else len(symbols)
-    return Hypothesis(symbols=tuple(symbols[:stop]), log_probabilities=tuple(logs[:stop]))
+    return DateHypothesis(symbols=tuple(symbols[:stop]), log_probabilities=tuple(logs[:stop]))
 
 
 @torch.no_grad()
-def beam(model: Transformer, source: Tensor, width: int, *, steps: int = STEPS) -> list[list[Hypothesis]]:
+def beam(model: Transformer, source: Tensor, width: int, *, steps: int = STEPS) -> list[list[DateHypothesis]]:
     """Beam search over one source (1, S): what was kept after each step, best first.
 
     A hypothesis that has ended stays as it is and keeps its place by its score; the sum of log-probabilities is not divided
@@ -89,7 +89,7 @@ def beam(model: Transformer, source: Tensor, width: int, *, steps: int = STEPS) 
         raise ValueError(f"a beam of width {width} over {len(source)} sources: take a width of 1 or more and one source")
     memory, _ = model.encode(source)
     mask = model.source_mask(source)
-    kept = [Hypothesis(symbols=(), log_probabilities=())]
+    kept = [DateHypothesis(symbols=(), log_probabilities=())]
     history = []
     for _step in range(steps):
         open_ones = [one for one in kept if not one.ended]
@@ -99,7 +99,7 @@ def beam(model: Transformer, source: Tensor, width: int, *, steps: int = STEPS) 
         logits, _maps = model.decode(targets, memory.expand(len(targets), -1, -1), memory_mask=mask)
         logs, symbols = logits[:, -1].log_softmax(dim=-1).topk(min(width, logits.shape[-1]), dim=-1)
         grown = [
-            Hypothesis(symbols=(*one.symbols, symbol), log_probabilities=(*one.log_probabilities, log))
+            DateHypothesis(symbols=(*one.symbols, symbol), log_probabilities=(*one.log_probabilities, log))
             for one, row, numbers in zip(open_ones, logs.tolist(), symbols.tolist(), strict=True)
             for log, symbol in zip(row, numbers, strict=True)
         ]

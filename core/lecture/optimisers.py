@@ -165,7 +165,7 @@ SURFACES: Final[Mapping[SurfaceName, Surface]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Walk:
+class OptimiserWalk:
     """One optimiser's way.
 
     Attributes:
@@ -193,7 +193,7 @@ def walk(
     steps: int,
     rate: Rate,
     clip: float | None = None,
-) -> Walk:
+) -> OptimiserWalk:
     """Run an optimiser.
 
     Args:
@@ -214,7 +214,7 @@ def walk(
         points.append(theta)
         losses.append(float(value(theta)))
     count = len(points) - 1
-    return Walk(
+    return OptimiserWalk(
         points=np.array(points), losses=np.array(losses), rates=np.array(rates[:count]), gradients=np.array(norms[:count]),
         diverged=diverged,
     )  # fmt: skip
@@ -222,7 +222,7 @@ def walk(
 
 def surface_walk(
     surface: Surface, name: OptimiserName, *, steps: int, rate: Rate, clip: float | None = None, decay: float = 0.0
-) -> Walk:
+) -> OptimiserWalk:
     """An optimiser from a surface's start."""
     return walk(
         surface.value,

@@ -24,9 +24,7 @@ from core.nn import sinusoidal_encoding
 Array = NDArray[np.float64]
 
 
-def encoding(
-    length: int, width: int, *, base: float = 10_000.0, scale: float = 1.0, doubled_exponent: bool = False
-) -> Array:
+def encoding(length: int, width: int, *, base: float = 10_000.0, scale: float = 1.0, doubled_exponent: bool = False) -> Array:
     """`core.nn.sinusoidal_encoding` as an array (length, width): iiga-equations 4.1 and 4.2, vit-report 2.1 (D11)."""
     found = sinusoidal_encoding(length, width, base=base, scale=scale, doubled_exponent=doubled_exponent)
     return np.asarray(found.numpy(), dtype=np.float64)
@@ -47,7 +45,7 @@ def wavelengths(width: int, *, base: float = 10_000.0, doubled_exponent: bool = 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class EncodingEntry:
     """One pair of entries of the encoding, with the numbers in between.
 
     Attributes:
@@ -65,12 +63,12 @@ class Entry:
 
 def entry(
     pos: float, pair: int, width: int, *, base: float = 10_000.0, scale: float = 1.0, doubled_exponent: bool = False
-) -> Entry:
+) -> EncodingEntry:
     """PE(pos, 2i) and PE(pos, 2i + 1) for i = pair, by hand (iiga-equations section 4.1)."""
     exponent = 2 * pair * (2.0 if doubled_exponent else 1.0) / width
     frequency = float(base) ** -exponent
     angle = pos * frequency
-    return Entry(
+    return EncodingEntry(
         exponent=exponent,
         frequency=frequency,
         wavelength=2 * math.pi / frequency,

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market import scores
+from core import scores
 from core.market.book import BookError, BookRows, segments
 from core.market.labels import STATIONARY, UNKNOWN, classify, future_move, momentum
-from core.market.predictor import Head, MarketEntry, Predictor, windows_of
+from core.market.predictor import Head, MarketCard, Predictor, windows_of
 
 BATCH = 512
 
@@ -50,7 +50,7 @@ class HeadResult:
 def evaluate(
     predictor: Predictor,
     rows: BookRows,
-    market: MarketEntry,
+    market: MarketCard,
     *,
     first: int = 0,
     heads: list[int] | None = None,
@@ -90,7 +90,7 @@ def evaluate(
 def _score(
     predictor: Predictor,
     rows: BookRows,
-    market: MarketEntry,
+    market: MarketCard,
     stretches: list[slice],
     index: int,
     ends: NDArray[np.int64],

@@ -23,11 +23,11 @@ from core.explain.measures import evidence_of
 from core.explain.relevance import attention_gradients, relevance
 from core.explain.rollout import fuse_heads, rollout
 from core.market.book import STEP_MS, FloatArray, read_market
-from core.market.calls import MOVING
-from core.market.feeds.library import recordings
-from core.market.frozen import window_ends
+from core.market.calibration import MOVING
 from core.market.labels import STATIONARY
-from core.market.predictor import MarketEntry, Predictor, windows_of
+from core.market.library import recordings
+from core.market.predictor import MarketCard, Predictor, windows_of
+from core.market.windows import window_ends
 from core.nn import AttentionMaps
 
 TIME: Final = "time-to-time"
@@ -59,7 +59,7 @@ def time_relevance(predictor: Predictor, inputs: Tensor, *, head: int, label: in
     return asked(whole - np.eye(len(whole)), predictor.config.pooling)
 
 
-def evidence(predictor: Predictor, entry: MarketEntry, levels: FloatArray, *, head: int, label: int) -> Evidence:
+def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, head: int, label: int) -> Evidence:
     """All methods' view of which moments of a window made one head give one class its probability; importance is (steps,).
 
     Args:

@@ -49,9 +49,7 @@ class Hub:
         clock: seconds, never running backwards.
     """
 
-    def __init__(
-        self, loop: BackgroundLoop, *, grace_s: float = GRACE_S, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, loop: BackgroundLoop, *, grace_s: float = GRACE_S, clock: Callable[[], float] = time.monotonic) -> None:
         self._loop, self._grace_s, self._clock = loop, grace_s, clock
         self._lock = threading.Lock()
         self._running: dict[str, _Running] = {}

@@ -21,7 +21,7 @@ from torch import Tensor
 from core import checkpoints
 from core.device import best_device
 from core.market.book import FloatArray
-from core.market.calls import CallRule
+from core.market.calibration import CallRule
 from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, transform
 from core.market.labels import SMOOTHING, LabelKind, momentum
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
@@ -34,7 +34,7 @@ Head = tuple[LabelKind, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarketEntry:
+class MarketCard:
     """What the card knows of one market.
 
     Attributes:
@@ -49,7 +49,7 @@ class MarketEntry:
     rules: tuple[CallRule, ...]
 
     @classmethod
-    def from_dict(cls, name: str, values: dict[str, Any]) -> MarketEntry:
+    def from_dict(cls, name: str, values: dict[str, Any]) -> MarketCard:
         """From a card's JSON."""
         return cls(
             name=name,
@@ -92,7 +92,7 @@ class Predictor:
             self.config = TLOBConfig(**card["config"])
             self.heads: tuple[Head, ...] = tuple((kind, int(horizon)) for kind, horizon in card["heads"])
             self.transform: TransformKind = card["transform"]
-            self.markets = {name: MarketEntry.from_dict(name, entry) for name, entry in card["markets"].items()}
+            self.markets = {name: MarketCard.from_dict(name, entry) for name, entry in card["markets"].items()}
             self._check()
         except (KeyError, TypeError, ValueError) as error:
             why = f"it lacks {error}" if isinstance(error, KeyError) else error
@@ -119,7 +119,7 @@ class Predictor:
         """Rows a prediction looks at."""
         return self.config.steps
 
-    def market(self, spelling: str) -> MarketEntry:
+    def market(self, spelling: str) -> MarketCard:
         """The entry recognised in a file's name or a feed's key ("live/binance/NEXO/USDT"), else the pooled one."""
         plain = _plain(spelling)
         for entry in self.markets.values():
@@ -127,7 +127,7 @@ class Predictor:
                 return entry
         return self.markets[POOLED]
 
-    def inputs(self, windows: FloatArray, market: MarketEntry) -> Tensor:
+    def inputs(self, windows: FloatArray, market: MarketCard) -> Tensor:
         """Raw windows (n, window, 40) -> what the model is fed, the same shape, on its device."""
         return torch.from_numpy(transform(windows, self.transform, market.constants)).to(self.device)
 
@@ -137,7 +137,7 @@ class Predictor:
         out = self.model(inputs)
         return out.reshape(len(inputs), len(self.heads), len(CLASSES)).float().cpu().numpy()
 
-    def predict(self, windows: FloatArray, market: MarketEntry, *, batch: int = 16) -> Predictions:
+    def predict(self, windows: FloatArray, market: MarketCard, *, batch: int = 16) -> Predictions:
         """Raw windows (n, window, 40), oldest row first -> answers."""
         parts, features_s, model_s = [], 0.0, 0.0
         for start in range(0, len(windows), batch):
@@ -157,14 +157,14 @@ class Predictor:
             model_ms=model_s * 1e3,
         )
 
-    def _momentum(self, windows: FloatArray, market: MarketEntry) -> NDArray[np.int8]:
+    def _momentum(self, windows: FloatArray, market: MarketCard) -> NDArray[np.int8]:
         recent = windows[:, -SMOOTHING:]  # the rule looks no further back
         mid = ((recent[..., 0] + recent[..., 2]) / 2).T
         calls = [momentum(mid, horizon, alpha)[-1] for (_, horizon), alpha in zip(self.heads, market.alphas, strict=True)]
         return np.stack(calls, axis=1).astype(np.int8)
 
     @torch.inference_mode()
-    def attention(self, window: FloatArray, market: MarketEntry) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
+    def attention(self, window: FloatArray, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
         """One raw window (window, 40) -> probabilities (heads, 3), and weights (heads, n, n) by layer name."""
         logits, maps = self.model(self.inputs(window[None], market), return_attention=True)
         logits = logits.reshape(len(self.heads), len(CLASSES)).float().cpu().numpy()

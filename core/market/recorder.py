@@ -133,7 +133,7 @@ def _write(table: pa.Table, path: Path) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
+class RecordingProgress:
     """How a recording goes: rows written or waiting to be, seconds since it began, the feed's state, and what it last said."""
 
     rows: int
@@ -147,7 +147,7 @@ async def record(
     folder: Path,
     *,
     seconds: float | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[RecordingProgress], None] | None = None,
     segment_rows: int = SEGMENT_ROWS,
     with_trades: bool = True,
 ) -> list[Path]:
@@ -174,7 +174,9 @@ async def record(
 
 
 class _Recording:
-    def __init__(self, feed: Feed, writer: SegmentWriter, seconds: float | None, on_progress: Callable[[Progress], None]) -> None:
+    def __init__(
+        self, feed: Feed, writer: SegmentWriter, seconds: float | None, on_progress: Callable[[RecordingProgress], None]
+    ) -> None:
         self._feed, self._writer, self._seconds, self._on_progress = feed, writer, seconds, on_progress
         self._sampler = GridSampler()
         self._wall = feed.clock == "wall"
@@ -237,4 +239,4 @@ class _Recording:
 
     def _report(self) -> None:
         seconds = time.monotonic() - self._began if self._wall else self._writer.rows * STEP_MS / 1e3
-        self._on_progress(Progress(rows=self._writer.rows, seconds=seconds, state=self._state, message=self._message))
+        self._on_progress(RecordingProgress(rows=self._writer.rows, seconds=seconds, state=self._state, message=self._message))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market import scores
+from core import scores
 from core.market.labels import STATIONARY, UNKNOWN, classify, future_move, smoothing_steps
 from core.market.predictor import Head, Predictions
 from core.models.tlob import CLASSES
@@ -30,7 +30,7 @@ class HeadScores:
     Attributes:
         resolved: predictions that have come due.
         session, rolling: rule -> confusion matrix (3, 3), over everything and over the last `ROLLING`.
-        reliability: see `core.market.scores.reliability`, of TLOB's calls over the whole session.
+        reliability: see `core.scores.reliability`, of TLOB's calls over the whole session.
     """
 
     resolved: int

@@ -19,12 +19,12 @@ import pandas as pd
 
 from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
 from core.market.feeds.protocol import Feed, FeedFailed, FeedState, StatusChange, Trade
-from core.market.frozen import FrozenWindow
 from core.market.predictor import Predictions, Predictor
-from core.market.recent import RecentRows
+from core.market.recent_rows import RecentRows
 from core.market.sampler import GridSampler
 from core.market.scoreboard import HeadScores, Scoreboard
-from core.market.view import Status, View, latency_of
+from core.market.session_view import Status, View, latency_of
+from core.market.windows import FrozenWindow
 
 STALE_MS = 8_000
 """A live book of which nothing was heard for this long is called stale; a feed asks after a quiet one before that."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.market.feeds import library
+from core.market import library
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed
 from core.market.feeds.recording import RecordingFeed
@@ -16,7 +16,7 @@ LEAD_ROWS = 400
 it, some of them already scored."""
 
 
-class Source(Protocol):
+class MarketSource(Protocol):
     """Something to watch. `key` is its feed's key."""
 
     @property

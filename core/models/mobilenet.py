@@ -91,9 +91,7 @@ class MobileNetV2(nn.Module):
         for expansion, base, repeats, stride in BLOCKS:
             outputs = divisible(base * width_multiplier)
             for repeat in range(repeats):
-                layers.append(
-                    InvertedResidual(channels, outputs, stride=stride if repeat == 0 else 1, expansion=expansion)
-                )
+                layers.append(InvertedResidual(channels, outputs, stride=stride if repeat == 0 else 1, expansion=expansion))
                 channels = outputs
         layers.append(ConvNormActivation(channels, last_channels, kernel=1))
         self.features = nn.Sequential(*layers)

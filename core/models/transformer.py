@@ -139,9 +139,7 @@ class Transformer(nn.Module):
         logits: Tensor = self.out(y)
         return logits, maps
 
-    def forward(
-        self, source: Tensor, target: Tensor, *, return_attention: bool = False
-    ) -> Tensor | tuple[Tensor, AttentionMaps]:
+    def forward(self, source: Tensor, target: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
         """Logits of the symbol after each target position, which sees the whole source and the target up to itself.
 
         Args:
@@ -156,7 +154,5 @@ class Transformer(nn.Module):
             ValueError: for a sequence longer than `length`.
         """
         memory, maps = self.encode(source, return_attention=return_attention)
-        logits, more = self.decode(
-            target, memory, memory_mask=self.source_mask(source), return_attention=return_attention
-        )
+        logits, more = self.decode(target, memory, memory_mask=self.source_mask(source), return_attention=return_attention)
         return (logits, maps | more) if return_attention else logits

@@ -31,16 +31,12 @@ class EncoderLayer(nn.Module):
         nn.init.normal_(self.feed_forward.fc2.weight, std=0.5 * hidden**-0.5)  # half size: the report's own (section 2.3)
         nn.init.zeros_(self.feed_forward.fc2.bias)
 
-    def forward(
-        self, x: Tensor, *, mask: Tensor | None = None, return_attention: bool = False
-    ) -> tuple[Tensor, Tensor | None]:
+    def forward(self, x: Tensor, *, mask: Tensor | None = None, return_attention: bool = False) -> tuple[Tensor, Tensor | None]:
         """(batch, n, width) -> the same shape, and the weights (batch, heads, n, n) where asked for.
 
         The mask is True where a query may look, broadcastable to (batch, heads, n, n).
         """
-        attended, weights = self.attention(
-            self.norm1(x) if self.pre_norm else x, mask=mask, return_attention=return_attention
-        )
+        attended, weights = self.attention(self.norm1(x) if self.pre_norm else x, mask=mask, return_attention=return_attention)
         x = x + self.dropout(attended)
         if self.pre_norm:
             return x + self.dropout(self.feed_forward(self.norm2(x))), weights

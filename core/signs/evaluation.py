@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from core.signs.clips import SCORING, SEED, SENTENCES, Variety, make_clips
 from core.signs.decoding import greedy
 from core.signs.edits import alignment, word_error_rate
-from core.signs.photo_set import PhotoSet, separate
 from core.signs.recogniser import Recogniser
-from core.signs.render import Studio
+from core.signs.synthetic.clips import SCORING, SEED, SENTENCES, Variety, make_clips
+from core.signs.synthetic.photo_set import PhotoSet, separate
+from core.signs.synthetic.render import Studio
 from core.signs.tracks import TrackSentence
 
 Told = Callable[[int, int], None]
@@ -70,9 +70,7 @@ def evaluate_tracks(recogniser: Recogniser, sentences: Iterable[TrackSentence], 
     found = []
     for place, one in enumerate(whole, start=1):
         log_probabilities = recogniser.log_probabilities(one.tracks, speaker=one.speaker)
-        found.append(
-            Scored(name=str(one.video), reference=one.glosses, hypothesis=tuple(recogniser.greedy(log_probabilities)))
-        )
+        found.append(Scored(name=str(one.video), reference=one.glosses, hypothesis=tuple(recogniser.greedy(log_probabilities))))
         told(place, len(whole))
     return Result(sentences=tuple(found))
 

@@ -139,9 +139,7 @@ def sample(recogniser: Recogniser, *, most: int = 60) -> Iterator[Evidence]:
         films = [one.path.read_bytes() for one in samples.clip_samples()]
         clips = [(read_video(film, size=recogniser.image_size, fps=recogniser.fps).frames, None) for film in films]
     read = [
-        (clip, speaker, one)
-        for clip, speaker in clips
-        for one in spoken(recogniser.log_probabilities(clip, speaker=speaker))
+        (clip, speaker, one) for clip, speaker in clips for one in spoken(recogniser.log_probabilities(clip, speaker=speaker))
     ]
     for place in np.unique(np.linspace(0, len(read) - 1, min(most, len(read))).round().astype(int)):
         clip, speaker, one = read[place]

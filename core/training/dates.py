@@ -18,8 +18,8 @@ from core.lecture import dates
 from core.lecture.dates import BEGIN, END, DatePair
 from core.lecture.decoding import greedy
 from core.models.transformer import Transformer, TransformerConfig
+from core.training.card import command, rounded_history
 from core.training.loop import Batch, Callback, LoopSettings, fit
-from core.training.provenance import command, rounded_history
 
 CHUNK = 16
 """Batches whose samples are sorted by length together, so that little is padding."""

@@ -20,11 +20,21 @@ from torch.nn import functional as F
 
 from core.models.iiga import IIGA, FrameEncoder, IIGAConfig, IIGASublayer
 from core.nn import AttentionMaps
-from core.signs.clips import BETWEEN, PLAIN, SCORING, TRAINING, Clip, make_clip, make_clips, make_stills, sentences
 from core.signs.decoding import greedy
 from core.signs.edits import word_error_rate
-from core.signs.photo_set import PhotoSet
-from core.signs.render import Studio
+from core.signs.synthetic.clips import (
+    BETWEEN,
+    PLAIN,
+    SCORING,
+    TRAINING,
+    SyntheticClip,
+    make_clip,
+    make_clips,
+    make_stills,
+    sentences,
+)
+from core.signs.synthetic.photo_set import PhotoSet
+from core.signs.synthetic.render import Studio
 from core.signs.vocabulary import BLANK, Vocabulary
 from core.training.iiga_tracks import IGNORED, ctc
 from core.training.loop import Batch
@@ -174,7 +184,7 @@ class Features:
 
 
 @torch.no_grad()
-def encode(model: IIGA, clip: Clip) -> Features:
+def encode(model: IIGA, clip: SyntheticClip) -> Features:
     """Pass one clip through the front end."""
     return Features(
         encoded=model.encode(torch.from_numpy(clip.frames)[None])[0],
@@ -311,7 +321,7 @@ class WholeTask:
         return {"score": plain["score"] + HARD_SHARE * hard["score"], "wer": plain["wer"], "wer_hard": hard["wer"]}
 
 
-def _target(clip: Clip) -> list[int]:
+def _target(clip: SyntheticClip) -> list[int]:
     return VOCABULARY.encode([str(digit) for digit in clip.digits])
 
 

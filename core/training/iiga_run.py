@@ -14,12 +14,14 @@ from torch import nn
 from core import checkpoints
 from core.device import best_device
 from core.models.iiga import IIGA, IIGAConfig
-from core.signs import clips, tracks
+from core.signs import tracks
 from core.signs.evaluation import Result, evaluate_photos, evaluate_tracks
-from core.signs.photo_set import PhotoSet, separate
 from core.signs.recogniser import Recogniser
-from core.signs.render import Studio
+from core.signs.synthetic import clips
+from core.signs.synthetic.photo_set import PhotoSet, separate
+from core.signs.synthetic.render import Studio
 from core.signs.vocabulary import of_sentences
+from core.training.card import begin_with_card, command, command_file, remember_command, rounded_history
 from core.training.iiga_digits import (
     VOCABULARY,
     ClipsTask,
@@ -36,7 +38,6 @@ from core.training.iiga_digits import (
 )
 from core.training.iiga_tracks import TracksTask, TracksTraining, begin_local, prepare
 from core.training.loop import Callback, LoopSettings, best_of, fit
-from core.training.provenance import begin_with_card, command, command_file, remember_command, rounded_history
 
 PACKAGES = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
 
@@ -187,7 +188,7 @@ def _digits_basics(
         "data": files.described,
         "split": f"by signer: {len(np.unique(train.signers))} signers ({len(train)} photos) to learn from, the last "
         f"{len(np.unique(checked.signers))} of the train signers ({len(checked)} photos) to choose on, dev signers read once",
-        "clips": "synthetic sentences of real photos: core/signs/clips.py puts them together from photos of one signer",
+        "clips": "synthetic sentences of real photos: core/signs/synthetic/clips.py puts them together from photos of one signer",
         "clip_seed": clips.SEED,
         "varieties": {"scoring": asdict(clips.SCORING), "training": [asdict(clips.TRAINING), asdict(clips.PLAIN)]},
         "seed": how.seed,

@@ -61,7 +61,7 @@ class TracksTraining:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
+class PreparedTracks:
     """A sentence ready for variation: normalised hands, a label a frame (IGNORED where unknown) and its glosses' indices."""
 
     hands: NDArray[np.float32]
@@ -71,14 +71,14 @@ class Prepared:
     """Frames between two glosses at which the sentence may be taken apart; one fewer than glosses, or none."""
 
 
-def prepare(sentence: TrackSentence, vocabulary: Vocabulary, scales: Mapping[str, Scale]) -> Prepared:
+def prepare(sentence: TrackSentence, vocabulary: Vocabulary, scales: Mapping[str, Scale]) -> PreparedTracks:
     """Normalise one sentence and number its frames' glosses."""
     length = len(sentence.tracks)
     names = frame_labels(sentence.words, length)
     known = bool(sentence.words)
     labels = [IGNORED if not known else BLANK if name is None else vocabulary.index[name] for name in names]
     cuts = [(a.last + b.first + 1) // 2 for a, b in zip(sentence.words, sentence.words[1:], strict=False)]
-    return Prepared(
+    return PreparedTracks(
         hands=normalised(sentence.tracks, scale_of(scales, sentence.speaker)),
         labels=np.array(labels),
         target=vocabulary.encode(sentence.glosses),
@@ -86,7 +86,7 @@ def prepare(sentence: TrackSentence, vocabulary: Vocabulary, scales: Mapping[str
     )
 
 
-def spliced(one: Prepared, other: Prepared, random: np.random.Generator) -> Prepared:
+def spliced(one: PreparedTracks, other: PreparedTracks, random: np.random.Generator) -> PreparedTracks:
     """The head of one sentence and the tail of another, with the hands led over in a few frames."""
     if not one.cuts or not other.cuts:
         return one
@@ -97,7 +97,7 @@ def spliced(one: Prepared, other: Prepared, random: np.random.Generator) -> Prep
         return one
     share = np.linspace(0, 1, int(random.integers(3, 7)) + 2, dtype=np.float32)[1:-1, None]
     bridge = a[-1] * (1 - share) + b[0] * share
-    return Prepared(
+    return PreparedTracks(
         hands=np.concatenate([a, bridge, b]),
         labels=np.concatenate([one.labels[head], np.full(len(bridge), BLANK), other.labels[tail]]),
         target=one.target[: i + 1] + other.target[j + 1 :],
@@ -105,7 +105,7 @@ def spliced(one: Prepared, other: Prepared, random: np.random.Generator) -> Prep
     )
 
 
-def rested(one: Prepared, most: int, random: np.random.Generator) -> Prepared:
+def rested(one: PreparedTracks, most: int, random: np.random.Generator) -> PreparedTracks:
     """The sentence after a longer or a shorter wait, so that no gloss is known by when it comes."""
     signed = np.flatnonzero(one.labels > BLANK)
     if not len(signed) or not most:
@@ -116,10 +116,12 @@ def rested(one: Prepared, most: int, random: np.random.Generator) -> Prepared:
     labels = one.labels[kept]
     labels[: max(0, before)] = BLANK
     labels[len(labels) - max(0, after) :] = BLANK
-    return Prepared(hands=one.hands[kept], labels=labels, target=one.target, cuts=[])
+    return PreparedTracks(hands=one.hands[kept], labels=labels, target=one.target, cuts=[])
 
 
-def varied(one: Prepared, how: TracksTraining, random: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def varied(
+    one: PreparedTracks, how: TracksTraining, random: np.random.Generator
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Another performance of the same sentence: features (T', F) and a label for each of the model's frames."""
     one = rested(one, how.rest, random)
     length = len(one.hands)
@@ -188,7 +190,7 @@ class TracksTask:
         validation: sentences to choose on; without any, training runs its epochs and the last weights (or their average) win.
     """
 
-    def __init__(self, train: Sequence[Prepared], validation: Sequence[Prepared], how: TracksTraining) -> None:
+    def __init__(self, train: Sequence[PreparedTracks], validation: Sequence[PreparedTracks], how: TracksTraining) -> None:
         self.train, self.validation, self.how = list(train), list(validation), how
         self.validated = 0
 
@@ -235,7 +237,7 @@ class TracksTask:
 
 
 @torch.no_grad()
-def recognise(model: nn.Module, sentences: Sequence[Prepared]) -> list[list[int]]:
+def recognise(model: nn.Module, sentences: Sequence[PreparedTracks]) -> list[list[int]]:
     """The best path's sentence for each, one by one."""
     assert isinstance(model, IIGA)
     found = []

@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from core.device import computes_bfloat16
-from core.lecture.schedules import warmup_cosine
+from core.schedules import warmup_cosine
 
 Batch = tuple[Tensor, ...]
 
@@ -71,7 +71,7 @@ class LoopSettings:
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """Where a run stands; handed to callbacks after each step and each epoch."""
 
     step: int = 0
@@ -83,7 +83,7 @@ class Progress:
     history: list[dict[str, float]] = field(default_factory=list)
 
 
-Callback = Callable[[str, Progress], bool | None]
+Callback = Callable[[str, TrainingProgress], bool | None]
 """Called with "step" or "epoch"; returning True stops the run. After an epoch nothing is lost; after a step, the epoch begun is,
 and a run that keeps its state goes on from that epoch's start."""
 
@@ -114,7 +114,7 @@ def fit(
     device: torch.device,
     callbacks: Iterable[Callback] = (),
     resume_from: Path | None = None,
-) -> Progress:
+) -> TrainingProgress:
     """Train `model` in place and leave the best-scoring weights in it.
 
     Args:
@@ -130,7 +130,7 @@ def fit(
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.peak_rate, weight_decay=settings.weight_decay)
     averages = Averages(model, settings.ema) if settings.ema else None
     best = {name: value.detach().clone() for name, value in model.state_dict().items()}
-    progress = Progress()
+    progress = TrainingProgress()
     if resume_from is not None and resume_from.with_suffix(".json").exists():
         progress, best = _restore(resume_from, model, optimizer, averages, best)
     total = settings.epochs * settings.steps_per_epoch
@@ -190,11 +190,11 @@ def fit(
     return progress
 
 
-def _hopeless(progress: Progress, settings: LoopSettings) -> bool:
+def _hopeless(progress: TrainingProgress, settings: LoopSettings) -> bool:
     return progress.epoch - 1 - progress.best_epoch >= settings.patience
 
 
-def _told(callbacks: list[Callback], event: str, progress: Progress) -> bool:
+def _told(callbacks: list[Callback], event: str, progress: TrainingProgress) -> bool:
     """Tell every callback, also after one has asked to stop; whether any did."""
     answers = [callback(event, progress) for callback in callbacks]
     return any(answers)
@@ -207,7 +207,7 @@ def progress_bar(settings: LoopSettings, *, title: str) -> Callback:
     total = settings.epochs * settings.steps_per_epoch
     bars: list[tqdm] = []
 
-    def show(event: str, progress: Progress) -> None:
+    def show(event: str, progress: TrainingProgress) -> None:
         if not bars:
             first = progress.step - 1
             bars.append(tqdm(total=total, initial=first, desc=title, unit="step", mininterval=2.0, dynamic_ncols=True))
@@ -229,7 +229,7 @@ def _store(
     optimizer: torch.optim.Optimizer,
     averages: Averages | None,
     best: dict[str, Tensor],
-    progress: Progress,
+    progress: TrainingProgress,
 ) -> None:
     tensors = {f"model/{k}": v for k, v in model.state_dict().items()} | {f"best/{k}": v for k, v in best.items()}
     if averages is not None:
@@ -246,7 +246,7 @@ def _store(
 
 def _restore(
     path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, averages: Averages | None, best: dict[str, Tensor]
-) -> tuple[Progress, dict[str, Tensor]]:
+) -> tuple[TrainingProgress, dict[str, Tensor]]:
     tensors = load_file(path.with_suffix(".safetensors"))
     values: dict[str, Any] = json.loads(path.with_suffix(".json").read_text())
 
@@ -262,11 +262,11 @@ def _restore(
         state.setdefault(int(index), {})[key] = value
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
     torch.set_rng_state(tensors["rng"])
-    return Progress(**values), {k: v.to(best[k].device) for k, v in under("best/").items()}
+    return TrainingProgress(**values), {k: v.to(best[k].device) for k, v in under("best/").items()}
 
 
-def best_of(path: Path) -> tuple[dict[str, Tensor], Progress]:
+def best_of(path: Path) -> tuple[dict[str, Tensor], TrainingProgress]:
     """The best-scoring weights of a run so far and how it stands, from the state it keeps (`fit`'s `resume_from`)."""
     tensors = load_file(path.with_suffix(".safetensors"))
     weights = {name.removeprefix("best/"): value for name, value in tensors.items() if name.startswith("best/")}
-    return weights, Progress(**json.loads(path.with_suffix(".json").read_text()))
+    return weights, TrainingProgress(**json.loads(path.with_suffix(".json").read_text()))

@@ -8,7 +8,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from core.training.loop import Callback, LoopSettings, Progress
+from core.training.loop import Callback, LoopSettings, TrainingProgress
 
 EVERY_S = 0.5
 
@@ -22,7 +22,7 @@ def progress_file(path: Path, settings: LoopSettings, *, every_s: float = EVERY_
     """
     began = last = -math.inf
 
-    def write(event: str, progress: Progress) -> bool:
+    def write(event: str, progress: TrainingProgress) -> bool:
         nonlocal began, last
         now = time.monotonic()
         began = now if began == -math.inf else began

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from core import scores
 from core.device import computes_bfloat16
-from core.market import scores
 from core.market.book import BookRows, segments
-from core.market.calls import CallRule, fit_rule
+from core.market.calibration import CallRule, fit_rule
 from core.market.features import Constants, TransformKind, fit_constants, transform
 from core.market.labels import UNKNOWN, LabelKind, classify, fit_alpha, future_move
 from core.models.tlob import CLASSES, upside_down

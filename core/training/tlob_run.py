@@ -13,13 +13,13 @@ import torch
 from core import checkpoints
 from core.device import best_device
 from core.market.book import read_market
-from core.market.calls import CallRule, fit_rule
+from core.market.calibration import CallRule, fit_rule
 from core.market.evaluation import evaluate
 from core.market.features import Constants
 from core.market.predictor import POOLED, Predictor
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
+from core.training.card import begin_with_card, command, command_file, remember_command, rounded_history
 from core.training.loop import Callback, LoopSettings, best_of, fit
-from core.training.provenance import begin_with_card, command, command_file, remember_command, rounded_history
 from core.training.tlob import (
     TRAIN_END,
     VALIDATION_END,

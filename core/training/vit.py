@@ -14,7 +14,7 @@ from core.models.garment_teacher import GarmentTeacher
 from core.training.augment import Augmentation, augment
 from core.training.distil import imitation
 from core.training.loop import Batch
-from core.vision.idx import Images, Labels, Part, stratified_split
+from core.vision.idx import IdxPart, Images, Labels, stratified_split
 
 VALIDATION = 5_000
 """Training images held out for validation, 500 a class."""
@@ -71,17 +71,17 @@ def as_tensor(images: Images) -> Tensor:
     return torch.from_numpy(images.copy())[:, None].float() / 255
 
 
-def some_of(part: Part, count: int, *, seed: int) -> Part:
+def some_of(part: IdxPart, count: int, *, seed: int) -> IdxPart:
     """`count` images, the classes in equal numbers.
 
     Raises:
         ValueError: where the part cannot give so many evenly.
     """
     rows = stratified_split(part.labels, count, seed=seed)[1]
-    return Part(images=part.images[rows], labels=part.labels[rows])
+    return IdxPart(images=part.images[rows], labels=part.labels[rows])
 
 
-def prepare(part: Part, *, split_seed: int = 0, held_out: int = VALIDATION) -> GarmentData:
+def prepare(part: IdxPart, *, split_seed: int = 0, held_out: int = VALIDATION) -> GarmentData:
     """Split the training part and measure the constants on what is trained on."""
     train, validation = stratified_split(part.labels, held_out, seed=split_seed)
     images = as_tensor(part.images[train])

@@ -11,14 +11,16 @@ from torch import nn
 
 from core import checkpoints
 from core.device import best_device
-from core.training.grow import widened
-from core.training.loop import LoopSettings, Progress, best_of
-from core.training.provenance import command, rounded_history, told_of
+from core.training.card import command, rounded_history, told_of
+from core.training.loop import LoopSettings, TrainingProgress, best_of
 from core.training.vit import GarmentData, ViTTraining
+from core.training.widening import widened
 from core.vision.idx import file_paths
 
 
-def basics(data: Path, garments: GarmentData, training: ViTTraining, loop: LoopSettings, progress: Progress) -> dict[str, Any]:
+def basics(
+    data: Path, garments: GarmentData, training: ViTTraining, loop: LoopSettings, progress: TrainingProgress
+) -> dict[str, Any]:
     """What the card of any classifier of garments says of its training."""
     history = rounded_history(progress)
     if not history:
@@ -41,7 +43,7 @@ def basics(data: Path, garments: GarmentData, training: ViTTraining, loop: LoopS
 def begin_with(model: nn.Module, start: Path) -> dict[str, Any]:
     """Load an earlier run's best weights, and say what that run was, and what it in turn had started from.
 
-    The earlier model may have had narrower feed-forward networks; see `core.training.grow`.
+    The earlier model may have had narrower feed-forward networks; see `core.training.widening`.
 
     Args:
         start: the state that the run kept, or the card of the checkpoint that it wrote.

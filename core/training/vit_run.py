@@ -13,8 +13,8 @@ from torch import Tensor
 
 from core import checkpoints
 from core.device import best_device
-from core.market.scores import reliability
 from core.models.vit import CLASSES, ViT, ViTConfig
+from core.scores import reliability
 from core.training.distil import Student
 from core.training.loop import Callback, LoopSettings, fit
 from core.training.vit import VALIDATION, ViTTask, ViTTraining, answer, prepare, some_of
@@ -23,7 +23,7 @@ from core.training.vit_teacher import load_teacher
 from core.vision.calibration import fit_temperature, softmax
 from core.vision.classifier import Classifier
 from core.vision.familiarity import Familiarity
-from core.vision.idx import Labels, Part, file_paths, read_part
+from core.vision.idx import IdxPart, Labels, file_paths, read_part
 
 Floats = NDArray[np.float64]
 KNOWN_SHARE = 0.99
@@ -110,7 +110,7 @@ def run(
     return path
 
 
-def images_of(data: Path, count: int | None, seed: int) -> Part:
+def images_of(data: Path, count: int | None, seed: int) -> IdxPart:
     """The training file's images, or `count` of them, the classes in equal numbers."""
     part = read_part(data, "train")
     return part if count is None or count >= len(part) else some_of(part, count, seed=seed)
@@ -121,7 +121,7 @@ def held_out_of(count: int | None) -> int:
     return VALIDATION if count is None else min(VALIDATION, max(10, count // 100 * 10))
 
 
-def evaluate(classifier: Classifier, part: Part) -> dict[str, Any]:
+def evaluate(classifier: Classifier, part: IdxPart) -> dict[str, Any]:
     """What a card says of a part: samples, accuracy, calibration, confusion matrix (rows the truth), share that looks strange."""
     answers = classifier.answers(part.images)
     return {
@@ -131,7 +131,7 @@ def evaluate(classifier: Classifier, part: Part) -> dict[str, Any]:
     }
 
 
-def worst_mistakes(classifier: Classifier, part: Part, count: int = 24) -> list[dict[str, Any]]:
+def worst_mistakes(classifier: Classifier, part: IdxPart, count: int = 24) -> list[dict[str, Any]]:
     """The wrong answers given with the most confidence, worst first: row of the part, truth, answer, confidence."""
     probabilities = classifier.probabilities(part.images)
     called, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.explain.rollout import rollout
-from core.vision.reading import Reading
+from core.vision.analysis import PictureAnalysis
 
 
 def to_npz(
-    reading: Reading,
+    reading: PictureAnalysis,
     importance: Mapping[str, NDArray[np.floating]],
     label: int,
     *,

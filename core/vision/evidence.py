@@ -13,9 +13,9 @@ from core.explain.attribution import class_probability
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import without
+from core.vision.analysis import PictureAnalysis, Shares, read
 from core.vision.classifier import Classifier
 from core.vision.gallery import gallery
-from core.vision.reading import Reading, Shares, read
 
 Hidden = NDArray[np.bool_]
 Probabilities = NDArray[np.float64]
@@ -38,7 +38,7 @@ def shares_of(importance: NDArray[np.floating]) -> Shares:
     return Shares(patches=np.asarray(importance, dtype=np.float64).reshape(side, side), class_token=0.0)
 
 
-def evidence(reading: Reading, label: int) -> Evidence:
+def evidence(reading: PictureAnalysis, label: int) -> Evidence:
     """All methods' view of one image; importance is (patches,)."""
     classifier = reading.classifier
     function = class_probability(classifier.model, label=label, temperature=classifier.temperature)
@@ -63,7 +63,7 @@ def mask_of(numbers: Iterable[int], patches: int) -> Hidden:
     return hidden
 
 
-def hidden_answer(reading: Reading, hidden: Hidden) -> Probabilities:
+def hidden_answer(reading: PictureAnalysis, hidden: Hidden) -> Probabilities:
     """(classes,) calibrated probabilities of the image with some patches (patches,) replaced by background."""
     classifier = reading.classifier
     inputs = classifier.normalise(reading.image[None])[0]

@@ -43,7 +43,7 @@ class IdxError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class IdxPart:
     """The training or the test part."""
 
     images: Images
@@ -85,7 +85,7 @@ def file_paths(folder: Path, part: str) -> tuple[Path, Path]:
     return _find(folder, f"{part}-images-idx3-ubyte.gz"), _find(folder, f"{part}-labels-idx1-ubyte.gz")
 
 
-def read_part(folder: Path, part: str) -> Part:
+def read_part(folder: Path, part: str) -> IdxPart:
     """The part "train" (60,000 images) or "t10k" (the 10,000 test images).
 
     Raises:
@@ -96,7 +96,7 @@ def read_part(folder: Path, part: str) -> Part:
         raise IdxError(f"the {part} files do not fit: images {images.shape} and labels {labels.shape}, not (n, 28, 28) and (n,)")
     if len(labels) and labels.max() > 9:
         raise IdxError(f"the {part} labels go to {labels.max()}: Fashion-MNIST has classes 0 to 9")
-    return Part(images=images, labels=labels.astype(np.int64))
+    return IdxPart(images=images, labels=labels.astype(np.int64))
 
 
 def missing(folder: Path, names: tuple[str, ...] = tuple(MD5)) -> list[str]:

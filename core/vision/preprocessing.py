@@ -77,7 +77,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Step:
+class PreparationStep:
     """What one step left behind.
 
     Attributes:
@@ -93,7 +93,7 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Prepared:
+class PreparedPicture:
     """All steps, in order.
 
     Attributes:
@@ -101,17 +101,17 @@ class Prepared:
         blank: whether nothing stood out from the background, so that there was nothing to crop to.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[PreparationStep, ...]
     image: Bytes
     box: tuple[int, int, int, int]
     blank: bool
 
-    def step(self, name: StepName) -> Step:
+    def step(self, name: StepName) -> PreparationStep:
         """The step of that name."""
         return next(one for one in self.steps if one.name == name)
 
 
-def prepare(picture: Picture, recipe: Recipe | None = None) -> Prepared:
+def prepare(picture: Picture, recipe: Recipe | None = None) -> PreparedPicture:
     """Take a picture through all steps.
 
     Raises:
@@ -120,10 +120,10 @@ def prepare(picture: Picture, recipe: Recipe | None = None) -> Prepared:
     r = recipe or Recipe()
     _check(r)
     ready = picture.rgb.shape[:2] == (SIDE, SIDE)  # as the data set made it, or as somebody prepared it
-    steps: list[Step] = []
+    steps: list[PreparationStep] = []
 
     def note(name: StepName, image: npt.NDArray[Any], done: bool, **facts: float) -> None:
-        steps.append(Step(name=name, image=np.round(image).clip(0, 255).astype(np.uint8), done=done, facts=facts))
+        steps.append(PreparationStep(name=name, image=np.round(image).clip(0, 255).astype(np.uint8), done=done, facts=facts))
 
     coloured = _on_ground(picture, r.ground)
     note("ground", coloured, picture.alpha is not None)
@@ -156,7 +156,7 @@ def prepare(picture: Picture, recipe: Recipe | None = None) -> Prepared:
     sharp = max(square.shape) > SIDE if r.sharpen == "auto" else r.sharpen == "yes"
     final = sharpened(small) if sharp else small
     note("sharpen", final, sharp)
-    return Prepared(steps=tuple(steps), image=steps[-1].image, box=box, blank=blank)
+    return PreparedPicture(steps=tuple(steps), image=steps[-1].image, box=box, blank=blank)
 
 
 def corners(levels: _Levels) -> list[_Levels]:

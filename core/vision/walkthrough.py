@@ -46,7 +46,7 @@ class LayerWalk:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Walk:
+class ViTWalkthrough:
     """The whole way.
 
     Attributes:
@@ -82,7 +82,7 @@ class Walk:
 
 
 @torch.no_grad()
-def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> Walk:
+def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrough:
     """Every step for one image.
 
     Args:
@@ -106,7 +106,7 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> Walk:
         x, kept = _layer(layer, x)
         layers.append(kept)
     logits = model.head(x[:, 0])
-    return Walk(
+    return ViTWalkthrough(
         patches=_array(patches),
         weight=_array(model.embedding.weight[None]),
         bias=_array(model.embedding.bias[None]),

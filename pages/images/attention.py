@@ -7,13 +7,21 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.checkpoints import CheckpointError
+from core.vision.analysis import PictureAnalysis
 from core.vision.arrays_file import to_npz
 from core.vision.classifier import Classifier
-from core.vision.reading import Reading
-from pages.images import answer, answers, attends, attention_hide, attention_maps, source, steps
-from pages.images.answers import Question
-from pages.images.model import pick_classifier
-from pages.shared import controls, truth, url_state
+from pages.images import (
+    attention_maps,
+    cached_results,
+    hidden_patches,
+    patch_evidence,
+    picture_source,
+    preparation,
+    ranking_panel,
+)
+from pages.images.cached_results import Question
+from pages.images.model_choice import pick_classifier
+from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, prose
 
 controls.page_header(_("What the ViT looks at"), prose("garment_attention_lead"))
@@ -21,20 +29,20 @@ controls.page_header(_("What the ViT looks at"), prose("garment_attention_lead")
 
 def body(classifier: Classifier) -> None:
     """The page, once there is a model."""
-    chosen = source.pick_folded()
+    chosen = picture_source.pick_folded()
     if chosen is None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
         return
-    prepared = answers.prepared(chosen.picture, steps.linked())
-    question = answers.ask(classifier, prepared.image)
-    reading = answers.read(question)
+    prepared = cached_results.prepared(chosen.picture, preparation.linked())
+    question = cached_results.ask(classifier, prepared.image)
+    reading = cached_results.read(question)
     st.caption(chosen.name)
-    answer.headline(reading, chosen, prepared)
+    ranking_panel.headline(reading, chosen, prepared)
     views(question, reading)
 
 
 @st.fragment
-def views(question: Question, reading: Reading) -> None:
+def views(question: Question, reading: PictureAnalysis) -> None:
     """What depends on the view's own choices, which run this alone: the picture is read once."""
     options = {
         "picture": _("Over the picture"),
@@ -46,15 +54,17 @@ def views(question: Question, reading: Reading) -> None:
     hidden: frozenset[int] = frozenset()
     label, downloads = reading.called, _nothing
     if view == "picture":
-        shown = attends.show(question, reading)
-        label, downloads = shown.label, lambda: attends.download_patches(shown)
+        shown = patch_evidence.show(question, reading)
+        label, downloads = shown.label, lambda: patch_evidence.download_patches(shown)
     elif view == "maps":
         downloads = attention_maps.show(question, reading)
     elif view == "hide":
-        hidden, label, downloads = attention_hide.show(question, reading)
+        hidden, label, downloads = hidden_patches.show(question, reading)
     else:
         card = reading.classifier.card
-        truth.show("vit", checkpoint=card, here=lambda: answers.curves(question, reading.called), unit=_("patches"))
+        faithfulness_view.show(
+            "vit", checkpoint=card, here=lambda: cached_results.curves(question, reading.called), unit=_("patches")
+        )
     _take_away(question, reading, label=label, hidden=hidden, downloads=downloads)
 
 
@@ -63,14 +73,14 @@ def _nothing() -> None:
 
 
 def _take_away(
-    question: Question, reading: Reading, *, label: int, hidden: frozenset[int], downloads: Callable[[], None]
+    question: Question, reading: PictureAnalysis, *, label: int, hidden: frozenset[int], downloads: Callable[[], None]
 ) -> None:
     def arrays() -> bytes:
-        importance = answers.evidence(question, label).importance
+        importance = cached_results.evidence(question, label).importance
         if not hidden:
             return to_npz(reading, importance, label)
-        mask = answers.hidden_mask(question, hidden)
-        return to_npz(reading, importance, label, hidden=mask, answer=answers.hidden_answer(question, hidden))
+        mask = cached_results.hidden_mask(question, hidden)
+        return to_npz(reading, importance, label, hidden=mask, answer=cached_results.hidden_answer(question, hidden))
 
     with st.container(horizontal=True, vertical_alignment="center"):
         controls.download_bytes(
@@ -87,7 +97,7 @@ def _take_away(
             icon=":material/checkroom:",
             query_params=st.query_params.to_dict(),
         )
-        source.link_to_view()
+        picture_source.link_to_view()
 
 
 classifier = pick_classifier()

@@ -11,9 +11,9 @@ from core.explain import summaries
 from core.figures import attention as figures
 from core.figures import pictures as picture_figures
 from core.figures.attention import MapAxis, NamedMap
-from core.vision.reading import CLASS_TOKEN, Reading, Shares
-from pages.images import answers, attends
-from pages.images.answers import ROLLOUT, Question
+from core.vision.analysis import CLASS_TOKEN, PictureAnalysis, Shares
+from pages.images import cached_results, patch_evidence
+from pages.images.cached_results import ROLLOUT, Question
 from pages.shared import map_explorer
 from pages.shared.language import _, number
 from pages.shared.live_plot import live_plot
@@ -23,15 +23,15 @@ KEYS: Final = Keys(layer="vlayer", scale="vscale", head="vhead", first_head=1, g
 """Layer and head go by the names that they have over the picture, so that the reader finds them again there."""
 
 
-def show(question: Question, reading: Reading) -> Callable[[], None]:
+def show(question: Question, reading: PictureAnalysis) -> Callable[[], None]:
     """The view. Returns what draws its downloads."""
-    weights = answers.maps(question)
+    weights = cached_results.maps(question)
     names = {code: _("Rolled out") if code == ROLLOUT else _("Layer {number}").format(number=code) for code in weights}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choice = map_explorer.pick(KEYS, names, heads=reading.heads, default=str(len(reading.maps)))
 
     def axis(name: str, count: int) -> MapAxis:
-        return figures.token_axis(count, kind=ROLLOUT if name == ROLLOUT else "token", _=_)
+        return figures.token_axis(count, kind=ROLLOUT if name == ROLLOUT else "token")
 
     maps = map_explorer.named(weights, names, choice, axis)
     with map_explorer.grid(map_explorer.pairs(maps), keys=KEYS, choice=choice):
@@ -44,7 +44,7 @@ def show(question: Question, reading: Reading) -> Callable[[], None]:
         )
     one = map_explorer.chosen(maps, choice)
     query = Query(
-        pick=lambda: attends.pick_token(reading, _("Query (or click a row of the map, or a patch)")),
+        pick=lambda: patch_evidence.pick_token(reading, _("Query (or click a row of the map, or a patch)")),
         take=lambda index: st.session_state.update(token=str(index)),
     )
     index = map_explorer.enlarged(
@@ -60,7 +60,7 @@ def show(question: Question, reading: Reading) -> Callable[[], None]:
     return downloads
 
 
-def _beside(reading: Reading, one: NamedMap, token: int) -> None:
+def _beside(reading: PictureAnalysis, one: NamedMap, token: int) -> None:
     """The row in words, and over the picture."""
     words = map_explorer.row_words(one, token, _position)
     if token != CLASS_TOKEN and one.name != ROLLOUT:
@@ -75,11 +75,10 @@ def _beside(reading: Reading, one: NamedMap, token: int) -> None:
             outlined=token - 1 if token else None,
             value=_("Weight"),
             height=380,
-            _=_,
         ),
         key="vit_picture",
         height=380,
-        on_click=lambda point: attends.take_token(point, reading, token),
+        on_click=lambda point: patch_evidence.take_token(point, reading, token),
         filename=KEYS.file(f"picture-{one.name}"),
         alt=_("The picture, each patch glowing by the weight that the row gives it; a click reads a patch's row."),
     )
@@ -89,7 +88,7 @@ def _position(token: int) -> str:
     return _("the class token") if token == CLASS_TOKEN else _("patch {number}").format(number=token)
 
 
-def _in_numbers(reading: Reading) -> None:
+def _in_numbers(reading: PictureAnalysis) -> None:
     """Entropy and reach, a bar a layer."""
     st.subheader(_("How spread, how far"), anchor=False)
 

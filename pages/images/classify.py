@@ -6,8 +6,8 @@ import streamlit as st
 
 from core.checkpoints import CheckpointError
 from core.vision.classifier import Classifier
-from pages.images import answer, many, source, steps
-from pages.images.model import pick_classifier
+from pages.images import batch_table, picture_source, preparation, ranking_panel
+from pages.images.model_choice import pick_classifier
 from pages.shared import controls
 from pages.shared.language import _, prose
 
@@ -16,20 +16,20 @@ controls.page_header(_("Classify a garment"), prose("classify_lead"))
 
 def body(classifier: Classifier) -> None:
     """The page, once there is a model."""
-    chosen = source.pick()
+    chosen = picture_source.pick()
     if chosen is None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
         return
     result = st.container()
-    shown = steps.show(chosen.picture)
+    shown = preparation.show(chosen.picture)
     if shown is None:
         return
     recipe, prepared = shown
     with result:
         if len(chosen.all) > 1:
-            many.show(classifier, chosen, recipe)
-        answer.show(classifier, chosen, prepared)
-    source.link_to_view()
+            batch_table.show(classifier, chosen, recipe)
+        ranking_panel.show(classifier, chosen, prepared)
+    picture_source.link_to_view()
 
 
 classifier = pick_classifier()

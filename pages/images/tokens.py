@@ -9,9 +9,9 @@ import streamlit as st
 from core.checkpoints import CheckpointError
 from core.figures import pictures as figures
 from core.vision.classifier import Classifier
-from pages.images import answers, source, steps
+from pages.images import cached_results, picture_source, preparation
 from pages.images import tokens_stages as stages
-from pages.images.model import pick_classifier
+from pages.images.model_choice import pick_classifier
 from pages.images.tokens_stages import Place
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose
@@ -22,14 +22,14 @@ controls.page_header(_("Patches to tokens"), prose("tokens_lead"))
 
 def body(classifier: Classifier) -> None:
     """The page, once there is a model."""
-    chosen = source.pick_folded()
+    chosen = picture_source.pick_folded()
     if chosen is None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
         return
     st.markdown(f"**{chosen.name}**")
-    image = answers.prepared(chosen.picture, steps.linked()).image
-    question = answers.ask(classifier, image)
-    walk, names = answers.walk(question), _stages()
+    image = cached_results.prepared(chosen.picture, preparation.linked()).image
+    question = cached_results.ask(classifier, image)
+    walk, names = cached_results.walk(question), _stages()
     titles = {code: title for code, (title, _show) in names.items()}
     stage = url_state.choice(st.segmented_control, _("Step of the way"), titles, key="stage", required=True)
     left, right = st.columns([2, 5])
@@ -40,7 +40,7 @@ def body(classifier: Classifier) -> None:
         st.subheader(title, anchor=False)
         show(Place(question=question, walk=walk, **place))
         _walk_on(stage, list(names))
-    source.link_to_view()
+    picture_source.link_to_view()
 
 
 def _stages() -> dict[str, tuple[str, Callable[[Place], None]]]:
@@ -55,7 +55,7 @@ def _stages() -> dict[str, tuple[str, Callable[[Place], None]]]:
     }
 
 
-def _place(classifier: Classifier, question: answers.Question, *, with_head: bool) -> dict[str, int]:
+def _place(classifier: Classifier, question: cached_results.Question, *, with_head: bool) -> dict[str, int]:
     """Which patch, layer and head the numbers are of."""
     grid, patch = classifier.config.grid, classifier.config.patch
     tokens = {str(i): _("Patch {number}").format(number=number(i)) for i in range(1, grid**2 + 1)}
@@ -68,7 +68,7 @@ def _place(classifier: Classifier, question: answers.Question, *, with_head: boo
 
     token = int(url_state.choice(st.selectbox, _("Token (or click a patch)"), tokens, key="patch", default=middle))
     live_plot(
-        figures.overlay_figure(question.image(), None, patch=patch, outlined=token - 1 if token else None, height=300, _=_),
+        figures.overlay_figure(question.image(), None, patch=patch, outlined=token - 1 if token else None, height=300),
         key="tokens_picture",
         height=300,
         on_click=clicked,

@@ -11,9 +11,9 @@ import streamlit as st
 from core.figures import pictures as picture_figures
 from core.figures import tokens as figures
 from core.vision import walkthrough
-from core.vision.walkthrough import Walk
-from pages.images.answers import Question
-from pages.images.garment_words import garment
+from core.vision.walkthrough import ViTWalkthrough
+from pages.images.cached_results import Question
+from pages.images.class_names import garment
 from pages.learn.frame import equation, tex, tex_row
 from pages.shared import url_state
 from pages.shared.language import _, number, percent, significant
@@ -25,7 +25,7 @@ class Place:
     """What the numbers are of: a token of an image, in one head of one layer (all counted from 0; token 0 the class token)."""
 
     question: Question
-    walk: Walk
+    walk: ViTWalkthrough
     token: int
     layer: int
     head: int
@@ -126,7 +126,7 @@ def positions(place: Place) -> None:
     )
     st.markdown(_("**The whole sequence**: {count} tokens of {d} channels").format(count=len(walk.tokens), d=config.width))
     live_plot(
-        figures.sequence_figure(walk.tokens, token=place.token, _=_),
+        figures.sequence_figure(walk.tokens, token=place.token),
         key="tokens_sequence",
         height=380,
         filename="tokens",
@@ -184,7 +184,6 @@ def softmax(place: Place) -> None:
                 outlined=place.token - 1 if place.token else None,
                 value=_("Weight"),
                 height=330,
-                _=_,
             ),
             key="tokens_weights",
             height=330,
@@ -259,7 +258,7 @@ def classes(place: Place) -> None:
         ),
     )
     live_plot(
-        figures.classes_figure(names, walk.logits, walk.probabilities, _=_),
+        figures.classes_figure(names, walk.logits, walk.probabilities),
         key="tokens_classes",
         height=360,
         filename="classes",
@@ -282,7 +281,7 @@ def _pick_key(place: Place) -> int:
 def _keys(place: Place) -> None:
     one = place.walk.layers[place.layer]
     live_plot(
-        figures.keys_figure(one.scores[place.head, place.token], one.weights[place.head, place.token], _=_),
+        figures.keys_figure(one.scores[place.head, place.token], one.weights[place.head, place.token]),
         key="tokens_keys",
         height=300,
         filename="scores",
@@ -291,7 +290,7 @@ def _keys(place: Place) -> None:
 
 
 def _vectors(vectors: dict[str, Any], key: str, chosen: int | None = None) -> None:
-    figure = figures.vectors_figure(vectors, chosen=chosen, _=_)
+    figure = figures.vectors_figure(vectors, chosen=chosen)
     alt = _("Channels: {names}").format(names="; ".join(vectors))
     live_plot(figure, key=key, height=int(figure.layout.height), filename=key.replace("_", "-"), alt=alt)
 

@@ -8,8 +8,8 @@ import streamlit as st
 
 from core.figures import training as figures
 from core.models.vit import ViTConfig
-from core.vision import runs
-from core.vision.train_here import Plan, Standing, TrainError, trainer
+from core.runs import history
+from core.runs.local_training import Plan, Standing, TrainError, trainer
 from pages.shared import controls
 from pages.shared.language import _, duration, number, percent, prose
 from pages.shared.live_plot import live_plot
@@ -132,18 +132,18 @@ def _words(standing: Standing) -> None:
 
 
 def _curves(standing: Standing) -> None:
-    run = runs.from_history(standing.history, smoothing=SMOOTHING, classes=ViTConfig().classes)
+    run = history.from_history(standing.history, smoothing=SMOOTHING, classes=ViTConfig().classes)
     left, right = st.columns(2)
     with left:
         live_plot(
-            figures.accuracy_figure(run, _=_),
+            figures.accuracy_figure(run),
             key="here_accuracy",
             height=HEIGHT,
             alt=_("Accuracy on training and validation images by epoch, as far as the run has come."),
         )
     with right:
         live_plot(
-            figures.loss_figure(run, _=_),
+            figures.loss_figure(run),
             key="here_loss",
             height=HEIGHT,
             alt=_("Loss above its floor by epoch, as far as the run has come."),

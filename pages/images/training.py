@@ -9,10 +9,10 @@ import streamlit as st
 from core import checkpoints
 from core.figures import training as figures
 from core.figures.market import reliability_figure
-from core.vision import runs
+from core.runs import history
 from core.vision.classifier import DEFAULT
 from core.vision.gallery import enlarged, mistake_images
-from pages.images.garment_words import garment
+from pages.images.class_names import garment
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, prose, significant
 from pages.shared.live_plot import static_plot
@@ -21,10 +21,10 @@ from pages.shared.stat_strip import Stat, stat_strip
 HEIGHT = 320
 
 
-def header(card: dict[str, Any], run: runs.Run) -> None:
+def header(card: dict[str, Any], run: history.Run) -> None:
     """The run in numbers."""
     test, held_out = card["metrics"].get("test"), card["metrics"]["validation"]
-    report = runs.report_run()
+    report = history.report_run()
     stats = [
         Stat(name=_("Validation accuracy"), value=percent(held_out["accuracy"], 2), note=_("the epoch was chosen by it")),
         Stat(name=_("Parameters"), value=number(card["parameters"])),
@@ -54,22 +54,22 @@ def header(card: dict[str, Any], run: runs.Run) -> None:
     st.caption(_("Trained with `{command}` on {date}.").format(command=card["command"], date=card["date"]))
 
 
-def curves(card: dict[str, Any], run: runs.Run) -> None:
+def curves(card: dict[str, Any], run: history.Run) -> None:
     """Accuracy, loss, gap and rate by epoch."""
     beside = st.toggle(_("Beside the report's 25 epochs"), value=True, key="report", bind="query-params")
-    report = runs.report_run() if beside else None
+    report = history.report_run() if beside else None
     left, right = st.columns(2)
     with left:
         st.subheader(_("Accuracy"), anchor=False)
         static_plot(
-            figures.accuracy_figure(run, report, _=_),
+            figures.accuracy_figure(run, report),
             key="training_accuracy",
             height=HEIGHT,
             alt=_("Accuracy on training and validation images by epoch, and the report's."),
         )
         st.subheader(_("Gap between training and held-out images"), anchor=False)
         static_plot(
-            figures.gap_figure(run, report, _=_),
+            figures.gap_figure(run, report),
             key="training_gap",
             height=HEIGHT,
             alt=_("Training accuracy less validation accuracy by epoch, in percentage points."),
@@ -77,14 +77,14 @@ def curves(card: dict[str, Any], run: runs.Run) -> None:
     with right:
         st.subheader(_("Loss"), anchor=False)
         static_plot(
-            figures.loss_figure(run, report, _=_),
+            figures.loss_figure(run, report),
             key="training_loss",
             height=HEIGHT,
             alt=_("Cross-entropy with label smoothing less its floor, by epoch."),
         )
         st.subheader(_("Learning rate"), anchor=False)
         static_plot(
-            figures.rate_figure(run, _=_),
+            figures.rate_figure(run),
             key="training_rate",
             height=HEIGHT,
             alt=_("The learning rate at the end of each epoch."),
@@ -95,8 +95,8 @@ def curves(card: dict[str, Any], run: runs.Run) -> None:
             "The report prints learning rates as 0.0000; its text gives a peak of {peak} and an end of {end}."
         ).format(
             floor=number(run.floor, 4),
-            peak=f"{runs.REPORT_RATES[0]:.1e}",
-            end=f"{runs.REPORT_RATES[1]:.1e}",
+            peak=f"{history.REPORT_RATES[0]:.1e}",
+            end=f"{history.REPORT_RATES[1]:.1e}",
         )
     )
     if card.get("teacher"):
@@ -121,7 +121,7 @@ def errors(card: dict[str, Any]) -> None:
     with left:
         st.subheader(_("Which is taken for which"), anchor=False)
         static_plot(
-            figures.confusion_figure(runs.counts(found["confusion"]), names, _=_),
+            figures.confusion_figure(history.counts(found["confusion"]), names),
             key="training_confusion",
             height=480,
             alt=_("Counts of true classes against the model's answers."),
@@ -129,7 +129,7 @@ def errors(card: dict[str, Any]) -> None:
     with right:
         st.subheader(_("Is its confidence worth anything?"), anchor=False)
         static_plot(
-            reliability_figure(runs.reliability_bins(found["reliability"]), name="ViT", _=_),
+            reliability_figure(history.reliability_bins(found["reliability"]), name="ViT"),
             key="training_reliability",
             height=HEIGHT,
             alt=_("How often answers of each confidence were right, against the diagonal of perfect calibration."),
@@ -180,7 +180,7 @@ try:
 except checkpoints.CheckpointError as error:
     controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
     st.stop()
-run = runs.run_of(card)
+run = history.run_of(card)
 header(card, run)
 curves(card, run)
 errors(card)

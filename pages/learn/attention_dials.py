@@ -23,7 +23,7 @@ KEYS: Final = {"X": "x", "W_Q": "wq", "W_K": "wk", "W_V": "wv", "W_O": "wo"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AttentionChoices:
     """The page's choices.
 
     Attributes:
@@ -84,7 +84,7 @@ def read_query(row: int) -> None:
     st.session_state[QUERY] = str(row)
 
 
-def ask(part: str) -> Asked:
+def ask(part: str) -> AttentionChoices:
     """Draw the dials of a part.
 
     Raises:
@@ -153,7 +153,7 @@ def ask(part: str) -> Asked:
     kept = min(found["kept"], count)
     kind = cast(Mask, found["mask"])
     drawn = attention_steps.drawn_weights(WIDTH, seed=found["seed"])
-    asked = Asked(
+    asked = AttentionChoices(
         sentence=found["words"],
         names=tokens.numbered(words),
         seed=found["seed"],
@@ -174,7 +174,7 @@ def ask(part: str) -> Asked:
 TEMPERATURES: Final = ("0.05", "0.1", "0.2", "0.5", "0.7", "1", "1.5", "2", "5", "10", "50")
 
 
-def editors(asked: Asked) -> None:
+def editors(asked: AttentionChoices) -> None:
     """The tokens and the weights as tables to type in."""
     with frame.controls_block("editors"), st.expander(_("Edit the numbers"), icon=":material/edit:"):
         channels = [str(index + 1) for index in range(WIDTH)]
@@ -185,7 +185,7 @@ def editors(asked: Asked) -> None:
                 matrix_editor.editor(values, key=KEYS[name], label=name, rows=rows, columns=channels)
 
 
-def with_edits(asked: Asked) -> Asked:
+def with_edits(asked: AttentionChoices) -> AttentionChoices:
     """The same choices with the edited numbers in them."""
     return replace(
         asked,

@@ -6,13 +6,13 @@ from typing import Any
 
 import streamlit as st
 
-from core.figures.learn_attention_steps import row_bars
-from core.figures.learn_matrix import matrix_figure
+from core.figures.learn.attention_steps import row_bars
+from core.figures.learn.matrix import matrix_figure
 from core.lecture import attention_steps
 from core.lecture.attention_steps import Steps
 from core.lecture.tokens import MOST, TokenError
 from pages.learn import attention_dials, frame
-from pages.learn.attention_dials import Asked
+from pages.learn.attention_dials import AttentionChoices
 from pages.learn.frame import tex
 from pages.shared import controls
 from pages.shared.language import _, number, significant
@@ -24,7 +24,7 @@ PAGE = "attention_steps"
 
 def plain(
     values: Any,
-    asked: Asked,
+    asked: AttentionChoices,
     name: str,
     key: str,
     *,
@@ -51,7 +51,6 @@ def plain(
         top=None if signed else 1.0,
         row=asked.query if framed else None,
         write=attention_dials.write,
-        _=_,
     )
 
     def read(point: Point) -> None:
@@ -62,7 +61,7 @@ def plain(
     live_plot(figure, key=key, height=int(figure.layout.height), alt=alt, on_hover=read if framed else None)
 
 
-def project(asked: Asked, found: Steps) -> None:
+def project(asked: AttentionChoices, found: Steps) -> None:
     """X, the three matrices, and what comes of them."""
     i = asked.query
     frame.equation(
@@ -77,7 +76,7 @@ def project(asked: Asked, found: Steps) -> None:
             plain(values, asked, name, f"steps_{name}")
 
 
-def scores(asked: Asked, found: Steps) -> None:
+def scores(asked: AttentionChoices, found: Steps) -> None:
     """Q K^T and its scale."""
     i, head = asked.query, asked.head
     j = asked.strongest(found)
@@ -102,7 +101,7 @@ def scores(asked: Asked, found: Steps) -> None:
             plain(values, asked, name, f"steps_{key}", keys=True)
 
 
-def softmax(asked: Asked, found: Steps) -> None:
+def softmax(asked: AttentionChoices, found: Steps) -> None:
     """The weights of all queries, of one query, and how spread they are."""
     i, head = asked.query, asked.head
     row, weights = found.masked[head, i], found.weights[head, i]
@@ -119,18 +118,18 @@ def softmax(asked: Asked, found: Steps) -> None:
         plain(found.weights[head], asked, _("A, the attention weights"), "steps_weights", keys=True, signed=False)
     with right:
         static_plot(
-            row_bars(weights, asked.names, y_title=_("Weight"), even=1 / asked.count, _=_),
+            row_bars(weights, asked.names, y_title=_("Weight"), even=1 / asked.count),
             key="steps_row",
             alt=_("Weights of the chosen query, a bar a key."),
         )
         static_plot(
-            row_bars(found.entropy[head], asked.names, y_title=_("Entropy, nats"), even=asked.even_entropy, mark=i, _=_),
+            row_bars(found.entropy[head], asked.names, y_title=_("Entropy, nats"), even=asked.even_entropy, mark=i),
             key="steps_entropy",
             alt=_("Entropy of each query's weights; the chosen query is orange."),
         )
 
 
-def weighted(asked: Asked, found: Steps) -> None:
+def weighted(asked: AttentionChoices, found: Steps) -> None:
     """One query's output as a sum over the value rows."""
     i, head = asked.query, asked.head
     terms = [rf"{tex(weight, 2)}\,v_{{{j + 1}}}" for j, weight in enumerate(found.weights[head, i]) if found.mask[i, j]]
@@ -142,7 +141,7 @@ def weighted(asked: Asked, found: Steps) -> None:
     first, second, third = st.columns([2, 2, 2])
     with first:
         static_plot(
-            row_bars(found.weights[head, i], asked.names, y_title=_("Weight"), even=1 / asked.count, _=_),
+            row_bars(found.weights[head, i], asked.names, y_title=_("Weight"), even=1 / asked.count),
             key="steps_sum_row",
             alt=_("Weights of the chosen query, a bar a key."),
         )
@@ -152,7 +151,7 @@ def weighted(asked: Asked, found: Steps) -> None:
         plain(found.mixed[head], asked, _("Z, a row a query"), "steps_mixed")
 
 
-def heads(asked: Asked, found: Steps) -> None:
+def heads(asked: AttentionChoices, found: Steps) -> None:
     """Each head's map, their outputs side by side, and W_O; PyTorch's layer as witness."""
     i, count = asked.query, len(found.q)
     frame.equation(
@@ -218,7 +217,7 @@ def body(which: str) -> None:
     )
 
 
-def _summary(asked: Asked, found: Steps) -> None:
+def _summary(asked: AttentionChoices, found: Steps) -> None:
     head = asked.head
     stat_strip(
         [

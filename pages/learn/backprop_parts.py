@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from core.figures import learn_backprop as figures
-from core.figures.learn_grids import shared_top
+from core.figures.learn import backprop as figures
+from core.figures.learn.grids import shared_top
 from core.lecture import backprop
 from core.lecture.backprop import Example, Part
 from pages.learn import frame
@@ -72,9 +72,7 @@ def show(part: Part) -> dict[str, Any]:
         "rows": frame.Dial(_("Tokens"), lambda: url_state.slider(_("Tokens"), 2, 6, key="bp_rows", default=4)),
     }
     if part in ATTENDS:
-        dials["causal"] = frame.Dial(
-            _("Causal mask"), lambda: st.toggle(_("Causal mask"), key="bp_causal", bind="query-params")
-        )
+        dials["causal"] = frame.Dial(_("Causal mask"), lambda: st.toggle(_("Causal mask"), key="bp_causal", bind="query-params"))
     offered = list(_example(part, 4, 1, 0.5, False).written)
     if len(offered) > 1:
         names = {name: name for name in offered}
@@ -90,10 +88,10 @@ def show(part: Part) -> dict[str, Any]:
     if part == "gelu":
         x, true, report = backprop.gelu_slopes()
         static_plot(
-            figures.slopes_figure(x, true, report, found.inputs["x"].ravel(), _=_), key="bp_slopes",
+            figures.slopes_figure(x, true, report, found.inputs["x"].ravel()), key="bp_slopes",
             alt=_("GELU's derivative, the report's form of it, and the difference."),
         )  # fmt: skip
-    three = figures.compared_figures(written, autograd, name=f"∇{name}", entry=(0, 0), _=_)
+    three = figures.compared_figures(written, autograd, name=f"∇{name}", entry=(0, 0))
     alts = (_("The gradient by the written formulas."), _("The gradient by autograd."), _("Their difference."))
     for number, column in enumerate(st.columns(3)):
         with column:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.figures import learn_cost as figures
+from core.figures.learn import cost as figures
 from core.lecture import cost, cost_count, cost_growth
 from core.lecture.cost import Kind
 from core.lecture.cost_count import Row, Setup
@@ -104,7 +104,7 @@ def models() -> dict[str, Any]:
         )
     labels = {str(kind): label for kind, label in kind_names().items()}
     static_plot(
-        figures.kinds_figure(shares, labels, _=_), key="cost_kinds",
+        figures.kinds_figure(shares, labels), key="cost_kinds",
         alt=_("For each model the share of attention, feed-forward, convolutions and the rest in its multiply-adds."),
     )  # fmt: skip
     lean = cost.total(cost.parts(setups["tlob-lean"].config, 0))
@@ -193,7 +193,6 @@ def modules() -> dict[str, Any]:
         figures.kinds_figure(
             {names[chosen["setup"]]: {str(kind): macs for kind, macs in sums.items()}},
             {str(kind): label for kind, label in kinds.items()},
-            _=_,
         ),
         key="cost_modules_kinds",
         alt=_("The share of attention, feed-forward, convolutions and the rest in this model's multiply-adds."),
@@ -278,7 +277,7 @@ def growth() -> dict[str, Any]:
     t, d, n = _layer_dials("growth_dial")
     found, along = _layer(t, d, n), cost_growth.growth(d, n)
     static_plot(
-        figures.growth_figure(along, at=t, _=_), key="cost_growth",
+        figures.growth_figure(along, at=t), key="cost_growth",
         alt=_("Multiply-adds of scores, projections and feed-forward network along T, and where the lines cross."),
     )  # fmt: skip
     frame.equation(
@@ -306,7 +305,7 @@ def growth() -> dict[str, Any]:
         together.setdefault((tokens, width), []).append(names[code])
     points = [("; ".join(dict.fromkeys(found_here)), *place) for place, found_here in together.items()]
     static_plot(
-        figures.plane_figure(points, chosen=(t, d), _=_), key="cost_plane",
+        figures.plane_figure(points, chosen=(t, d)), key="cost_plane",
         alt=_("Each model's attention by its width and its number of tokens, with the lines T = D, 2D and 6D."),
     )  # fmt: skip
     return {"TOKENS": t, "WIDTH": d}
@@ -317,7 +316,7 @@ def memory() -> dict[str, Any]:
     t, d, n = _layer_dials("memory_dial")
     found, along = _layer(t, d, n), cost_growth.growth(d, n)
     static_plot(
-        figures.memory_figure(along, at=t, _=_), key="cost_memory",
+        figures.memory_figure(along, at=t), key="cost_memory",
         alt=_("Bytes of one layer's attention maps and of its feed-forward middle along T."),
     )  # fmt: skip
     frame.equation(
@@ -372,7 +371,7 @@ def claims() -> dict[str, Any]:
     frames, batch = chosen["frames"], chosen["batch"]
     found, names = _claims(frames, batch), claim_names()
     static_plot(
-        figures.claims_figure([(names[one.code], one.said, one.found) for one in found], _=_), key="cost_claims",
+        figures.claims_figure([(names[one.code], one.said, one.found) for one in found]), key="cost_claims",
         alt=_("What is counted as a multiple of what the documents say, for each of their numbers."),
     )  # fmt: skip
     by_code = {one.code: one.found for one in found}

@@ -6,8 +6,8 @@ from typing import Any, Final, cast
 
 import streamlit as st
 
-from core.figures import learn_norms as figures
-from core.lecture import activations, norm_story, norms
+from core.figures.learn import norms as figures
+from core.lecture import activations, norm_examples, norms
 from core.lecture.norms import Norm
 from pages.learn import frame
 from pages.shared import url_state
@@ -29,8 +29,8 @@ ACTIVATION_FORMULAS: Final = {
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
-def _study(norm: Norm, level: float) -> norm_story.NormStudy:
-    return norm_story.study(norm, level=level)
+def _study(norm: Norm, level: float) -> norm_examples.NormStudy:
+    return norm_examples.study(norm, level=level)
 
 
 def norm_names() -> dict[str, str]:
@@ -81,14 +81,12 @@ def normalisation() -> dict[str, Any]:
     norm = cast(Norm, chosen["norm"])
     study = _study(norm, chosen["level"])
     place = {"sample": chosen["sample"] - 1, "step": chosen["time"] - 1, "channel": chosen["channel"] - 1}
-    cell = norm_story.cell(norm, level=chosen["level"], **place)
-    outlined = {
-        sample: (cell_frame[0], cell_frame[1], cell_frame[2], cell_frame[3]) for sample, cell_frame in cell.frame.items()
-    }
+    cell = norm_examples.cell(norm, level=chosen["level"], **place)
+    outlined = {sample: (cell_frame[0], cell_frame[1], cell_frame[2], cell_frame[3]) for sample, cell_frame in cell.frame.items()}
     for sample, column in enumerate(st.columns(len(study.before))):
         with column:
             static_plot(
-                figures.sample_figure(study.before, study.after, sample, frame=outlined, name=names[norm], _=_),
+                figures.sample_figure(study.before, study.after, sample, frame=outlined, name=names[norm]),
                 key=f"norm_batch_{sample}",
                 alt=_("Sample {n} before and after the norm; cells that share a mean and variance are outlined.").format(
                     n=sample + 1
@@ -112,7 +110,7 @@ def normalisation() -> dict[str, Any]:
     )
     groups = group_names()
     static_plot(
-        figures.spread_figure([(groups[name], *found) for name, found in study.spread.items()], _=_),
+        figures.spread_figure([(groups[name], *found) for name, found in study.spread.items()]),
         key="norm_spread",
         alt=_("How far means are from 0 and standard deviations from 1 after the norm, for each kind of group."),
     )
@@ -138,13 +136,11 @@ def activation() -> dict[str, Any]:
         },
     )
     name, at = chosen["name"], chosen["at"]
-    x, curves = norm_story.all_curves()
+    x, curves = norm_examples.all_curves()
     found = activations.compared(name, at)
     labelled = {names[code]: pair for code, pair in curves.items()}
     static_plot(
-        figures.activation_figure(
-            x, labelled, chosen=names[name], at=at, value=found["value"], slope=found["derivative"], _=_
-        ),
+        figures.activation_figure(x, labelled, chosen=names[name], at=at, value=found["value"], slope=found["derivative"]),
         key="activation",
         alt=_("The activation, its tangent at the chosen point, and below its derivative."),
     )
@@ -160,9 +156,9 @@ def activation() -> dict[str, Any]:
         _("Written and PyTorch differ by {gap} at most, value and derivative.").format(gap=f"{gap:.0e}"), holds=gap < 1e-9
     )
     if name.startswith("gelu"):
-        grid, values, slopes = norm_story.gelu_gaps()
+        grid, values, slopes = norm_examples.gelu_gaps()
         static_plot(
-            figures.gelu_gap_figure(grid, values, slopes, _=_), key="gelu_gap",
+            figures.gelu_gap_figure(grid, values, slopes), key="gelu_gap",
             alt=_("How far the tanh form of GELU and its derivative are from the exact ones."),
         )  # fmt: skip
     return {"ACTIVATION": name, "AT": at}
@@ -179,9 +175,9 @@ def softmax() -> dict[str, Any]:
             )
         },
     )["shift"]
-    x, safe, plain = norm_story.softmax_pair(shift)
+    x, safe, plain = norm_examples.softmax_pair(shift)
     static_plot(
-        figures.softmax_figure(x, safe, plain, _=_), key="stable_softmax",
+        figures.softmax_figure(x, safe, plain), key="stable_softmax",
         alt=_("Softmax of five scores with and without subtracting the largest."),
     )  # fmt: skip
     frame.look_for(frame.passage("norms", "softmax"))
@@ -210,8 +206,8 @@ def dropout() -> dict[str, Any]:
         },
     )
     rate = chosen["rate"]
-    study = norm_story.dropout_study(rate, seed=chosen["draw"])
-    before, after = figures.dropout_figures(study.before, study.after, _=_)
+    study = norm_examples.dropout_study(rate, seed=chosen["draw"])
+    before, after = figures.dropout_figures(study.before, study.after)
     left, right = st.columns(2)
     with left:
         static_plot(before, key="dropout_before", alt=_("A matrix before dropout."))
@@ -225,7 +221,7 @@ def dropout() -> dict[str, Any]:
         words=_("{share} of the entries kept in this draw").format(share=percent(study.kept, 0)),
     )
     static_plot(
-        figures.sums_figure(study.means, expected=study.expected, _=_), key="dropout_means",
+        figures.sums_figure(study.means, expected=study.expected), key="dropout_means",
         alt=_("The mean of 64 ones after dropout, over 400 draws, around 1."),
     )  # fmt: skip
     mean = float(study.means.mean())
@@ -254,7 +250,7 @@ def depth() -> dict[str, Any]:
     )
     post, pre = _depth(chosen["layers"], chosen["seed"])
     static_plot(
-        figures.depth_figure(post.gradients, pre.gradients, title=_("Gradient norm of the layer"), _=_), key="depth_gradients",
+        figures.depth_figure(post.gradients, pre.gradients, title=_("Gradient norm of the layer")), key="depth_gradients",
         alt=_("Norm of the gradient by each layer's weights, post-norm against pre-norm."),
     )  # fmt: skip
     frame.look_for(frame.passage("norms", "depth"))
@@ -269,7 +265,7 @@ def depth() -> dict[str, Any]:
     )
     static_plot(
         figures.depth_figure(
-            post.activations, pre.activations, title=_("Root mean square of the activations"), first=0, log=False, _=_
+            post.activations, pre.activations, title=_("Root mean square of the activations"), first=0, log=False
         ),
         key="depth_activations",
         alt=_("Size of the activations by layer, post-norm against pre-norm."),

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import streamlit as st
 
-from core.figures import learn_optimisers as figures
-from core.lecture import activations, initialisation, optimiser_story
+from core.figures.learn import optimisers as figures
+from core.lecture import activations, initialisation, optimiser_examples
 from core.lecture.initialisation import Scheme
 from pages.learn import frame
 from pages.shared import url_state
@@ -48,11 +48,11 @@ def schedule() -> dict[str, Any]:
         },
     )
     t, warmup, floor = int(chosen["step"]), int(chosen["warmup"]), PEAK * chosen["floor"]
-    rates = optimiser_story.rates(
+    rates = optimiser_examples.rates(
         total=1000, peak=PEAK, warmup=warmup, floor=floor, factor=chosen["factor"], every=chosen["every"]
     )
     static_plot(
-        figures.schedules_figure(rates, names=names, step=t, peak=PEAK, _=_), key="schedules",
+        figures.schedules_figure(rates, names=names, step=t, peak=PEAK), key="schedules",
         alt=_("Learning rate by step for four schedules."),
     )  # fmt: skip
     frame.look_for(frame.passage("optimisers", "schedules"))
@@ -84,9 +84,9 @@ def clipping() -> dict[str, Any]:
         },
     )
     largest = chosen["norm"]
-    before, after, length = optimiser_story.clipped((chosen["g1"], chosen["g2"]), largest)
+    before, after, length = optimiser_examples.clipped((chosen["g1"], chosen["g2"]), largest)
     static_plot(
-        figures.clip_figure(before, after, largest, _=_), key="clip",
+        figures.clip_figure(before, after, largest), key="clip",
         alt=_("The gradient, the circle of the largest norm, and the clipped gradient on it."),
     )  # fmt: skip
     frame.look_for(frame.passage("optimisers", "clipping"))
@@ -95,9 +95,9 @@ def clipping() -> dict[str, Any]:
         rf"{frame.tex_row(before)} \cdot \min\!\left(1, \frac{{{frame.tex(largest, 1)}}}{{{frame.tex(length)}}}\right) "
         rf"= {frame.tex_row(after, 3)}",
     )
-    norms, clipped_norms = optimiser_story.clipped_walk(largest)
+    norms, clipped_norms = optimiser_examples.clipped_walk(largest)
     static_plot(
-        figures.norms_figure(norms, clipped_norms, largest, _=_), key="clip_walk",
+        figures.norms_figure(norms, clipped_norms, largest), key="clip_walk",
         alt=_("Gradient norm by step of a walk into the long bowl, before and after clipping."),
     )  # fmt: skip
     return {"LARGEST": largest}
@@ -133,7 +133,7 @@ def initial() -> dict[str, Any]:
     scheme = cast(Scheme, chosen["scheme"])
     signals = _signals(chosen["activation"], chosen["layers"])
     static_plot(
-        figures.signal_figure(signals, names=schemes, chosen=scheme, _=_), key="signal",
+        figures.signal_figure(signals, names=schemes, chosen=scheme), key="signal",
         alt=_("Size of the activations by layer for six ways of drawing the weights."),
     )  # fmt: skip
     frame.look_for(frame.passage("optimisers", "init"))

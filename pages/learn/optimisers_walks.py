@@ -7,12 +7,12 @@ from typing import Any, Final, cast
 import pandas as pd
 import streamlit as st
 
-from core.figures import learn_optimisers as figures
-from core.lecture import book_task, optimiser_story, optimisers
+from core.figures.learn import optimisers as figures
+from core.lecture import book_task, optimiser_examples, optimisers
 from core.lecture.book_task import BookTask
-from core.lecture.optimisers import OptimiserName, SurfaceName, Walk
+from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName
 from core.market.book import BookError, read_market
-from core.market.feeds.library import LibraryError, recordings
+from core.market.library import LibraryError, recordings
 from pages.learn import frame
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent
@@ -43,9 +43,7 @@ def rate_dial(key: str, default: str) -> frame.Dial:
     return frame.Dial(
         _("Learning rate"),
         lambda: float(
-            url_state.choice(
-                st.select_slider, _("Learning rate"), {rate: rate for rate in RATES}, key=key, default=default
-            )
+            url_state.choice(st.select_slider, _("Learning rate"), {rate: rate for rate in RATES}, key=key, default=default)
         ),
     )
 
@@ -59,10 +57,10 @@ def decay_dial() -> frame.Dial:
 
 
 @st.cache_data(show_spinner=False, max_entries=128)
-def _walks(surface: SurfaceName, rate: float, steps: int, decay: float) -> dict[str, Walk]:
+def _walks(surface: SurfaceName, rate: float, steps: int, decay: float) -> dict[str, OptimiserWalk]:
     one = optimisers.SURFACES[surface]
     return {
-        name: optimisers.surface_walk(one, name, steps=steps, rate=optimiser_story.constant(rate), decay=decay)
+        name: optimisers.surface_walk(one, name, steps=steps, rate=optimiser_examples.constant(rate), decay=decay)
         for name in optimisers.OPTIMISERS
     }
 
@@ -103,7 +101,7 @@ def surface() -> dict[str, Any]:
     static_plot(
         figures.surface_figure(
             x, y, heights, {name: walk.points for name, walk in walks.items()}, names=names,
-            minima=optimisers.SURFACES[where].minima, step=t, _=_,
+            minima=optimisers.SURFACES[where].minima, step=t,
         ),
         key="surface_plot",
         alt=_("Level lines of the loss, and the path of each optimiser up to this step."),
@@ -112,8 +110,8 @@ def surface() -> dict[str, Any]:
     gone = [names[name] for name, walk in walks.items() if walk.diverged]
     if gone:
         st.caption(_("Ran away at this rate and was stopped: {names}.").format(names=", ".join(gone)))
-    one = optimiser_story.adam_step(
-        where, cast(OptimiserName, chosen["adam"]), t, rate=optimiser_story.constant(chosen["rate"]), decay=chosen["decay"]
+    one = optimiser_examples.adam_step(
+        where, cast(OptimiserName, chosen["adam"]), t, rate=optimiser_examples.constant(chosen["rate"]), decay=chosen["decay"]
     )
     lines = [
         rf"g_{{{t}}} &= {frame.tex_row(one.g.tolist(), 3)} & m_{{{t}}} &= {frame.tex_row(one.m.tolist(), 3)}",
@@ -133,7 +131,7 @@ def surface() -> dict[str, Any]:
     static_plot(
         figures.losses_figure(
             {name: walk.losses - min(0.0, lowest) for name, walk in walks.items()}, names=names, step=t,
-            title=_("Loss") if lowest >= 0 else _("Loss above the lowest reached"), _=_,
+            title=_("Loss") if lowest >= 0 else _("Loss above the lowest reached"),
         ),
         key="surface_losses",
         alt=_("Loss by step for each optimiser."),
@@ -160,10 +158,10 @@ def _book(name: str) -> BookTask:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def _learned(recording: str, rate: float, decay: float) -> dict[str, Walk]:
+def _learned(recording: str, rate: float, decay: float) -> dict[str, OptimiserWalk]:
     task = _book(recording)
     return {
-        name: book_task.learn(task, name, steps=300, rate=optimiser_story.constant(rate), decay=decay)
+        name: book_task.learn(task, name, steps=300, rate=optimiser_examples.constant(rate), decay=decay)
         for name in optimisers.OPTIMISERS
     }
 
@@ -194,7 +192,7 @@ def book() -> dict[str, Any]:
     static_plot(
         figures.losses_figure(
             {name: walk.losses for name, walk in walks.items()}, names=names, log=False, keep="book",
-            title=_("Training loss (nats a row)"), _=_,
+            title=_("Training loss (nats a row)"),
         ),
         key="book_losses",
         alt=_("Training loss of the logistic regression by step, for each optimiser."),
@@ -229,7 +227,7 @@ def book() -> dict[str, Any]:
         )
     )
     static_plot(
-        figures.weights_figure(input_names(), theta, _=_), key="book_weights",
+        figures.weights_figure(input_names(), theta), key="book_weights",
         alt=_("The weight of each input after training with Adam."),
     )  # fmt: skip
     return {"RATE": chosen["rate"], "DECAY": chosen["decay"]}

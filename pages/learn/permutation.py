@@ -8,8 +8,8 @@ from typing import Any, Final, cast
 import pandas as pd
 import streamlit as st
 
-from core.figures.learn_attention_steps import grouped_bars
-from core.figures.learn_matrix import matrix_figure
+from core.figures.learn.attention_steps import grouped_bars
+from core.figures.learn.matrix import matrix_figure
 from core.lecture import attention_steps, permutation, tokens
 from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MOST, TokenError
@@ -27,7 +27,7 @@ DRAWS: Final = "permutation:draws"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class PermutationChoices:
     """The page's choices: the words, their new order, and what the layer is given besides."""
 
     sentence: str
@@ -112,7 +112,7 @@ def order_editor(names: list[str]) -> list[int]:
     return order
 
 
-def ask(part: str) -> Asked:
+def ask(part: str) -> PermutationChoices:
     """Draw the dials of a part.
 
     Raises:
@@ -151,7 +151,7 @@ def ask(part: str) -> Asked:
     if part == "table":  # which has all settings of these two anyway
         del offered["places"], offered["causal"]
     found = frame.dials("dial", offered, first="order")
-    return Asked(
+    return PermutationChoices(
         sentence=found["said"],
         names=tokens.numbered(words),
         order=found["order"],
@@ -179,7 +179,6 @@ def matrix(
         signed=signed,
         top=top or (None if signed else 1.0),
         write=lambda value: number(round(value, 2) + 0.0, 2),
-        _=_,
     )
     static_plot(figure, key=key, alt=_("{what}, a matrix with a row a token.").format(what=name))
 
@@ -207,7 +206,7 @@ def verdict(found: Shuffle) -> None:
         )
 
 
-def rows(asked: Asked, found: Shuffle) -> None:
+def rows(asked: PermutationChoices, found: Shuffle) -> None:
     """P, PZ, Z' and what differs."""
     frame.equation(
         r"\begin{aligned} X' = PX \;\Rightarrow\; & Q' = PQ,\ K' = PK,\ V' = PV \\ & Z' = A'V' = PAP^\top PV = PZ \end{aligned}",
@@ -221,7 +220,7 @@ def rows(asked: Asked, found: Shuffle) -> None:
         static_plot(
             matrix_figure(
                 found.p, rows=asked.shuffled, columns=asked.names, name="P", x_title=_("Was"), y_title=_("Is now"), signed=False,
-                top=1.0, write=lambda value: number(value), _=_,
+                top=1.0, write=lambda value: number(value),
             ),
             key="permutation_p",
             alt=_("The permutation matrix: a one in each row and column."),
@@ -233,7 +232,7 @@ def rows(asked: Asked, found: Shuffle) -> None:
             matrix(values, name, f"permutation_{key}", rows=asked.shuffled, columns=channels, top=top)
 
 
-def maps(asked: Asked, found: Shuffle) -> None:
+def maps(asked: PermutationChoices, found: Shuffle) -> None:
     """A, P A P^T and A', first head."""
     frame.equation(
         r"A' = \mathrm{softmax}\!\left(\frac{PQK^\top P^\top}{\sqrt{d_k}}\right) = PAP^\top",
@@ -254,7 +253,7 @@ def maps(asked: Asked, found: Shuffle) -> None:
             matrix(values, name, f"permutation_{key}", rows=names, columns=names, signed=False)
 
 
-def pool(asked: Asked, found: Shuffle) -> None:
+def pool(asked: PermutationChoices, found: Shuffle) -> None:
     """The mean over rows, before and after."""
     before, after = permutation.pooled(found.before.output), permutation.pooled(found.after.output)
     frame.equation(
@@ -263,13 +262,13 @@ def pool(asked: Asked, found: Shuffle) -> None:
         words=_("Means over {count} words.").format(count=len(asked.names)),
     )
     static_plot(
-        grouped_bars({_("in order"): before, _("shuffled"): after}, x_title=_("Channel"), y_title=_("Mean output"), _=_),
+        grouped_bars({_("in order"): before, _("shuffled"): after}, x_title=_("Channel"), y_title=_("Mean output")),
         key="permutation_pool",
         alt=_("The mean of the outputs in each channel, before and after the shuffle."),
     )
 
 
-def table(asked: Asked, _found: Shuffle) -> None:
+def table(asked: PermutationChoices, _found: Shuffle) -> None:
     """What holds in each setting, for this order."""
     frame.equation(
         r"Z' \overset{?}{=} PZ, \qquad \bar z' \overset{?}{=} \bar z",

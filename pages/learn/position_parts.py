@@ -9,12 +9,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.checkpoints import names
-from core.figures import learn_positions as figures
-from core.figures.learn_matrix import matrix_figure
+from core.figures.learn import positions as figures
+from core.figures.learn.matrix import matrix_figure
 from core.lecture import attention_steps, permutation, positions, tokens
 from core.lecture.positions import Shipped
 from core.market.book import read_rows
-from core.market.feeds.library import recordings
+from core.market.library import recordings
 from core.market.predictor import load_predictor
 from pages.learn import frame
 from pages.learn.frame import Dial, tex
@@ -31,7 +31,7 @@ WIDTH: Final = 32
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chosen:
+class PositionChoices:
     """Everything the page was asked for, in range.
 
     Attributes:
@@ -51,7 +51,7 @@ class Chosen:
     with_positions: bool
 
     @classmethod
-    def of(cls, kind: str, known: Shipped | None, found: dict[str, Any]) -> Chosen:
+    def of(cls, kind: str, known: Shipped | None, found: dict[str, Any]) -> PositionChoices:
         """From the values of the dials."""
         length, width, base = int(found.get("n", LENGTH)), int(found.get("d", WIDTH)), float(found.get("base", 10_000))
         matrix = known.matrix if known is not None else positions.encoding(length, width, base=base)
@@ -89,7 +89,7 @@ class Chosen:
         """Root mean square of the matrix."""
         return positions.root_mean_square(self.matrix)
 
-    def entry(self) -> positions.Entry:
+    def entry(self) -> positions.EncodingEntry:
         """The chosen pair at the chosen position, by hand."""
         return positions.entry(self.pos, self.pair, self.width, base=self.base, scale=self.scale)
 
@@ -199,7 +199,6 @@ def whole(
         row=row,
         shown=False,
         height=height,
-        _=_,
     )
 
 
@@ -222,7 +221,7 @@ def _vit_content() -> Any:
     return positions.vit_content(classifier.model, classifier.normalise(gallery()[0][:1]))
 
 
-def scale(chosen: Chosen) -> None:
+def scale(chosen: PositionChoices) -> None:
     """content + s * PE: how much of the sum is place."""
     if chosen.content == "tlob":
         content, market = _tlob_content()
@@ -246,7 +245,7 @@ def scale(chosen: Chosen) -> None:
     left, right = st.columns(2)
     with left:
         static_plot(
-            figures.balance_figure(found.content, found.position, _=_),
+            figures.balance_figure(found.content, found.position),
             key="pe_balance",
             alt=_("Root mean square of the content and of the scaled encoding, along the positions."),
         )

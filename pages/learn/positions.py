@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from core.checkpoints import CheckpointError, names
-from core.figures import learn_positions as figures
-from core.figures.learn_matrix import matrix_figure
+from core.figures.learn import positions as figures
+from core.figures.learn.matrix import matrix_figure
 from core.lecture import positions
 from pages.learn import frame, position_parts
 from pages.learn.frame import tex
-from pages.learn.position_parts import Chosen, whole
+from pages.learn.position_parts import PositionChoices, whole
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, significant
 from pages.shared.live_plot import static_plot
@@ -41,7 +41,7 @@ def pick_kind() -> str:
     return url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", required=True)
 
 
-def choose(which: str) -> Chosen:
+def choose(which: str) -> PositionChoices:
     """The dials a part has; those it has not keep what they were elsewhere."""
     kind = "sinusoidal"
     if which in ("matrix", "waves", "similarity", "rotation"):
@@ -49,10 +49,10 @@ def choose(which: str) -> Chosen:
             kind = pick_kind()
     known = positions.shipped(kind) if kind != "sinusoidal" else None
     own, first = position_parts.dials_of(which, known)
-    return Chosen.of(kind, known, frame.dials("dial", own, first=first))
+    return PositionChoices.of(kind, known, frame.dials("dial", own, first=first))
 
 
-def matrix(chosen: Chosen) -> None:
+def matrix(chosen: PositionChoices) -> None:
     """The whole encoding, and one entry of it by hand."""
     if chosen.known is None or chosen.known.kind == "sinusoidal":
         one = chosen.entry()
@@ -87,7 +87,7 @@ def matrix(chosen: Chosen) -> None:
     )
 
 
-def waves(chosen: Chosen) -> None:
+def waves(chosen: PositionChoices) -> None:
     """A pair and its neighbours along the positions."""
     if chosen.sinusoidal:
         one = chosen.entry()
@@ -101,13 +101,13 @@ def waves(chosen: Chosen) -> None:
         frame.equation(r"P_{pos,c}, \quad c = 2i,\ 2i+1", rf"c = {2 * chosen.pair},\ {2 * chosen.pair + 1}")
     shown = [channel for channel in (2 * chosen.pair, 2 * chosen.pair + 1, 2 * chosen.pair + 2) if channel < chosen.width]
     static_plot(
-        figures.waves_figure(chosen.matrix, shown, _=_),
+        figures.waves_figure(chosen.matrix, shown),
         key="pe_waves",
         alt=_("Three channels of the encoding along the positions."),
     )
 
 
-def similarity(chosen: Chosen) -> None:
+def similarity(chosen: PositionChoices) -> None:
     """Dot product and distance of every two positions, and one row of each as a curve."""
     products, apart = positions.dot_products(chosen.matrix), positions.distances(chosen.matrix)
     other = max(0, chosen.pos - 3) if chosen.pos >= 3 else min(chosen.length - 1, chosen.pos + 3)
@@ -134,13 +134,13 @@ def similarity(chosen: Chosen) -> None:
     if chosen.sinusoidal:
         lines.append((_("the sum of cosines"), chosen.by_shift()))
     static_plot(
-        figures.from_one_figure(lines, at=chosen.pos, y_title=_("Dot product"), _=_),
+        figures.from_one_figure(lines, at=chosen.pos, y_title=_("Dot product")),
         key="pe_curve",
         alt=_("The dot product of one position with all others."),
     )
 
 
-def rotation(chosen: Chosen) -> None:
+def rotation(chosen: PositionChoices) -> None:
     """PE(pos + k) = M PE(pos): the block with numbers, what it leaves over, and the turn on a circle."""
     i, k, pos = chosen.pair, chosen.shift, min(chosen.pos, chosen.length - 1 - chosen.shift)
     symbols = (
@@ -179,7 +179,7 @@ def rotation(chosen: Chosen) -> None:
     left, right = st.columns(2)
     with left:
         static_plot(
-            figures.turn_figure(chosen.matrix[:, 2 * i : 2 * i + 2], at=pos, shift=k, got=got, _=_),
+            figures.turn_figure(chosen.matrix[:, 2 * i : 2 * i + 2], at=pos, shift=k, got=got),
             key="pe_turn",
             alt=_("One pair of channels on a circle: a position, and where the matrix turns it."),
         )
@@ -191,7 +191,7 @@ def rotation(chosen: Chosen) -> None:
         )
 
 
-def exponent(chosen: Chosen) -> None:
+def exponent(chosen: PositionChoices) -> None:
     """The standard form and the report's listing side by side (D11)."""
     both = {
         doubled: positions.encoding(chosen.length, chosen.width, base=chosen.base, doubled_exponent=doubled)
@@ -243,7 +243,7 @@ def without() -> None:
     ):
         with column:
             static_plot(
-                matrix_figure(values, rows=rows, columns=channels, name=title, write=position_parts.write, _=_),
+                matrix_figure(values, rows=rows, columns=channels, name=title, write=position_parts.write),
                 key=f"pe_without_{code}",
                 alt=_("{what}: a row a word.").format(what=title),
             )

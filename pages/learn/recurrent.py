@@ -7,15 +7,15 @@ from typing import Final
 
 import streamlit as st
 
-from core.figures import learn_recurrent as figures
-from core.figures.learn_recurrent import Band
+from core.figures.learn import recurrent as figures
+from core.figures.learn.recurrent import Band
 from core.lecture import recurrence
 from core.lecture.tokens import TokenError
 from core.market.book import BookError
-from core.market.feeds.library import LibraryError
+from core.market.library import LibraryError
 from pages.learn import frame, recurrent_dials
 from pages.learn.frame import tex
-from pages.learn.recurrent_dials import Asked
+from pages.learn.recurrent_dials import RecurrentChoices
 from pages.shared import controls
 from pages.shared.language import _, number
 from pages.shared.live_plot import static_plot
@@ -24,7 +24,7 @@ from pages.shared.stat_strip import Stat, stat_strip
 PAGE: Final = "recurrent"
 
 
-def rnn(asked: Asked) -> None:
+def rnn(asked: RecurrentChoices) -> None:
     """h_t = tanh(W_hx x_t + W_hh h_{t-1} + b_h), unrolled."""
     run = recurrence.run_rnn(asked.x, asked.rnn)
     t, k = asked.step, asked.unit
@@ -43,7 +43,6 @@ def rnn(asked: Asked) -> None:
             at=t,
             unit=k,
             x_title=asked.title,
-            _=_,
         ),
         key="rnn_states",
         alt=_("The input and the hidden state through time, a row a unit."),
@@ -56,7 +55,7 @@ def rnn(asked: Asked) -> None:
     _same(recurrence.rnn_deviation(asked.x, asked.rnn), "torch.nn.RNN")
 
 
-def lstm(asked: Asked) -> None:
+def lstm(asked: RecurrentChoices) -> None:
     """The six equations, each gate through time."""
     run = recurrence.run_lstm(asked.x, asked.lstm)
     t, k = asked.step, asked.unit
@@ -83,7 +82,7 @@ def lstm(asked: Asked) -> None:
     with left:
         static_plot(
             figures.states_figure(
-                [Band(name=_("x, the input"), values=asked.x), *bands], steps=asked.steps, at=t, unit=k, x_title=asked.title, _=_
+                [Band(name=_("x, the input"), values=asked.x), *bands], steps=asked.steps, at=t, unit=k, x_title=asked.title
             ),
             key="lstm_states",
             alt=_("Input, gates, candidate, cell and state through time, a row a unit."),
@@ -96,7 +95,6 @@ def lstm(asked: Asked) -> None:
                 unit=k,
                 at=t,
                 x_title=_("Step"),
-                _=_,
             ),
             key="lstm_unit",
             alt=_("One unit's gates, candidate, cell and state through time."),
@@ -104,7 +102,7 @@ def lstm(asked: Asked) -> None:
         _same(recurrence.lstm_deviation(asked.x, asked.lstm), "torch.nn.LSTM")
 
 
-def gradient(asked: Asked) -> None:
+def gradient(asked: RecurrentChoices) -> None:
     """How much the last output feels each input."""
     back = recurrence.through_time(asked.x, asked.rnn, asked.lstm, seed=asked.seed)
     last, attention = len(asked.steps), _("attention")
@@ -125,7 +123,6 @@ def gradient(asked: Asked) -> None:
             attention=back.attention,
             forget=back.forget,
             x_title=_("Step of the input; the output is at the last"),
-            _=_,
         ),
         key="recurrent_gradients",
         alt=_("Norm of the last output's gradient by the input at each step, for an RNN, an LSTM and attention."),

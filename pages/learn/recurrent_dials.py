@@ -8,8 +8,8 @@ from typing import Any, Final
 import streamlit as st
 
 from core.lecture import recurrence
+from core.market import library
 from core.market.book import read_rows
-from core.market.feeds import library
 from pages.learn import frame, matrix_editor
 from pages.learn.frame import Dial
 from pages.shared import url_state
@@ -33,7 +33,7 @@ ONLY_FOR: Final[dict[str, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class RecurrentChoices:
     """The page's choices.
 
     Attributes:
@@ -70,7 +70,7 @@ def _mid(name: str) -> Any:
     return read_rows(library.recording(name).path).mid
 
 
-def ask(part: str) -> Asked:
+def ask(part: str) -> RecurrentChoices:
     """Draw the dials of a part, and its weights to edit.
 
     Raises:
@@ -140,7 +140,7 @@ def ask(part: str) -> Asked:
     if EDITABLE[part]:
         _editor(part, weights[part])
     weights = {cell: {name: _edited(name, values) for name, values in mine.items()} for cell, mine in weights.items()}
-    return Asked(
+    return RecurrentChoices(
         kind=kind,
         x=x,
         steps=steps,

@@ -7,9 +7,9 @@ import streamlit as st
 from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.lecture.date_reader import ReadingError
+from pages.learn import cached_results as answers
 from pages.learn import frame, transformer_how, transformer_parts
-from pages.learn import transformer_answers as answers
-from pages.learn.typed import typed
+from pages.learn.text_field import typed
 from pages.shared import controls
 from pages.shared.language import _
 

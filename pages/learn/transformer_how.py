@@ -8,10 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from core import checkpoints
-from core.figures import learn_transformer as figures
-from core.lecture.date_reader import DateReader, Reading
+from core.figures.learn import transformer as figures
+from core.lecture.date_reader import DateReader, DateReading
+from pages.learn import cached_results as answers
 from pages.learn import frame
-from pages.learn import transformer_answers as answers
 from pages.learn.transformer_parts import layer_dial
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent
@@ -29,7 +29,7 @@ DECODER: Final = (
 )
 
 
-def layer(reader: DateReader, reading: Reading) -> None:
+def layer(reader: DateReader, reading: DateReading) -> None:
     """One vector on its way through an encoder or decoder layer."""
     sides = {"encoder": _("Encoder"), "decoder": _("Decoder")}
     side = str(st.session_state.get("tf_side", st.query_params.get("tf_side", "encoder")))
@@ -50,7 +50,7 @@ def layer(reader: DateReader, reading: Reading) -> None:
     found = answers.inside(str(checkpoints.FOLDER), reading.text, chosen["side"], int(chosen["layer"]), place)
     names = list(found)
     static_plot(
-        figures.vectors_figure(found, _=_),
+        figures.vectors_figure(found),
         key="inside_vectors",
         alt=_("One vector at each stage of the layer, a row a stage, a column a channel."),
     )
@@ -71,7 +71,7 @@ def layer(reader: DateReader, reading: Reading) -> None:
     if chosen["side"] == "encoder":
         with st.expander(_("What this encoder layer looks at"), icon=":material/grid_on:"):
             static_plot(
-                figures.encoder_map(reading.trace.maps[f"encoder {chosen['layer']}"].mean(axis=0), list(reading.text), _=_),
+                figures.encoder_map(reading.trace.maps[f"encoder {chosen['layer']}"].mean(axis=0), list(reading.text)),
                 key="encoder_map",
                 alt=_("The encoder's self-attention over the characters, mean of the heads."),
             )
@@ -105,7 +105,7 @@ def card(reader: DateReader) -> None:
         ]
     stat_strip(stats)
     static_plot(
-        figures.training_figure(card["history"], _=_),
+        figures.training_figure(card["history"]),
         key="dates_training",
         alt=_("Training loss and validation exact match by step."),
     )

@@ -8,11 +8,11 @@ import pandas as pd
 import streamlit as st
 
 from core import checkpoints
-from core.figures import learn_transformer as figures
+from core.figures.learn import transformer as figures
 from core.lecture import dates
-from core.lecture.date_reader import DateReader, Reading
+from core.lecture.date_reader import DateReader, DateReading
+from pages.learn import cached_results as answers
 from pages.learn import frame
-from pages.learn import transformer_answers as answers
 from pages.shared import url_state
 from pages.shared.language import _, number, percent
 from pages.shared.live_plot import static_plot
@@ -38,7 +38,7 @@ def sign(character: str) -> str:
     return SIGNS.get(character, rf"\texttt{{{character}}}") if character.isascii() or character in SIGNS else "?"
 
 
-def answer(reading: Reading) -> None:
+def answer(reading: DateReading) -> None:
     """The answer and how sure the model is of it."""
     least = min(range(len(reading.characters)), key=lambda i: reading.symbol_probabilities[i])
     stat_strip(
@@ -93,7 +93,7 @@ def step_dial(last: int) -> frame.Dial:
     return frame.Dial(_("Symbol"), draw)
 
 
-def decode(reader: DateReader, reading: Reading) -> None:
+def decode(reader: DateReader, reading: DateReading) -> None:
     """Watch it decode: what may come next, and where the layer looked."""
     heads = {"mean": _("Mean")} | {str(index): str(index) for index in range(1, reader.model.config.heads + 1)}
     chosen = frame.dials(
@@ -117,7 +117,7 @@ def decode(reader: DateReader, reading: Reading) -> None:
     cross, own = of("cross"), of("decoder")
     so_far = "".join(reading.characters[:step])
     st.markdown(_("So far: `{text}`, next: `{symbol}`").format(text=so_far or "▷", symbol=reading.characters[step]))
-    maps = figures.decoding_maps(cross, own, source=list(reading.text), target=reading.characters, step=step, _=_)
+    maps = figures.decoding_maps(cross, own, source=list(reading.text), target=reading.characters, step=step)
     left, right = st.columns(2)
     with left:
         static_plot(maps[0], key="cross_map", alt=_("Which characters of the text each answered symbol looked at."))
@@ -127,9 +127,7 @@ def decode(reader: DateReader, reading: Reading) -> None:
     left, right = st.columns(2)
     with left:
         static_plot(
-            figures.next_figure(
-                reading.trace.probabilities[step], dates.SYMBOLS, chosen=reading.trace.symbols[step], _=_
-            ),
+            figures.next_figure(reading.trace.probabilities[step], dates.SYMBOLS, chosen=reading.trace.symbols[step]),
             key="next_symbols",
             height=330,
             alt=_("The likeliest next symbols and their probabilities."),
@@ -137,7 +135,7 @@ def decode(reader: DateReader, reading: Reading) -> None:
     with right:
         static_plot(
             figures.reading_figure(
-                cross[step], answers.relevance(str(checkpoints.FOLDER), reading.text, step), list(reading.text), _=_
+                cross[step], answers.relevance(str(checkpoints.FOLDER), reading.text, step), list(reading.text)
             ),
             key="reading",
             height=330,
@@ -158,7 +156,7 @@ def decode(reader: DateReader, reading: Reading) -> None:
     st.markdown(frame.passage("transformer", "weights"))
 
 
-def beam(_reader: DateReader, reading: Reading) -> None:
+def beam(_reader: DateReader, reading: DateReading) -> None:
     """Greedy against beam search."""
     chosen = frame.dials(
         "beam",
@@ -171,7 +169,7 @@ def beam(_reader: DateReader, reading: Reading) -> None:
     held = history[min(chosen["symbol"], len(history)) - 1]
     names = ["".join(figures.visible([dates.SYMBOLS[symbol] for symbol in one.symbols])) for one in held]
     static_plot(
-        figures.beam_figure(names, [one.probability for one in held], finished=[one.ended for one in held], _=_),
+        figures.beam_figure(names, [one.probability for one in held], finished=[one.ended for one in held]),
         key="beam_held",
         alt=_("The sequences the beam holds after this symbol and their probabilities."),
     )
@@ -205,12 +203,12 @@ def beam(_reader: DateReader, reading: Reading) -> None:
     )
 
 
-def nonsense(_reader: DateReader, reading: Reading) -> None:
+def nonsense(_reader: DateReader, reading: DateReading) -> None:
     """What it makes of texts that are no dates, and how sure it is of that."""
     folder = str(checkpoints.FOLDER)
     held_out, scribbles = answers.certainty(folder)
     static_plot(
-        figures.certainty_figure(held_out, scribbles, here=reading.probability, _=_),
+        figures.certainty_figure(held_out, scribbles, here=reading.probability),
         key="certainty",
         alt=_("How sure the model is of its answers: held-out dates against random characters."),
     )

@@ -8,11 +8,11 @@ import streamlit as st
 
 from core.checkpoints import CheckpointError
 from core.figures import market as market_figures
-from core.market.frozen import FrozenWindow, WindowError, to_npz
-from pages.markets import attention_answers as answers
-from pages.markets import attention_inputs, attention_maps, attention_pin, attention_truth, attention_window
-from pages.markets.attention_answers import Reading
-from pages.markets.attention_window import Source
+from core.market.windows import FrozenWindow, WindowError, to_npz
+from pages.markets import attention_comparison, attention_faithfulness, attention_inputs, attention_maps, attention_window
+from pages.markets import cached_results as answers
+from pages.markets.attention_window import WindowSource
+from pages.markets.cached_results import WindowAnswer
 from pages.markets.live_controls import horizon_name
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose
@@ -30,7 +30,7 @@ if source is None:
     st.stop()
 
 
-def answer(window: FrozenWindow) -> Reading | None:
+def answer(window: FrozenWindow) -> WindowAnswer | None:
     """The model's reading; None where there is none, and why has been said."""
     try:
         return answers.read(window)
@@ -40,7 +40,7 @@ def answer(window: FrozenWindow) -> Reading | None:
 
 
 @st.fragment(run_every=attention_window.every_s(source))
-def body(source: Source) -> None:
+def body(source: WindowSource) -> None:
     """Everything that depends on the window; runs by itself while a recording plays or a feed is followed."""
     window = attention_window.current(source)
     reading = answer(window) if window else None
@@ -59,15 +59,15 @@ def body(source: Source) -> None:
         if not attention_inputs.show(window, reading):
             return
     elif view == "truth":
-        attention_truth.show(window, reading)
+        attention_faithfulness.show(window, reading)
     else:
         with right:
-            pinned = attention_pin.pick(window, source)
+            pinned = attention_comparison.pick(window, source)
         attention_maps.show(window, reading, _comparable(reading, pinned))
     _take_away(window, reading, source, view)
 
 
-def _comparable(reading: Reading, pinned: FrozenWindow | None) -> Reading | None:
+def _comparable(reading: WindowAnswer, pinned: FrozenWindow | None) -> WindowAnswer | None:
     """The pinned window's reading, where its maps are of the same sizes."""
     other = answer(pinned) if pinned else None
     if other and [weights.shape for weights in other.maps.values()] != [weights.shape for weights in reading.maps.values()]:
@@ -76,7 +76,7 @@ def _comparable(reading: Reading, pinned: FrozenWindow | None) -> Reading | None
     return other
 
 
-def _header(window: FrozenWindow, reading: Reading) -> None:
+def _header(window: FrozenWindow, reading: WindowAnswer) -> None:
     """Which window this is and what the model says of it, all heads."""
     quote = market_figures.quote(window.levels[-1])
     day, time, zone = attention_window.utc(window).split(" ")
@@ -97,7 +97,7 @@ def _header(window: FrozenWindow, reading: Reading) -> None:
         with column:
             st.markdown(_("**{label}**, probabilities by horizon").format(label=names[kind]))
             live_plot(
-                market_figures.horizons_figure(horizons, reading.probabilities[mine], chosen=None, _=_),
+                market_figures.horizons_figure(horizons, reading.probabilities[mine], chosen=None),
                 key=f"attention_{kind}",
                 height=190,
                 filename=f"probabilities-{kind}",
@@ -105,7 +105,7 @@ def _header(window: FrozenWindow, reading: Reading) -> None:
             )
 
 
-def _take_away(window: FrozenWindow, reading: Reading, source: Source, view: str) -> None:
+def _take_away(window: FrozenWindow, reading: WindowAnswer, source: WindowSource, view: str) -> None:
     with st.container(horizontal=True):
         name = f"window-{window.id}"
         controls.download_bytes(
@@ -125,7 +125,7 @@ def _take_away(window: FrozenWindow, reading: Reading, source: Source, view: str
         controls.link_to_view(frozen if source.kind == "frozen" else "")
 
 
-def _arrays(window: FrozenWindow, reading: Reading, view: str) -> dict[str, Any]:
+def _arrays(window: FrozenWindow, reading: WindowAnswer, view: str) -> dict[str, Any]:
     """What goes into the file beside the window, by name."""
     shown = attention_inputs.arrays(window) if view == "inputs" else {}
     return {**reading.maps, "probabilities": reading.probabilities, **shown}

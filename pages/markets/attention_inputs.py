@@ -12,11 +12,11 @@ from core.explain.attribution import Attribution, BaselineKind, GradientError
 from core.figures import attribution as figures
 from core.market.book import FEATURES
 from core.market.features import about_the_mid
-from core.market.frozen import FrozenWindow
 from core.market.labels import LabelKind
+from core.market.windows import FrozenWindow
 from core.models.tlob import CLASSES
-from pages.markets import attention_answers as answers
-from pages.markets.attention_answers import Reading
+from pages.markets import cached_results as answers
+from pages.markets.cached_results import WindowAnswer
 from pages.markets.live_controls import horizon_name
 from pages.markets.live_panels import class_names
 from pages.shared import controls, url_state
@@ -31,7 +31,7 @@ ASKED: Final = "attention:attributed"
 """Head, class and baseline of the attributions on the page."""
 
 
-def pick_head(reading: Reading) -> int:
+def pick_head(reading: WindowAnswer) -> int:
     """Whose answer: a label and a horizon, named as on the live page."""
     predictor = reading.predictor
     labels = {"smoothed": _("Smoothed (the paper's)"), "forward": _("Forward (from the mid now)")}
@@ -45,7 +45,7 @@ def pick_head(reading: Reading) -> int:
     return predictor.head(label, horizon)
 
 
-def show(window: FrozenWindow, reading: Reading) -> bool:
+def show(window: FrozenWindow, reading: WindowAnswer) -> bool:
     """The view of one window; whether there was one to show."""
     head = pick_head(reading)
     explained, baseline, compressed = _pick(reading.calls[head])
@@ -59,14 +59,14 @@ def show(window: FrozenWindow, reading: Reading) -> bool:
     _numbers(found, explained, reading, head)
     st.markdown(_sentence(found))
     live_plot(
-        figures.moments_figure(found.values, window.seconds, _=_),
+        figures.moments_figure(found.values, window.seconds),
         key="attribution_moments",
         height=230,
         filename="attribution-moments",
         alt=_("What each moment of the window added to the probability, and the sum so far."),
     )
     live_plot(
-        figures.inputs_figure(found.values, window.seconds, compressed=compressed, write=significant, _=_),
+        figures.inputs_figure(found.values, window.seconds, compressed=compressed, write=significant),
         key="attribution_inputs",
         height=720,
         filename="attribution-inputs",
@@ -76,7 +76,7 @@ def show(window: FrozenWindow, reading: Reading) -> bool:
     st.subheader(_("On the book itself"), anchor=False)
     of_mid = about_the_mid(reading.predictor.transform)
     figure = figures.book_figure(
-        found.values, window.levels, window.seconds, about_mid=of_mid, compressed=compressed, write=significant, _=_
+        found.values, window.levels, window.seconds, about_mid=of_mid, compressed=compressed, write=significant
     )
     live_plot(
         figure,
@@ -138,7 +138,7 @@ def _pick(called: int) -> tuple[int, BaselineKind, bool]:
     return explained, cast(BaselineKind, baseline), shade == "compressed"
 
 
-def _numbers(found: Attribution, explained: int, reading: Reading, head: int) -> None:
+def _numbers(found: Attribution, explained: int, reading: WindowAnswer, head: int) -> None:
     _kind, horizon = reading.predictor.heads[head]
     name = class_names()[CLASSES[explained]]
     off = abs(found.gap / found.difference) if found.difference else 0.0
@@ -176,7 +176,7 @@ def _sentence(found: Attribution) -> str:
     ).format(inputs=", ".join(parts), share=percent(float(newest)))
 
 
-def _input_words(reading: Reading) -> str:
+def _input_words(reading: WindowAnswer) -> str:
     """What a named input is, which depends on the checkpoint's transform."""
     words = {
         "drift": _(
@@ -215,7 +215,7 @@ def arrays(window: FrozenWindow) -> dict[str, Any]:
     }
 
 
-def downloads(window: FrozenWindow, reading: Reading) -> None:
+def downloads(window: FrozenWindow, reading: WindowAnswer) -> None:
     """The attributions as a table, a row a moment."""
     asked = st.session_state[ASKED]
 

@@ -11,8 +11,8 @@ from core.explain import summaries
 from core.figures import attention as figures
 from core.figures.attention import MapAxis, NamedMap
 from core.market.book import STEP_MS
-from core.market.frozen import FrozenWindow
-from pages.markets.attention_answers import FEATURE, ROLLOUT, TIME, Reading
+from core.market.windows import FrozenWindow
+from pages.markets.cached_results import FEATURE, ROLLOUT, TIME, WindowAnswer
 from pages.markets.live_model import mirrored_words
 from pages.shared import map_explorer, url_state
 from pages.shared.language import _, number
@@ -21,7 +21,7 @@ from pages.shared.map_explorer import Choice, Keys, Measure, Query
 KEYS = Keys(layer="layer", scale="scale", head="ahead", grid="attention_pair", plot="attention")
 
 
-def show(window: FrozenWindow, reading: Reading, other: Reading | None) -> None:
+def show(window: FrozenWindow, reading: WindowAnswer, other: WindowAnswer | None) -> None:
     """The view of one window, and where another is pinned, of what differs.
 
     Args:
@@ -73,7 +73,7 @@ def show(window: FrozenWindow, reading: Reading, other: Reading | None) -> None:
     _in_numbers(reading, other)
 
 
-def titles(reading: Reading) -> dict[str, str]:
+def titles(reading: WindowAnswer) -> dict[str, str]:
     """What each map is called on the page, by its name."""
     kinds = {TIME: _("Time-to-time {number}"), FEATURE: _("Feature-to-feature {number}")}
     rolled = {TIME: _("Time, rolled out"), FEATURE: _("Features, rolled out")}
@@ -84,11 +84,11 @@ def titles(reading: Reading) -> dict[str, str]:
     return found
 
 
-def _maps(window: FrozenWindow, reading: Reading, choice: Choice) -> list[NamedMap]:
-    time = figures.time_axis(window.seconds, _=_)
+def _maps(window: FrozenWindow, reading: WindowAnswer, choice: Choice) -> list[NamedMap]:
+    time = figures.time_axis(window.seconds)
 
     def axis(name: str, count: int) -> MapAxis:
-        return time if TIME in name else figures.channel_axis(count, _=_)
+        return time if TIME in name else figures.channel_axis(count)
 
     return map_explorer.named(reading.maps, titles(reading), choice, axis)
 
@@ -125,12 +125,12 @@ def _position(axis: MapAxis, index: int) -> str:
     )
 
 
-def _in_numbers(reading: Reading, other: Reading | None) -> None:
+def _in_numbers(reading: WindowAnswer, other: WindowAnswer | None) -> None:
     """Entropy and reach, a bar a layer."""
     st.subheader(_("How spread, how far"), anchor=False)
     steps, width, step = reading.predictor.window, reading.predictor.config.width, STEP_MS / 1e3
 
-    def each(source: Reading | None, kind: str, measure: Any) -> list[float] | None:
+    def each(source: WindowAnswer | None, kind: str, measure: Any) -> list[float] | None:
         return [measure(source.maps[name]) for name in source.layers(kind)] if source else None
 
     def reach(weights: Any) -> float:
@@ -172,7 +172,7 @@ def _in_numbers(reading: Reading, other: Reading | None) -> None:
     )
 
 
-def downloads(window: FrozenWindow, reading: Reading) -> None:
+def downloads(window: FrozenWindow, reading: WindowAnswer) -> None:
     """The enlarged map as a table."""
     choice = map_explorer.picked(KEYS, titles(reading))
     map_explorer.download_map(map_explorer.chosen(_maps(window, reading, choice), choice), keys=KEYS)

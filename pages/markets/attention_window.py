@@ -10,13 +10,13 @@ from typing import Final
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.market import library
 from core.market.book import STEP_MS, BookError, read_market
-from core.market.feeds import library
-from core.market.frozen import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
 from core.market.hub import hub
 from core.market.predictor import DEFAULT
 from core.market.session import MarketSession
-from pages.markets import attention_answers as answers
+from core.market.windows import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
+from pages.markets import cached_results as answers
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number
 
@@ -30,7 +30,7 @@ STRIDES: Final = {"0.25": 0.25, "1": 1.0, "5": 5.0, "30": 30.0}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class WindowSource:
     """Where windows come from.
 
     Attributes:
@@ -43,7 +43,7 @@ class Source:
     model: str
 
 
-def pick_source() -> Source | None:
+def pick_source() -> WindowSource | None:
     """The pickers. None where there is nothing to look at; the page has then said why.
 
     Raises:
@@ -71,7 +71,7 @@ def pick_source() -> Source | None:
     if kind != "recording":
         st.session_state[PLAYING] = False
     answers.predictor_of(model)
-    return Source(kind=kind, name=picked[0], model=model) if picked else None
+    return WindowSource(kind=kind, name=picked[0], model=model) if picked else None
 
 
 def _freeze_if_asked() -> None:
@@ -165,7 +165,7 @@ def utc(window: FrozenWindow) -> str:
     return f"{when:%Y-%m-%d %H:%M:%S}.{when.microsecond // 10_000:02d} UTC"
 
 
-def current(source: Source) -> FrozenWindow | None:
+def current(source: WindowSource) -> FrozenWindow | None:
     """The window to look at now, with the controls that move through a recording or follow a feed."""
     if source.kind == "recording":
         return _recorded(source)
@@ -175,7 +175,7 @@ def current(source: Source) -> FrozenWindow | None:
     return replace(window, predictor=source.model) if window else None
 
 
-def every_s(source: Source | None) -> float | None:
+def every_s(source: WindowSource | None) -> float | None:
     """How often the page's moving part runs by itself, seconds."""
     if source is None:
         return None
@@ -198,7 +198,7 @@ def recorded(name: str, steps: int) -> RecordedWindows:
     return RecordedWindows(read_market([one.path]), steps, market=f"recording/{one.name} {one.venue} {one.symbol}")
 
 
-def _recorded(source: Source) -> FrozenWindow | None:
+def _recorded(source: WindowSource) -> FrozenWindow | None:
     try:
         windows = recorded(source.name, answers.predictor_of(source.model).window)
     except (BookError, library.LibraryError, WindowError) as error:
@@ -264,7 +264,7 @@ def _running(key: str) -> MarketSession | None:
         return None
 
 
-def _newest(source: Source) -> FrozenWindow | None:
+def _newest(source: WindowSource) -> FrozenWindow | None:
     session = _running(source.name)
     held: tuple[str, FrozenWindow] | None = st.session_state.get("attention:held")
     if not st.session_state.get(FOLLOWING, True) and held is not None and held[0] == source.name:

@@ -7,11 +7,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.checkpoints import CheckpointError
 from core.market.book import BookError
-from core.market.feeds.library import LibraryError
 from core.market.hub import hub
+from core.market.library import LibraryError
 from core.market.predictor import load_predictor
 from core.market.session import MarketSession
-from core.market.sources import Source
+from core.market.sources import MarketSource
 from pages.markets import live_controls, live_model, live_panels, live_scores
 from pages.shared import controls
 from pages.shared.language import _
@@ -29,7 +29,7 @@ except CheckpointError as error:
 picked = live_controls.pick_source()
 if picked is None:
     st.stop()
-source: Source = picked
+source: MarketSource = picked
 view = live_controls.pick_view(predictor)
 
 context = get_script_run_ctx()

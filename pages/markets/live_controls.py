@@ -8,19 +8,20 @@ from typing import Final, cast
 
 import streamlit as st
 
+from core.market import library
 from core.market.book import STEP_MS
-from core.market.feeds import catalogue, library
+from core.market.feeds import catalogue
 from core.market.feeds.background import background_loop
 from core.market.feeds.market_process import MarketSettings
 from core.market.feeds.pacing import SPEEDS
-from core.market.feeds.played import PlayedFeed
+from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.protocol import Feed
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.labels import LabelKind
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
-from core.market.sources import LiveSource, RecordingSource, SimulatedSource, Source
+from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, moment, number
 
@@ -51,7 +52,7 @@ def horizon_name(steps: int) -> str:
     return _("{steps} steps ({time})").format(steps=number(steps), time=duration(steps * STEP_MS / 1e3))
 
 
-def pick_source() -> Source | None:
+def pick_source() -> MarketSource | None:
     """The source pickers. None where what was chosen cannot be watched; the page has then said why."""
     kinds = {"recording": _("Recording"), "live": _("Live exchange"), "simulated": _("Simulated")}
     left, right = st.columns([2, 3])
@@ -79,7 +80,7 @@ def pick_source() -> Source | None:
         return RecordingSource(name=url_state.choice(st.selectbox, _("Recording"), options, key="rec"))
 
 
-def _pick_live() -> Source | None:
+def _pick_live() -> MarketSource | None:
     with st.spinner(_("Listing the exchanges…"), show_time=True):
         entries = catalogue.exchanges()
     names = {one.id: one.name if one.socket else _("{name} (polled)").format(name=one.name) for one in entries}
@@ -164,7 +165,7 @@ def pick_view(predictor: Predictor) -> ViewChoices:
     )
 
 
-def begun(source: Source) -> Feed:
+def begun(source: MarketSource) -> Feed:
     """The source's feed, a recording at the second that the link names, so that nothing before it is worked through."""
     feed, asked = source.feed(), st.query_params.get("at", "")
     if isinstance(feed, RecordingFeed) and asked.isdecimal():

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core import checkpoints
-from core.market.predictor import POOLED, MarketEntry, Predictor
+from core.market.predictor import POOLED, MarketCard, Predictor
 from core.models.parameters import by_part, count
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import rule_names
@@ -18,7 +18,7 @@ DOCUMENT: Final = "tlob_document"
 """The checkpoint of the document's own form, which is reported beside the shipped one (D6)."""
 
 
-def show(predictor: Predictor, entry: MarketEntry, choices: ViewChoices) -> None:
+def show(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:
     """Model and card, folded away until asked for."""
     with st.expander(_("Model and card: {name}").format(name=predictor.card["name"]), icon=":material/badge:"):
         st.markdown(

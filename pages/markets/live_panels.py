@@ -13,7 +13,7 @@ from core.market.book import STEP_MS
 from core.market.hub import hub
 from core.market.labels import STATIONARY
 from core.market.session import MarketSession
-from core.market.view import Latency, Status, View
+from core.market.session_view import Latency, Status, View
 from core.models.tlob import CLASSES
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.shared import controls
@@ -134,7 +134,6 @@ def _liquidity(session: MarketSession, view: View, choices: ViewChoices) -> Draw
         calls=p["calls"][:, choices.head],
         keep=session.feed.key,
         write=significant,
-        _=_,
     )
     return live_plot(
         figure,
@@ -153,7 +152,7 @@ def _probabilities(view: View, choices: ViewChoices) -> None:
         controls.notice("loading", _("The first prediction needs a whole window of rows without a gap."))
         return
     live_plot(
-        figures.probabilities_figure(p["timestamp"], p["probabilities"][:, choices.head], _=_),
+        figures.probabilities_figure(p["timestamp"], p["probabilities"][:, choices.head]),
         key="probabilities",
         height=220,
         alt=_("TLOB's probabilities of down, stationary and up through time, stacked to one."),
@@ -163,9 +162,9 @@ def _probabilities(view: View, choices: ViewChoices) -> None:
 
 def _book(view: View, choices: ViewChoices) -> None:
     if choices.book == "depth":
-        figure, alt = figures.depth_figure(view.levels[-1], _=_), _("Size resting up to each price, on both sides of the book.")
+        figure, alt = figures.depth_figure(view.levels[-1]), _("Size resting up to each price, on both sides of the book.")
     else:
-        figure, alt = figures.ladder_figure(view.levels[-1], write=number, _=_), _("The ten best asks and bids with their sizes.")
+        figure, alt = figures.ladder_figure(view.levels[-1], write=number), _("The ten best asks and bids with their sizes.")
     live_plot(figure, key=choices.book, height=430, alt=alt, filename=choices.book)
 
 
@@ -194,7 +193,6 @@ def _horizons(session: MarketSession, view: View, choices: ViewChoices) -> None:
             [duration(session.predictor.heads[i][1] * STEP_MS / 1e3) for i in heads],
             newest["probabilities"][heads],
             chosen=heads.index(choices.head),
-            _=_,
         ),
         key="horizons",
         height=190,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core import scores
 from core.figures import market as figures
-from core.market import scores
 from core.market.scoreboard import ROLLING, HeadScores
 from core.market.session import MarketSession
 from pages.markets.live_controls import ViewChoices, horizon_name
@@ -43,7 +43,7 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
         )
     with matrix:
         live_plot(
-            figures.confusion_figure(found.session["tlob"], _=_),
+            figures.confusion_figure(found.session["tlob"]),
             key="confusion",
             height=280,
             filename="confusion",
@@ -51,7 +51,7 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
         )
     with reliability:
         live_plot(
-            figures.reliability_figure(found.reliability, _=_),
+            figures.reliability_figure(found.reliability),
             key="reliability",
             height=280,
             filename="reliability",

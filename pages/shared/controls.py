@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 
-from core.words import told
+from core.messages import translate
 from pages.shared.language import _, current
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
@@ -54,14 +54,14 @@ def page_header(title: str, lead: str = "") -> None:
 
 def error_box(sentence: str, *, remedy: str = "") -> None:
     """What went wrong and, where there is one, what to do: a sentence each, translated, or as core has said it."""
-    st.error(f"{told(sentence, _)} {remedy}".strip(), icon=":material/error:")
+    st.error(f"{translate(sentence)} {remedy}".strip(), icon=":material/error:")
 
 
 def notice(state: Literal["empty", "loading", "stale"], sentence: str) -> None:
     """A place where there is nothing to show yet, or where what is shown is old; translated, or as core has said it."""
     icon = {"empty": ":material/inbox:", "loading": ":material/hourglass_top:", "stale": ":material/history:"}[state]
     shown = st.warning if state == "stale" else st.info
-    shown(told(sentence, _), icon=icon)
+    shown(translate(sentence), icon=icon)
 
 
 def play_button(playing: bool, play: Callable[[bool], None], *, key: str, help: str | None = None) -> None:
@@ -121,9 +121,7 @@ def download_table(
 
 def download_bytes(label: str, data: Callable[[], bytes], *, key: str, filename: str, mime: str) -> None:
     """A button for a file that is made when it is pressed, such as a PNG."""
-    st.download_button(
-        label, data=data, file_name=filename, mime=mime, key=key, icon=":material/download:", on_click="ignore"
-    )
+    st.download_button(label, data=data, file_name=filename, mime=mime, key=key, icon=":material/download:", on_click="ignore")
 
 
 def link_to_view(note: str = "") -> None:

@@ -26,7 +26,9 @@ import streamlit as st
 from babel import Locale, dates, numbers, units
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core import messages
 from pages.shared import url_state
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
@@ -59,6 +61,14 @@ def switch() -> None:
 def _(message: str) -> str:
     """The message in the reader's language."""
     return catalogue(current()).gettext(message) if message else ""
+
+
+def _for_this_viewer(message: str) -> str:
+    """The translator that `core.messages` uses: the viewer's language in a page's run, English everywhere else."""
+    return message if get_script_run_ctx(suppress_warning=True) is None else _(message)
+
+
+messages.register(_for_this_viewer)
 
 
 def ngettext(one: str, many: str, count: int) -> str:

@@ -153,9 +153,7 @@ export default async function (component) {{
   }}
 }}
 """
-    return cast(
-        "Callable[..., Any]", st.components.v2.component("observatory_plot", js=script, css=CSS, isolate_styles=False)
-    )
+    return cast("Callable[..., Any]", st.components.v2.component("observatory_plot", js=script, css=CSS, isolate_styles=False))
 
 
 def _already_sent(memory: str) -> dict[str, int]:

@@ -178,7 +178,7 @@ def grid(groups: Sequence[Sequence[NamedMap]], *, keys: Keys, choice: Choice, di
         with cell:
             figure = figures.map_grid(
                 group, of=every, scale=choice.scale, difference=difference, selected=choice.layer, keep=f"{keys.grid}{index}",
-                write=significant, _=_,
+                write=significant,
             )  # fmt: skip
             live_plot(
                 figure,
@@ -224,7 +224,7 @@ def enlarged(
 
     def plain(index: int) -> go.Figure:
         return figures.map_figure(
-            shown, of=of, scale=choice.scale, difference=difference, query=index, keep=shown.name, write=significant, _=_
+            shown, of=of, scale=choice.scale, difference=difference, query=index, keep=shown.name, write=significant
         )
 
     with left:
@@ -244,7 +244,7 @@ def enlarged(
 def row_plot(one: NamedMap, index: int, *, keys: Keys, height: int = 400, **more: Any) -> None:
     """The row as bars; `more` goes to `core.figures.attention.row_figure`."""
     live_plot(
-        figures.row_figure(one, query=index, keep=one.name, _=_, **more),
+        figures.row_figure(one, query=index, keep=one.name, **more),
         key=f"{keys.plot}_row",
         height=height,
         filename=keys.file(f"row-{one.name}"),
@@ -285,7 +285,7 @@ def measures(found: Sequence[Measure], *, keys: Keys, alt: str, **more: Any) -> 
         with column:
             st.markdown(f"**{one.title}**")
             live_plot(
-                figures.layers_figure(one.values, even=one.even, title=one.unit, other=one.other, _=_, **more),
+                figures.layers_figure(one.values, even=one.even, title=one.unit, other=one.other, **more),
                 key=f"{keys.plot}_{one.key}",
                 height=240,
                 alt=alt.format(what=one.title),

@@ -17,7 +17,7 @@ SECTIONS: Final = (N_("Markets"), N_("Images"), N_("Signs"), N_("Learn"), N_("Sy
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class PageEntry:
     """One page.
 
     Attributes:
@@ -34,137 +34,137 @@ class Entry:
     url: str
 
 
-ENTRIES: Final[tuple[Entry, ...]] = (
-    Entry(
+ENTRIES: Final[tuple[PageEntry, ...]] = (
+    PageEntry(
         file="pages/markets/live.py",
         section="Markets",
         title=N_("Live order book"),
         icon=":material/candlestick_chart:",
         url="live",
     ),
-    Entry(
+    PageEntry(
         file="pages/markets/attention.py",
         section="Markets",
         title=N_("What TLOB looks at"),
         icon=":material/grid_on:",
         url="attention",
     ),
-    Entry(
+    PageEntry(
         file="pages/images/classify.py",
         section="Images",
         title=N_("Classify a garment"),
         icon=":material/checkroom:",
         url="classify",
     ),
-    Entry(
+    PageEntry(
         file="pages/images/attention.py",
         section="Images",
         title=N_("What the ViT looks at"),
         icon=":material/frame_inspect:",
         url="garment-attention",
     ),
-    Entry(
+    PageEntry(
         file="pages/images/tokens.py",
         section="Images",
         title=N_("Patches to tokens"),
         icon=":material/view_module:",
         url="tokens",
     ),
-    Entry(
+    PageEntry(
         file="pages/images/training.py",
         section="Images",
         title=N_("Training run"),
         icon=":material/show_chart:",
         url="garment-training",
     ),
-    Entry(
+    PageEntry(
         file="pages/images/train_here.py",
         section="Images",
         title=N_("Train here"),
         icon=":material/model_training:",
         url="train-here",
     ),
-    Entry(
+    PageEntry(
         file="pages/signs/recognise.py",
         section="Signs",
         title=N_("Recognise signs"),
         icon=":material/sign_language:",
         url="recognise",
     ),
-    Entry(
+    PageEntry(
         file="pages/signs/attention.py",
         section="Signs",
         title=N_("What IIGA looks at"),
         icon=":material/frame_inspect:",
         url="sign-attention",
     ),
-    Entry(file="pages/signs/ctc.py", section="Signs", title=N_("CTC lab"), icon=":material/timeline:", url="ctc"),
-    Entry(file="pages/signs/metrics.py", section="Signs", title=N_("Metrics lab"), icon=":material/rule:", url="metrics"),
-    Entry(
+    PageEntry(file="pages/signs/ctc.py", section="Signs", title=N_("CTC lab"), icon=":material/timeline:", url="ctc"),
+    PageEntry(file="pages/signs/metrics.py", section="Signs", title=N_("Metrics lab"), icon=":material/rule:", url="metrics"),
+    PageEntry(
         file="pages/learn/positions.py",
         section="Learn",
         title=N_("Positional encoding"),
         icon=":material/waves:",
         url="positions",
     ),
-    Entry(
+    PageEntry(
         file="pages/learn/attention_steps.py",
         section="Learn",
         title=N_("Attention step by step"),
         icon=":material/stairs:",
         url="attention-steps",
     ),
-    Entry(
+    PageEntry(
         file="pages/learn/permutation.py",
         section="Learn",
         title=N_("Order and permutation"),
         icon=":material/shuffle:",
         url="permutation",
     ),
-    Entry(
+    PageEntry(
         file="pages/learn/recurrent.py",
         section="Learn",
         title=N_("Recurrent cells"),
         icon=":material/replay:",
         url="recurrent",
     ),
-    Entry(
+    PageEntry(
         file="pages/learn/transformer.py",
         section="Learn",
         title=N_("Encoder and decoder"),
         icon=":material/translate:",
         url="transformer",
     ),
-    Entry(
+    PageEntry(
         file="pages/learn/norms.py",
         section="Learn",
         title=N_("Norms, activations, dropout"),
         icon=":material/balance:",
         url="norms",
     ),
-    Entry(
+    PageEntry(
         file="pages/learn/optimisers.py",
         section="Learn",
         title=N_("Optimisers and schedules"),
         icon=":material/trending_down:",
         url="optimisers",
     ),
-    Entry(
+    PageEntry(
         file="pages/learn/backprop.py",
         section="Learn",
         title=N_("Backpropagation"),
         icon=":material/undo:",
         url="backprop",
     ),
-    Entry(file="pages/learn/cost.py", section="Learn", title=N_("Cost"), icon=":material/speed:", url="cost"),
-    Entry(
+    PageEntry(file="pages/learn/cost.py", section="Learn", title=N_("Cost"), icon=":material/speed:", url="cost"),
+    PageEntry(
         file="pages/learn/equations.py",
         section="Learn",
         title=N_("Equation index"),
         icon=":material/function:",
         url="equations",
     ),
-    Entry(file="pages/system/status.py", section="System", title=N_("System"), icon=":material/monitor_heart:", url="system"),
+    PageEntry(file="pages/system/status.py", section="System", title=N_("System"), icon=":material/monitor_heart:", url="system"),
 )
 """The first is the one that opens."""
 

@@ -73,9 +73,7 @@ def choice(
     return code
 
 
-def slider(
-    label: str, low: Number, high: Number, *, key: str, default: Number, linked: bool = True, **arguments: Any
-) -> Number:
+def slider(label: str, low: Number, high: Number, *, key: str, default: Number, linked: bool = True, **arguments: Any) -> Number:
     """A slider that code moves too (a click on a plot, a recording that plays), kept in the URL and across pages.
 
     Streamlit's own binding needs the default at the widget, and warns where the session's state has a value besides. To move

@@ -5,18 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from core.figures.attention import NamedMap
-from core.signs import looks as lookings
-from core.signs.looks import Looks
-from core.signs.reading import Reading
-from pages.shared import controls, truth, url_state
+from core.signs import gloss_measures as lookings
+from core.signs.gloss_measures import Looks
+from core.signs.recognition import Recognition
+from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, number, prose
-from pages.signs import attention_frames, attention_spread, recognise_attention, recognise_input
-from pages.signs import recognise_answers as answers
-from pages.signs.recognise_answers import Clip, Model
+from pages.signs import attention_frames, attention_spread, clip_and_model, recognise_attention
+from pages.signs import cached_results as answers
+from pages.signs.cached_results import Clip, Model
 
 
 @st.fragment
-def body(model: Model, clip: Clip, found: Reading) -> None:
+def body(model: Model, clip: Clip, found: Recognition) -> None:
     """Everything beneath the pickers; runs by itself when a map, a gloss or a measure is chosen."""
     with st.spinner(_("Following the attention…"), show_time=True):
         looked = answers.looks(model, clip)
@@ -41,11 +41,11 @@ def body(model: Model, clip: Clip, found: Reading) -> None:
     _take_away(model, clip, found, looked, map_shown, rows_shown)
 
 
-def _truth(model: Model, clip: Clip, found: Reading, looked: Looks) -> None:
+def _truth(model: Model, clip: Clip, found: Recognition, looked: Looks) -> None:
     gloss = looked.glosses[attention_frames.pick_gloss(model, found, looked)]
     if attention_frames.too_long(found):
         return
-    truth.show(
+    faithfulness_view.show(
         "iiga",
         checkpoint=model.recogniser.card,
         here=lambda: answers.curves(model, clip, frame=gloss.peak, label=gloss.label),
@@ -56,10 +56,10 @@ def _truth(model: Model, clip: Clip, found: Reading, looked: Looks) -> None:
 def _take_away(
     model: Model,
     clip: Clip,
-    found: Reading,
+    found: Recognition,
     looked: Looks,
     map_shown: NamedMap | None,
-    rows_shown: attention_frames.Shown | None,
+    rows_shown: attention_frames.ShownGlosses | None,
 ) -> None:
     chosen = attention_frames.chosen(looked)
 
@@ -84,7 +84,7 @@ def _take_away(
 
 
 controls.page_header(_("What IIGA looks at"), prose("sign_attention_lead"))
-picked = recognise_input.pick()
+picked = clip_and_model.pick()
 if picked is not None and picked.clip is not None and picked.found is not None:
     st.caption(
         _("{title}: {frames} frames of the model, read as **{sentence}**.").format(

@@ -9,15 +9,15 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import frames as figures
-from core.signs import looks as lookings
+from core.signs import gloss_measures as lookings
 from core.signs.evidence import Spoken
-from core.signs.looks import ASKED, RELEVANCE, ROLLOUT, Counted, Looks
-from core.signs.reading import Reading
-from pages.shared import controls, truth, url_state
+from core.signs.gloss_measures import ASKED, RELEVANCE, ROLLOUT, CountedGlosses, Looks
+from core.signs.recognition import Recognition
+from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, ngettext, number, percent, significant
 from pages.shared.live_plot import Point, live_plot
-from pages.signs import recognise_answers as answers
-from pages.signs.recognise_answers import Clip, Model
+from pages.signs import cached_results as answers
+from pages.signs.cached_results import Clip, Model
 from pages.signs.recognise_attention import titles
 
 GLOSS: Final = "gloss"
@@ -27,14 +27,14 @@ THUMB_PX: Final = 148
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class ShownGlosses:
     """The heatmap on the page: the measure's code and its rows, (glosses, T'), NaN where not computed."""
 
     measure: str
     rows: Any
 
 
-def show(model: Model, clip: Clip, found: Reading, looked: Looks) -> Shown:
+def show(model: Model, clip: Clip, found: Recognition, looked: Looks) -> ShownGlosses:
     """The view; returns the heatmap that it shows."""
     measures = _measures(found, asked=not too_long(found))
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -59,7 +59,7 @@ def show(model: Model, clip: Clip, found: Reading, looked: Looks) -> Shown:
     live_plot(
         figures.glosses_figure(
             rows, looked.glosses, names, found.seconds, chosen=chosen, measure=_unit(measure), strip=answers.strip(clip, STRIP),
-            keep=f"{clip.key}:{measure}", _=_,
+            keep=f"{clip.key}:{measure}",
         ),
         key="signs_glosses",
         height=figures.glosses_height(len(looked.glosses)),
@@ -74,7 +74,7 @@ def show(model: Model, clip: Clip, found: Reading, looked: Looks) -> Shown:
     live_plot(
         figures.gloss_figure(
             rows[chosen], gloss, found.seconds, counted=told.frames, measure=_unit(measure),
-            left=figures.left_px([names[one.label] for one in looked.glosses]), keep=f"{clip.key}:{measure}", _=_,
+            left=figures.left_px([names[one.label] for one in looked.glosses]), keep=f"{clip.key}:{measure}",
         ),
         key="signs_gloss",
         height=280,
@@ -82,13 +82,13 @@ def show(model: Model, clip: Clip, found: Reading, looked: Looks) -> Shown:
         alt=_("How much each frame counts for the chosen gloss, a bar a frame; its own frames and its surest one are marked."),
     )  # fmt: skip
     _pictures(model, clip, gloss, found, measure, told, rows[chosen])
-    return Shown(measure=measure, rows=rows)
+    return ShownGlosses(measure=measure, rows=rows)
 
 
 # -- the choices ---------------------------------------------------------------------------------------------------------------
 
 
-def pick_gloss(model: Model, found: Reading, looked: Looks) -> int:
+def pick_gloss(model: Model, found: Recognition, looked: Looks) -> int:
     """Which gloss of the best path, as an index."""
     names, seconds = model.recogniser.vocabulary.names, found.seconds
     span = _("{gloss} · {first} to {last} s")
@@ -111,7 +111,7 @@ def chosen(looked: Looks) -> int | None:
     return int(code) - 1 if code.isdecimal() and 1 <= int(code) <= len(looked.glosses) else 0
 
 
-def too_long(found: Reading) -> bool:
+def too_long(found: Recognition) -> bool:
     """Whether the clip is too long to be asked about frame by frame; if so, that is said."""
     frames = len(found.seconds)
     if frames <= lookings.MOST_FRAMES:
@@ -126,10 +126,10 @@ def too_long(found: Reading) -> bool:
     return True
 
 
-def _measures(found: Reading, *, asked: bool) -> dict[str, str]:
+def _measures(found: Recognition, *, asked: bool) -> dict[str, str]:
     """Code and name of each: the sub-layers first, then what follows the whole model, then what asks it."""
     layers = {name: _("Attention: {map}").format(map=title) for name, title in titles(found).items()}
-    others = truth.method_names()
+    others = faithfulness_view.method_names()
     return layers | {code: others[code] for code in (ROLLOUT, RELEVANCE, *(ASKED if asked else ()))}
 
 
@@ -177,7 +177,7 @@ def _value(measure: str, value: float) -> str:
     return significant(value) if measure == RELEVANCE else percent(value)
 
 
-def _sentence(gloss: Spoken, name: str, found: Reading, measure: str, told: Counted, row: Any) -> str:
+def _sentence(gloss: Spoken, name: str, found: Recognition, measure: str, told: CountedGlosses, row: Any) -> str:
     """Which frames count most, and whether they are the gloss's own."""
 
     def second(frame: int) -> str:
@@ -212,7 +212,7 @@ def _sentence(gloss: Spoken, name: str, found: Reading, measure: str, told: Coun
     return words
 
 
-def _where(told: Counted) -> str:
+def _where(told: CountedGlosses) -> str:
     count = len(told.frames)
     if told.inside == count:
         words = ngettext("It lies inside the gloss's own run.", "All {count} lie inside the gloss's own run.", count)
@@ -227,7 +227,7 @@ def _where(told: Counted) -> str:
     return words.format(count=number(count), inside=number(told.inside))
 
 
-def _pictures(model: Model, clip: Clip, gloss: Spoken, found: Reading, measure: str, told: Counted, row: Any) -> None:
+def _pictures(model: Model, clip: Clip, gloss: Spoken, found: Recognition, measure: str, told: CountedGlosses, row: Any) -> None:
     """The frames that count most, enlarged, strongest first."""
     inside, outside = _("{second} s · {value}"), _("{second} s · {value} · outside its run")
     with st.container(horizontal=True, key="signs_counted"):
@@ -240,7 +240,7 @@ def _pictures(model: Model, clip: Clip, gloss: Spoken, found: Reading, measure: 
         st.caption(_("Blue is the left hand, orange the right hand, grey the nose; the line is the way they came."))
 
 
-def download(model: Model, found: Reading, looked: Looks, shown: Shown) -> None:
+def download(model: Model, found: Recognition, looked: Looks, shown: ShownGlosses) -> None:
     """The heatmap as a table, a row a gloss."""
     names = model.recogniser.vocabulary.names
 

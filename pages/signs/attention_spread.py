@@ -7,15 +7,15 @@ import streamlit as st
 
 from core.figures import signs as figures
 from core.figures.attention import NamedMap
-from core.signs.looks import Looks
-from core.signs.reading import Reading
+from core.signs.gloss_measures import Looks
+from core.signs.recognition import Recognition
 from pages.shared import controls
 from pages.shared.language import _
 from pages.shared.live_plot import live_plot
 from pages.signs.recognise_attention import titles
 
 
-def show(found: Reading, looked: Looks) -> None:
+def show(found: Recognition, looked: Looks) -> None:
     """The part of the page."""
     st.subheader(_("How spread, how far"), anchor=False)
     names, spreads = titles(found), looked.spreads
@@ -29,7 +29,7 @@ def show(found: Reading, looked: Looks) -> None:
         with column:
             st.markdown(f"**{text}**")
             live_plot(
-                figures.spread_figure(values, title=unit, _=_),
+                figures.spread_figure(values, title=unit),
                 key=f"signs_{key}",
                 height=240,
                 filename=f"signs-{key}",

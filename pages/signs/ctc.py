@@ -126,7 +126,7 @@ def _trellis(found: Lattice, problem: Problem) -> None:
             st.session_state[CELL] = f"{int(point.x)}.{int(point.y)}"
 
     live_plot(
-        figures.trellis_figure(found, problem.names, quantity=quantity, best=best.states, selected=cell, _=_),
+        figures.trellis_figure(found, problem.names, quantity=quantity, best=best.states, selected=cell),
         key="ctc_trellis",
         height=max(280, 140 + figures.ROW_PX * len(found.states)),
         on_click=frame_cell,
@@ -230,14 +230,14 @@ def _gradient(found: Lattice, problem: Problem) -> None:
     with left:
         st.markdown(_("**Posteriors of the labels**, given the target"))
         static_plot(
-            figures.frames_figure(found.label_posteriors, problem.names, keep="posteriors", _=_),
+            figures.frames_figure(found.label_posteriors, problem.names, keep="posteriors"),
             key="ctc_posteriors",
             alt=_("How likely each label is in each frame, given the target."),
         )
     with right:
         st.markdown(_("**Gradient** of the loss with respect to the logits"))
         static_plot(
-            figures.gradient_figure(found.gradient, problem.names, _=_),
+            figures.gradient_figure(found.gradient, problem.names),
             key="ctc_gradient",
             alt=_("The loss's gradient for each frame and label, orange where it is negative."),
         )

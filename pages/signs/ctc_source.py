@@ -13,8 +13,8 @@ from core.signs.ctc_lab import Fill, Problem
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _
 from pages.shared.live_plot import static_plot
-from pages.signs import recognise_answers as answers
-from pages.signs import recognise_clip
+from pages.signs import cached_results as answers
+from pages.signs import clip_source
 
 EXAMPLES: Final[dict[str, tuple[str, int, str]]] = {
     N_("Two labels"): ("A B", 6, "follow"),
@@ -45,7 +45,7 @@ def pick() -> Problem | None:
         problem = _edited(base)
     with right:
         static_plot(
-            figures.frames_figure(problem.probabilities, problem.names, _=_),
+            figures.frames_figure(problem.probabilities, problem.names),
             key="ctc_frames",
             alt=_("The probability of each label in each frame."),
         )
@@ -93,7 +93,7 @@ def _read() -> Problem | None:
     try:
         model = answers.shipped(models[0])
         with second:
-            clip = recognise_clip.bundled(front, model.recogniser, on_change=_forget_signed)
+            clip = clip_source.bundled(front, model.recogniser, on_change=_forget_signed)
         if clip is None:
             return None
         with third:

@@ -75,7 +75,7 @@ def _wer(reference: list[str], hypothesis: list[str]) -> None:
     with left:
         path = figures.alignment_path(found.alignments[0]) if whole else ()
         static_plot(
-            figures.table_figure(table, reference, hypothesis, filled=filled, path=path, _=_),
+            figures.table_figure(table, reference, hypothesis, filled=filled, path=path),
             key="metrics_table",
             filename="levenshtein",
             alt=_("Levenshtein's table: the fewest edits between the beginnings of both sentences."),
@@ -211,7 +211,7 @@ def _rouge(reference: list[str], hypothesis: list[str]) -> None:
     with left:
         path = [(i + 1, j + 1) for i, j in common]
         static_plot(
-            figures.table_figure(metrics.lcs_table(reference, hypothesis), reference, hypothesis, path=path, keep="lcs", _=_),
+            figures.table_figure(metrics.lcs_table(reference, hypothesis), reference, hypothesis, path=path, keep="lcs"),
             key="metrics_lcs",
             filename="lcs",
             alt=_("Table of the longest common subsequence of the beginnings of both sentences."),

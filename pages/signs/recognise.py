@@ -7,24 +7,24 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core import process
+from core import usage
 from core.figures import signs as figures
 from core.signs import ctc_lab, metrics
-from core.signs.reading import Reading
+from core.signs.recognition import Recognition
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number, percent, prose, size
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
-from pages.signs import recognise_answers as answers
-from pages.signs import recognise_attention, recognise_input, recognise_tracks
+from pages.signs import cached_results as answers
+from pages.signs import clip_and_model, recognise_attention, recognise_tracks
 from pages.signs.alignment import alignment_table, error_stats
-from pages.signs.recognise_answers import Clip, Model
+from pages.signs.cached_results import Clip, Model
 
 
 def page() -> None:
     """Top to bottom."""
     controls.page_header(_("Recognise signs"), prose("recognise_lead"))
-    picked = recognise_input.pick()
+    picked = clip_and_model.pick()
     if picked is None:
         return
     if picked.clip is not None and picked.found is not None:
@@ -38,7 +38,7 @@ def page() -> None:
 # -- what it says ------------------------------------------------------------------------------------------------------------
 
 
-def _show(model: Model, clip: Clip, found: Reading) -> None:
+def _show(model: Model, clip: Clip, found: Recognition) -> None:
     guesses = _sentences(model, clip, found)
     if clip.kind == "tracks":
         recognise_tracks.show(clip)
@@ -51,12 +51,12 @@ def _show(model: Model, clip: Clip, found: Reading) -> None:
         label=_("Look inside: the frames behind each gloss"),
         icon=":material/frame_inspect:",
         help=_("Opens this clip on the page that asks what each gloss rests on, and whether the maps tell the truth."),
-        query_params=recognise_input.link(),
+        query_params=clip_and_model.link(),
     )
     _downloads(model, found)
 
 
-def _sentences(model: Model, clip: Clip, found: Reading) -> dict[str, tuple[str, ...]]:
+def _sentences(model: Model, clip: Clip, found: Recognition) -> dict[str, tuple[str, ...]]:
     """The greedy and the beam's sentence, and what the reading cost."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         width = url_state.slider(_("Width of the beam"), 1, 64, key="beams", default=16, width=260)
@@ -86,7 +86,7 @@ def _sentences(model: Model, clip: Clip, found: Reading) -> dict[str, tuple[str,
         [
             Stat(name=_("Frames"), value=number(len(clip.data)), note=_("{fps} a second").format(fps=number(clip.fps))),
             Stat(name=_("Took"), value=duration(found.took_s), note=_("{rate} frames a second").format(rate=number(rate))),
-            Stat(name=_("Memory"), value=size(process.use().memory), note=_("of this app, everything in it")),
+            Stat(name=_("Memory"), value=size(usage.use().memory), note=_("of this app, everything in it")),
             Stat(name=_("Parameters"), value=number(parameters), note=size(4 * parameters)),
         ]
     )
@@ -112,13 +112,13 @@ def _sentence(name: str, glosses: tuple[str, ...] | None, note: str) -> None:
         st.caption(note)
 
 
-def _through_time(model: Model, clip: Clip, found: Reading) -> None:
+def _through_time(model: Model, clip: Clip, found: Recognition) -> None:
     st.subheader(_("Glosses through time"), anchor=False)
     names = model.recogniser.vocabulary.names
     strip = answers.strip(clip, 14)
     labels = len(figures.labels_shown(found.probabilities))
     static_plot(
-        figures.clip_figure(found.probabilities, names, found.seconds, strip=strip, keep=clip.key, _=_),
+        figures.clip_figure(found.probabilities, names, found.seconds, strip=strip, keep=clip.key),
         key="signs_clip",
         height=figures.clip_height(labels, strip=bool(strip)),
         filename="glosses-through-time",
@@ -136,7 +136,7 @@ def _through_time(model: Model, clip: Clip, found: Reading) -> None:
 # -- how right it is -----------------------------------------------------------------------------------------------------------
 
 
-def _scores(clip: Clip, found: Reading, guesses: dict[str, tuple[str, ...]]) -> None:
+def _scores(clip: Clip, found: Recognition, guesses: dict[str, tuple[str, ...]]) -> None:
     st.subheader(_("Compared with what was signed"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = url_state.text(
@@ -206,7 +206,7 @@ def _card(model: Model) -> None:
         st.caption(_("Trained with `{command}` on {date}.").format(command=card.get("command", "–"), date=card.get("date", "–")))
 
 
-def _downloads(model: Model, found: Reading) -> None:
+def _downloads(model: Model, found: Recognition) -> None:
     names = list(model.recogniser.vocabulary.names)
 
     def table() -> pd.DataFrame:

@@ -10,26 +10,26 @@ import streamlit as st
 from core.explain import summaries
 from core.figures import signs as figures
 from core.figures.attention import NamedMap
-from core.signs.looks import ROLLOUT
-from core.signs.reading import Reading
+from core.signs.gloss_measures import ROLLOUT
+from core.signs.recognition import Recognition
 from pages.shared import map_explorer, url_state
 from pages.shared.language import _, number, percent, prose, significant
 from pages.shared.live_plot import live_plot
 from pages.shared.map_explorer import Choice, Keys, Query
-from pages.signs import recognise_answers as answers
-from pages.signs.recognise_answers import Clip
+from pages.signs import cached_results as answers
+from pages.signs.cached_results import Clip
 
 KEYS: Final = Keys(layer="slayer", scale="sscale", head="shead", grid="signs_maps", plot="signs")
 ROW_THUMBS: Final = 10
 
 
-def titles(found: Reading) -> dict[str, str]:
+def titles(found: Recognition) -> dict[str, str]:
     """What each map is called on the page, by its name (D16)."""
     kinds = {"intra": _("Intra-gloss {number}"), "inter": _("Inter-gloss {number}")}
     return {name: kinds[name.split(" ")[0]].format(number=name.split(" ")[1]) for name in found.attention}
 
 
-def show(clip: Clip, found: Reading, *, rolled: Any = None) -> NamedMap:
+def show(clip: Clip, found: Recognition, *, rolled: Any = None) -> NamedMap:
     """The part of a page.
 
     Args:
@@ -42,7 +42,7 @@ def show(clip: Clip, found: Reading, *, rolled: Any = None) -> NamedMap:
     names = titles(found) | ({ROLLOUT: _("Rolled out")} if rolled is not None else {})
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choice = map_explorer.pick(KEYS, names, heads=len(next(iter(found.attention.values()))))
-    axis = figures.clip_axis(found.seconds, _=_)
+    axis = figures.clip_axis(found.seconds)
     weights = found.attention | ({ROLLOUT: rolled[None]} if rolled is not None else {})
     maps = map_explorer.named(weights, names, choice, lambda _name, _count: axis)
     layers = maps[: len(found.attention)]
@@ -53,7 +53,7 @@ def show(clip: Clip, found: Reading, *, rolled: Any = None) -> NamedMap:
     return shown
 
 
-def _enlarged(one: NamedMap, maps: list[NamedMap], choice: Choice, clip: Clip, found: Reading) -> None:
+def _enlarged(one: NamedMap, maps: list[NamedMap], choice: Choice, clip: Clip, found: Recognition) -> None:
     last = len(found.seconds)
 
     def pick() -> int:
@@ -64,9 +64,7 @@ def _enlarged(one: NamedMap, maps: list[NamedMap], choice: Choice, clip: Clip, f
 
     def drawn(query: int) -> go.Figure:
         strip = answers.strip(clip, figures.MAP_THUMBS)
-        return figures.map_figure(
-            one, of=maps, scale=choice.scale, query=query, strip=strip, keep=one.name, write=significant, _=_
-        )
+        return figures.map_figure(one, of=maps, scale=choice.scale, query=query, strip=strip, keep=one.name, write=significant)
 
     def beside(query: int) -> None:
         strongest = summaries.strongest(one.weights[query], min(4, last))
@@ -82,7 +80,7 @@ def _enlarged(one: NamedMap, maps: list[NamedMap], choice: Choice, clip: Clip, f
             )
         )
         live_plot(
-            figures.row_figure(one, query=query, strip=answers.strip(clip, ROW_THUMBS), keep=one.name, _=_),
+            figures.row_figure(one, query=query, strip=answers.strip(clip, ROW_THUMBS), keep=one.name),
             key="signs_row",
             height=400,
             filename="attention-row",

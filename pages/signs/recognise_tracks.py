@@ -10,7 +10,7 @@ from core.figures import signs as figures
 from pages.shared import controls, url_state
 from pages.shared.language import _, number
 from pages.shared.live_plot import live_plot
-from pages.signs.recognise_answers import Clip
+from pages.signs.cached_results import Clip
 
 PLAYING: Final = "signs:playing"
 PLACE: Final = "moment"
@@ -42,7 +42,7 @@ def _moving(clip: Clip) -> None:
     left, right = st.columns([2, 3])
     with left:
         live_plot(
-            figures.tracks_figure(clip.data, at, keep=clip.key, _=_),
+            figures.tracks_figure(clip.data, at, keep=clip.key),
             key="signs_tracks",
             height=380,
             filename="tracks",
@@ -50,7 +50,7 @@ def _moving(clip: Clip) -> None:
         )
     with right:
         live_plot(
-            figures.paths_figure(clip.data, clip.fps, at=at, keep=clip.key, _=_),
+            figures.paths_figure(clip.data, clip.fps, at=at, keep=clip.key),
             key="signs_paths",
             height=380,
             filename="tracks-over-time",

@@ -6,10 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from core import checkpoints, process
+from core import checkpoints, usage
 from core.market.hub import hub
 from core.models.vit import ViTConfig
-from core.vision.epoch_time import BATCH, STEPS, EpochTime, epoch_times
+from core.runs.epoch_time import BATCH, STEPS, EpochTime, epoch_times
 from pages.shared import controls, language, navigation, url_state
 from pages.shared.language import _, duration, number, percent, size
 
@@ -18,13 +18,13 @@ TIMED = "system:timed"
 
 def use_now() -> None:
     """Memory and processor of this process, and the running feeds."""
-    use = process.use()
+    use = usage.use()
     columns = st.columns(4)
     columns[0].metric(_("Memory"), size(use.memory), help=_("Of {total} in this machine.").format(total=size(use.machine_memory)))
     columns[1].metric(_("Processor"), percent(use.cpu, 0), help=_("Of one core; this process may use {n}.").format(n=use.cores))
     columns[2].metric(_("Threads"), number(use.threads))
     columns[3].metric(_("Running for"), duration(use.uptime_s))
-    card = process.card_use()
+    card = usage.card_use()
     if card is not None:
         columns = st.columns(4)
         everyone = _("In use by anyone, of {total}.").format(total=size(card.total))
@@ -62,7 +62,7 @@ def live_part() -> None:
 
 def device() -> None:
     """Where models compute."""
-    where = process.device()
+    where = usage.device()
     if where.kind == "cuda":
         st.markdown(_("Models compute on **{name}** with {memory}.").format(name=where.name, memory=size(where.memory)))
     else:
@@ -141,7 +141,7 @@ def about() -> None:
     left, right = st.columns(2)
     with left:
         st.subheader(_("Versions"), anchor=False)
-        found = checkpoints.versions(*process.PACKAGES)
+        found = checkpoints.versions(*usage.PACKAGES)
         st.table([{_("Package"): name, _("Version"): number_} for name, number_ in found.items()])
     with right:
         st.subheader(_("Language"), anchor=False)

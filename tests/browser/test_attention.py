@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.market.feeds.library import recordings
-from core.market.frozen import from_npz
+from core.market.library import recordings
+from core.market.windows import from_npz
 from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.server import AppServer
 

@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core import checkpoints
+from core.vision.analysis import read
 from core.vision.classifier import load_classifier
 from core.vision.evidence import hidden_answer, mask_of
 from core.vision.gallery import gallery
-from core.vision.reading import read
 from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.server import AppServer
 

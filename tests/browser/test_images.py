@@ -13,11 +13,11 @@ from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core import checkpoints
+from core.vision.analysis import read
 from core.vision.classifier import load_classifier
 from core.vision.gallery import gallery
 from core.vision.pictures import decode
 from core.vision.preprocessing import prepare
-from core.vision.reading import read
 from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.server import AppServer
 

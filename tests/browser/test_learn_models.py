@@ -61,9 +61,7 @@ def test_another_part_and_another_gradient(new_page: NewPage, app: AppServer) ->
     ("/backprop?part=layer&lang=es", "bp_compared_0"),
 ])  # fmt: skip
 @pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
-def test_nothing_reaches_beyond_the_page(
-    new_page: NewPage, app: AppServer, path: str, key: str, width: int, dark: bool
-) -> None:
+def test_nothing_reaches_beyond_the_page(new_page: NewPage, app: AppServer, path: str, key: str, width: int, dark: bool) -> None:
     page = new_page(app, path, width=width, dark=dark)
     drawn(page, key)
     assert_fits(page)

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.market.feeds.library import recordings
+from core.market.library import recordings
 from tests.browser.conftest import NewPage
 from tests.browser.server import AppServer
 

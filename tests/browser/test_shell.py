@@ -13,7 +13,7 @@ from playwright.sync_api import Page, WebSocket, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.shared.assets import PLOTLY
-from pages.shared.navigation import ENTRIES, Entry
+from pages.shared.navigation import ENTRIES, PageEntry
 from tests.browser.conftest import NewPage, settled
 from tests.browser.server import ROOT, AppServer, serve
 
@@ -21,7 +21,7 @@ SYSTEM = next(entry for entry in ENTRIES if entry.url == "system")
 FIRST = ENTRIES[0]
 
 
-def address(entry: Entry) -> str:
+def address(entry: PageEntry) -> str:
     return "/" if entry is FIRST else f"/{entry.url}"
 
 
@@ -36,7 +36,7 @@ def test_plotly_comes_from_the_installed_package(app: AppServer) -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.url)
-def test_every_page_opens_on_every_screen(entry: Entry, app: AppServer, screens: Callable[..., Iterator[Page]]) -> None:
+def test_every_page_opens_on_every_screen(entry: PageEntry, app: AppServer, screens: Callable[..., Iterator[Page]]) -> None:
     for page in screens(app, address(entry), entry.url):
         expect(page.locator("h1")).to_have_text(entry.title)
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page scrolls sideways"

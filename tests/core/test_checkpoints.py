@@ -19,8 +19,14 @@ from core.checkpoints import REQUIRED, CheckpointError
 
 ROOT = Path(__file__).parents[2]
 CARD: dict[str, Any] = {
-    "model": "toy", "config": {"width": 3}, "data": [], "split": "none",
-    "seed": 0, "command": "none", "versions": {}, "metrics": {},
+    "model": "toy",
+    "config": {"width": 3},
+    "data": [],
+    "split": "none",
+    "seed": 0,
+    "command": "none",
+    "versions": {},
+    "metrics": {},
 }
 
 

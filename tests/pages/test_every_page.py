@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.market.hub import shutdown
 from pages.shared import language
-from pages.shared.navigation import ENTRIES, ROOT, SECTIONS, Entry
+from pages.shared.navigation import ENTRIES, ROOT, SECTIONS, PageEntry
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def no_feed_left() -> Iterator[None]:
     shutdown()
 
 
-def title_in(code: str, entry: Entry) -> str:
+def title_in(code: str, entry: PageEntry) -> str:
     """Run the page as a browser in that language asks for it."""
     app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=90)
     app.context = {"locale": code, "timezone": "Europe/Madrid"}
@@ -30,7 +30,7 @@ def title_in(code: str, entry: Entry) -> str:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.url)
-def test_page_runs_in_every_language(entry: Entry) -> None:
+def test_page_runs_in_every_language(entry: PageEntry) -> None:
     english = title_in("en", entry)
     for code in language.LANGUAGES.keys() - {"en"}:
         assert title_in(code, entry) == language.catalogue(code).gettext(english)

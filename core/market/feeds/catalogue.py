@@ -29,7 +29,7 @@ class ExchangeEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarketEntry:
+class ListedMarket:
     """A market: ccxt's unified symbol and its kind."""
 
     symbol: str
@@ -53,7 +53,7 @@ def exchanges() -> tuple[ExchangeEntry, ...]:
     return tuple(sorted(entries, key=lambda entry: entry.name.lower()))
 
 
-async def markets(exchange: str, *, configure: Configure | None = None) -> list[MarketEntry]:
+async def markets(exchange: str, *, configure: Configure | None = None) -> list[ListedMarket]:
     """The spot, perpetual and dated markets an exchange trades now, spot first, by symbol. Run it in the background loop.
 
     Raises:
@@ -69,16 +69,16 @@ async def markets(exchange: str, *, configure: Configure | None = None) -> list[
     finally:
         await close_exchange(one)
     entries = [
-        MarketEntry(symbol=market["symbol"], kind=market["type"])
+        ListedMarket(symbol=market["symbol"], kind=market["type"])
         for market in found.values()
         if market["type"] in KINDS and market.get("active") is not False
     ]
     return sorted(entries, key=lambda entry: (KINDS.index(entry.kind), entry.symbol))
 
 
-def common_markets(exchange: str) -> list[MarketEntry]:
+def common_markets(exchange: str) -> list[ListedMarket]:
     """Markets the exchange is known to have had, for when it cannot be asked; empty for one without a list."""
-    return [MarketEntry(symbol=symbol, kind="swap" if ":" in symbol else "spot") for symbol in COMMON.get(exchange, ())]
+    return [ListedMarket(symbol=symbol, kind="swap" if ":" in symbol else "spot") for symbol in COMMON.get(exchange, ())]
 
 
 def _of(bases: str, *quotes: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from core.market.feeds.books import Reach, snapshot_of, trade_of
 from core.market.feeds.failures import OutOfStep, UnusableBook, WentQuiet
 from core.market.feeds.protocol import FeedFailed, Trade
 from core.market.feeds.venues import nearest, poll_levels, socket_levels
-from core.words import say
+from core.messages import compose
 
 Transport = Literal["auto", "socket", "poll"]
 
@@ -158,10 +158,10 @@ class Connection:
                 return False
             if not np.array_equal(asked.levels[:3:2], self._last.levels[:3:2]):  # best ask and best bid
                 if differed:
-                    raise WentQuiet(say("{name} stopped sending while its book moved on", name=name))
+                    raise WentQuiet(compose("{name} stopped sending while its book moved on", name=name))
                 return True
         if quiet_s > self._patience.silent_s:
-            raise WentQuiet(say("{name} has sent nothing for {seconds:.0f} s", name=name, seconds=quiet_s))
+            raise WentQuiet(compose("{name} has sent nothing for {seconds:.0f} s", name=name, seconds=quiet_s))
         return False
 
     async def _hand_on(self, book: Mapping[str, Any]) -> None:
@@ -173,7 +173,7 @@ class Connection:
             self._unusable_since = self._unusable_since or now
             if now - self._unusable_since >= self._patience.unusable_s:
                 raise UnusableBook(
-                    say(
+                    compose(
                         "{name} sends no usable book of {symbol}: {error}",
                         name=self._exchange.name,
                         symbol=self._symbol,
@@ -184,7 +184,7 @@ class Connection:
         self._unusable_since = None
         if not self._reach.covers(snapshot):
             raise OutOfStep(
-                say("{symbol} has moved past the levels {name} had sent", symbol=self._symbol, name=self._exchange.name)
+                compose("{symbol} has moved past the levels {name} had sent", symbol=self._symbol, name=self._exchange.name)
             )
         self._last = snapshot
         await self._queue.put(snapshot)

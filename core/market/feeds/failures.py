@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from core.words import say
+from core.messages import compose
 
 
-class Verdict(StrEnum):
+class RetryVerdict(StrEnum):
     """What to do about a failure."""
 
     RESYNC = "resync"
@@ -43,7 +43,7 @@ class UnusableBook(Exception):
 class Failure:
     """A verdict, and its reason as a clause without a full stop."""
 
-    verdict: Verdict
+    verdict: RetryVerdict
     reason: str
 
 
@@ -72,56 +72,62 @@ def judge(error: BaseException, name: str, symbol: str) -> Failure:
     import ccxt
 
     if isinstance(error, OutOfStep):
-        return Failure(verdict=Verdict.RESYNC, reason=str(error))
+        return Failure(verdict=RetryVerdict.RESYNC, reason=str(error))
     if isinstance(error, WentQuiet):
-        return Failure(verdict=Verdict.RETRY, reason=str(error))
+        return Failure(verdict=RetryVerdict.RETRY, reason=str(error))
     if isinstance(error, UnusableBook):
-        return Failure(verdict=Verdict.DOUBTFUL, reason=str(error))
+        return Failure(verdict=RetryVerdict.DOUBTFUL, reason=str(error))
     if isinstance(error, ccxt.InvalidNonce):  # ccxt's ChecksumError too
-        return Failure(verdict=Verdict.RESYNC, reason=say("an update of {name} went missing", name=name))
+        return Failure(verdict=RetryVerdict.RESYNC, reason=compose("an update of {name} went missing", name=name))
     if " 451 " in str(error) or isinstance(error, ccxt.RestrictedLocation):
         return Failure(
-            verdict=Verdict.FINAL, reason=say("{name} does not serve the place this machine is in: choose another one", name=name)
+            verdict=RetryVerdict.FINAL,
+            reason=compose("{name} does not serve the place this machine is in: choose another one", name=name),
         )
     network = _network_reason(error, name)
     if network:
-        return Failure(verdict=Verdict.RETRY, reason=network)
+        return Failure(verdict=RetryVerdict.RETRY, reason=network)
     if isinstance(error, (ccxt.RateLimitExceeded, ccxt.DDoSProtection)):
-        return Failure(verdict=Verdict.RETRY, reason=say("{name} asks for fewer requests", name=name))
+        return Failure(verdict=RetryVerdict.RETRY, reason=compose("{name} asks for fewer requests", name=name))
     if isinstance(error, ccxt.OnMaintenance):
-        return Failure(verdict=Verdict.RETRY, reason=say("{name} is under maintenance", name=name))
+        return Failure(verdict=RetryVerdict.RETRY, reason=compose("{name} is under maintenance", name=name))
     status = re.search(r" ([45]\d\d) ", str(error)) if isinstance(error, ccxt.ExchangeNotAvailable) else None
     if status is not None and status[1].startswith("4"):  # a block that ccxt, too, takes for an outage
         return Failure(
-            verdict=Verdict.DOUBTFUL, reason=say("{name} refuses what it is asked (HTTP {status})", name=name, status=status[1])
+            verdict=RetryVerdict.DOUBTFUL,
+            reason=compose("{name} refuses what it is asked (HTTP {status})", name=name, status=status[1]),
         )
     if status is not None:
-        return Failure(verdict=Verdict.RETRY, reason=say("{name} is not available (HTTP {status})", name=name, status=status[1]))
+        return Failure(
+            verdict=RetryVerdict.RETRY, reason=compose("{name} is not available (HTTP {status})", name=name, status=status[1])
+        )
     lost = (ccxt.NetworkError, aiohttp.ClientError, OSError, asyncio.CancelledError)
     if any(isinstance(cause, lost) for cause in _causes(error)):  # ccxt calls a reply that broke off an ExchangeError
         return Failure(
-            verdict=Verdict.RETRY, reason=say("the connection to {name} was lost{detail}", name=name, detail=_detail(error))
+            verdict=RetryVerdict.RETRY,
+            reason=compose("the connection to {name} was lost{detail}", name=name, detail=_detail(error)),
         )
     if isinstance(error, ccxt.BadSymbol):
         return Failure(
-            verdict=Verdict.FINAL,
-            reason=say("{name} has no market {symbol!r}: choose one from its list", name=name, symbol=symbol),
+            verdict=RetryVerdict.FINAL,
+            reason=compose("{name} has no market {symbol!r}: choose one from its list", name=name, symbol=symbol),
         )
     if isinstance(error, ccxt.AuthenticationError):
         return Failure(
-            verdict=Verdict.FINAL,
-            reason=say("{name} shows this book to account holders alone: choose another exchange", name=name),
+            verdict=RetryVerdict.FINAL,
+            reason=compose("{name} shows this book to account holders alone: choose another exchange", name=name),
         )
     if isinstance(error, (ccxt.NotSupported, ccxt.BadRequest, ccxt.ArgumentsRequired)):
-        reason = say(
+        reason = compose(
             "{name} gives no order book for {symbol}{detail}: choose another market",
             name=name,
             symbol=symbol,
             detail=_detail(error),
         )
-        return Failure(verdict=Verdict.FINAL, reason=reason)
+        return Failure(verdict=RetryVerdict.FINAL, reason=reason)
     return Failure(
-        verdict=Verdict.DOUBTFUL, reason=say("{name} sent something unexpected{detail}", name=name, detail=_detail(error))
+        verdict=RetryVerdict.DOUBTFUL,
+        reason=compose("{name} sent something unexpected{detail}", name=name, detail=_detail(error)),
     )
 
 
@@ -133,15 +139,15 @@ def _network_reason(error: BaseException, name: str) -> str | None:
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, (socket.gaierror, aiohttp.ClientConnectorDNSError)):
-            return say("no network: the address of {name} could not be looked up", name=name)
+            return compose("no network: the address of {name} could not be looked up", name=name)
         if isinstance(cause, OSError) and cause.errno in NO_ROUTE:
-            return say("no network: there is no way to {name} from here", name=name)
+            return compose("no network: there is no way to {name} from here", name=name)
     if any(isinstance(cause, ConnectionRefusedError) or getattr(cause, "errno", None) == errno.ECONNREFUSED for cause in causes):
-        return say("{name} refuses the connection", name=name)
+        return compose("{name} refuses the connection", name=name)
     if any(isinstance(cause, (ccxt.RequestTimeout, TimeoutError)) for cause in causes):
-        return say("{name} did not answer in time", name=name)
+        return compose("{name} did not answer in time", name=name)
     if any(isinstance(cause, aiohttp.ClientConnectorError) for cause in causes):
-        return say("no network: {name} could not be reached", name=name)
+        return compose("no network: {name} could not be reached", name=name)
     return None
 
 

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from core.market.book import OrderBookSnapshot
 from core.market.feeds.connection import Connection, Patience, Transport
-from core.market.feeds.failures import Backoff, Failure, Verdict, judge
+from core.market.feeds.failures import Backoff, Failure, RetryVerdict, judge
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.venues import Configure, close_exchange, make_exchange
-from core.words import say, sentence
+from core.messages import compose, sentence
 
 MOST_DOUBTS = 5
 """Failures in a row that might pass, before the feed gives up."""
@@ -83,10 +83,10 @@ class LiveFeed:
                         raise
                     failure = judge(error, str(exchange.name), self.symbol)
                 assert failure is not None  # a connection ends by failing
-                doubts += failure.verdict is Verdict.DOUBTFUL
-                if failure.verdict is Verdict.FINAL or doubts > MOST_DOUBTS:
+                doubts += failure.verdict is RetryVerdict.DOUBTFUL
+                if failure.verdict is RetryVerdict.FINAL or doubts > MOST_DOUBTS:
                     raise FeedFailed(sentence(failure.reason))
-                wait_s = 0.0 if failure.verdict is Verdict.RESYNC and not failures else self._backoff.wait_s(failures)
+                wait_s = 0.0 if failure.verdict is RetryVerdict.RESYNC and not failures else self._backoff.wait_s(failures)
                 failures += 1
                 yield StatusChange(state=FeedState.RECONNECTING, message=_again(failure, wait_s), gap=True)
                 await _forget(exchange)
@@ -104,5 +104,5 @@ async def _forget(exchange: Any) -> None:
 
 def _again(failure: Failure, wait_s: float) -> str:
     if wait_s < 1:
-        return sentence(say("{reason}; connecting again", reason=failure.reason))
-    return sentence(say("{reason}; trying again in {seconds:.0f} s", reason=failure.reason, seconds=wait_s))
+        return sentence(compose("{reason}; connecting again", reason=failure.reason))
+    return sentence(compose("{reason}; trying again in {seconds:.0f} s", reason=failure.reason, seconds=wait_s))

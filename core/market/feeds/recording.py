@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from core.market.book import STEP_MS, OrderBookSnapshot, read_market, segments
-from core.market.feeds.played import PlayedFeed
+from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.trades import read_trades
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from core.market.book import STEP_MS, OrderBookSnapshot
 from core.market.feeds.market_process import MarketProcess, MarketSettings
-from core.market.feeds.played import PlayedFeed
+from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, Trade
 
 

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from core.explain.attribution import GradientError, class_probability, integrated_gradients, tlob_baseline
 from core.market.book import FEATURES
-from core.market.calls import MOVING, CallRule
+from core.market.calibration import MOVING, CallRule
 from core.models.tlob import TLOB, TLOBConfig
 
 

@@ -147,24 +147,15 @@ def test_maps_travel_as_bytes_not_lists(maps, scale):
         assert len(message) < most
 
 
+@pytest.mark.usefixtures("upper_case_translator")
 def test_every_word_is_translated(maps):
-    def shout(message: str) -> str:
-        return (
-            message.upper()
-            .replace("{QUERY}", "{query}")
-            .replace("{KEY}", "{key}")
-            .replace("{WEIGHT}", "{weight}")
-            .replace("{AXIS}", "{axis}")
-            .replace("{VALUE}", "{value}")
-        )
-
-    axis = figures.time_axis(SECONDS, _=shout)
+    axis = figures.time_axis(SECONDS)
     one = NamedMap(name="m", title="", weights=maps[0].weights, axis=axis)
-    large = figures.map_figure(one, _=shout)
+    large = figures.map_figure(one)
     assert large.layout.xaxis.title.text == "KEY: SECONDS BEFORE NOW"
     assert large.data[0].hovertemplate.startswith("QUERY ")
-    assert {trace.name for trace in figures.row_figure(one, query=0, _=shout).data} == {"THIS WINDOW", "ALL ALIKE"}
-    assert "LARGEST" in figures.map_grid([one], _=shout).layout.annotations[0].text
+    assert {trace.name for trace in figures.row_figure(one, query=0).data} == {"THIS WINDOW", "ALL ALIKE"}
+    assert "LARGEST" in figures.map_grid([one]).layout.annotations[0].text
 
 
 def test_numbers_are_written_as_asked(maps):

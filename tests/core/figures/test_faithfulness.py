@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.explain.faithfulness import RANDOM, Curves, Verdict
+from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict
 from core.figures.faithfulness import curves_figure, verdicts_figure
 
 NAMES = {"attention": "Attention", "occlusion": "Occlusion", RANDOM: "By chance"}
@@ -31,8 +31,8 @@ def test_each_method_is_a_line_over_percent_of_parts() -> None:
 
 def test_verdicts_are_ranked_with_two_standard_errors() -> None:
     told = {
-        "attention": Verdict(most=0.5, least=0.5, gain=-0.1, error=0.02, better=0.2),
-        "occlusion": Verdict(most=0.2, least=0.8, gain=0.3, error=0.01, better=1.0),
+        "attention": FaithfulnessVerdict(most=0.5, least=0.5, gain=-0.1, error=0.02, better=0.2),
+        "occlusion": FaithfulnessVerdict(most=0.2, least=0.8, gain=0.3, error=0.01, better=1.0),
     }
     bars = verdicts_figure(told, NAMES).data[0]
     assert list(bars.y) == ["Attention", "Occlusion"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.figures import learn_attention_steps, learn_positions, learn_recurrent
-from core.figures.learn_matrix import matrix_figure
-from core.figures.learn_recurrent import Band
+from core.figures.learn import attention_steps, positions, recurrent
+from core.figures.learn.matrix import matrix_figure
+from core.figures.learn.recurrent import Band
 
 VALUES = np.array([[1.0, -2.5, -np.inf], [0.0, 0.25, 0.004]])
 
@@ -36,26 +36,26 @@ def test_a_matrix_of_zeros_has_a_scale() -> None:
 
 
 def test_bars_keep_their_numbers() -> None:
-    figure = learn_attention_steps.row_bars(np.array([0.7, 0.3]), ["the", "the·2"], y_title="Weight", even=0.5, mark=1)
+    figure = attention_steps.row_bars(np.array([0.7, 0.3]), ["the", "the·2"], y_title="Weight", even=0.5, mark=1)
     assert list(figure.data[0].y) == [0.7, 0.3] and list(figure.data[1].y) == [0.5, 0.5]
     assert figure.data[0].marker.color[0] != figure.data[0].marker.color[1]
-    grouped = learn_attention_steps.grouped_bars({"a": np.ones(3), "b": np.zeros(3)}, x_title="x", y_title="y")
+    grouped = attention_steps.grouped_bars({"a": np.ones(3), "b": np.zeros(3)}, x_title="x", y_title="y")
     assert [trace.name for trace in grouped.data] == ["a", "b"] and list(grouped.data[0].x) == ["1", "2", "3"]
 
 
 def test_waves_and_curves() -> None:
     matrix = np.arange(12.0).reshape(4, 3)
-    figure = learn_positions.waves_figure(matrix, [0, 2], at=1)
+    figure = positions.waves_figure(matrix, [0, 2], at=1)
     assert list(figure.data[1].y) == [2, 5, 8, 11] and figure.data[1].name == "channel 2"
-    curve = learn_positions.from_one_figure([("row", matrix[:, 0])], at=2, y_title="Dot product")
+    curve = positions.from_one_figure([("row", matrix[:, 0])], at=2, y_title="Dot product")
     assert list(curve.data[0].y) == [0, 3, 6, 9] and curve.layout.shapes[0].x0 == 2
-    balance = learn_positions.balance_figure(matrix[:, 0], matrix[:, 1])
+    balance = positions.balance_figure(matrix[:, 0], matrix[:, 1])
     assert [list(trace.y) for trace in balance.data] == [[0, 3, 6, 9], [1, 4, 7, 10]]
 
 
 def test_the_turn_ends_where_the_matrix_says() -> None:
     pair = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, -1.0]])
-    figure = learn_positions.turn_figure(pair, at=0, shift=1, got=np.array([1.0, 0.0]))
+    figure = positions.turn_figure(pair, at=0, shift=1, got=np.array([1.0, 0.0]))
     here, turned, wanted = figure.data[2], figure.data[3], figure.data[4]
     assert (here.x[1], here.y[1]) == (0, 1)
     assert (turned.x[1], turned.y[1]) == (wanted.x[0], wanted.y[0]) == (1, 0)
@@ -64,19 +64,19 @@ def test_the_turn_ends_where_the_matrix_says() -> None:
 def test_states_stand_one_under_another() -> None:
     rng = np.random.default_rng(0)
     bands = [Band(name="x", values=rng.normal(size=(7, 1))), Band(name="f", values=rng.uniform(size=(7, 3)), gate=True)]
-    figure = learn_recurrent.states_figure(bands, steps=list("abcdefg"), at=2, unit=1, x_title="Letter")
+    figure = recurrent.states_figure(bands, steps=list("abcdefg"), at=2, unit=1, x_title="Letter")
     first, second = figure.data
     np.testing.assert_array_equal(second.z, bands[1].values.T)
     assert (second.zmin, second.zmax) == (0, 1) and first.zmin == -first.zmax
     assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
     assert figure.layout.yaxis2.domain[0] == pytest.approx(0, abs=1e-9)
-    lines = learn_recurrent.unit_figure(bands[1:] * 2, unit=2, at=2, x_title="Step")
+    lines = recurrent.unit_figure(bands[1:] * 2, unit=2, at=2, x_title="Step")
     assert list(lines.data[0].y) == list(bands[1].values[:, 2]) and lines.layout.yaxis.range == (0, 1)
-    line = learn_recurrent.line_figure(np.arange(3.0), at=0, x_title="x", y_title="y")
+    line = recurrent.line_figure(np.arange(3.0), at=0, x_title="x", y_title="y")
     assert (list(line.data[0].x), list(line.data[0].y), line.layout.shapes[0].x0) == ([1, 2, 3], [0, 1, 2], 1)
 
 
 def test_gradients_that_underflow_are_left_out() -> None:
     row = np.array([0.0, 1e-9, 1.0])
-    figure = learn_recurrent.gradients_figure(rnn=row, lstm=row, attention=row, forget=row, x_title="Step")
+    figure = recurrent.gradients_figure(rnn=row, lstm=row, attention=row, forget=row, x_title="Step")
     assert np.isnan(figure.data[0].y[0]) and figure.data[0].y[2] == 1 and figure.layout.yaxis.type == "log"

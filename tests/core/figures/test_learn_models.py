@@ -6,19 +6,19 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from core.figures import learn_backprop, learn_grids, learn_norms, learn_optimisers, learn_transformer
-from core.figures.learn_grids import Panel
-from core.lecture import norm_story, optimiser_story, optimisers
+from core.figures.learn import backprop, grids, norms, transformer
+from core.figures.learn import optimisers as optimiser_figures
+from core.figures.learn.grids import Panel
+from core.lecture import norm_examples, optimiser_examples, optimisers
 
 Z = np.array([[1.0, -2.0], [0.5, 0.0]])
 
 
-def shout(message: str) -> str:
-    return message.upper() if "{" not in message else message
+pytestmark = pytest.mark.usefixtures("upper_case_translator")
 
 
 def test_panels_centre_signed_colours_and_outline() -> None:
-    figure = learn_grids.panels_figure(
+    figure = grids.panels_figure(
         [Panel(z=Z, title="a", frames=((0, 0, 1, 1),)), Panel(z=np.abs(Z), title="b", signed=False)], columns=2, numbers=True
     )
     first, second = figure.data
@@ -26,12 +26,12 @@ def test_panels_centre_signed_colours_and_outline() -> None:
     assert (first.zmin, first.zmax) == (-2, 2) and (second.zmin, second.zmax) == (0, 2)
     assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].y1) == (0.5, 0.5)
     assert figure.layout.yaxis.autorange == "reversed" and figure.layout.xaxis2.domain[0] > figure.layout.xaxis.domain[1]
-    assert learn_grids.shared_top([Z, 3 * Z]) == 6 and Panel(z=0 * Z, title="").largest == 1
+    assert grids.shared_top([Z, 3 * Z]) == 6 and Panel(z=0 * Z, title="").largest == 1
 
 
 def test_decoding_shows_nothing_of_later_steps() -> None:
     cross, own = np.full((3, 4), 0.25), np.full((3, 3), 0.5)
-    left, right = learn_transformer.decoding_maps(cross, own, source=list("a bc"), target=list("12■"), step=1, _=shout)
+    left, right = transformer.decoding_maps(cross, own, source=list("a bc"), target=list("12■"), step=1)
     assert np.isnan(left.data[0].z[2]).all() and not np.isnan(left.data[0].z[:2]).any()
     assert np.isnan(right.data[0].z[0, 1:]).all() and not np.isnan(right.data[0].z[1, :2]).any()
     assert list(left.layout.xaxis.ticktext) == ["a", "␣", "b", "c"]
@@ -39,50 +39,50 @@ def test_decoding_shows_nothing_of_later_steps() -> None:
 
 
 def test_the_likeliest_symbols_come_first() -> None:
-    figure = learn_transformer.next_figure(np.array([0.1, 0.7, 0.2]), ["a", " ", "c"], chosen=1, most=2)
+    figure = transformer.next_figure(np.array([0.1, 0.7, 0.2]), ["a", " ", "c"], chosen=1, most=2)
     assert list(figure.data[0].x) == ["␣", "c"] and list(figure.data[0].y) == [0.7, 0.2]
 
 
 def test_certainty_is_in_shares_of_each_kind() -> None:
-    figure = learn_transformer.certainty_figure(np.array([0.99, 0.99, 0.5]), np.array([0.1]), here=0.4)
+    figure = transformer.certainty_figure(np.array([0.99, 0.99, 0.5]), np.array([0.1]), here=0.4)
     assert sum(figure.data[0].y) == pytest.approx(1) and sum(figure.data[1].y) == pytest.approx(1)
     assert figure.layout.shapes[0].x0 == 0.4
 
 
 def every_figure() -> list[go.Figure]:
-    study, drop = norm_story.study("bin", level=3.0), norm_story.dropout_study(0.3)
-    x, curves = norm_story.all_curves()
+    study, drop = norm_examples.study("bin", level=3.0), norm_examples.dropout_study(0.3)
+    x, curves = norm_examples.all_curves()
     surface = optimisers.SURFACES["bowl"]
-    rate = optimiser_story.constant(0.1)
+    rate = optimiser_examples.constant(0.1)
     walks = {name: optimisers.surface_walk(surface, name, steps=5, rate=rate) for name in optimisers.OPTIMISERS}
     names = {name: name for name in optimisers.OPTIMISERS}
-    rates = optimiser_story.rates(total=10, peak=1.0, warmup=2, floor=0.1, factor=0.5, every=3)
+    rates = optimiser_examples.rates(total=10, peak=1.0, warmup=2, floor=0.1, factor=0.5, every=3)
     return [
-        learn_norms.sample_figure(study.before, study.after, 0, frame={0: (0, 1, 0, 3)}, name="BiN", _=shout),
-        learn_norms.spread_figure([(name, *found) for name, found in study.spread.items()], _=shout),
-        learn_norms.activation_figure(x, curves, chosen="gelu", at=1.0, value=0.84, slope=1.08, _=shout),
-        learn_norms.gelu_gap_figure(*norm_story.gelu_gaps(), _=shout),
-        *learn_norms.dropout_figures(drop.before, drop.after, _=shout),
-        learn_norms.sums_figure(drop.means, expected=drop.expected, _=shout),
-        learn_norms.depth_figure(np.ones(3), np.arange(1.0, 4.0), title="t", _=shout),
-        learn_norms.softmax_figure(*norm_story.softmax_pair(100.0), _=shout),
-        learn_optimisers.surface_figure(
+        norms.sample_figure(study.before, study.after, 0, frame={0: (0, 1, 0, 3)}, name="BiN"),
+        norms.spread_figure([(name, *found) for name, found in study.spread.items()]),
+        norms.activation_figure(x, curves, chosen="gelu", at=1.0, value=0.84, slope=1.08),
+        norms.gelu_gap_figure(*norm_examples.gelu_gaps()),
+        *norms.dropout_figures(drop.before, drop.after),
+        norms.sums_figure(drop.means, expected=drop.expected),
+        norms.depth_figure(np.ones(3), np.arange(1.0, 4.0), title="t"),
+        norms.softmax_figure(*norm_examples.softmax_pair(100.0)),
+        optimiser_figures.surface_figure(
             *optimisers.height_map(surface, points=9), {n: w.points for n, w in walks.items()}, names=names,
-            minima=surface.minima, step=3, _=shout,
+            minima=surface.minima, step=3,
         ),
-        learn_optimisers.losses_figure({n: w.losses for n, w in walks.items()}, names=names, step=2, title="t", _=shout),
-        learn_optimisers.schedules_figure(rates, names={name: name for name in rates}, step=4, peak=1.0, _=shout),
-        learn_optimisers.clip_figure(*optimiser_story.clipped((3.0, 4.0), 1.0)[:2], 1.0, _=shout),
-        learn_optimisers.norms_figure(*optimiser_story.clipped_walk(1.0), 1.0, _=shout),
-        learn_optimisers.signal_figure({"he": np.ones(3)}, names={"he": "He"}, chosen="he", _=shout),
-        learn_optimisers.weights_figure(["a", "b"], np.array([1.0, -1.0]), _=shout),
-        *learn_backprop.compared_figures(Z, Z + 1e-12, name="x", entry=(0, 0), _=shout),
-        learn_backprop.matrix_figure(Z, name="x", top=2.0),
-        learn_transformer.vectors_figure({"x": np.ones(4), "y": -np.ones(4)}, _=shout),
-        learn_transformer.beam_figure(["12", "13"], [0.9, 0.05], finished=[True, False], _=shout),
-        learn_transformer.training_figure([{"step": 1, "score": 0.5, "loss": 0.1}], _=shout),
-        learn_transformer.reading_figure(np.ones(2), np.array([1.0, -1.0]), ["a", "b"], _=shout),
-        learn_transformer.encoder_map(np.eye(3), list("abc"), _=shout),
+        optimiser_figures.losses_figure({n: w.losses for n, w in walks.items()}, names=names, step=2, title="t"),
+        optimiser_figures.schedules_figure(rates, names={name: name for name in rates}, step=4, peak=1.0),
+        optimiser_figures.clip_figure(*optimiser_examples.clipped((3.0, 4.0), 1.0)[:2], 1.0),
+        optimiser_figures.norms_figure(*optimiser_examples.clipped_walk(1.0), 1.0),
+        optimiser_figures.signal_figure({"he": np.ones(3)}, names={"he": "He"}, chosen="he"),
+        optimiser_figures.weights_figure(["a", "b"], np.array([1.0, -1.0])),
+        *backprop.compared_figures(Z, Z + 1e-12, name="x", entry=(0, 0)),
+        backprop.matrix_figure(Z, name="x", top=2.0),
+        transformer.vectors_figure({"x": np.ones(4), "y": -np.ones(4)}),
+        transformer.beam_figure(["12", "13"], [0.9, 0.05], finished=[True, False]),
+        transformer.training_figure([{"step": 1, "score": 0.5, "loss": 0.1}]),
+        transformer.reading_figure(np.ones(2), np.array([1.0, -1.0]), ["a", "b"]),
+        transformer.encoder_map(np.eye(3), list("abc")),
     ]  # fmt: skip
 
 
@@ -94,8 +94,8 @@ def test_every_figure_is_valid_and_transparent() -> None:
 
 def test_a_walk_is_drawn_up_to_its_step() -> None:
     surface = optimisers.SURFACES["bowl"]
-    walk = optimisers.surface_walk(surface, "sgd", steps=5, rate=optimiser_story.constant(0.1))
-    figure = learn_optimisers.surface_figure(
+    walk = optimisers.surface_walk(surface, "sgd", steps=5, rate=optimiser_examples.constant(0.1))
+    figure = optimiser_figures.surface_figure(
         *optimisers.height_map(surface, points=9), {"sgd": walk.points}, names={"sgd": "SGD"}, minima=surface.minima, step=2
     )
     np.testing.assert_array_equal(figure.data[1].x, walk.points[:3, 0])

@@ -12,7 +12,7 @@ import pytest
 from core.figures import market as figures
 from core.figures.style import ASK, BID, COLOURS
 from core.figures.wire import split
-from core.market.scores import reliability
+from core.scores import reliability
 from tests.core.market.helpers import EXCERPTS, random_book, real_rows
 
 ROWS = real_rows(3)
@@ -22,17 +22,16 @@ CALL_TIMES, CALLS = TIMES[[10, 20, 30, 40]], np.array([0, 1, 2, 2])
 BINS = reliability([0.35, 0.36, 0.81, 1.0], [True, False, True, True])
 CONFUSION = np.array([[6, 3, 1], [0, 0, 0], [2, 2, 0]])
 
-Draw = Callable[[Callable[[str], str]], go.Figure]
-DRAWN: dict[str, Draw] = {
-    "liquidity": lambda _: figures.liquidity_figure(TIMES, LEVELS, trades=TRADES, call_times=CALL_TIMES, calls=CALLS, _=_),
-    "no liquidity yet": lambda _: figures.liquidity_figure(TIMES[:0], LEVELS[:0], _=_),
-    "one row": lambda _: figures.liquidity_figure(TIMES[:1], LEVELS[:1], _=_),
-    "ladder": lambda _: figures.ladder_figure(LEVELS[0], _=_),
-    "depth": lambda _: figures.depth_figure(LEVELS[0], _=_),
-    "probabilities": lambda _: figures.probabilities_figure(TIMES[:2], np.array([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]), _=_),
-    "horizons": lambda _: figures.horizons_figure(["10", "20"], np.array([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]), chosen=1, _=_),
-    "confusion": lambda _: figures.confusion_figure(CONFUSION, _=_),
-    "reliability": lambda _: figures.reliability_figure(BINS, _=_),
+DRAWN: dict[str, Callable[[], go.Figure]] = {
+    "liquidity": lambda: figures.liquidity_figure(TIMES, LEVELS, trades=TRADES, call_times=CALL_TIMES, calls=CALLS),
+    "no liquidity yet": lambda: figures.liquidity_figure(TIMES[:0], LEVELS[:0]),
+    "one row": lambda: figures.liquidity_figure(TIMES[:1], LEVELS[:1]),
+    "ladder": lambda: figures.ladder_figure(LEVELS[0]),
+    "depth": lambda: figures.depth_figure(LEVELS[0]),
+    "probabilities": lambda: figures.probabilities_figure(TIMES[:2], np.array([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])),
+    "horizons": lambda: figures.horizons_figure(["10", "20"], np.array([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]), chosen=1),
+    "confusion": lambda: figures.confusion_figure(CONFUSION),
+    "reliability": lambda: figures.reliability_figure(BINS),
 }
 
 
@@ -41,14 +40,15 @@ def trace(figure: go.Figure, name: str) -> go.Scatter:
     return found
 
 
+@pytest.mark.usefixtures("upper_case_translator")
 @pytest.mark.parametrize("name", list(DRAWN))
 def test_every_figure_travels_and_speaks_the_readers_language(name: str) -> None:
-    figure = DRAWN[name](lambda message: f"<{message}>")
+    figure = DRAWN[name]()
     parts = split(figure)
     assert all(json.loads(part.body) is not None for part in (*parts.traces, parts.layout))
     words = [figure.layout.xaxis.title.text, figure.layout.yaxis.title.text, *(one.name for one in figure.data if one.name)]
     assert words
-    assert [word for word in words if not word.startswith("<") and word != "TLOB"] == []
+    assert [word for word in words if word != word.upper()] == []
 
 
 # -- liquidity ------------------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def test_long_stretches_are_thinned_and_keep_the_newest_row() -> None:
 
 
 def test_best_prices_and_mid_are_drawn_as_they_are() -> None:
-    figure = DRAWN["liquidity"](str)
+    figure = DRAWN["liquidity"]()
     assert np.array_equal(trace(figure, "Best ask").y, LEVELS[:, 0])
     assert np.array_equal(trace(figure, "Best bid").y, LEVELS[:, 2])
     assert np.array_equal(trace(figure, "Mid").y, ROWS.mid)
@@ -95,7 +95,7 @@ def test_best_prices_and_mid_are_drawn_as_they_are() -> None:
 
 
 def test_calls_stand_on_the_mid_of_their_time() -> None:
-    figure = DRAWN["liquidity"](str)
+    figure = DRAWN["liquidity"]()
     up, down = trace(figure, "Calls up"), trace(figure, "Calls down")
     assert up.x.tolist() == TIMES[[30, 40]].tolist()
     assert up.y.tolist() == ROWS.mid[[30, 40]].tolist()
@@ -104,7 +104,7 @@ def test_calls_stand_on_the_mid_of_their_time() -> None:
 
 
 def test_trades_show_side_and_size_and_only_the_newest() -> None:
-    dots = trace(DRAWN["liquidity"](str), "Trades")
+    dots = trace(DRAWN["liquidity"](), "Trades")
     assert dots.marker.color.tolist() == [BID, ASK, COLOURS["STATIONARY"]]
     assert dots.customdata.tolist() == [2.0, 8.0, 0.5]
     assert np.argsort(dots.marker.size).tolist() == [2, 0, 1]
@@ -158,14 +158,14 @@ def test_a_quote_has_one_digit_more_than_a_price(tick: float, digits: int) -> No
 
 
 def test_probabilities_are_stacked_in_class_order() -> None:
-    figure = DRAWN["probabilities"](str)
+    figure = DRAWN["probabilities"]()
     assert [one.name for one in figure.data] == ["Down", "Stationary", "Up"]
     assert np.sum([one.y for one in figure.data], axis=0) == pytest.approx([1, 1])
     assert [one.line.color for one in figure.data] == [COLOURS[k] for k in ("DOWN", "STATIONARY", "UP")]
 
 
 def test_the_chosen_horizon_stands_out() -> None:
-    figure = DRAWN["horizons"](str)
+    figure = DRAWN["horizons"]()
     for k, bars in enumerate(figure.data):
         assert bars.x.tolist() == pytest.approx([[0.2, 0.5, 0.3][k], [0.1, 0.1, 0.8][k]])
         assert bars.marker.opacity[1] == 1 > bars.marker.opacity[0]
@@ -174,14 +174,14 @@ def test_the_chosen_horizon_stands_out() -> None:
 
 
 def test_confusion_shows_counts_and_shares_of_what_happened() -> None:
-    (heat,) = DRAWN["confusion"](str).data
+    (heat,) = DRAWN["confusion"]().data
     assert heat.z.tolist() == [[0.6, 0.3, 0.1], [0, 0, 0], [0.5, 0.5, 0]]  # a class that never happened is no division by zero
     assert heat.text[0][0] == "6<br>60%"
     assert heat.x == heat.y == ("Down", "Stationary", "Up")
 
 
 def test_reliability_leaves_empty_bins_out() -> None:
-    line = trace(DRAWN["reliability"](str), "TLOB")
+    line = trace(DRAWN["reliability"](), "TLOB")
     assert line.x.tolist() == pytest.approx([0.355, 0.81, 1.0])
     assert line.y.tolist() == pytest.approx([0.5, 1.0, 1.0])
     assert line.customdata.tolist() == [2, 1, 1]

@@ -101,8 +101,9 @@ def test_a_gallery_and_a_click_in_it() -> None:
     assert figures.image_at(70, 40, columns=3, count=5, side=28) is None
 
 
+@pytest.mark.usefixtures("upper_case_translator")
 def test_words_are_translated_and_figures_travel() -> None:
-    figure = figures.overlay_figure(IMAGE, RNG.random((7, 7)), patch=4, _=lambda words: words.replace("patch", "PATCH"))
+    figure = figures.overlay_figure(IMAGE, RNG.random((7, 7)), patch=4)
     assert "PATCH" in figure.data[1].hovertemplate
     for one in (figure, figures.heads_figure(RNG.random((2, 2, 7, 7))), figures.ranking_figure(["a"], np.array([1.0]))):
         for part in (*wire.split(one).traces, wire.split(one).layout):

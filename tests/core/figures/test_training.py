@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import pytest
 
 from core.figures import training as figures
-from core.vision.runs import from_history, report_run
+from core.runs.history import from_history, report_run
 
 ROW = {"rate": 1e-3, "validation_accuracy": 0.8, "train_loss": 0.6, "validation_loss": 0.7}
 HISTORY = [ROW | {"epoch": epoch % 2, "train_accuracy": 0.8 + epoch / 50} for epoch in range(4)]
@@ -48,7 +48,8 @@ def test_confusion_is_shaded_by_row_and_shows_counts() -> None:
     assert [list(row) for row in heat.text] == [["8", "2"], ["", ""]]
 
 
+@pytest.mark.usefixtures("upper_case_translator")
 def test_words_are_translated() -> None:
-    figure = figures.accuracy_figure(RUN, report_run(), _=str.upper)
+    figure = figures.accuracy_figure(RUN, report_run())
     assert all(one.name.isupper() for one in figure.data)
     assert figure.layout.xaxis.title.text == "EPOCH"

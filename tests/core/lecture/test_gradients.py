@@ -85,9 +85,7 @@ def test_multi_head() -> None:
     found = g.multi_head_gradient(query.detach(), memory.detach(), memory.detach(), weights, 2, grad)
     torch.testing.assert_close(g.multi_head(query, memory, memory, weights, 2), y[0], **TIGHT)
     modules = {"q": layer.q, "k": layer.k, "v": layer.v, "o": layer.out}
-    expected = by_autograd(
-        y[0], grad, query, memory, *(m.weight for m in modules.values()), *(m.bias for m in modules.values())
-    )
+    expected = by_autograd(y[0], grad, query, memory, *(m.weight for m in modules.values()), *(m.bias for m in modules.values()))
     torch.testing.assert_close(found.query, expected[0], **TIGHT)
     torch.testing.assert_close(found.key + found.value, expected[1], **TIGHT)
     for name, dw, db in zip(modules, expected[2:6], expected[6:], strict=True):

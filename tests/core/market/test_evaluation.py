@@ -10,7 +10,7 @@ from sklearn.metrics import confusion_matrix, f1_score, matthews_corrcoef
 
 from core.market.book import BookError, segments
 from core.market.evaluation import evaluate
-from core.market.predictor import MarketEntry, Predictor
+from core.market.predictor import MarketCard, Predictor
 from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, tiny_predictor, with_hole
 
 ROWS = with_hole(with_hole(real_rows(1), 90, 7), 260, 1)
@@ -22,11 +22,11 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
 
 
 @pytest.fixture(scope="module")
-def entry(predictor: Predictor) -> MarketEntry:
+def entry(predictor: Predictor) -> MarketCard:
     return predictor.markets["testville"]
 
 
-def row_by_row(predictor: Predictor, entry: MarketEntry, head: int, first: int) -> tuple[list[int], list[int], list[int]]:
+def row_by_row(predictor: Predictor, entry: MarketCard, head: int, first: int) -> tuple[list[int], list[int], list[int]]:
     kind, horizon = HEADS[head]
     truth, called, naive = [], [], []
     for stretch in segments(ROWS.timestamps):
@@ -45,7 +45,7 @@ def row_by_row(predictor: Predictor, entry: MarketEntry, head: int, first: int) 
 
 @pytest.mark.parametrize("first", [0, 170])
 @pytest.mark.parametrize("head", [0, 3])
-def test_confusion_matrices_equal_the_loop(predictor: Predictor, entry: MarketEntry, head: int, first: int) -> None:
+def test_confusion_matrices_equal_the_loop(predictor: Predictor, entry: MarketCard, head: int, first: int) -> None:
     truth, called, naive = row_by_row(predictor, entry, head, first)
     (result,) = evaluate(predictor, ROWS, entry, first=first, heads=[head])
     assert result.head == HEADS[head]
@@ -60,12 +60,12 @@ def test_confusion_matrices_equal_the_loop(predictor: Predictor, entry: MarketEn
     assert summary["baselines"]["stationary"]["matthews"] == 0
 
 
-def test_heads_come_in_the_order_asked_for(predictor: Predictor, entry: MarketEntry) -> None:
+def test_heads_come_in_the_order_asked_for(predictor: Predictor, entry: MarketCard) -> None:
     assert [result.head for result in evaluate(predictor, ROWS, entry)] == list(HEADS)
     assert [result.head for result in evaluate(predictor, ROWS, entry, heads=[2, 0])] == [HEADS[2], HEADS[0]]
 
 
-def test_progress_ends_at_the_whole(predictor: Predictor, entry: MarketEntry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_ends_at_the_whole(predictor: Predictor, entry: MarketCard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.market.evaluation.BATCH", 100)
     told: list[tuple[int, int]] = []
     evaluate(predictor, ROWS, entry, heads=[0], progress=lambda done, total: told.append((done, total)))
@@ -73,7 +73,7 @@ def test_progress_ends_at_the_whole(predictor: Predictor, entry: MarketEntry, mo
     assert told == [(100, windows), (200, windows), (300, windows), (windows, windows)]
 
 
-def test_what_is_asked_of_a_file_too_short_is_refused(predictor: Predictor, entry: MarketEntry, tmp_path: Path) -> None:
+def test_what_is_asked_of_a_file_too_short_is_refused(predictor: Predictor, entry: MarketCard, tmp_path: Path) -> None:
     rows = real_rows(1)
     need = predictor.window + 20
     sentence = f"no stretch of {need} rows without a gap: a window of {predictor.window} rows and 20 more to see what happened"

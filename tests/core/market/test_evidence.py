@@ -12,7 +12,7 @@ from core.explain.measures import METHODS
 from core.explain.occlusion import occlusion
 from core.market.book import read_market
 from core.market.evidence import asked, evidence, sample
-from core.market.feeds.library import recordings
+from core.market.library import recordings
 from core.market.predictor import load_predictor
 from core.models.tlob import TLOB, TLOBConfig
 

@@ -14,7 +14,7 @@ from core.market.feeds.protocol import FeedFailed
 from core.market.hub import Hub
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
-from core.market.view import Status
+from core.market.session_view import Status
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying, wait_until
 from tests.core.market.helpers import real_rows, tiny_predictor
 

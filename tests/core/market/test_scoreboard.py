@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.market import scores
+from core import scores
 from core.market.book import BookRows, segments
 from core.market.evaluation import evaluate
-from core.market.predictor import MarketEntry, Predictions, Predictor, windows_of
+from core.market.predictor import MarketCard, Predictions, Predictor, windows_of
 from core.market.scoreboard import ROLLING, RULES, PredictionLog, Scoreboard
 from tests.core.market.helpers import EXCERPTS, HEADS, naive_class, naive_label, random_book, real_rows, tiny_predictor, with_hole
 
@@ -26,11 +26,11 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
 
 
 @pytest.fixture(scope="module")
-def entry(predictor: Predictor) -> MarketEntry:
+def entry(predictor: Predictor) -> MarketCard:
     return predictor.markets["testville"]
 
 
-def played(predictor: Predictor, entry: MarketEntry, rows: BookRows) -> Scoreboard:
+def played(predictor: Predictor, entry: MarketCard, rows: BookRows) -> Scoreboard:
     """Step by step, as a session does."""
     board = Scoreboard(predictor.heads, entry.alphas)
     for stretch in segments(rows.timestamps):
@@ -43,12 +43,12 @@ def played(predictor: Predictor, entry: MarketEntry, rows: BookRows) -> Scoreboa
 
 
 @pytest.fixture(scope="module")
-def board(predictor: Predictor, entry: MarketEntry) -> Scoreboard:
+def board(predictor: Predictor, entry: MarketCard) -> Scoreboard:
     return played(predictor, entry, HOLED)
 
 
 @pytest.mark.parametrize("head", range(len(HEADS)), ids=[f"{kind}-{horizon}" for kind, horizon in HEADS])
-def test_step_by_step_equals_the_whole_file(predictor: Predictor, entry: MarketEntry, board: Scoreboard, head: int) -> None:
+def test_step_by_step_equals_the_whole_file(predictor: Predictor, entry: MarketCard, board: Scoreboard, head: int) -> None:
     expected = evaluate(predictor, HOLED, entry)[head]
     found = board.scores(head)
     for rule in RULES:
@@ -59,7 +59,7 @@ def test_step_by_step_equals_the_whole_file(predictor: Predictor, entry: MarketE
 
 
 @pytest.mark.parametrize("head", range(len(HEADS)), ids=[f"{kind}-{horizon}" for kind, horizon in HEADS])
-def test_the_log_holds_what_a_loop_finds(predictor: Predictor, entry: MarketEntry, board: Scoreboard, head: int) -> None:
+def test_the_log_holds_what_a_loop_finds(predictor: Predictor, entry: MarketCard, board: Scoreboard, head: int) -> None:
     kind, horizon = HEADS[head]
     expected = {}
     for stretch in segments(HOLED.timestamps):

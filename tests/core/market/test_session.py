@@ -18,7 +18,7 @@ from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusC
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, STALE_MS, MarketSession
-from core.market.view import Status
+from core.market.session_view import Status
 from tests.core.market.feeds_for_tests import ScriptedFeed, Step, books, replaying, wait_until
 from tests.core.market.helpers import HEADS, random_book, real_rows, tiny_predictor, with_hole
 

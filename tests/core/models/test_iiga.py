@@ -14,9 +14,7 @@ from core.models.parameters import count
 from tests.core.models import numpy_iiga
 
 TRACKS = IIGAConfig(front="tracks", vocabulary=7, width=24, heads=3, layers=2, window=2, track_features=5, dropout=0.3)
-FRAMES = replace(
-    TRACKS, front="frames", image_size=32, width_multiplier=0.35, image_channels=40, vocabulary=6
-)
+FRAMES = replace(TRACKS, front="frames", image_size=32, width_multiplier=0.35, image_channels=40, vocabulary=6)
 
 
 def unsettled(config: IIGAConfig) -> IIGA:

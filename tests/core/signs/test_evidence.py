@@ -14,7 +14,7 @@ from core.explain.faithfulness import deletion_curves
 from core.explain.measures import METHODS
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs import evidence as evidences
-from core.signs import reading
+from core.signs import recognition
 from core.signs.evidence import Spoken, behind, evidence, frames_relevance, spoken
 from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
@@ -222,7 +222,7 @@ def test_integrated_gradients_are_complete_on_the_bundled_clips(name):
     recogniser = load_recogniser(name)
     seen = 0
     for clip, seconds, speaker in bundled(name, recogniser):
-        glosses = spoken(reading.read(recogniser, clip, seconds, speaker=speaker).log_probabilities)
+        glosses = spoken(recognition.read(recogniser, clip, seconds, speaker=speaker).log_probabilities)
         for one in glosses[:2]:
             found = evidences.evidence(recogniser, clip, frame=one.peak, label=one.label, speaker=speaker)
             with torch.no_grad():

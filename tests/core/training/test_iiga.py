@@ -13,18 +13,18 @@ from torch.nn import functional as F
 from core import checkpoints
 from core.cli import main
 from core.models.iiga import IIGA, IIGAConfig
-from core.signs.clips import BETWEEN
 from core.signs.edits import word_error_rate
-from core.signs.photo_set import separate
-from core.signs.photos import read_photos
 from core.signs.recogniser import load_recogniser
-from core.signs.render import Studio
+from core.signs.synthetic.clips import BETWEEN
+from core.signs.synthetic.photo_set import separate
+from core.signs.synthetic.photos import read_photos
+from core.signs.synthetic.render import Studio
 from core.signs.tracks import FEATURES, features, fit_scales, read_sentences
 from core.signs.vocabulary import BLANK, of_sentences
 from core.training.iiga_digits import DigitsTraining, StillsModel, StillsTask, classes, hold_out
 from core.training.iiga_tracks import (
     IGNORED,
-    Prepared,
+    PreparedTracks,
     TracksTask,
     TracksTraining,
     collate,
@@ -89,7 +89,7 @@ def test_a_splice_is_the_head_of_one_and_the_tail_of_the_other() -> None:
         assert len(found.hands) == len(found.labels)
         heads = [one.target[:i] for i in range(1, len(one.target))]
         assert found.target[: len(found.target)] and any(found.target[: len(head)] == head for head in heads)
-    lonely = Prepared(hands=one.hands, labels=one.labels, target=one.target, cuts=[])
+    lonely = PreparedTracks(hands=one.hands, labels=one.labels, target=one.target, cuts=[])
     assert spliced(lonely, other, random) is lonely
 
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from core.lecture.schedules import warmup_cosine
+from core.schedules import warmup_cosine
 from core.training import loop
-from core.training.loop import Averages, Callback, LoopSettings, Progress, fit
+from core.training.loop import Averages, Callback, LoopSettings, TrainingProgress, fit
 
 CPU = torch.device("cpu")
 SETTINGS = LoopSettings(epochs=4, steps_per_epoch=6, peak_rate=0.05, weight_decay=0.1, warmup=5, clip=0.3, seed=7)
@@ -92,7 +92,7 @@ def stop_after(epochs: int) -> Callback:
     return lambda event, progress: event == "epoch" and progress.epoch == epochs
 
 
-def without_times(progress: Progress) -> list[dict[str, float]]:
+def without_times(progress: TrainingProgress) -> list[dict[str, float]]:
     return [{key: value for key, value in row.items() if key != "seconds"} for row in progress.history]
 
 
@@ -196,7 +196,7 @@ def test_a_callback_may_stop_within_an_epoch(tmp_path: Path) -> None:
     """What the epoch had learned so far is dropped; the state kept is that of the last whole one."""
     seen: list[tuple[str, int, int]] = []
 
-    def callback(event: str, progress: Progress) -> bool:
+    def callback(event: str, progress: TrainingProgress) -> bool:
         seen.append((event, progress.epoch, progress.step))
         return event == "step" and progress.step == 8
 

@@ -18,24 +18,24 @@ from core import checkpoints
 from core.cli import main
 from core.models.garment_teacher import GarmentTeacher
 from core.models.vit import ViT, ViTConfig
+from core.runs.history import run_of, smoothing_floor
 from core.training.augment import Augmentation
 from core.training.vit import PLAIN, ViTTask, ViTTraining, drawn_patches, prepare
 from core.vision.classifier import load_classifier
-from core.vision.idx import Part, read_part
-from core.vision.runs import run_of, smoothing_floor
+from core.vision.idx import IdxPart, read_part
 from tests.core.vision.test_idx import write
 
 RANDOM = np.random.default_rng(0)
 
 
-def garments(count: int) -> Part:
+def garments(count: int) -> IdxPart:
     """Stand-ins: a bright square whose place tells the class, in noise."""
     labels = np.arange(count) % 10
     images = RANDOM.integers(0, 60, (count, 28, 28)).astype(np.uint8)
     for image, label in zip(images, labels, strict=True):
         top, left = 3 + 9 * (label // 4), 2 + 6 * (label % 4)
         image[top : top + 6, left : left + 5] = 255
-    return Part(images=images, labels=labels.astype(np.int64))
+    return IdxPart(images=images, labels=labels.astype(np.int64))
 
 
 PART = garments(200)

@@ -16,11 +16,11 @@ from core import checkpoints
 from core.explain.attribution import class_probability, integrated_gradients
 from core.explain.measures import METHODS, part_sums
 from core.models.vit import ViT, ViTConfig
+from core.vision.analysis import read
 from core.vision.arrays_file import to_npz
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.evidence import background, evidence, hidden_answer, mask_of, patch_numbers, shares_of
 from core.vision.gallery import gallery
-from core.vision.reading import read
 from tests.core.vision import tiny_vit
 
 SMALL = ViTConfig(side=28, patch=7, width=16, heads=2, layers=2, hidden=32, classes=2, position_scale=1.0)

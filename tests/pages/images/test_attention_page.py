@@ -11,13 +11,13 @@ import pytest
 from core import checkpoints
 from core.explain import summaries
 from core.models.vit import CLASSES
+from core.vision.analysis import PictureAnalysis, read
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.evidence import evidence
 from core.vision.gallery import gallery
 from core.vision.pictures import from_grey
 from core.vision.preprocessing import Recipe, prepare
-from core.vision.reading import Reading, read
-from pages.images import answers
+from pages.images import cached_results
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran, words
 
@@ -42,7 +42,7 @@ def classifier(models: Path) -> Classifier:
     return load_classifier(folder=models)
 
 
-def reading(classifier: Classifier, item: int) -> Reading:
+def reading(classifier: Classifier, item: int) -> PictureAnalysis:
     return read(classifier, IMAGES[item].copy())
 
 
@@ -112,11 +112,11 @@ def test_the_rollout_is_a_map_too_and_the_choice_stays_between_views(classifier:
 
 def test_another_map_computes_nothing_anew(models: Path) -> None:
     app = opened(item="5", inside="maps")
-    before = answers.read.cache_info().misses
+    before = cached_results.read.cache_info().misses
     for key, value in (("vhead", "2"), ("vlayer", "1"), ("token", "7")):
         app.selectbox(key=key).set_value(value)
         ran(app)
-    assert answers.read.cache_info().misses == before
+    assert cached_results.read.cache_info().misses == before
 
 
 # -- hidden patches -----------------------------------------------------------------------------------------------------------
@@ -172,5 +172,5 @@ def test_the_most_important_are_hidden_by_a_button(classifier: Classifier, metho
 def test_the_measures_are_put_to_the_test(classifier: Classifier) -> None:
     app = opened(item="5", inside="truth")
     one = reading(classifier, 5)
-    curves = answers.curves(answers.ask(answers.classifier_of("vit"), one.image), one.called)
+    curves = cached_results.curves(cached_results.ask(cached_results.classifier_of("vit"), one.image), one.called)
     assert f"{curves.area('occlusion'):.3f}" in words(app)

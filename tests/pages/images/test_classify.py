@@ -15,13 +15,13 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.models.vit import CLASSES
+from core.vision.analysis import read
 from core.vision.classifier import load_classifier
 from core.vision.evidence import evidence
 from core.vision.gallery import gallery
 from core.vision.pictures import STORE, PictureError, Problem, decode, from_grey, png
 from core.vision.preprocessing import Recipe, prepare
-from core.vision.reading import read
-from pages.images import source
+from pages.images import picture_source
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, words
 
@@ -238,5 +238,5 @@ def test_a_camera_and_a_sheet_are_offered(models: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("problem", get_args(Problem))
 def test_every_problem_has_a_sentence_in_every_language(problem: Problem) -> None:
-    text = source.sentence(PictureError(problem, "…"))
+    text = picture_source.sentence(PictureError(problem, "…"))
     assert re.match(r"[a-z].*\.$", text)

@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.models.vit import CLASSES
-from core.vision import train_here
-from core.vision.train_here import Plan, Standing
-from pages.images import garment_words
+from core.runs import local_training
+from core.runs.local_training import Plan, Standing
+from pages.images import class_names
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran, words
 
@@ -37,7 +37,7 @@ def opened(page: str, **query: str) -> AppTest:
 
 
 def test_every_class_can_be_named_in_the_readers_language() -> None:
-    assert garment_words.NAMES == CLASSES
+    assert class_names.NAMES == CLASSES
 
 
 def test_the_shipped_run_is_shown_with_its_cards_numbers() -> None:
@@ -76,7 +76,7 @@ class Stub:
 
     def keep(self, name: str) -> Path:
         if name == "taken":
-            raise train_here.TrainError("there is a checkpoint named 'taken' already: choose another name")
+            raise local_training.TrainError("there is a checkpoint named 'taken' already: choose another name")
         self.done.append(name)
         return Path(name + ".json")
 
@@ -84,7 +84,7 @@ class Stub:
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
     made = Stub()
-    monkeypatch.setattr(train_here, "trainer", lambda: made)
+    monkeypatch.setattr(local_training, "trainer", lambda: made)
     return made
 
 

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.lecture import backprop, norm_story, optimisers
+from core.lecture import backprop, norm_examples, optimisers
 from core.lecture.date_reader import DateReader
 from pages.learn.frame import SNIPPETS, snippet
 from pages.shared.language import ASSETS
@@ -120,8 +120,8 @@ def test_the_cards_numbers_are_on_the_page() -> None:
 
 
 def test_the_cell_on_the_norms_page_is_the_norms() -> None:
-    cell = norm_story.cell("bin", level=3.0, sample=1, step=5, channel=2)
-    study = norm_story.study("bin", level=3.0)
+    cell = norm_examples.cell("bin", level=3.0, sample=1, step=5, channel=2)
+    study = norm_examples.study("bin", level=3.0)
     assert cell.y == pytest.approx(float(study.after[1, 5, 2]))
     assert cell.other is not None
     first, second = ((cell.x - mean) / (variance + 1e-5) ** 0.5 for mean, variance in ((cell.mean, cell.variance), cell.other))

@@ -13,13 +13,13 @@ import pytest
 
 from core import checkpoints
 from core.explain import findings
+from core.market import library
 from core.market.book import read_market
-from core.market.feeds import library
-from core.market.frozen import STORE, FrozenWindow, cut
 from core.market.hub import shutdown
 from core.market.predictor import load_predictor
-from pages.markets import attention_answers as answers
+from core.market.windows import STORE, FrozenWindow, cut
 from pages.markets import attention_window
+from pages.markets import cached_results as answers
 from pages.shared.navigation import ROOT
 from tests.core.market.helpers import HEADS, real_rows, save_tiny, tiny_config
 from tests.pages.open_page import open_page, words

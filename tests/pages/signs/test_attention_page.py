@@ -14,12 +14,12 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.explain.measures import METHODS
-from core.signs import looks as lookings
-from core.signs import reading
+from core.signs import gloss_measures as lookings
+from core.signs import recognition
 from core.signs.evidence import evidence
-from core.signs.own import STORE
 from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
+from core.signs.uploaded_weights import STORE
 from core.signs.video import Footage, read_video
 from pages.shared.navigation import ROOT
 from tests.core.signs.tiny import save_tiny
@@ -46,11 +46,11 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     st.cache_resource.clear()
 
 
-def sentence(models: Path) -> tuple[Recogniser, Any, reading.Reading, lookings.Looks]:
+def sentence(models: Path) -> tuple[Recogniser, Any, recognition.Recognition, lookings.Looks]:
     """The fourth bundled sentence as the tiny model reads it."""
     recogniser, one = load_recogniser(ASL, folder=models), track_samples()[3]
     seconds = np.arange(len(one.tracks)) / 30
-    found = reading.read(recogniser, one.tracks, seconds, speaker=one.speaker)
+    found = recognition.read(recogniser, one.tracks, seconds, speaker=one.speaker)
     return recogniser, one, found, lookings.looks(recogniser, found, one.tracks, speaker=one.speaker)
 
 

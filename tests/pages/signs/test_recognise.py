@@ -13,12 +13,12 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.signs.own import STORE
 from core.signs.recogniser import ASL, DIGITS, load_recogniser
 from core.signs.samples import clip_samples, track_samples
+from core.signs.uploaded_weights import STORE
 from core.signs.video import Footage, VideoError, read_video
 from pages.shared.navigation import ROOT
-from pages.signs.recognise_clip import error_words
+from pages.signs.clip_source import error_words
 from tests.core.signs.tiny import save_tiny
 from tests.core.signs.video_files import film, grey, sound
 from tests.pages.open_page import open_page

@@ -1,0 +1,1 @@
+"""Figures of the lecture, one module a page."""

@@ -1,0 +1,56 @@
+"""Figures of the attention-steps and permutation pages that are no plain matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from core.figures.style import BLUE, GREY, ORANGE, SERIES, base_layout
+from core.messages import translate as _
+
+
+def row_bars(
+    values: NDArray[np.floating],
+    names: Sequence[str],
+    *,
+    y_title: str,
+    even: float | None = None,
+    mark: int | None = None,
+) -> go.Figure:
+    """A bar a token, with an even share to compare with.
+
+    Args:
+        even: height of the dotted line, "all alike". mark: index of the bar in another colour.
+    """
+    places = list(range(len(names)))
+    colours = [ORANGE if index == mark else BLUE for index in places]
+    traces: list[dict[str, Any]] = [
+        {"type": "bar", "x": places, "y": values, "marker": {"color": colours},
+         "hovertemplate": "%{text}: %{y:.4~g}<extra></extra>",
+         "text": list(names), "textposition": "none", "name": y_title}
+    ]  # fmt: skip
+    if even is not None:
+        traces.append(
+            {"type": "scatter", "x": [-0.5, len(names) - 0.5], "y": [even, even], "mode": "lines", "name": _("All alike"),
+             "line": {"color": GREY, "dash": "dot", "width": 2}, "hovertemplate": "%{y:.4~g}"}
+        )  # fmt: skip
+    layout = base_layout(y_title=y_title, height=230, keep=y_title, legend=False) | {"bargap": 0.3}
+    layout["xaxis"] = {"tickmode": "array", "tickvals": places, "ticktext": list(names), "range": [-0.5, len(names) - 0.5]}
+    layout["yaxis"] |= {"rangemode": "tozero"}
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def grouped_bars(rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_title: str) -> go.Figure:
+    """Rows of numbers side by side, a bar a channel, by name."""
+    traces = [
+        {"type": "bar", "name": name, "x": [str(index + 1) for index in range(len(values))], "y": values,
+         "marker": {"color": SERIES[number]}, "hovertemplate": "%{y:.4f}"}
+        for number, (name, values) in enumerate(rows.items())
+    ]  # fmt: skip
+    layout = base_layout(x_title=x_title, y_title=y_title, height=300, hover="x unified", keep=y_title) | {"barmode": "group"}
+    layout["xaxis"] |= {"type": "category"}
+    return go.Figure({"data": traces, "layout": layout})

@@ -1,0 +1,177 @@
+"""Figures of the encoder-decoder's page: what may come next, what each symbol looked at, how sure the model is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from core.figures.learn.grids import Panel, panels_figure
+from core.figures.style import BLUE, GREEN, GREY, ORANGE, base_layout
+from core.messages import translate as _
+
+SPACE = "␣"
+"""How a space is shown on an axis."""
+
+
+def visible(characters: Sequence[str]) -> list[str]:
+    """Characters for an axis: a space gets a sign of its own."""
+    return [SPACE if one == " " else one for one in characters]
+
+
+def next_figure(probabilities: NDArray[np.floating], symbols: Sequence[str], *, chosen: int, most: int = 8) -> go.Figure:
+    """The likeliest next symbols at one step, the chosen one in blue.
+
+    Args:
+        probabilities: (vocabulary,). symbols: their signs. chosen: number of the one that was taken.
+    """
+    order = np.argsort(probabilities)[::-1][:most]
+    labels = visible([symbols[int(index)] for index in order])
+    colours = [BLUE if int(index) == chosen else GREY for index in order]
+    trace = {
+        "type": "bar", "x": labels, "y": probabilities[order], "marker": {"color": colours},
+        "text": [f"{value:.3g}" for value in probabilities[order]], "textposition": "outside", "cliponaxis": False,
+        "hovertemplate": "%{x}: %{y:.4~g}<extra></extra>",
+    }  # fmt: skip
+    layout = base_layout(x_title=_("Next symbol"), y_title=_("Probability"), keep="next", legend=False, height=300)
+    layout["xaxis"] |= {"type": "category"}
+    layout["yaxis"] |= {"range": [0, 1.12], "tickvals": [0, 0.25, 0.5, 0.75, 1]}
+    return go.Figure({"data": [trace], "layout": layout})
+
+
+def decoding_maps(
+    cross: NDArray[np.floating],
+    own: NDArray[np.floating],
+    *,
+    source: Sequence[str],
+    target: Sequence[str],
+    step: int,
+) -> tuple[go.Figure, go.Figure]:
+    """Cross-attention, and causal self-attention, up to a step, its row outlined; a query is named by the symbol it leads to.
+
+    Args:
+        cross: (T, S) weights. own: (T, T).
+        source: (S,) characters read. target: (T,) symbols answered; the query of the first is the begin sign.
+        step: from 0 on; later rows are not there yet.
+    """
+    queries, past_keys = np.arange(len(cross))[:, None], np.arange(len(own))
+    shown, past = visible(target), ["▷", *visible(target)]
+    cross_seen = np.where(queries <= step, cross, np.nan)
+    own_seen = np.where((queries <= step) & (past_keys <= queries), own, np.nan)
+    panels = (
+        Panel(
+            z=cross_seen, title=_("Cross-attention: answer to text"), x=visible(source), y=shown, signed=False, top=1.0,
+            x_title=_("Text read (keys)"), y_title=_("Symbol answered (query)"),
+            frames=((step, step, 0, len(source) - 1),),
+        ),
+        Panel(
+            z=own_seen, title=_("Causal self-attention: answer to itself"), x=past[: len(own)], y=shown, signed=False, top=1.0,
+            x_title=_("Symbols so far (keys)"), y_title=_("Symbol answered (query)"), frames=((step, step, 0, step),),
+        ),
+    )  # fmt: skip
+    left, right = (panels_figure([panel], height=400, keep="decoding") for panel in panels)
+    return left, right
+
+
+def encoder_map(weights: NDArray[np.floating], source: Sequence[str]) -> go.Figure:
+    """The encoder's self-attention over the characters, (S, S)."""
+    panel = Panel(
+        z=weights, title=_("Encoder self-attention"), x=visible(source), y=visible(source), signed=False,
+        x_title=_("Character looked at (key)"), y_title=_("Character (query)"),
+    )  # fmt: skip
+    return panels_figure([panel], height=460, bar=True, keep="encoder")
+
+
+def reading_figure(attention: NDArray[np.floating], relevance: NDArray[np.floating], source: Sequence[str]) -> go.Figure:
+    """What one answered symbol looked at, beside what its log-probability rests on, character by character.
+
+    Args:
+        attention: (S,) weights. relevance: (S,) gradient times input of the log-odds against the runner-up, signed, in nats.
+    """
+    places = list(range(len(source)))
+    traces: list[dict[str, Any]] = [
+        {"type": "bar", "x": places, "y": attention, "name": _("Attention weight"), "marker": {"color": BLUE},
+         "hovertemplate": "%{y:.3~g}<extra></extra>"},
+        {"type": "bar", "x": places, "y": relevance, "name": _("Gradient x input of the log-odds (nats)"),
+         "marker": {"color": ORANGE}, "yaxis": "y2", "hovertemplate": "%{y:.3~g}<extra></extra>"},
+    ]  # fmt: skip
+    layout = base_layout(keep="reading", height=360)
+    ticks = {"tickmode": "array", "tickvals": places, "ticktext": visible(source), "tickangle": 0}
+    largest = float(np.abs(relevance).max()) or 1.0
+    layout["xaxis"] = {"title": {"text": _("Text read")}, "anchor": "y2", **ticks}
+    layout["yaxis"] = {"title": {"text": _("Weight")}, "rangemode": "tozero", "domain": [0.55, 1]}
+    layout["yaxis2"] = {"title": {"text": _("Nats")}, "range": [-1.1 * largest, 1.1 * largest], "domain": [0, 0.42],
+                        "zeroline": True}  # fmt: skip
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def certainty_figure(dates: NDArray[np.floating], scribbles: NDArray[np.floating], *, here: float | None = None) -> go.Figure:
+    """How sure the model is of its whole answer: held-out dates against random characters, as shares of each.
+
+    Args:
+        dates, scribbles: probabilities. here: that of the text on the page.
+    """
+    edges = np.linspace(0, 1, 21)
+    middle = (edges[1:] + edges[:-1]) / 2
+    traces: list[dict[str, Any]] = []
+    for values, name, colour in ((dates, _("Held-out dates"), BLUE), (scribbles, _("Random characters"), ORANGE)):
+        share = np.histogram(values, edges)[0] / len(values)
+        traces.append(
+            {"type": "bar", "x": middle, "y": share, "name": name, "marker": {"color": colour, "opacity": 0.85},
+             "hovertemplate": "%{x:.2f}: %{y:.1%}<extra>" + name + "</extra>"}
+        )  # fmt: skip
+    layout = base_layout(
+        x_title=_("Probability of the whole answer"), y_title=_("Share of the texts"), keep="certainty", height=320
+    )
+    layout["yaxis"] |= {"tickformat": ".0%"}
+    layout["xaxis"] |= {"range": [0, 1]}
+    if here is not None:
+        line = {"type": "line", "x0": here, "x1": here, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": GREEN, "width": 3}}
+        note = {"x": here, "y": 1, "yref": "paper", "text": _("this text"), "showarrow": False,
+                "xanchor": "right" if here > 0.5 else "left", "yanchor": "bottom"}  # fmt: skip
+        layout |= {"shapes": [line], "annotations": [note]}
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def beam_figure(names: Sequence[str], probabilities: Sequence[float], *, finished: Sequence[bool]) -> go.Figure:
+    """What a beam holds: probabilities of the sequences on a logarithmic axis, best on top; finished ones in blue."""
+    order = list(range(len(names)))[::-1]
+    trace = {
+        "type": "bar", "orientation": "h", "y": [f"{index + 1}. {names[index]}" for index in order],
+        "x": [probabilities[index] for index in order],
+        "marker": {"color": [BLUE if finished[index] else GREY for index in order]},
+        "text": [f"{probabilities[index]:.3g}" for index in order], "textposition": "auto",
+        "hovertemplate": "%{y}: %{x:.4~g}<extra></extra>",
+    }  # fmt: skip
+    layout = base_layout(x_title=_("Probability so far"), keep="beam", legend=False, height=80 + 44 * len(names))
+    low = min([*probabilities, 1e-3])
+    layout["xaxis"] |= {"type": "log", "range": [float(np.log10(low)) - 0.3, 0.05], "nticks": 6}
+    layout["yaxis"] |= {"type": "category", "tickfont": {"family": "monospace", "size": 14}}
+    return go.Figure({"data": [trace], "layout": layout})
+
+
+def training_figure(history: Sequence[dict[str, float]]) -> go.Figure:
+    """Loss and validation exact match by step."""
+    steps = [row["step"] for row in history]
+    traces: list[dict[str, Any]] = [
+        {"type": "scatter", "mode": "lines+markers", "x": steps, "y": [row["score"] for row in history],
+         "name": _("Exact match, validation"), "line": {"color": BLUE}, "hovertemplate": "%{y:.1%}"},
+        {"type": "scatter", "mode": "lines+markers", "x": steps, "y": [row["loss"] for row in history], "yaxis": "y2",
+         "name": _("Training loss (nats a symbol)"), "line": {"color": ORANGE}, "hovertemplate": "%{y:.3~g}"},
+    ]  # fmt: skip
+    layout = base_layout(x_title=_("Step"), keep="training", hover="x unified", height=340)
+    layout["xaxis"] |= {"anchor": "y2"}
+    layout["yaxis"] = {"title": {"text": _("Exact match")}, "tickformat": ".0%", "range": [0, 1.05], "domain": [0.5, 1]}
+    layout["yaxis2"] = {"title": {"text": _("Loss")}, "type": "log", "domain": [0, 0.4]}
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def vectors_figure(stages: Mapping[str, NDArray[np.floating]]) -> go.Figure:
+    """A vector on its way through a layer: one row a stage, (width,) by name; colours are centred at zero."""
+    panel = Panel(
+        z=np.stack(list(stages.values())), title=_("One vector through the layer"), y=list(stages), x_title=_("Channel"), top=3.0,
+    )  # fmt: skip
+    return panels_figure([panel], height=330, bar=True, keep="vectors")

@@ -1,0 +1,1 @@
+"""Training that the app starts or shows: the process, its history, what an epoch takes."""

@@ -1,0 +1,75 @@
+"""One clip, read once: probabilities, attention, both decodings, and what it cost."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.device import serve_small_inputs
+from core.signs.decoding import Bigram
+from core.signs.recogniser import Recogniser
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recognition:
+    """What a model makes of a clip. Nobody writes to the arrays: they are shared.
+
+    Attributes:
+        log_probabilities: (T', V). probabilities: the same as shares of 1. attention: sub-layer -> (heads, T', T').
+        seconds: (T',) where each of the model's frames lies in the clip. greedy: the best path's sentence.
+        path: the likeliest label of each frame, by name. took_s: wall-clock time of the forward pass.
+    """
+
+    log_probabilities: NDArray[np.float32]
+    probabilities: NDArray[np.float32]
+    attention: dict[str, NDArray[np.float32]]
+    seconds: NDArray[np.float64]
+    greedy: tuple[str, ...]
+    path: tuple[str, ...]
+    took_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guess:
+    """A sentence of the beam. `probability` is P(sentence | frames) over the paths that were kept, `score` what ranked it."""
+
+    glosses: tuple[str, ...]
+    probability: float
+    score: float
+
+
+def read(recogniser: Recogniser, clip: NDArray[Any], seconds: NDArray[np.float64], *, speaker: str | None = None) -> Recognition:
+    """Run the model on one clip; see `Recogniser.answer`.
+
+    Args:
+        seconds: (T,) of the clip's own frames; a model of tracks sees every `stride`-th.
+    """
+    serve_small_inputs()
+    began = time.perf_counter()
+    found = recogniser.answer(clip, speaker=speaker)
+    took = time.perf_counter() - began
+    steps = len(found.log_probabilities)
+    names = recogniser.vocabulary.names
+    return Recognition(
+        log_probabilities=found.log_probabilities,
+        probabilities=np.exp(found.log_probabilities),
+        attention=found.attention,
+        seconds=np.asarray(seconds, dtype=np.float64)[:: recogniser.stride][:steps],
+        greedy=tuple(recogniser.greedy(found.log_probabilities)),
+        path=tuple(names[label] for label in found.log_probabilities.argmax(axis=1).tolist()),
+        took_s=took,
+    )
+
+
+def beam(
+    recogniser: Recogniser, found: Recognition, *, width: int, bigram: Bigram | None = None, weight: float = 0.5, most: int = 5
+) -> list[Guess]:
+    """The likeliest sentences, best first."""
+    return [
+        Guess(glosses=tuple(glosses), probability=float(np.exp(one.log_probability)), score=one.score)
+        for glosses, one in recogniser.beam(found.log_probabilities, width=width, bigram=bigram, weight=weight)[:most]
+    ]

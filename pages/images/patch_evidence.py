@@ -1,0 +1,245 @@
+"""Which patches the answer came from, drawn over the picture: by attention, rollout, relevance, gradients and occlusion.
+
+The classify page and the explorer both show it; a link from one to the other keeps every choice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+from core.figures import pictures as figures
+from core.vision.analysis import CLASS_TOKEN, PictureAnalysis, Shares
+from core.vision.evidence import shares_of
+from pages.images import cached_results
+from pages.images.cached_results import Question
+from pages.images.class_names import garment
+from pages.shared import controls, url_state
+from pages.shared.language import _, number, significant
+from pages.shared.live_plot import Point, live_plot
+from pages.shared.map_explorer import MEAN
+
+CALLED = "called"
+OF_A_CLASS: Final = ("relevance", "gradients", "occlusion")
+"""Measures that ask about one class; the other two are the same for every class, and ask about one token instead."""
+SIGNED: Final = ("gradients", "occlusion")
+"""In units of probability: a patch may also have lowered it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownPatches:
+    """What is drawn: a measure and its values; the token or the class it asks about."""
+
+    look: str
+    shares: Shares
+    token: int
+    label: int
+
+
+def show(question: Question, reading: PictureAnalysis) -> ShownPatches:
+    """The measure's controls, the picture with its values, and in words what it found."""
+    names = [garment(name) for name in reading.classifier.class_names]
+    looks = {
+        "attention": _("Attention"),
+        "rollout": _("Rollout"),
+        "relevance": _("Relevance"),
+        "gradients": _("Integrated gradients"),
+        "occlusion": _("Occlusion"),
+    }
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        look = url_state.choice(st.segmented_control, _("Measure"), looks, key="look", required=True)
+        layer, head = _pick_map(reading) if look == "attention" else ("", None)
+        label = pick_class(reading) if look in OF_A_CLASS else reading.called
+        token = CLASS_TOKEN if look in OF_A_CLASS else pick_token(reading)
+    left, right = st.columns([1, 1])
+    found = ShownPatches(look=look, shares=_shares(question, reading, look, layer, head, token, label), token=token, label=label)
+    with left:
+        _picture(reading, found)
+        st.caption(_sentence(reading, found, names[label]))
+    with right:
+        if look == "attention":
+            _glance(reading, layer, head, token)
+        else:
+            st.markdown(_explained(look))
+    return found
+
+
+def _pick_map(reading: PictureAnalysis) -> tuple[str, int | None]:
+    layers = {str(i + 1): number(i + 1) for i in range(len(reading.maps))}
+    heads = {MEAN: _("Mean")} | {str(i + 1): number(i + 1) for i in range(reading.heads)}
+    layer = url_state.choice(st.selectbox, _("Layer"), layers, key="vlayer", default=str(len(layers)), width=110)
+    head = url_state.choice(st.selectbox, _("Head"), heads, key="vhead", width=130)
+    return list(reading.maps)[int(layer) - 1], None if head == MEAN else int(head) - 1
+
+
+def pick_class(reading: PictureAnalysis) -> int:
+    """The class that is explained: the one called, or any other."""
+    names = [garment(name) for name in reading.classifier.class_names]
+    options = {CALLED: _("The one called")} | {str(i): names[i] for i in reading.ranking}
+    label = url_state.choice(st.selectbox, _("Class"), options, key="garment", width=220)
+    return reading.called if label == CALLED else int(label)
+
+
+def token_name(token: int) -> str:
+    """The class token, or a patch by its number."""
+    return _("The class token") if token == CLASS_TOKEN else _("Patch {number}").format(number=number(token))
+
+
+def pick_token(reading: PictureAnalysis, label: str = "") -> int:
+    """The token whose view is drawn: the class token, or a patch that was clicked."""
+    tokens = {str(i): token_name(i) for i in range(reading.grid**2 + 1)}
+    words = label or _("Seen from (or click a patch)")
+    return int(url_state.choice(st.selectbox, words, tokens, key="token", width=260))
+
+
+def patch_clicked(point: Point, reading: PictureAnalysis) -> int | None:
+    """Number, from 1, of the patch that was clicked in a picture; None beside it."""
+    if not (isinstance(point.x, float | int) and isinstance(point.y, float | int)):
+        return None
+    return 1 + figures.patch_at(point.x, point.y, patch=reading.classifier.config.patch, grid=reading.grid)
+
+
+def take_token(point: Point, reading: PictureAnalysis, token: int) -> None:
+    """A click takes a patch to look from; a second one on it gives the class token back."""
+    clicked = patch_clicked(point, reading)
+    if clicked is not None:
+        st.session_state["token"] = str(CLASS_TOKEN if clicked == token else clicked)
+
+
+def _shares(
+    question: Question, reading: PictureAnalysis, look: str, layer: str, head: int | None, token: int, label: int
+) -> Shares:
+    if look == "attention":
+        return reading.attention(layer, head, token)
+    if look == "rollout":
+        return reading.rolled(token)
+    if look == "relevance":
+        return cached_results.relevance(question, label)
+    with st.spinner(_("Asking the model again and again…"), show_time=False):
+        return shares_of(cached_results.evidence(question, label).importance[look])
+
+
+def value_names() -> dict[str, str]:
+    """What a measure's values are called, by its code."""
+    return {
+        "attention": _("Weight"),
+        "rollout": _("Share"),
+        "relevance": _("Relevance"),
+        "gradients": _("Attribution"),
+        "occlusion": _("What it loses"),
+    }
+
+
+def _picture(reading: PictureAnalysis, found: ShownPatches) -> None:
+    look, token = found.look, found.token
+    live_plot(
+        figures.overlay_figure(
+            reading.image,
+            found.shares.patches,
+            patch=reading.classifier.config.patch,
+            signed=look in SIGNED,
+            outlined=token - 1 if token else None,
+            value=value_names()[look],
+            height=420,
+        ),
+        key="classify_overlay",
+        height=420,
+        on_click=None if look in OF_A_CLASS else lambda point: take_token(point, reading, token),
+        filename=look,
+        alt=_("The picture, each patch glowing by how much it counts."),
+    )
+
+
+def _glance(reading: PictureAnalysis, layer: str, head: int | None, token: int) -> None:
+    def clicked(point: Point) -> None:
+        if ":" in point.trace:
+            one, other = (int(part) + 1 for part in point.trace.split(":"))
+            st.session_state["vlayer"], st.session_state["vhead"] = str(one), str(other)
+
+    live_plot(
+        figures.heads_figure(reading.glance(token), chosen=(list(reading.maps).index(layer), head)),
+        key="classify_heads",
+        height=420,
+        on_click=clicked,
+        filename="heads",
+        alt=_("What every head of every layer looks at, in small; a click enlarges one."),
+    )
+    st.caption(_("Each from 0 to its own largest weight; a click takes that layer and head."))
+
+
+def _sentence(reading: PictureAnalysis, found: ShownPatches, name: str) -> str:
+    """The strongest patch in words."""
+    patches = found.shares.patches
+    place, worst = int(patches.argmax()) + 1, int(patches.argmin()) + 1
+    value = significant(float(patches.max()))
+    if found.look == "relevance":
+        return _("Patch {patch} speaks most for {name}: relevance {value}.").format(patch=place, name=name, value=value)
+    if found.look == "occlusion":
+        return _occluded(name, place, float(patches.max()), worst, float(patches.min()))
+    if found.look == "gradients":
+        return _(
+            "Patch {patch} raised the probability of {name} most, by {value}; all patches together moved it by {sum} from what "
+            "an empty picture has."
+        ).format(patch=place, name=name, value=value, sum=significant(float(patches.sum())))
+    even = significant(1 / (reading.grid**2 + 1))
+    words = (
+        _("{who} looks most at patch {patch}, weight {value}; at all alike it would be {even}. It gives the class token {own}.")
+        if found.look == "attention"
+        else _(
+            "{who} has most from patch {patch}, share {value}; of all alike it would be {even}. Of the class token it has {own}."
+        )
+    )
+    who, own = token_name(found.token), significant(found.shares.class_token)
+    return words.format(who=who, patch=place, value=value, even=even, own=own)
+
+
+def _occluded(name: str, place: int, most: float, worst: int, least: float) -> str:
+    if most <= 0:
+        return _("There is no patch without which {name} would be less probable.").format(name=name)
+    words = _("Without patch {patch} the probability of {name} falls most, by {value}.").format(
+        patch=place, name=name, value=significant(most)
+    )
+    if least < 0:
+        words += " " + _("Without patch {patch} it rises most, by {value}.").format(patch=worst, value=significant(-least))
+    return words
+
+
+def _explained(look: str) -> str:
+    if look == "rollout":
+        return _(
+            "The mean attention of each layer, half of it replaced by the residual connection, multiplied from the first layer "
+            "to the last (Abnar and Zuidema 2020). It follows mixing alone: the same for every class, and blind to what value "
+            "matrices and feed-forward networks do."
+        )
+    if look == "relevance":
+        return _(
+            "Each layer's weights times the gradients of the class's logit at them, what is negative left out, averaged over "
+            "heads and added up through the layers (Chefer et al. 2021). It depends on the class: choose another and see what "
+            "would speak for it."
+        )
+    if look == "gradients":
+        return _(
+            "The gradient of the class's probability at every pixel, integrated on the straight way from an empty picture to "
+            "this one and summed over each patch (Sundararajan et al. 2017). Blue raised the probability, orange lowered it; all "
+            "patches together make the whole difference. It uses no attention weight."
+        )
+    return _(
+        "Each patch in turn is replaced by empty background and the model asked again: what the class's probability loses is the "
+        "patch's value (Zeiler and Fergus 2014). Blue: the patch spoke for the class; orange: against it. It needs no gradient "
+        "and no attention weight, but hides one patch at a time: where two patches say the same, neither seems to matter."
+    )
+
+
+def download_patches(found: ShownPatches) -> None:
+    """The values over the picture as a table."""
+
+    def table() -> pd.DataFrame:
+        patches = found.shares.patches
+        return pd.DataFrame(patches, columns=[f"column {i + 1}" for i in range(patches.shape[1])])
+
+    controls.download_table(
+        _("Values of the patches"), table, key="classify_map", filename=f"patches-{found.look}", formats=("csv",)
+    )

@@ -1,0 +1,243 @@
+"""The pages' first question, which picture: a bundled test image, an upload or several, the camera's, or a drawing.
+
+What is not bundled stays in the app's memory under an id (`core.vision.pictures.STORE`), which the link holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import streamlit as st
+
+from core.figures import pictures as figures
+from core.models.vit import CLASSES
+from core.vision.gallery import gallery
+from core.vision.pictures import KEPT, MOST_PIXELS, STORE, Picture, PictureError, decode
+from pages.images import cached_results, canvas
+from pages.images.class_names import garment
+from pages.shared import controls, url_state
+from pages.shared.language import _, ngettext, number
+from pages.shared.live_plot import Point, live_plot
+
+MOST_FILES: Final = 48
+"""At once; each stays in memory and in the link."""
+LARGEST_MB: Final = 30
+COLUMNS: Final = 10
+"""Of the gallery: a class each."""
+SET: Final = "set"
+"""Parameter that holds the ids."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenPicture:
+    """What is to be looked at.
+
+    Attributes:
+        picture: the one in question. all: it and those it came with, in their order.
+        truth: its true class, where it is known. name: what to call it.
+    """
+
+    picture: Picture
+    all: tuple[Picture, ...]
+    name: str
+    truth: int | None = None
+
+
+def pick() -> ChosenPicture | None:
+    """The pickers. None where there is nothing to look at yet; the page has then said why."""
+    kinds = {"gallery": _("Test images"), "upload": _("Upload"), "camera": _("Camera"), "draw": _("Drawing")}
+    with st.container(border=True):
+        kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", required=True)
+        if kind == "gallery":
+            url_state.remember(SET, None)
+            return _pick_test_image()
+        url_state.remember("item", None)
+        given = {"upload": _uploads, "camera": _photograph, "draw": _drawing}[kind]()
+        return _pick_kept(kind, given)
+
+
+def pick_folded() -> ChosenPicture | None:
+    """The same in an expander, which opens where the link names a source: for pages on which the picture comes along."""
+    with st.expander(_("Choose a picture"), icon=":material/image:", expanded=st.query_params.get("from") is not None):
+        return pick()
+
+
+# -- the gallery ------------------------------------------------------------------------------------------------------------
+
+
+def _pick_test_image() -> ChosenPicture:
+    labels, rows = cached_results.gallery_labels(), cached_results.gallery_rows()
+    by_class = [[i for i, label in enumerate(labels) if label == one] for one in range(len(CLASSES))]
+    sheet = [group[row] for row in range(min(map(len, by_class))) for group in by_class]
+
+    def clicked(point: Point) -> None:
+        if isinstance(point.x, float | int) and isinstance(point.y, float | int):
+            found = figures.image_at(point.x, point.y, columns=COLUMNS, count=len(sheet), side=28)
+            if found is not None:
+                st.session_state["item"] = str(sheet[found])
+
+    names = {
+        str(i): _("{garment}, test image {number}").format(garment=garment(CLASSES[labels[i]]), number=rows[i])
+        for i in sorted(sheet, key=lambda i: (labels[i], i))
+    }
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    with right:
+        item = int(url_state.choice(st.selectbox, _("Test image (or click one)"), names, key="item", default=names_first(names)))
+        st.caption(
+            _("The first six test images of each class, a class a column. No model was trained on them or chosen by them.")
+        )
+    with left:
+        live_plot(
+            figures.gallery_figure(gallery()[0][sheet], columns=COLUMNS, chosen=sheet.index(item)),
+            key="classify_gallery",
+            height=250,
+            on_click=clicked,
+            alt=_("The bundled test images; a click chooses one."),
+        )
+    picture = cached_results.gallery_picture(item)
+    return ChosenPicture(picture=picture, all=(picture,), name=names[str(item)], truth=labels[item])
+
+
+def link_to_view() -> None:
+    """The page's address; it says how long one lasts that holds a picture of the visitor's own."""
+    own = SET in st.query_params
+    controls.link_to_view(_("A picture of your own lasts as long as the app runs, the newest few of them.") if own else "")
+
+
+def names_first(names: dict[str, str]) -> str:
+    """The one that opens: the test set's own first."""
+    return min(names, key=int)
+
+
+# -- files, the camera, a drawing -------------------------------------------------------------------------------------------
+
+
+def _uploads() -> list[str] | None:
+    """Ids of the pictures in the uploader; None where it was not touched."""
+    files = st.file_uploader(
+        _("Pictures: PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF, of any size and colours"),
+        accept_multiple_files=True,
+        key="classify:files",
+        max_upload_size=LARGEST_MB,
+        on_change=_touch,
+        args=("upload",),
+        help=_("They stay in this app's memory until it stops, the newest {count}, and go nowhere else.").format(count=KEPT),
+    )
+    if len(files) > MOST_FILES:
+        controls.notice("stale", _("At most {count} pictures at once: the others are left out.").format(count=number(MOST_FILES)))
+    return _decoded([(one.file_id, one.name, one) for one in files[:MOST_FILES]], "upload")
+
+
+def _photograph() -> list[str] | None:
+    shot = st.camera_input(
+        _("Hold the garment before a plain wall, or lay it on a plain floor"), key="classify:camera", width=480
+    )
+    return _decoded([(shot.file_id, _("Photograph"), shot)] if shot else [], "camera")
+
+
+def _drawing() -> list[str] | None:
+    data = canvas.draw(key="classify_canvas")
+    if data is None:
+        return None
+    return [STORE.keep(decode(data, name=_("Drawing")))] if data else []
+
+
+def _touch(kind: str) -> None:
+    st.session_state[f"classify:touched:{kind}"] = True
+
+
+def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | None:
+    """Ids of what could be decoded, each file once; what could not is said.
+
+    None for no files, unless a person has just taken them away: a widget also comes back empty from another page.
+    """
+    state = st.session_state
+    if not state.pop(f"classify:touched:{kind}", False) and not files:
+        return None
+    known: dict[str, str | PictureError] = state.setdefault("classify:decoded", {})
+    new = [one for one in files if _lost(known.get(one[0]))]
+    bar = st.progress(0.0, text=_("Decoding…")) if len(new) > 1 else None
+    for done, (file_id, name, file) in enumerate(new):
+        try:
+            known[file_id] = STORE.keep(decode(file.getvalue(), name=name))
+        except PictureError as error:
+            known[file_id] = error
+        if bar:
+            bar.progress((done + 1) / len(new), text=_("Decoding…"))
+    if bar:
+        bar.empty()
+    for file_id, name, _file in files:
+        found = known[file_id]
+        if isinstance(found, PictureError):
+            controls.error_box(_("{file}: {problem}").format(file=name, problem=sentence(found)))
+    ids = [found for file_id, _name, _file in files if isinstance(found := known[file_id], str)]
+    return list(dict.fromkeys(ids))
+
+
+def _lost(found: str | PictureError | None) -> bool:
+    return found is None or (isinstance(found, str) and STORE.find(found) is None)
+
+
+def sentence(error: PictureError) -> str:
+    """Why a file gives no picture, and what would be right, in the reader's language."""
+    return {
+        "empty": _("the file is empty (0 bytes): choose one with a picture in it."),
+        "large": _("the picture is too large: at most {count} million pixels are decoded here, so make it smaller first.").format(
+            count=number(MOST_PIXELS // 1_000_000)
+        ),
+        "unknown": _("not a picture that can be read here: choose a PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF."),
+        "pdf": _("the file is a PDF, whatever its name says: export its page as a PNG or JPEG."),
+        "damaged": _("the file is damaged or cut short: save or download it again."),
+    }[error.problem]
+
+
+def _pick_kept(kind: str, given: list[str] | None) -> ChosenPicture | None:
+    """Which of the pictures given now, before, or by the link."""
+    state, mine = st.session_state, f"classify:ids:{kind}"
+    linked = st.query_params.get(SET)
+    if given is not None:
+        state[mine] = given
+    elif linked is not None and linked != state.get("classify:set:seen"):
+        state[mine] = linked.split(",")[:MOST_FILES]
+    ids: list[str] = state.get(mine, [])
+    found = {one: STORE.find(one) for one in ids}
+    pictures = [picture for picture in found.values() if picture]
+    gone = len(found) - len(pictures)
+    if gone:
+        words = ngettext(
+            "A picture of this link is gone: they last as long as the app runs, the newest {kept} of them.",
+            "{count} pictures of this link are gone: they last as long as the app runs, the newest {kept} of them.",
+            gone,
+        )
+        controls.notice("stale", words.format(count=number(gone), kept=number(KEPT)))
+    url_state.remember(SET, ",".join(ids) or None)
+    state["classify:set:seen"] = st.query_params.get(SET)
+    if not pictures:
+        return None
+    picture = pictures[0]
+    if len(pictures) > 1:
+        names = {one.id: one.name for one in pictures}
+        chosen = url_state.choice(st.selectbox, _("Picture"), names, key="picture", width=420)
+        picture = next(one for one in pictures if one.id == chosen)
+    else:
+        url_state.remember("picture", None)
+    _say(picture)
+    return ChosenPicture(picture=picture, all=tuple(pictures), name=picture.name)
+
+
+def _say(picture: Picture) -> None:
+    """What is worth knowing of the file."""
+    parts = [
+        _("{kind}, {width} x {height} pixels, mode {mode}").format(
+            kind=picture.kind, width=number(picture.width), height=number(picture.height), mode=picture.mode
+        )
+    ]
+    words = {
+        "animated": _("animated, {count} frames: the first one is taken").format(count=number(picture.frames)),
+        "pages": _("{count} pages: the first one is taken").format(count=number(picture.frames)),
+        "turned": _("turned upright as its EXIF data say"),
+        "reduced": _("reduced for what follows"),
+    }
+    st.caption("; ".join([*parts, *(words[note] for note in picture.notes)]) + ".")

@@ -1,0 +1,74 @@
+"""What the date model answers, computed once however many people look at it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from core.device import serve_small_inputs
+from core.lecture import dates
+from core.lecture.date_reader import DateReader, DateReading, ReadingError, scribble
+from core.lecture.decoding import DateHypothesis, inside_decoder_layer, inside_encoder_layer
+from pages.shared.language import _
+
+SAMPLES = 150
+"""Texts of each kind in the picture of how sure it is."""
+
+
+@st.cache_resource(show_spinner=False)
+def reader(folder: str) -> DateReader:
+    """The shipped model.
+
+    Raises:
+        CheckpointError: where it is missing or damaged.
+    """
+    return DateReader(folder=Path(folder))
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def read(folder: str, text: str) -> DateReading:
+    """Greedy decoding with everything on the way.
+
+    Raises:
+        ReadingError: for a text the model cannot take.
+    """
+    serve_small_inputs()
+    return reader(folder).read(text)
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def beams(folder: str, text: str, width: int) -> list[list[DateHypothesis]]:
+    """What the beam held after each step."""
+    serve_small_inputs()
+    return reader(folder).beams(text, width)
+
+
+@st.cache_data(show_spinner=False, max_entries=512)
+def relevance(folder: str, text: str, step: int) -> Any:
+    """Gradient times input, a number a character read."""
+    return reader(folder).relevance(read(folder, text), step)
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def inside(folder: str, text: str, side: str, layer: int, position: int) -> dict[str, Any]:
+    """One vector on its way through a layer, by the report's names."""
+    one, reading = reader(folder), read(folder, text)
+    if side == "encoder":
+        return dict(inside_encoder_layer(one.model, list(reading.trace.source), layer, position))
+    return dict(inside_decoder_layer(one.model, reading.trace, layer, position))
+
+
+@st.cache_data(show_spinner=False)
+def certainty(folder: str) -> tuple[Any, Any]:
+    """Probabilities of the answers to held-out dates of the validation part, and to random characters."""
+    one = reader(folder)
+    seed = int(one.card["seed"])
+    held_out = [pair.text for pair in dates.draw("validation", SAMPLES, seed=seed)]
+    return one.certainty(held_out), one.certainty(scribble(SAMPLES))
+
+
+def in_words(problem: ReadingError) -> str:
+    """The problem in the reader's language."""
+    return _("The text is empty: type a date.") if "empty" in str(problem) else _("The text is too long for the model.")

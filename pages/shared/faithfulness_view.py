@@ -1,0 +1,188 @@
+"""Is the map telling the truth? The same view for every model: deletion curves of this input and of the bundled sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pandas as pd
+import streamlit as st
+
+from core.explain import findings
+from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Order
+from core.explain.findings import Finding, FindingError
+from core.figures import faithfulness as figures
+from pages.shared import controls, url_state
+from pages.shared.language import _, number, percent, prose
+from pages.shared.live_plot import live_plot
+
+
+def method_names() -> dict[str, str]:
+    """What each method is called, by its code."""
+    return {
+        "attention": _("Attention (last layer)"),
+        "rollout": _("Rollout"),
+        "relevance": _("Gradient relevance"),
+        "gradients": _("Integrated gradients"),
+        "occlusion": _("Occlusion"),
+    }
+
+
+def show(model: str, *, checkpoint: dict[str, Any], here: Callable[[], Curves | None], unit: str) -> None:
+    """The view.
+
+    Args:
+        model: "tlob", "vit" or "iiga": which sentences say what was deleted.
+        checkpoint: the card of the model that is asked.
+        here: makes this input's curves; None where there is nothing to explain, which the caller has said.
+        unit: what parts are called in the reader's language: "patches", "moments", "frames".
+    """
+    st.markdown(prose("truth"))
+    st.markdown(prose(f"truth_{model}"))
+    orders = {"most": _("Most important first"), "least": _("Least important first")}
+    order = cast(Order, url_state.choice(st.segmented_control, _("Delete"), orders, key="delete", required=True))
+    names = method_names() | {RANDOM: _("By chance")}
+    left, right = st.columns(2)
+    with left:
+        st.markdown(_("**This input**"))
+        with st.spinner(_("Deleting part after part…"), show_time=True):
+            mine = here()
+        if mine is not None:
+            _curves(mine, names, order=order, unit=unit, key="truth_here", alt=_("Deletion curves of this input."))
+            st.caption(_areas(mine, order))
+    with right:
+        found = _finding(checkpoint)
+        if found is not None:
+            st.markdown(_("**Mean of {count} bundled inputs**").format(count=number(found.samples)))
+            _curves(found.curves, names, order=order, unit=unit, key="truth_sample", alt=_("Mean deletion curves of the sample."))
+            st.caption(_("Measured by `{command}`.").format(command=found.command))
+    if found is not None:
+        _verdict(found)
+    _take_away(mine, found)
+
+
+def _finding(card: dict[str, Any]) -> Finding | None:
+    """The sample's curves for this checkpoint; None where there are none, and why has been said."""
+    name = str(card["name"])
+    try:
+        found = findings.read(name, folder=findings.FOLDER)
+    except FindingError as error:
+        controls.error_box(str(error))
+        return None
+    if found is None:
+        controls.notice(
+            "empty",
+            _("Nobody has measured this model over the bundled sample: run `python -m core faithful {name}`.").format(name=name),
+        )
+        return None
+    if found.weights_sha256 != card.get("weights_sha256"):
+        controls.notice(
+            "stale",
+            _("These curves are of earlier weights of {name}: run `python -m core faithful {name}` again.").format(name=name),
+        )
+    return found
+
+
+def _curves(curves: Curves, names: dict[str, str], *, order: Order, unit: str, key: str, alt: str) -> None:
+    live_plot(
+        figures.curves_figure(curves, names, order=order, parts=unit, keep=f"{key}:{order}"),
+        key=key,
+        height=360,
+        filename=key.replace("_", "-"),
+        alt=alt,
+    )
+
+
+def _areas(curves: Curves, order: Order) -> str:
+    names = method_names()
+    ranked = sorted(
+        (method for method in curves.answers if method in names),
+        key=lambda method: curves.area(method, order),
+        reverse=order == "least",
+    )
+    told = ", ".join(
+        _("{method} {area}").format(method=names[method], area=number(curves.area(method, order), 3)) for method in ranked
+    )
+    return _("Area under each curve, the best method first: {areas}; by chance {chance}.").format(
+        areas=told, chance=number(curves.area(RANDOM), 3)
+    )
+
+
+def _verdict(found: Finding) -> None:
+    names = method_names()
+    st.subheader(_("What the curves say"), anchor=False)
+    left, right = st.columns(2, vertical_alignment="center")
+    with left:
+        live_plot(
+            figures.verdicts_figure(found.verdicts, names),
+            key="truth_verdicts",
+            height=260,
+            filename="truth-verdicts",
+            alt=_("How far below chance each method's curve runs, with two standard errors."),
+        )
+    with right:
+        st.markdown(_about_attention(found.verdicts))
+    rows = [
+        {
+            _("Method"): names[method],
+            _("Area, most important first"): number(one.most, 3),
+            _("Area, least important first"): number(one.least, 3),
+            _("Below chance"): _("{gain} ± {error}").format(gain=number(one.gain, 3), error=number(one.error, 3)),
+            _("Better than chance"): percent(one.better),
+        }
+        for method, one in found.verdicts.items()
+        if method in names
+    ]
+    st.dataframe(pd.DataFrame(rows), hide_index=True)
+    chance = number(found.chance, 3)
+    st.caption(_("± is one standard error over the sample; by chance the area is {chance}.").format(chance=chance))
+
+
+def _about_attention(verdicts: dict[str, FaithfulnessVerdict]) -> str:
+    """What this sample says about attention as an explanation, from the numbers."""
+    names = method_names()
+    ranked = sorted((one for one in verdicts if one in names), key=lambda method: verdicts[method].gain, reverse=True)
+    attention, best = verdicts["attention"], ranked[0]
+    if attention.gain > 2 * attention.error:
+        knows = _("Deleting what attention looks at most hurts the answer more than deleting at random does")
+    elif attention.gain < -2 * attention.error:
+        knows = _("Deleting what attention looks at most hurts the answer less than deleting at random does")
+    else:
+        knows = _("Deleting what attention looks at most hurts the answer no more, that can be told, than deleting at random")
+    words = _(
+        "{knows} (area {gain}; better than chance on {share} of the inputs). It comes {place} of {count} methods; "
+        "the best here is {best}, {its}."
+    ).format(
+        knows=knows,
+        gain=_beside_chance(attention.gain),
+        share=percent(attention.better),
+        place=number(1 + ranked.index("attention")),
+        count=number(len(ranked)),
+        best=names[best],
+        its=_beside_chance(verdicts[best].gain),
+    )
+    if best == "attention":
+        lesson = _("Here attention is as good a guide as any; on another model or other inputs it need not be.")
+    else:
+        lesson = _("So a map of attention shows what the model mixes; what it answers by has to be asked with the others.")
+    return f"{words} {lesson}"
+
+
+def _beside_chance(gain: float) -> str:
+    words = _("{area} below chance") if gain >= 0 else _("{area} above chance")
+    return words.format(area=number(abs(gain), 3))
+
+
+def _take_away(mine: Curves | None, found: Finding | None) -> None:
+    def table() -> pd.DataFrame:
+        rows = []
+        for where, curves in (("this input", mine), ("sample", found.curves if found else None)):
+            for method, orders in (curves.answers if curves else {}).items():
+                for order, answers in orders.items():
+                    rows += [
+                        {"curves": where, "method": method, "first": order, "deleted": share, "probability": answer}
+                        for share, answer in zip(curves.shares if curves else (), answers, strict=True)
+                    ]
+        return pd.DataFrame(rows)
+
+    controls.download_table(_("Deletion curves"), table, key="truth_table", filename="deletion-curves", formats=("csv",))

@@ -1,0 +1,308 @@
+"""The recognition page's first question, which clip: a bundled one, a file, pictures, the camera, or a tracked sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Final, cast
+
+import streamlit as st
+
+from core.signs import samples, video
+from core.signs.recogniser import Recogniser
+from core.signs.tracks import FPS, TrackSentence
+from core.signs.uploaded_weights import STORE
+from core.signs.video import Fit, Footage, VideoError
+from core.vision.pictures import SUFFIXES as PICTURES
+from core.vision.pictures import PictureError, decode
+from pages.shared import controls, url_state
+from pages.shared.language import _, duration, ngettext, number
+from pages.signs.cached_results import Clip
+
+MOST_FILE_MB: Final = 200
+MOST_PICTURES: Final = 128
+STOPPED: Final = "signs:stopped"
+READ: Final = "signs:read"
+"""Of each upload and its settings, the clip it gave."""
+SHOTS: Final = "signs:shots"
+
+
+def pick_source() -> str:
+    """Where the clip comes from, by code."""
+    sources = {
+        "digits": _("Bundled clip"),
+        "video": _("Video file"),
+        "pictures": _("Pictures"),
+        "camera": _("Camera"),
+        "tracks": _("Tracked ASL sentence"),
+    }
+    return url_state.choice(st.segmented_control, _("Clip from"), sources, key="input", required=True)
+
+
+def front_of(source: str) -> str:
+    """What kind of model reads it."""
+    return "tracks" if source == "tracks" else "frames"
+
+
+def pick(source: str, recogniser: Recogniser) -> Clip | None:
+    """The clip, as this model takes it; None where there is none yet, and the page has said so."""
+    if source in ("tracks", "digits"):
+        return bundled(front_of(source), recogniser)
+    picked = {"video": _film, "pictures": _pictures, "camera": _camera}[source](recogniser)
+    return picked or _linked(recogniser)
+
+
+# -- bundled -----------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def _sentences() -> tuple[TrackSentence, ...]:
+    return tuple(samples.track_samples())
+
+
+def bundled(front: str, recogniser: Recogniser, **arguments: Any) -> Clip | None:
+    """One of the bundled clips, of tracks or of frames; `arguments` are for the picker."""
+    return _sentence(**arguments) if front == "tracks" else _bundled(recogniser, **arguments)
+
+
+def _sentence(**arguments: Any) -> Clip:
+    options = {str(one.video): f"{one.video} · {' '.join(one.glosses)}" for one in _sentences()}
+    code = url_state.choice(st.selectbox, _("Test sentence of RWTH-BOSTON-104"), options, key="sentence", **arguments)
+    one = next(one for one in _sentences() if str(one.video) == code)
+    return Clip(
+        key=f"boston104:{code}",
+        title=_("sentence {number}").format(number=code),
+        kind="tracks",
+        data=one.tracks,
+        seconds=[at / FPS for at in range(len(one.tracks))],
+        fps=FPS,
+        glosses=one.glosses,
+        speaker=one.speaker,
+        note=_("Real ASL, signed by {speaker}: positions of hands and nose that were tracked in the film.").format(
+            speaker=one.speaker
+        ),
+    )
+
+
+def _bundled(recogniser: Recogniser, **arguments: Any) -> Clip | None:
+    found = samples.clip_samples()
+    options = {
+        one.name: _("{glosses} · signer {signer}").format(glosses=" ".join(one.glosses), signer=one.signer) for one in found
+    }
+    name = url_state.choice(st.selectbox, _("Bundled clip"), options, key="sample", **arguments)
+    one = next(one for one in found if one.name == name)
+    footage = _sampled(one.name, one.path.read_bytes(), recogniser, start=0.0, fit="crop", show=False)
+    if footage is None:
+        return None
+    note = _("A synthetic sentence of real photos, of a signer the model did not learn from. Photos: {licence}.")
+    return replace(_clip(one.name, footage), glosses=one.glosses, note=note.format(licence=one.licence))
+
+
+# -- files, the camera ---------------------------------------------------------------------------------------------------------
+
+
+def _film(recogniser: Recogniser) -> Clip | None:
+    file = st.file_uploader(
+        _("Video: mp4, mov, webm, mkv, avi or gif, of any size, rate and rotation"),
+        type=list(video.SUFFIXES),
+        key="signs:film",
+        max_upload_size=MOST_FILE_MB,
+        help=_("It stays in this app's memory while the page is open and goes nowhere else."),
+    )
+    start, fit = _film_settings()
+    if file is None:
+        return None
+    footage = _sampled(file.name, file, recogniser, start=start, fit=fit, show=True, identity=file.file_id)
+    return _kept(file.name, footage) if footage else None
+
+
+def _film_settings() -> tuple[float, Fit]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        start = st.number_input(
+            _("Start at (seconds)"), 0.0, 86_400.0, 0.0, step=1.0, key="start", bind="query-params", width=200
+        )
+        fit = _fit()
+    return float(start), fit
+
+
+def _fit() -> Fit:
+    fits = {"crop": _("The middle square"), "pad": _("All of it, black around")}
+    return cast(Fit, url_state.choice(st.segmented_control, _("Of the picture"), fits, key="fit", required=True))
+
+
+def _pictures(recogniser: Recogniser) -> Clip | None:
+    files = st.file_uploader(
+        _("Pictures in the order of their names, one or more of each sign"),
+        type=list(PICTURES),
+        accept_multiple_files=True,
+        key="signs:pictures",
+        max_upload_size=50,
+    )
+    hold, fit = _still_settings(default=4)
+    if not files:
+        return None
+    ordered = sorted(files, key=lambda file: str(file.name))[:MOST_PICTURES]
+    if len(files) > MOST_PICTURES:
+        controls.notice("stale", _("The first {count} pictures are read.").format(count=number(MOST_PICTURES)))
+    return _of_stills([(file.name, file) for file in ordered], recogniser, hold, fit)
+
+
+def _camera(recogniser: Recogniser) -> Clip | None:
+    """A still a sign; each shot is added to the sentence."""
+    shots: list[tuple[str, bytes]] = st.session_state.setdefault(SHOTS, [])
+    shot = st.camera_input(_("Hold a sign and take a picture; each one is added to the clip"), key="signs:camera", width=480)
+    if shot is not None and shot.file_id not in {name for name, _data in shots}:
+        shots.append((shot.file_id, shot.getvalue()))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        taken = ngettext("{count} picture taken", "{count} pictures taken", len(shots))
+        st.caption(taken.format(count=number(len(shots))))
+        if shots:
+            st.button(_("Start again"), icon=":material/restart_alt:", key="signs:restart", on_click=shots.clear)
+    hold, fit = _still_settings(default=6)
+    return _of_stills(shots[-MOST_PICTURES:], recogniser, hold, fit) if shots else None
+
+
+def _still_settings(*, default: int) -> tuple[int, Fit]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        hold = url_state.slider(
+            _("Frames that each picture is held"), 1, 16, key="hold", default=default, width=320,
+            help=_("The model saw signs held for several frames. Use 1 for the frames of a film."),
+        )  # fmt: skip
+        fit = _fit()
+    return hold, fit
+
+
+def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser, hold: int, fit: Fit) -> Clip | None:
+    found = []
+    bar = st.progress(0.0, text=_("Decoding…")) if len(files) > 3 else None
+    for place, (name, file) in enumerate(files, start=1):
+        try:
+            found.append(decode(file if isinstance(file, bytes) else file.getvalue(), name=name).rgb)
+        except PictureError as error:
+            controls.error_box(_("{file}: {why}.").format(file=name, why=str(error)), remedy=_("The others are read."))
+        if bar:
+            bar.progress(place / len(files), text=_("Decoding…"))
+    if bar:
+        bar.empty()
+    if not found:
+        return None
+    try:
+        footage = video.of_pictures(found, size=recogniser.image_size, fps=recogniser.fps, hold=hold, fit=fit)
+    except VideoError as error:
+        controls.error_box(error_words(error))
+        return None
+    title = files[0][0] if len(files) == 1 else _("{count} pictures").format(count=number(len(found)))
+    return _kept(title, footage)
+
+
+# -- reading -------------------------------------------------------------------------------------------------------------------
+
+
+def _sampled(
+    name: str, file: Any, recogniser: Recogniser, *, start: float, fit: Fit, show: bool, identity: str = ""
+) -> Footage | None:
+    """A film's frames, read once for each setting; None where that failed or was stopped, and the page has said so."""
+    state = st.session_state
+    key = (identity or name, recogniser.image_size, recogniser.fps, start, fit)
+    known: dict[Any, Footage] = state.setdefault(READ, {})
+    if key not in known:
+        if state.get(STOPPED) == key:
+            controls.notice("empty", _("Reading was stopped."))
+            st.button(_("Read it again"), icon=":material/replay:", key="signs:again", on_click=lambda: state.pop(STOPPED, None))
+            return None
+        place = st.empty()
+        with place.container(horizontal=True, vertical_alignment="center"):
+            bar = st.progress(0.0, text=_("Reading {name}…").format(name=name))
+            st.button(_("Stop"), icon=":material/stop:", key="signs:stop", on_click=lambda: state.update({STOPPED: key}))
+
+        def told(frames: int) -> None:
+            bar.progress(min(1.0, frames / video.MOST_FRAMES), text=_("Reading {name}…").format(name=name))
+
+        try:
+            data = file if isinstance(file, bytes) else file.getvalue()
+            known[key] = video.read_video(
+                data, size=recogniser.image_size, fps=recogniser.fps, start=start, fit=fit, on_frame=told if show else None
+            )
+        except VideoError as error:
+            place.empty()
+            controls.error_box(error_words(error))
+            return None
+        place.empty()
+        while len(known) > 3:
+            known.pop(next(iter(known)))
+    if show:
+        _describe(known[key])
+    return known[key]
+
+
+def _describe(footage: Footage) -> None:
+    """What was read of a film, and what was left out and why."""
+    rate = _("{fps} frames a second").format(fps=number(footage.source_fps, 1)) if footage.source_fps else _("no frame rate")
+    words = _("{width} x {height}, {rate}, {codec}{turned}; {count} frames from {first} to {last} s were read.").format(
+        width=footage.width,
+        height=footage.height,
+        rate=rate,
+        codec=footage.codec,
+        turned=_(", turned by {degrees}°").format(degrees=footage.rotation) if footage.rotation else "",
+        count=number(len(footage.frames)),
+        first=number(float(footage.seconds[0]), 1),
+        last=number(float(footage.seconds[-1]), 1),
+    )
+    st.caption(words)
+    whole = duration(footage.duration) if footage.duration else _("unknown length")
+    reasons = {
+        "most": _("The video is longer ({length}): {most} frames are read at once. Choose another start to read on."),
+        "time": _("Reading took too long and stopped there ({length} in all). A smaller video reads faster."),
+        "damaged": _("The file is damaged or cut off there ({length} by its own account): this is what could be decoded."),
+    }
+    if not footage.complete:
+        controls.notice("stale", reasons[footage.ended].format(length=whole, most=number(video.MOST_FRAMES)))
+
+
+def error_words(error: VideoError) -> str:
+    """Why a file gave no frames, in the reader's language."""
+    words = {
+        "empty": _("The file is empty: choose one that holds a video."),
+        "not_a_video": _("This is not a video that can be read: send mp4, mov, webm, mkv, avi or gif."),
+        "cut_off": _("The video is cut off or damaged, so that no picture can be decoded: send the whole file."),
+        "no_picture": _("The file holds no picture, perhaps only sound: send one with a picture."),
+        "too_large": _("That is too large: up to 8192 x 8192 pixels and {count} frames can be read.").format(
+            count=number(video.MOST_FRAMES)
+        ),
+        "too_narrow": _("The picture is too narrow to show a hand: its sides may differ up to 20-fold."),
+        "start": _("The video ends before the chosen start: choose an earlier one."),
+        "slow": _("No frame could be decoded in time: send a video with fewer pixels."),
+    }
+    return words.get(error.reason, str(error))
+
+
+def _clip(name: str, footage: Footage, key: str = "") -> Clip:
+    return Clip(
+        key=key or f"file:{name}:{footage.frames.shape}",
+        title=name,
+        kind="frames",
+        data=footage.frames,
+        seconds=footage.seconds,
+        fps=footage.fps,
+    )
+
+
+def _kept(name: str, footage: Footage) -> Clip:
+    """The clip, kept for its link."""
+    key = STORE.keep(name, footage)
+    url_state.remember("file", key)
+    return _clip(name, footage, key)
+
+
+def _linked(recogniser: Recogniser) -> Clip | None:
+    """The clip of a link, while the app remembers it."""
+    key = st.query_params.get("file")
+    if not key:
+        controls.notice("empty", _("There is nothing to read yet: choose a file, take a picture, or open a bundled clip."))
+        return None
+    found = STORE.find(key)
+    if found is None or found[1].frames.shape[1] != recogniser.image_size:
+        controls.notice("stale", _("This link's clip is gone from memory, or was cut for another model: choose the file again."))
+        return None
+    return _clip(found[0], found[1], key)

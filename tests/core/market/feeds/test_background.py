@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from concurrent.futures import CancelledError
+from pathlib import Path
+
+import pytest
+
+from core.market.feeds.background import BackgroundLoop, background_loop
+
+LIMIT_S = 20
+
+
+async def answer() -> int:
+    await asyncio.sleep(0)
+    return 42
+
+
+def test_a_coroutine_runs_in_the_thread_and_its_result_comes_back() -> None:
+    loop = BackgroundLoop("test")
+
+    async def where() -> str:
+        return threading.current_thread().name
+
+    try:
+        assert not loop.running
+        assert loop.submit(answer()).result(LIMIT_S) == 42
+        assert loop.submit(where()).result(LIMIT_S) == "test-loop"
+        assert loop.running
+    finally:
+        loop.stop()
+    assert not loop.running
+
+
+def test_stop_cancels_tasks_and_waits_for_their_cleanup() -> None:
+    loop, started, steps = BackgroundLoop("test"), threading.Event(), list[str]()
+
+    async def generate():
+        try:
+            yield 1
+        finally:
+            await asyncio.sleep(0.01)
+            steps.append("generator closed")
+
+    async def work() -> None:
+        try:
+            async for _ in generate():
+                started.set()
+                await asyncio.sleep(3600)
+        finally:
+            await asyncio.sleep(0.01)
+            steps.append("task cleaned up")
+
+    future = loop.submit(work())
+    assert started.wait(LIMIT_S)
+    before = threading.active_count()
+    loop.stop()
+    assert threading.active_count() == before - 1
+    with pytest.raises(CancelledError):
+        future.result(0)
+    assert set(steps) == {"generator closed", "task cleaned up"}
+
+
+def test_it_can_be_stopped_twice_and_started_again() -> None:
+    loop = BackgroundLoop("test")
+    loop.stop()
+    assert loop.submit(answer()).result(LIMIT_S) == 42
+    loop.stop()
+    loop.stop()
+    assert loop.submit(answer()).result(LIMIT_S) == 42
+    loop.stop()
+    assert not [thread for thread in threading.enumerate() if thread.name == "test-loop"]
+
+
+def test_cancelling_the_future_cancels_the_task() -> None:
+    loop, started, ended = BackgroundLoop("test"), threading.Event(), threading.Event()
+
+    async def work() -> None:
+        try:
+            started.set()
+            await asyncio.sleep(3600)
+        finally:
+            ended.set()
+
+    try:
+        future = loop.submit(work())
+        assert started.wait(LIMIT_S)
+        future.cancel()
+        assert ended.wait(LIMIT_S)
+        assert loop.submit(answer()).result(LIMIT_S) == 42
+    finally:
+        loop.stop()
+
+
+def test_work_may_be_submitted_from_within_and_many_threads_share_one_loop() -> None:
+    loop = BackgroundLoop("test")
+
+    async def outer() -> int:
+        return await asyncio.wrap_future(loop.submit(answer()))
+
+    names = set()
+
+    async def note() -> None:
+        names.add(threading.current_thread().ident)
+
+    def submit() -> None:
+        loop.submit(note()).result(LIMIT_S)
+
+    try:
+        assert loop.submit(outer()).result(LIMIT_S) == 42
+        threads = [threading.Thread(target=submit) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(LIMIT_S)
+        assert len(names) == 1
+    finally:
+        loop.stop()
+
+
+def test_stopping_from_within_is_refused() -> None:
+    loop = BackgroundLoop("test")
+
+    async def stop() -> None:
+        loop.stop()
+
+    try:
+        with pytest.raises(RuntimeError, match="cannot wait for its own end"):
+            loop.submit(stop()).result(LIMIT_S)
+    finally:
+        loop.stop()
+
+
+def test_a_task_that_will_not_end_is_reported_and_ends_later() -> None:
+    loop, started, release = BackgroundLoop("test"), threading.Event(), threading.Event()
+
+    async def stubborn() -> None:
+        started.set()
+        while not release.is_set():
+            try:
+                await asyncio.sleep(0.01)
+            except asyncio.CancelledError:
+                continue
+
+    loop.submit(stubborn())
+    assert started.wait(LIMIT_S)
+    with pytest.raises(RuntimeError, match=r"did not stop in 0\.2 s"):
+        loop.stop(timeout=0.2)
+    release.set()
+    loop.stop()
+    assert not loop.running
+
+
+def test_there_is_one_a_process() -> None:
+    assert background_loop() is background_loop()
+
+
+def test_the_interpreter_ends_although_the_loop_was_never_stopped() -> None:
+    code = """
+import asyncio
+from core.market.feeds.background import background_loop
+async def work():
+    try:
+        await asyncio.sleep(3600)
+    finally:
+        print("cleaned up", flush=True)
+async def started(): pass
+background_loop().submit(work())
+background_loop().submit(started()).result(20)
+"""
+    root = Path(__file__).resolve().parents[4]
+    ended = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout.strip(), ended.stderr) == (0, "cleaned up", "")

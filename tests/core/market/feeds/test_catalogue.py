@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import ccxt.async_support
+import pytest
+
+from core.market.feeds.catalogue import COMMON, CatalogueUnavailable, ListedMarket, common_markets, exchanges, markets
+from core.market.feeds.protocol import FeedFailed
+from tests.core.market.feeds.binance_server import BinanceServer, fixture
+
+
+def test_exchanges_with_an_order_book_are_listed_by_name() -> None:
+    found = {entry.id: entry for entry in exchanges()}
+    assert len(found) > 90
+    assert found["binance"].name == "Binance"
+    assert found["binance"].socket
+    assert found["binance"].trades
+    assert not found["bitflyer"].socket
+    names = [entry.name.lower() for entry in exchanges()]
+    assert names == sorted(names)
+    assert set(found) <= set(ccxt.async_support.exchanges)
+
+
+def test_markets_of_an_exchange_come_spot_first() -> None:
+    async def scenario() -> list[ListedMarket]:
+        async with BinanceServer(fixture("spot_ethusdt_20240808")) as server:
+
+            def configure(exchange: Any) -> None:
+                server.configure(exchange)
+                exchange.options["fetchMarkets"] = {"types": ["spot", "linear"]}
+
+            return await markets("binance", configure=configure)
+
+    assert asyncio.run(scenario()) == [
+        ListedMarket(symbol="BTC/USDT", kind="spot"),
+        ListedMarket(symbol="ETH/USDT", kind="spot"),
+        ListedMarket(symbol="BTC/USDT:USDT", kind="swap"),
+        ListedMarket(symbol="ETH/USDT:USDT", kind="swap"),
+    ]
+
+
+def test_an_exchange_that_does_not_answer_is_said_not_to() -> None:
+    def configure(exchange: Any) -> None:
+        exchange.urls["api"]["public"] = "http://127.0.0.1:9/api/v3"
+        exchange.options["fetchMarkets"] = {"types": ["spot"]}
+
+    with pytest.raises(CatalogueUnavailable, match=r"^The markets of Binance could not be listed: .* refuses the connection\.$"):
+        asyncio.run(markets("binance", configure=configure))
+
+
+def test_an_exchange_that_does_not_exist_is_named() -> None:
+    with pytest.raises(FeedFailed, match="there is no exchange 'binanze'"):
+        asyncio.run(markets("binanze"))
+
+
+def test_common_markets_belong_to_exchanges_there_are() -> None:
+    ids = {entry.id for entry in exchanges()}
+    assert set(COMMON) <= ids
+    assert ListedMarket(symbol="NEXO/USDT", kind="spot") in common_markets("binance")
+    assert ListedMarket(symbol="BTC/USDT:USDT", kind="swap") in common_markets("bybit")
+    assert common_markets("zaif") == []
+    for symbols in COMMON.values():
+        assert len(set(symbols)) == len(symbols)

@@ -1,0 +1,89 @@
+"""Errors as ccxt and aiohttp really raise and nest them."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import random
+import socket
+
+import aiohttp
+import ccxt
+import pytest
+from aiohttp.client_reqrep import ConnectionKey
+
+from core.market.feeds.failures import Backoff, OutOfStep, RetryVerdict, UnusableBook, WentQuiet, judge
+
+
+def caused(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+KEY = ConnectionKey("api.example", 443, True, True, None, None, None, None)
+DNS = aiohttp.ClientConnectorDNSError(KEY, socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"))
+NO_WAY = aiohttp.ClientConnectorError(KEY, OSError(errno.ENETUNREACH, "Network is unreachable"))
+REFUSED = aiohttp.ClientConnectorError(KEY, ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed"))
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict", "reason"),
+    [
+        (
+            caused(ccxt.ExchangeNotAvailable("x GET y"), DNS),
+            RetryVerdict.RETRY,
+            "no network: the address of X could not be looked up",
+        ),
+        (
+            ccxt.NetworkError(DNS),
+            RetryVerdict.RETRY,
+            "no network: the address of X could not be looked up",
+        ),  # as its sockets raise
+        (ccxt.NetworkError(NO_WAY), RetryVerdict.RETRY, "no network: there is no way to X from here"),
+        (caused(ccxt.ExchangeNotAvailable("x GET y"), REFUSED), RetryVerdict.RETRY, "X refuses the connection"),
+        (ccxt.RequestTimeout("x GET y"), RetryVerdict.RETRY, "X did not answer in time"),
+        (ccxt.NetworkError("Connection closed by remote server"), RetryVerdict.RETRY, "the connection to X was lost"),
+        (
+            caused(ccxt.ExchangeError("x GET y"), aiohttp.ClientPayloadError("cut")),
+            RetryVerdict.RETRY,
+            "the connection to X was lost",
+        ),
+        (asyncio.CancelledError(), RetryVerdict.RETRY, "the connection to X was lost"),
+        (ccxt.DDoSProtection("x 429 Too Many Requests"), RetryVerdict.RETRY, "X asks for fewer requests"),
+        (ccxt.RateLimitExceeded("x"), RetryVerdict.RETRY, "X asks for fewer requests"),
+        (ccxt.OnMaintenance("x"), RetryVerdict.RETRY, "X is under maintenance"),
+        (ccxt.ExchangeNotAvailable("x GET y 503 Service Unavailable"), RetryVerdict.RETRY, "X is not available (HTTP 503)"),
+        (ccxt.ExchangeNotAvailable("x GET y 403 Forbidden"), RetryVerdict.DOUBTFUL, "X refuses what it is asked (HTTP 403)"),
+        (ccxt.ExchangeNotAvailable("x GET y"), RetryVerdict.RETRY, "the connection to X was lost"),
+        (ccxt.ChecksumError("x"), RetryVerdict.RESYNC, "an update of X went missing"),
+        (ccxt.InvalidNonce("x"), RetryVerdict.RESYNC, "an update of X went missing"),
+        (OutOfStep("it moved"), RetryVerdict.RESYNC, "it moved"),
+        (WentQuiet("it is still"), RetryVerdict.RETRY, "it is still"),
+        (UnusableBook("it is crossed"), RetryVerdict.DOUBTFUL, "it is crossed"),
+        (ccxt.ExchangeNotAvailable("x GET y 451  {}"), RetryVerdict.FINAL, "X does not serve the place this machine is in"),
+        (ccxt.RestrictedLocation("x"), RetryVerdict.FINAL, "X does not serve the place this machine is in"),
+        (ccxt.BadSymbol("x"), RetryVerdict.FINAL, "X has no market 'A/B'"),
+        (ccxt.BadRequest("x limit must be 5"), RetryVerdict.FINAL, "X gives no order book for A/B (x limit must be 5)"),
+        (ccxt.NotSupported("x"), RetryVerdict.FINAL, "X gives no order book for A/B"),
+        (ccxt.PermissionDenied("x"), RetryVerdict.FINAL, "X shows this book to account holders alone"),
+        (ccxt.ExchangeError("x nonce is behind the cache after 3 tries."), RetryVerdict.DOUBTFUL, "X sent something unexpected"),
+        (ccxt.BadResponse("x"), RetryVerdict.DOUBTFUL, "X sent something unexpected"),
+        (KeyError("bids"), RetryVerdict.DOUBTFUL, "X sent something unexpected ('bids')"),
+    ],
+)
+def test_each_failure_gets_its_verdict_and_its_words(error: BaseException, verdict: RetryVerdict, reason: str) -> None:
+    failure = judge(error, "X", "A/B")
+    assert failure.verdict is verdict
+    assert failure.reason.startswith(reason)
+    assert "\n" not in failure.reason
+    assert not failure.reason.endswith(".")
+
+
+def test_waits_double_up_to_the_cap_with_jitter() -> None:
+    backoff = Backoff(first_s=1.0, cap_s=30.0, random=random.Random(1))
+    for failures, full in enumerate([1, 2, 4, 8, 16, 30, 30, 30]):
+        waits = {backoff.wait_s(failures) for _ in range(50)}
+        assert len(waits) > 40
+        assert full / 2 <= min(waits)
+        assert max(waits) <= full
+    assert backoff.wait_s(10_000) <= 30.0

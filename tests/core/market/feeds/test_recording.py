@@ -1,0 +1,243 @@
+"""Order and virtual time only: no test here waits for a clock."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from core.market.book import BookError, BookRows, OrderBookSnapshot, frame_from_rows
+from core.market.feeds.pacing import SPEEDS
+from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange, Trade
+from core.market.feeds.recording import RecordingFeed
+from core.market.feeds.trades import trades_path, trades_table
+from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
+
+START_MS = 1_700_000_000_000
+PLAYING, PAUSED = StatusChange(state=FeedState.REPLAYING), StatusChange(state=FeedState.PAUSED)
+JUMPED = StatusChange(state=FeedState.REPLAYING, gap=True)
+
+
+def rows_of(timestamps: list[int]) -> BookRows:
+    """Books whose sizes tell the row: best ask size is the row's number plus one."""
+    levels = np.empty((len(timestamps), 40))
+    ranks = np.arange(10)
+    levels[:, 0::4], levels[:, 2::4] = 101 + ranks, 100 - ranks
+    levels[:, 1::2] = 5.0
+    levels[:, 1] = 1 + np.arange(len(timestamps))
+    return BookRows(timestamps=np.array(timestamps, dtype=np.int64), levels=levels)
+
+
+def file_of(folder: Path, rows: int | list[int], name: str = "book.parquet") -> Path:
+    timestamps = [START_MS + 250 * row for row in range(rows)] if isinstance(rows, int) else rows
+    frame = frame_from_rows(rows_of(timestamps))
+    path = folder / name
+    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path)
+    return path
+
+
+def short(event: FeedEvent) -> int | StatusChange | Trade:
+    """A book as its row in the file."""
+    return event.sequence if isinstance(event, OrderBookSnapshot) and event.sequence is not None else event  # type: ignore[return-value]
+
+
+async def take(events: AsyncIterator[FeedEvent], count: int) -> list[int | StatusChange | Trade]:
+    return [short(await anext(events)) for _ in range(count)]
+
+
+def everything(feed: RecordingFeed) -> list[FeedEvent]:
+    async def collect(loop: VirtualLoop) -> list[FeedEvent]:
+        return [event async for event in feed.events()]
+
+    return run_virtually(collect)
+
+
+@pytest.mark.parametrize("name", ["book.parquet", "book.csv"])
+def test_every_row_comes_out_once_in_order_with_its_time(tmp_path: Path, name: str) -> None:
+    feed = RecordingFeed(file_of(tmp_path, 300, name), market="NEXO/USDT", speed=None, loop=False)
+    events = everything(feed)
+    assert events[0] == PLAYING
+    assert events[-1] == StatusChange(state=FeedState.ENDED)
+    books = [event for event in events if isinstance(event, OrderBookSnapshot)]
+    assert len(books) == len(events) - 2
+    assert [book.sequence for book in books] == list(range(300))
+    assert [book.exchange_ms for book in books] == [START_MS + 250 * row for row in range(300)]
+    assert [book.levels[1] for book in books] == list(range(1, 301))
+    assert (feed.key, feed.market, feed.clock) == (f"recording/{name}", "NEXO/USDT", "event")
+    assert (feed.length, feed.duration, feed.position, feed.started_ms) == (300, 75.0, 299, START_MS)
+
+
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_rows_come_on_time_at_every_speed_and_do_not_drift(tmp_path: Path, speed: float) -> None:
+    random = np.random.default_rng(7)
+
+    async def scenario(loop: VirtualLoop) -> list[float]:
+        feed = RecordingFeed(file_of(tmp_path, 2_000), market="x", speed=speed, loop=False, clock=loop.time)
+        began, late = loop.time(), []
+        async for event in feed.events():
+            if isinstance(event, OrderBookSnapshot) and event.sequence is not None:
+                late.append(loop.time() - began - event.sequence * 0.25 / speed)
+                await asyncio.sleep(random.uniform(0, 0.9) * 0.25 / speed)  # a listener that takes its time
+        return late
+
+    late = np.array(run_virtually(scenario))
+    assert len(late) == 2_000
+    assert late.min() > -1e-5
+    assert late.max() < 1e-5
+
+
+def test_the_lead_comes_at_once_and_then_the_pace(tmp_path: Path) -> None:
+    async def scenario(loop: VirtualLoop) -> None:
+        feed = RecordingFeed(file_of(tmp_path, 500), market="x", lead=128, clock=loop.time)
+        async with aclosing(feed.events()) as events:
+            began = loop.time()
+            assert await take(events, 129) == [PLAYING, *range(128)]
+            assert loop.time() == began
+            assert await take(events, 2) == [128, 129]
+            assert loop.time() - began == pytest.approx(0.5)
+
+    run_virtually(scenario)
+
+
+def test_pause_step_and_resume(tmp_path: Path) -> None:
+    async def scenario(loop: VirtualLoop) -> None:
+        feed = RecordingFeed(file_of(tmp_path, 500), market="x", clock=loop.time)
+        async with aclosing(feed.events()) as events:
+            assert await take(events, 4) == [PLAYING, 0, 1, 2]
+            feed.pause()
+            assert feed.paused
+            assert await take(events, 1) == [PAUSED]
+            waiting = asyncio.ensure_future(anext(events))
+            await asyncio.sleep(3600)
+            assert not waiting.done()
+            feed.step()
+            assert short(await waiting) == 3
+            feed.step()
+            assert await take(events, 1) == [4]
+            assert feed.position == 4
+            feed.resume()
+            before = loop.time()
+            assert await take(events, 2) == [PLAYING, 5]
+            assert loop.time() - before == pytest.approx(0.25)
+
+    run_virtually(scenario)
+
+
+def test_a_jump_is_a_gap_with_the_lead_before_its_target(tmp_path: Path) -> None:
+    async def scenario(loop: VirtualLoop) -> None:
+        feed = RecordingFeed(file_of(tmp_path, 1_001), market="x", lead=3, clock=loop.time)
+        async with aclosing(feed.events()) as events:
+            assert await take(events, 4) == [PLAYING, 0, 1, 2]
+            feed.seek(0.5)
+            assert feed.position == 500
+            assert await take(events, 5) == [JUMPED, 498, 499, 500, 501]
+            feed.seek(1)
+            assert await take(events, 4) == [JUMPED, 0, 1, 2]
+            feed.pause()
+            feed.seek(1.0)
+            assert await take(events, 5) == [PAUSED, StatusChange(state=FeedState.PAUSED, gap=True), 998, 999, 1_000]
+
+    run_virtually(scenario)
+
+
+@pytest.mark.parametrize("place", [-1, 300, 1.5, -0.1, float("nan")])
+def test_a_place_outside_the_recording_is_refused(tmp_path: Path, place: float) -> None:
+    feed = RecordingFeed(file_of(tmp_path, 300), market="x")
+    with pytest.raises(ValueError, match=r"give a row from 0 to 299, or a fraction from 0\.0 to 1\.0"):
+        feed.seek(place)
+
+
+def test_it_begins_again_at_the_end_across_a_gap(tmp_path: Path) -> None:
+    async def scenario(loop: VirtualLoop) -> None:
+        feed = RecordingFeed(file_of(tmp_path, 6), market="x", lead=2, clock=loop.time)
+        async with aclosing(feed.events()) as events:
+            assert await take(events, 12) == [PLAYING, 0, 1, 2, 3, 4, 5, JUMPED, 0, 1, 2, 3]
+
+    run_virtually(scenario)
+
+
+def test_a_hole_in_the_file_is_marked_and_not_waited_out(tmp_path: Path) -> None:
+    hours = 3_600_000
+    times = [START_MS, START_MS + 250, START_MS + hours, START_MS + hours + 250]
+
+    async def scenario(loop: VirtualLoop) -> None:
+        feed = RecordingFeed(file_of(tmp_path, times), market="x", lead=3, loop=False, clock=loop.time)
+        async with aclosing(feed.events()) as events:
+            assert await take(events, 6) == [PLAYING, 0, 1, JUMPED, 2, 3]
+            assert loop.time() < 1_002
+            feed.seek(3)
+            assert await take(events, 3) == [JUMPED, 2, 3]  # the lead does not reach over the hole
+
+    run_virtually(scenario)
+
+
+def test_a_file_off_the_grid_is_put_on_it(tmp_path: Path) -> None:
+    path = file_of(tmp_path, [START_MS + 10, START_MS + 90, START_MS + 260, START_MS + 800, START_MS + 1_100])
+    feed = RecordingFeed(path, market="x", speed=None, loop=False)
+    books = [event for event in everything(feed) if isinstance(event, OrderBookSnapshot)]
+    assert [book.exchange_ms - START_MS for book in books] == [250, 500, 750, 1_000]
+    assert [int(book.levels[1]) for book in books] == [2, 3, 3, 4]
+
+
+def test_trades_come_before_the_row_that_closes_their_quarter_second(tmp_path: Path) -> None:
+    path = file_of(tmp_path, 4)
+    times = (0, 1, 250, 700)
+    trades = [Trade(price=100.5, size=1.0 + at, side="buy", exchange_ms=START_MS + at) for at in times]
+    trades_path(path).parent.mkdir()
+    pq.write_table(trades_table(trades), trades_path(path))
+    events = [short(event) for event in everything(RecordingFeed(path, market="x", speed=None, loop=False))]
+    assert events == [PLAYING, trades[0], 0, trades[1], trades[2], 1, 2, trades[3], 3, StatusChange(state=FeedState.ENDED)]
+
+
+def test_as_fast_as_it_goes_leaves_the_loop_to_others(tmp_path: Path) -> None:
+    async def scenario(loop: VirtualLoop) -> int:
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        beside = asyncio.ensure_future(other())
+        async for _ in RecordingFeed(file_of(tmp_path, 6_400), market="x", speed=None, loop=False).events():
+            pass
+        beside.cancel()
+        return turns
+
+    assert run_virtually(scenario) >= 99  # once a chunk of 64 rows
+
+
+def test_controls_from_another_thread_wake_a_paused_feed(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        feed = RecordingFeed(file_of(tmp_path, 500), market="x", speed=None)
+        async with aclosing(feed.events()) as events:
+            await anext(events)
+            feed.pause()
+            while await anext(events) != PAUSED:
+                pass
+            waiting = asyncio.ensure_future(anext(events))
+            await asyncio.sleep(0)
+            threading.Thread(target=feed.seek, args=(42,)).start()
+            assert await asyncio.wait_for(waiting, 20) == StatusChange(state=FeedState.PAUSED, gap=True)
+            assert short(await anext(events)) == 42
+
+    asyncio.run(scenario())
+
+
+def test_a_bad_file_is_said_to_be_bad_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "book.csv"
+    path.write_text("timestamp,ask_price_1\n1,2\n")
+    with pytest.raises(BookError, match=r"book\.csv lacks the column 'ask_size_1'"):
+        RecordingFeed(path, market="x")
+    path = file_of(tmp_path, 3)
+    trades_path(path).parent.mkdir()
+    trades_path(path).write_bytes(b"nonsense")
+    with pytest.raises(BookError, match="holds no trades"):
+        RecordingFeed(path, market="x")

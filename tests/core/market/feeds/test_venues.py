@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.market.feeds.protocol import FeedFailed
+from core.market.feeds.venues import make_exchange, nearest, poll_levels, socket_levels
+
+SPOT, SWAP, OPTION = {"spot": True}, {"swap": True}, {"option": True}
+
+
+def test_depths_are_among_those_the_venues_take() -> None:
+    assert socket_levels("binance", SPOT) in (5, 10, 20, 50, 100, 500, 1000, 5000)
+    for exchange in ("binance", "binanceusdm", "binancecoinm"):
+        assert socket_levels(exchange, SWAP) in (5, 10, 20, 50, 100, 500, 1000)
+    assert socket_levels("kraken", SPOT) in (10, 25, 100, 500, 1000)
+    assert socket_levels("bybit", SPOT) in (50, 200, 1000)
+    assert socket_levels("bybit", SWAP) in (50, 200, 1000)
+    assert socket_levels("bybit", OPTION) in (25, 100)
+    assert socket_levels("kucoin", SPOT) in (20, 50, 100)
+    assert socket_levels("okx", SPOT) is None
+    assert socket_levels("coinbase", SPOT) is None
+    assert poll_levels("kucoin") in (20, 100)
+    assert poll_levels("binance") in (20, 50, 100)
+    assert poll_levels("coinbase") is None
+
+
+def test_sockets_where_ccxt_has_them() -> None:
+    assert make_exchange("binance").has["watchOrderBook"]
+    assert not make_exchange("bitflyer").has.get("watchOrderBook")
+
+
+@pytest.mark.parametrize(
+    ("symbol", "kind"),
+    [("BTC/USDT", "spot"), ("BTC/USDT:USDT", "linear"), ("BTC/USD:BTC", "inverse"), ("BTC/USD:BTC-261225", "inverse")],
+)
+def test_binance_is_asked_for_the_one_kind_of_market_that_is_wanted(symbol: str, kind: str) -> None:
+    assert make_exchange("binance", symbol).options["fetchMarkets"]["types"] == [kind]
+
+
+def test_an_unknown_exchange_is_named_with_its_neighbours() -> None:
+    with pytest.raises(FeedFailed, match="there is no exchange 'krakn' in ccxt: the nearest are kraken, krakenfutures and "):
+        make_exchange("krakn")
+    with pytest.raises(FeedFailed, match=r"there is no exchange '123456' in ccxt$"):
+        make_exchange("123456")
+
+
+def test_nearest() -> None:
+    names = ["BTC/USDT", "BTC/USDC", "ETH/BTC"]
+    assert nearest("btcusdt", names) == "BTC/USDT and BTC/USDC"
+    assert nearest("zzzzzz", names) == ""
+    assert nearest("ETH/BTC", names, count=1) == "ETH/BTC"
+
+
+def test_ccxt_is_imported_on_first_use_alone() -> None:
+    code = """
+import sys
+import core.market.feeds.live, core.market.feeds.catalogue, core.market.library, core.market.recorder
+assert "ccxt" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[4], timeout=60, check=True)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.checkpoints import sha256
+from core.market.book import STEP_MS, on_grid, read_market, read_rows, segments
+from core.market.feeds.trades import read_trades
+from core.market.library import FOLDER, LibraryError, Recording, recording, recordings
+
+
+@pytest.mark.parametrize("one", recordings(), ids=lambda one: one.name)
+def test_a_recording_is_what_the_index_says(one: Recording) -> None:
+    rows = read_rows(one.path)
+    assert len(rows) == one.rows
+    assert int(rows.timestamps[0]) == one.start_ms
+    assert one.duration_s == one.rows * STEP_MS / 1e3
+    assert on_grid(rows)
+    assert len(segments(rows.timestamps)) == 1
+    assert sha256(one.path) == one.sha256
+    assert one.licence == "MIT"
+    assert datetime.fromtimestamp(one.start_ms / 1e3, UTC).date().isoformat() in one.name
+    trades = read_trades(one.path)
+    assert len(trades) == one.trades
+    assert all(rows.timestamps[0] - STEP_MS < trade.exchange_ms <= rows.timestamps[-1] for trade in trades)
+
+
+def test_there_are_ten_minutes_of_each_coin_and_an_hour_of_nexo() -> None:
+    seconds: dict[str, float] = {}
+    for one in recordings():
+        coin = one.symbol.split("/")[0]
+        seconds[coin] = seconds.get(coin, 0) + one.duration_s
+    assert seconds["BTC"] >= 600
+    assert seconds["ETH"] >= 600
+    assert seconds["NEXO"] >= 3600
+
+
+def test_trades_lie_about_the_book_of_their_moment() -> None:
+    one = recording("binance_spot_btcusdt_2024-08-08")
+    rows = read_rows(one.path)
+    trades = read_trades(one.path)
+    assert {trade.side for trade in trades} == {"buy", "sell"}
+    # a trade moves along with the mid: the best of its quarter second, and not of a minute later
+    mids = dict(zip(rows.timestamps.tolist(), rows.mid.tolist(), strict=True))
+
+    def distance(shift_ms: int) -> float:
+        found = [(trade.price, mids.get(-(-trade.exchange_ms // STEP_MS) * STEP_MS + shift_ms)) for trade in trades]
+        known = [abs(price - mid) for price, mid in found if mid is not None]
+        return sum(known) / len(known)
+
+    assert distance(0) < min(distance(-60_000), distance(60_000)) / 2
+
+
+def test_a_wrong_name_is_answered_with_the_right_ones() -> None:
+    with pytest.raises(LibraryError, match="there is no recording 'x': choose one of binance_spot_nexousdt_2024-07-24, "):
+        recording("x")
+
+
+def test_a_folder_without_an_index_is_said_to_be_one(tmp_path: Path) -> None:
+    with pytest.raises(LibraryError, match="does not list the bundled recordings"):
+        recordings(tmp_path)
+
+
+def test_the_licence_is_there_and_the_rest_of_the_folder_is_listed() -> None:
+    assert "Copyright (c) 2022 nkaz001" in (FOLDER / "NOTICE.md").read_text(encoding="utf-8")
+    assert {path.name for path in FOLDER.glob("*.parquet")} == {one.path.name for one in recordings()}
+    assert read_market([recordings()[0].path]).levels.shape[1] == 40

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.market.book import OrderBookSnapshot, read_market, read_rows
+from core.market.feeds.live import LiveFeed
+from core.market.feeds.market_process import MarketProcess, MarketSettings
+from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange, Trade
+from core.market.feeds.recording import RecordingFeed
+from core.market.feeds.simulated import SimulatedFeed
+from core.market.feeds.trades import read_trades
+from core.market.library import recording
+from core.market.recorder import RecordingProgress, SegmentWriter, record
+from tests.core.market.feeds.binance_server import BinanceServer, fixture
+
+START_MS = 1_700_000_000_000
+
+
+def books(count: int, seed: int = 1) -> list[np.ndarray]:
+    market = MarketProcess(seed)
+    return [market.step(MarketSettings()).levels for _ in range(count)]
+
+
+def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
+    levels = books(25)
+    with SegmentWriter(tmp_path / "new", "BTC/USDT:USDT", segment_rows=10) as writer:
+        for row, book in enumerate(levels):
+            writer.add((START_MS + 250 * row, book))
+        assert [path.name for path in writer.files] == [
+            "BTC-USDT-USDT_20231114T221320.000Z.parquet",
+            "BTC-USDT-USDT_20231114T221322.500Z.parquet",
+        ]
+    assert [len(read_rows(path)) for path in writer.files] == [10, 10, 5]
+    whole = read_market(writer.files)
+    np.testing.assert_array_equal(whole.levels, np.array(levels))
+    assert whole.timestamps.tolist() == [START_MS + 250 * row for row in range(25)]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [path.name for path in writer.files]  # nothing half done
+
+
+def test_a_segment_also_ends_by_time_and_where_time_runs_back(tmp_path: Path) -> None:
+    book = books(1)[0]
+    with SegmentWriter(tmp_path, "x", segment_rows=10) as writer:
+        for at in (0, 250, 10_000, 10_250, 500, 750):
+            writer.add((START_MS + at, book))
+    found = [[int(time) - START_MS for time in read_rows(path).timestamps] for path in writer.files]
+    assert found == [[0, 250], [10_000, 10_250], [500, 750]]
+
+
+def test_no_file_is_overwritten(tmp_path: Path) -> None:
+    for book in books(3):
+        with SegmentWriter(tmp_path, "x") as writer:
+            writer.add((START_MS, book))
+    files = sorted(tmp_path.glob("*.parquet"))
+    assert len(files) == 3
+    assert len({read_rows(path).levels.tobytes() for path in files}) == 3
+
+
+def test_a_disk_that_refuses_leaves_no_half_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    writer = SegmentWriter(tmp_path, "x")
+    writer.add((START_MS, books(1)[0]))
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        writer.flush()
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    assert writer.flush() is not None  # nothing was lost
+
+
+def test_an_empty_recording_writes_nothing_and_a_segment_of_nothing_is_refused(tmp_path: Path) -> None:
+    with SegmentWriter(tmp_path, "x") as writer:
+        pass
+    assert writer.files == []
+    with pytest.raises(ValueError, match="a segment of 0 rows holds nothing"):
+        SegmentWriter(tmp_path, "x", segment_rows=0)
+
+
+def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
+    one = recording("binance_spot_ethusdt_2024-08-08")
+    feed = RecordingFeed(one.path, market=one.symbol, speed=None, loop=False)
+    told: list[RecordingProgress] = []
+    files = asyncio.run(record(feed, tmp_path, on_progress=told.append, segment_rows=500))
+    assert [len(read_rows(path)) for path in files] == [500, 500, 377]
+    again, first = read_market(files), read_rows(one.path)
+    np.testing.assert_array_equal(again.levels, first.levels)
+    np.testing.assert_array_equal(again.timestamps, first.timestamps)
+    assert [trade for path in files for trade in read_trades(path)] == read_trades(one.path)
+    assert (told[-1].rows, told[-1].seconds, told[-1].state) == (1_377, 344.25, FeedState.ENDED)
+
+
+def test_a_simulation_is_recorded_for_as_long_as_asked_by_its_own_clock(tmp_path: Path) -> None:
+    files = asyncio.run(record(SimulatedFeed(3, speed=None, start_ms=START_MS), tmp_path, seconds=60, with_trades=False))
+    rows = read_market(files)
+    np.testing.assert_array_equal(rows.levels, np.array(books(240, seed=3)))
+    assert not (tmp_path / "trades").exists()
+
+
+def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with BinanceServer(fixture("spot_btcusdt_20240808")) as server:
+            enough, told = asyncio.Event(), list[RecordingProgress]()
+
+            def note(progress: RecordingProgress) -> None:
+                told.append(progress)
+                if progress.rows >= 6:
+                    enough.set()
+
+            feed = LiveFeed("binance", "BTC/USDT", configure=server.configure)
+            recording_it = asyncio.create_task(record(feed, tmp_path, on_progress=note))
+            await asyncio.wait_for(server.subscribed.wait(), 30)
+            while not enough.is_set():
+                await server.send_next()
+                await asyncio.sleep(0.005)
+            recording_it.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await recording_it
+            assert told[-1].state is FeedState.LIVE
+
+    asyncio.run(asyncio.wait_for(scenario(), 60))
+    rows = read_market(sorted(tmp_path.glob("*.parquet")))
+    assert len(rows) >= 6
+    assert (rows.timestamps % 250 == 0).all()
+    assert (np.diff(rows.timestamps) == 250).all()
+
+
+def test_a_live_feed_stops_after_the_seconds_asked(tmp_path: Path) -> None:
+    async def scenario() -> list[Path]:
+        async with BinanceServer(fixture("spot_btcusdt_20240808")) as server:
+            return await record(LiveFeed("binance", "BTC/USDT", configure=server.configure), tmp_path, seconds=1.5)
+
+    files = asyncio.run(asyncio.wait_for(scenario(), 60))
+    assert sum(len(read_rows(path)) for path in files) < 40  # and not for ever
+
+
+class Broken:
+    key, market, clock = "broken", "x", "event"
+
+    async def events(self):
+        for row, book in enumerate(books(3)):
+            yield OrderBookSnapshot(levels=book, exchange_ms=START_MS + 250 * row, received_ns=0)
+            yield Trade(price=1, size=1, side=None, exchange_ms=START_MS + 250 * row)
+        yield StatusChange(state=FeedState.RECONNECTING, gap=True)
+        yield OrderBookSnapshot(levels=books(1)[0], exchange_ms=START_MS + 60_000, received_ns=0)
+        raise FeedFailed("it is over")
+
+
+def test_what_came_before_a_failure_is_on_disk_and_a_gap_is_a_hole(tmp_path: Path) -> None:
+    with pytest.raises(FeedFailed, match="it is over"):
+        asyncio.run(record(Broken(), tmp_path))
+    (file,) = tmp_path.glob("*.parquet")
+    assert [int(time) - START_MS for time in read_rows(file).timestamps] == [0, 250, 500, 60_000]
+    assert len(read_trades(file)) == 3

@@ -1,0 +1,170 @@
+"""Frozen windows: what they refuse, how they travel, and which rows of a recording can end one."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.market.book import BookRows
+from core.market.windows import FrozenWindow, RecordedWindows, WindowError, WindowStore, cut, from_npz, to_npz, window_ends
+from tests.core.market.helpers import random_book, with_hole
+
+
+def rows(count: int, seed: int = 0) -> BookRows:
+    return random_book(count, seed)
+
+
+def window(count: int = 12, seed: int = 0) -> FrozenWindow:
+    return cut(rows(count, seed), count - 1, count, market="live/binance/BTC/USDT", predictor="tlob")
+
+
+def test_a_file_brings_back_the_same_window():
+    one = window()
+    extra = {"time-to-time 1": np.eye(12, dtype=np.float32)}
+    data = to_npz(one, extra)
+    again = from_npz(data)
+    assert again == one
+    np.testing.assert_array_equal(again.timestamps, one.timestamps)
+    np.testing.assert_array_equal(again.levels, one.levels)
+    assert (again.market, again.predictor) == ("live/binance/BTC/USDT", "tlob")
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        np.testing.assert_array_equal(arrays["time-to-time 1"], extra["time-to-time 1"])
+
+
+class _Trap:
+    def __reduce__(self):
+        return (pytest.fail, ("it was unpickled",))
+
+
+def test_what_is_no_window_is_refused_and_never_unpickled():
+    with pytest.raises(WindowError, match="not a saved window"):
+        from_npz(b"PK not really")
+    with pytest.raises(WindowError, match="not a saved window"):
+        from_npz(pickle.dumps(_Trap()))
+    buffer = io.BytesIO()
+    np.savez(
+        buffer,
+        timestamps=np.array([_Trap()], dtype=object),
+        levels=np.zeros((1, 40)),
+        market=np.array("a"),
+        predictor=np.array("b"),
+    )
+    with pytest.raises(WindowError, match="not a saved window"):
+        from_npz(buffer.getvalue())
+    buffer = io.BytesIO()
+    np.savez(buffer, timestamps=window().timestamps)
+    with pytest.raises(WindowError, match="lacks the array 'levels'"):
+        from_npz(buffer.getvalue())
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("levels.npy", bytes(65 * 2**20))
+    with pytest.raises(WindowError, match="unpacks to 65 MiB"):
+        from_npz(buffer.getvalue())
+
+
+def test_bad_content_is_named():
+    good = window()
+
+    def broken(**changes):
+        return FrozenWindow(**{"timestamps": good.timestamps, "levels": good.levels, "market": "m", "predictor": "p", **changes})
+
+    late = good.timestamps.copy()
+    late[6:] += 250
+    with pytest.raises(WindowError, match="has a gap"):
+        broken(timestamps=late)
+    crossed = good.levels.copy()
+    crossed[3, 0] = crossed[3, 2]
+    with pytest.raises(WindowError, match="crossed in row 3"):
+        broken(levels=crossed)
+    with pytest.raises(WindowError, match=r"\(n, 40\)"):
+        broken(levels=good.levels[:, :39])
+
+
+def test_nothing_outside_can_change_a_frozen_window():
+    source = rows(12)
+    one = cut(source, 11, 12, market="m", predictor="p")
+    before = one.levels[0, 0]
+    source.levels[:] = 7
+    assert one.levels[0, 0] == before
+    with pytest.raises(ValueError, match="read-only"):
+        one.levels[0, 0] = 1
+
+
+def test_the_id_names_the_content():
+    assert window().id == window().id
+    assert len({window().id, window(seed=1).id, FrozenWindow(**{**vars_of(window()), "market": "other"}).id}) == 3
+
+
+def vars_of(one: FrozenWindow) -> dict:
+    return {"timestamps": one.timestamps, "levels": one.levels, "market": one.market, "predictor": one.predictor}
+
+
+def test_the_axis_ends_now():
+    one = window(128)
+    np.testing.assert_allclose(one.seconds[[0, -1]], [-31.75, 0])
+    np.testing.assert_allclose(one.mid, (one.levels[:, 0] + one.levels[:, 2]) / 2)
+
+
+def test_the_store_drops_what_was_untouched_for_longest():
+    store = WindowStore(capacity=2)
+    a, b, c = (window(seed=seed) for seed in range(3))
+    store.keep(a), store.keep(b)
+    assert store.find(a.id) is a  # touched
+    store.keep(c)
+    assert store.find(b.id) is None
+    assert store.windows() == [a, c][::-1]
+    store.keep(window(seed=2))  # the same content again: still one
+    assert len(store.windows()) == 2
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.booleans(), min_size=1, max_size=40), st.integers(1, 6))
+def test_ends_are_those_of_whole_windows(gaps, steps):
+    timestamps = np.cumsum([1000 if gap else 250 for gap in gaps])
+    naive = [
+        end
+        for end in range(len(timestamps))
+        if end >= steps - 1 and all(timestamps[i] - timestamps[i - 1] == 250 for i in range(end - steps + 2, end + 1))
+    ]
+    assert window_ends(timestamps, steps).tolist() == naive
+
+
+def with_a_hole() -> BookRows:
+    """40 rows, with two seconds missing after the 20th."""
+    return with_hole(rows(40), 20, 8)
+
+
+def test_a_recordings_windows_by_the_second():
+    source = with_a_hole()
+    windows = RecordedWindows(source, 12, market="m")
+    assert (windows.first, windows.last) == (2.75, 39 * 0.25 + 2)
+    for second, ends in ((0, 2.75), (2.75, 2.75), (3.1, 3.0), (4.75, 4.75), (6.0, 4.75), (9.5, 4.75), (9.75, 9.75), (99, 11.75)):
+        assert windows.nearest(second) == ends
+        one = windows.window(second, predictor="p")
+        assert one.timestamps[-1] == source.timestamps[0] + ends * 1000
+        end = int(np.searchsorted(source.timestamps, one.timestamps[-1]))
+        np.testing.assert_array_equal(one.levels, source.levels[end - 11 : end + 1])
+
+
+def test_a_recording_that_is_too_short_is_refused():
+    with pytest.raises(WindowError, match="no stretch of 21 rows"):
+        RecordedWindows(with_a_hole()[0:20], 21, market="m")
+
+
+def test_cutting_across_a_gap_is_refused():
+    with pytest.raises(WindowError, match="has a gap"):
+        cut(with_a_hole(), 25, 12, market="m", predictor="p")
+
+
+def test_a_window_before_the_file_begins_is_refused():
+    with pytest.raises(WindowError, match="rows 0 to 11"):
+        cut(rows(12), 10, 12, market="m", predictor="p")

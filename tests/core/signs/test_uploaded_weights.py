@@ -1,0 +1,91 @@
+"""Checkpoints people bring: loaded where they hold together, refused in one sentence where not, the document's size too."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.torch import load, save
+
+from core.checkpoints import CheckpointError
+from core.models.iiga import DOCUMENT
+from core.signs import uploaded_weights
+from core.signs.recogniser import DIGITS
+from core.signs.video import Footage
+from tests.core.signs.tiny import save_tiny
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
+    folder = tmp_path_factory.mktemp("own")
+    save_tiny(folder)
+    return (folder / f"{DIGITS}.json").read_bytes(), (folder / f"{DIGITS}.safetensors").read_bytes()
+
+
+def changed(card: bytes, weights: bytes, **values: Any) -> bytes:
+    """The card with other values, and the digest of these weights."""
+    return json.dumps({**json.loads(card), "weights_sha256": hashlib.sha256(weights).hexdigest(), **values}).encode()
+
+
+def test_a_whole_pair_is_loaded(pair):
+    card, weights = pair
+    found = uploaded_weights.load_own(card, weights)
+    assert found.name == DIGITS
+    assert found.log_probabilities(np.zeros((3, 32, 32, 3), np.uint8)).shape == (3, 11)
+    assert uploaded_weights.load_own(changed(card, weights, name="../../else"), weights).name == "../../else"  # never a path
+
+
+def test_pairs_that_do_not_hold_together_are_refused(pair):
+    card, weights = pair
+    config = json.loads(card)["config"]
+    tensors = load(weights)
+    first = min(tensors)
+    less = save({name: tensor for name, tensor in tensors.items() if name != first})
+    more = save({**tensors, "zzz": tensors[first].clone()})
+    other = save({**tensors, first: tensors[first].flatten()[:1].clone()})
+    cases = {
+        "SHA-256 differs": (card, less),
+        "not valid JSON": (b"{", weights),
+        "not a JSON object": (b"[]", weights),
+        "of a 'vit'": (changed(card, weights, model="vit"), weights),
+        "does not describe an IIGA": (changed(card, weights, config={"depth": 3}), weights),
+        "larger network": (changed(card, weights, config={**config, "layers": 10**6}), weights),
+        "they lack": (changed(card, less), less),
+        "they have besides zzz": (changed(card, more), more),
+        r"is \(1,\), not": (changed(card, other), other),
+        "no safetensors": (changed(card, b"hello" * 10), b"hello" * 10),
+        "names 2 glosses": (changed(card, weights, vocabulary=["A", "B"]), weights),
+        "lacks data": (json.dumps({k: v for k, v in json.loads(card).items() if k != "data"}).encode(), weights),
+    }
+    for sentence, (one, two) in cases.items():
+        with pytest.raises(CheckpointError, match=sentence):
+            uploaded_weights.load_own(one, two)
+
+
+def test_what_is_too_large_is_refused_before_it_is_read(pair, monkeypatch):
+    monkeypatch.setattr(uploaded_weights, "MOST_MIB", 0)
+    with pytest.raises(CheckpointError, match="up to 0 MiB"):
+        uploaded_weights.load_own(*pair)
+
+
+def test_the_documents_size_is_within_the_limits():
+    assert 300 < uploaded_weights.mebibytes(DOCUMENT) < uploaded_weights.MOST_MIB
+    settings = (Path(__file__).resolve().parents[3] / ".streamlit" / "config.toml").read_text(encoding="utf-8")
+    assert f"maxUploadSize = {uploaded_weights.MOST_MIB}" in settings
+    assert uploaded_weights._config({"config": DOCUMENT.to_dict()}) == DOCUMENT
+
+
+def test_a_store_keeps_the_newest_clips():
+    store = uploaded_weights.ClipStore(capacity=2)
+    clips = [
+        Footage(frames=np.full((1, 2, 2, 3), level, np.uint8), fps=8, seconds=np.zeros(1), width=2, height=2)
+        for level in range(3)
+    ]
+    keys = [store.keep(f"clip {number}", clip) for number, clip in enumerate(clips)]
+    assert store.find(keys[0]) is None
+    assert store.find(keys[2]) == ("clip 2", clips[2])
+    assert store.keep("again", clips[1]) == keys[1]

@@ -1,0 +1,51 @@
+"""What is set aside, and that the rest is still collected."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from core import garbage_collection
+
+
+@pytest.fixture(autouse=True)
+def thawed() -> Iterator[None]:
+    yield
+    gc.unfreeze()
+
+
+class Knot:
+    """Refers to itself: only the collector can free it."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+
+def test_what_is_loaded_is_set_aside_once_and_later_knots_are_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = gc.get_freeze_count()
+    monkeypatch.setitem(sys.modules, "a_new_one", types.ModuleType("a_new_one"))
+    assert garbage_collection.settle()
+    kept = gc.get_freeze_count()
+    assert kept > before + 10_000  # pytest alone has more
+    assert not garbage_collection.settle()  # nothing has come
+    knot = Knot()
+    seen = weakref.ref(knot)
+    del knot
+    gc.collect()
+    assert seen() is None
+    assert gc.get_freeze_count() == kept
+
+
+def test_new_modules_are_set_aside_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    garbage_collection.settle()
+    before = gc.get_freeze_count()
+    monkeypatch.setitem(sys.modules, "another_new_one", types.ModuleType("another_new_one"))
+    held = [Knot() for _ in range(500)]
+    assert garbage_collection.settle()
+    assert gc.get_freeze_count() >= before + 500
+    assert held[0].me is held[0]

@@ -1,0 +1,57 @@
+"""What the process says of itself, against the kernel's own account."""
+
+from __future__ import annotations
+
+import os
+import resource
+import threading
+import time
+
+import pytest
+import torch
+
+from core import usage
+
+pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="compares with Linux's /proc")
+
+
+def test_memory_is_what_the_kernel_counts() -> None:
+    held = bytearray(64 * 1024**2)
+    with open("/proc/self/statm") as statm:
+        resident = int(statm.read().split()[1]) * resource.getpagesize()
+    assert usage.use().memory == pytest.approx(resident, rel=0.05)
+    assert usage.use().memory > len(held)
+    assert usage.use().machine_memory == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def test_a_new_thread_is_counted() -> None:
+    before = usage.use().threads
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    during = usage.use().threads
+    stop.set()
+    thread.join()
+    assert during == before + 1
+
+
+def cpu_and_wall() -> tuple[float, float]:
+    times = os.times()
+    return times.user + times.system, time.monotonic()
+
+
+def test_the_share_of_a_core_is_time_computed_over_time_passed() -> None:
+    usage.use()
+    before = cpu_and_wall()
+    while cpu_and_wall()[0] - before[0] < 0.5:
+        sum(range(1000))
+    shown, after = usage.use().cpu, cpu_and_wall()
+    assert shown == pytest.approx((after[0] - before[0]) / (after[1] - before[1]), rel=0.25)
+    assert usage.use().uptime_s > 0
+
+
+def test_the_device_is_the_one_models_use() -> None:
+    device = usage.device()
+    assert device.kind == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert device.threads == torch.get_num_threads()
+    assert (device.memory > 0) == (device.kind == "cuda")
