@@ -22,14 +22,35 @@ words, unique across pages that mean different things by them.
 
 from __future__ import annotations
 
-import contextlib
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import streamlit as st
 
 Number = TypeVar("Number", int, float)
+Default = TypeVar("Default")
+
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_REAL = re.compile(r"-?[0-9]{1,18}(\.[0-9]{0,18})?(e[-+]?[0-9]{1,2})?")
+
+
+def whole_number(text: str | None, low: int, high: int, default: Default) -> int | Default:
+    """The whole number from `low` to `high` that a URL's text is; `default` for any other text, and for none.
+
+    Takes ASCII digits with an optional minus sign, 18 at most, so that no text raises or costs time: Python's own `int` refuses
+    4,300 digits and more, and takes "٣", "1_000" and " 3 ".
+    """
+    if text is None or not _WHOLE.fullmatch(text):
+        return default
+    value = int(text)
+    return value if low <= value <= high else default
+
+
+def real_number(text: str | None, default: Default) -> float | Default:
+    """The finite number that a URL's text is ("3", "-0.25", "1e-3"); `default` for any other text, such as "inf" or "nan"."""
+    return float(text) if text is not None and _REAL.fullmatch(text) else default
 
 
 def choice(
@@ -89,8 +110,9 @@ def slider(label: str, low: Number, high: Number, *, key: str, default: Number, 
     if not isinstance(value, int | float):
         value = default  # another page's, which means something else by this name
     if told is not None and told != state.get(seen):
-        with contextlib.suppress(ValueError):
-            value = float(told) if math.isfinite(float(told)) else value
+        value = real_number(told, value)
+    if not math.isfinite(value):
+        value = default
     state[key] = min(max(type(low)(value), low), high)
     chosen: Number = st.slider(label, low, high, key=key, **arguments)
     state[kept] = chosen

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.url_state import real_number, whole_number
+
 
 def page() -> None:
     import streamlit as st
@@ -130,3 +132,42 @@ def test_several_codes_follow_the_widget_code_and_another_page() -> None:
     assert shown(app.run()) == "2 9"
     app.multiselect[0].set_value([]).run()
     assert shown(app) == "" and app.query_params == {}
+
+
+@pytest.mark.parametrize(("text", "number"), [
+    ("0", 0), ("7", 7), ("-3", -3), ("007", 7), ("10", 10),
+    ("11", 5), ("-4", 5), ("9" * 4400, 5), ("1" + "0" * 4400, 5), ("inf", 5), ("nan", 5), ("", 5), (None, 5),
+    ("\u0663", 5), ("\u00b2", 5), ("1_0", 5), (" 3", 5), ("3\n", 5), ("+3", 5), ("3.0", 5), ("0x3", 5), ("--3", 5),
+])  # fmt: skip
+def test_a_whole_number_is_read_within_its_bounds_and_anything_else_gives_the_default(text: str | None, number: int) -> None:
+    assert whole_number(text, -3, 10, 5) == number
+
+
+def test_a_whole_number_may_have_no_default() -> None:
+    assert whole_number("x", 0, 1, None) is None
+
+
+@pytest.mark.parametrize(("text", "number"), [
+    ("3", 3.0), ("-0.25", -0.25), ("1e-3", 0.001), ("5.", 5.0),
+    ("inf", None), ("-inf", None), ("nan", None), ("1e999", None), ("9" * 4400, None), ("", None), (None, None),
+    ("\u0663", None), ("1_0", None), (" 3", None), (".", None),
+])  # fmt: skip
+def test_a_real_number_is_finite_and_anything_else_gives_the_default(text: str | None, number: float | None) -> None:
+    assert real_number(text, None) == number
+
+
+def one_slider() -> None:
+    import streamlit as st
+
+    from pages.shared import url_state
+
+    st.text(str(url_state.slider("Seed", 0, 20, key="seed", default=3)))
+
+
+@pytest.mark.parametrize(("link", "value"), [
+    ("7", "7"), ("99", "20"), ("-5", "0"), ("inf", "3"), ("9" * 4400, "3"), ("\u0667", "3"), ("", "3"),
+])  # fmt: skip
+def test_a_slider_follows_a_link_within_its_bounds(link: str, value: str) -> None:
+    app = AppTest.from_function(one_slider)
+    app.query_params["seed"] = link
+    assert shown(app.run()) == value
