@@ -17,11 +17,13 @@ from pages.shared.navigation import ENTRIES, SECTIONS
 ROOT = Path(__file__).resolve().parents[1]
 CODE = [*sorted((ROOT / "core").rglob("*.py")), *sorted((ROOT / "pages").rglob("*.py")), ROOT / "streamlit_app.py"]
 
-SHARED = {"core.messages", "core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"}
+SHARED = {"core.messages", "core.npz", "core.store", "core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"}
 ALLOWED = {
     # layer: the layers it may import, itself always. pages -> figures -> (market | vision | signs | explain) -> models -> nn
     "core.device": set[str](),
     "core.messages": set[str](),
+    "core.npz": set[str](),
+    "core.store": set[str](),
     "core.garbage_collection": set(),
     "core.scores": set(),
     "core.schedules": set(),

@@ -5,9 +5,7 @@ Frozen windows live in memory, the newest few hundred of them, for as long as th
 
 from __future__ import annotations
 
-import threading
 import zipfile
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import FEATURES, STEP_MS, BookRows, FloatArray, first_fault, segments
+from core.messages import compose
+from core.store import BoundedStore
 
 KEPT = 256
 MOST_BYTES = 64 * 2**20
@@ -51,13 +51,18 @@ class FrozenWindow:
         timestamps, levels = np.array(self.timestamps, dtype=np.int64), np.array(self.levels, dtype=np.float64)
         if timestamps.ndim != 1 or not len(timestamps) or levels.shape != (len(timestamps), len(FEATURES)):
             raise WindowError(
-                f"the window has {timestamps.shape} timestamps and {levels.shape} levels: (n,) and (n, {len(FEATURES)}) are right"
+                compose(
+                    "the window has {times} timestamps and {levels} levels: (n,) and (n, {columns}) are right",
+                    times=timestamps.shape,
+                    levels=levels.shape,
+                    columns=len(FEATURES),
+                )
             )
         if (np.diff(timestamps) != STEP_MS).any():
-            raise WindowError(f"the window has a gap: its rows must be {STEP_MS} ms apart")
+            raise WindowError(compose("the window has a gap: its rows must be {step} ms apart", step=STEP_MS))
         fault = first_fault(levels)
         if fault:
-            raise WindowError(f"the window {fault}")
+            raise WindowError(compose("the window {fault}", fault=fault))
         for name, array in (("timestamps", timestamps), ("levels", levels)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -90,38 +95,12 @@ class FrozenWindow:
         return (self.levels[:, 0] + self.levels[:, 2]) / 2
 
 
-class WindowStore:
-    """The newest frozen windows of this process, by id. Safe from any thread."""
-
-    def __init__(self, capacity: int = KEPT) -> None:
-        self._capacity = capacity
-        self._lock = threading.Lock()
-        self._windows: OrderedDict[str, FrozenWindow] = OrderedDict()
-
-    def keep(self, window: FrozenWindow) -> str:
-        """Keep a window and return its id; the one untouched for longest goes where there are too many."""
-        with self._lock:
-            self._windows[window.id] = window
-            self._windows.move_to_end(window.id)
-            while len(self._windows) > self._capacity:
-                self._windows.popitem(last=False)
-        return window.id
-
-    def find(self, name: str) -> FrozenWindow | None:
-        """The window of that id; None where this process has none (any longer)."""
-        with self._lock:
-            window = self._windows.get(name)
-            if window is not None:
-                self._windows.move_to_end(name)
-            return window
-
-    def windows(self) -> list[FrozenWindow]:
-        """All of them, the last touched first."""
-        with self._lock:
-            return list(reversed(self._windows.values()))
-
-
-STORE = WindowStore()
+STORE: BoundedStore[FrozenWindow] = BoundedStore(
+    key=lambda window: window.id,
+    size=lambda window: window.timestamps.nbytes + window.levels.nbytes,
+    most=KEPT,
+    most_bytes=MOST_BYTES,
+)
 """The process's own: `STORE.keep(window)` gives the id for `?frozen=`."""
 
 
@@ -139,7 +118,14 @@ def cut(rows: BookRows, end: int, steps: int, *, market: str, predictor: str) ->
     """
     start = end - steps + 1
     if start < 0 or end >= len(rows):
-        raise WindowError(f"no window of {steps} rows ends at row {end}: the recording has rows 0 to {len(rows) - 1}")
+        raise WindowError(
+            compose(
+                "no window of {steps} rows ends at row {end}: the recording has rows 0 to {last}",
+                steps=steps,
+                end=end,
+                last=len(rows) - 1,
+            )
+        )
     part = rows[start : end + 1]
     return FrozenWindow(timestamps=part.timestamps, levels=part.levels, market=market, predictor=predictor)
 
@@ -158,7 +144,9 @@ class RecordedWindows:
         self.rows, self.steps, self.market = rows, steps, market
         self._ends = window_ends(rows.timestamps, steps)
         if not len(self._ends):
-            raise WindowError(f"the recording has no stretch of {steps} rows without a gap: a window needs that many")
+            raise WindowError(
+                compose("the recording has no stretch of {steps} rows without a gap: a window needs that many", steps=steps)
+            )
         self._seconds = (rows.timestamps[self._ends] - rows.timestamps[0]) / 1e3
 
     @property
@@ -203,14 +191,26 @@ def from_npz(data: bytes) -> FrozenWindow:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
         if unpacked > MOST_BYTES:
-            raise WindowError(f"the file unpacks to {unpacked // 2**20} MiB: a window takes less than {MOST_BYTES // 2**20}")
+            raise WindowError(
+                compose(
+                    "the file unpacks to {size} MiB: a window takes less than {most}",
+                    size=unpacked // 2**20,
+                    most=MOST_BYTES // 2**20,
+                )
+            )
         with np.load(BytesIO(data), allow_pickle=False) as arrays:
             missing = [name for name in wanted if name not in arrays]
             if missing:
-                raise WindowError(f"the file lacks the array {missing[0]!r}: a saved window has {', '.join(wanted)}")
+                raise WindowError(
+                    compose(
+                        "the file lacks the array {missing!r}: a saved window has {arrays}",
+                        missing=missing[0],
+                        arrays=", ".join(wanted),
+                    )
+                )
             timestamps, levels, market, predictor = (arrays[name] for name in wanted)
             return FrozenWindow(timestamps=timestamps, levels=levels, market=str(market), predictor=str(predictor))
     except WindowError:
         raise
     except (zipfile.BadZipFile, ValueError, TypeError, OSError, EOFError, MemoryError, KeyError) as error:
-        raise WindowError("the file is not a saved window: choose an .npz file that this page has written") from error
+        raise WindowError(compose("the file is not a saved window: choose an .npz file that this page has written")) from error

@@ -6,8 +6,6 @@ import hashlib
 import json
 import math
 import tempfile
-import threading
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,9 +13,11 @@ import torch
 
 from core import checkpoints
 from core.checkpoints import CheckpointError
+from core.messages import compose
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs.recogniser import Recogniser
-from core.signs.video import Footage
+from core.signs.video import MOST_FRAMES, Footage
+from core.store import BoundedStore
 
 MOST_MIB: Final = 400
 """Of a checkpoint's weights: the document's 1,232 glosses at width 1280 take 315 MiB."""
@@ -36,14 +36,22 @@ def load_own(card: bytes, weights: bytes) -> Recogniser:
         CheckpointError: where they do not hold together, are no IIGA, or are too large.
     """
     if len(weights) > MOST_MIB * 2**20:
-        raise CheckpointError(f"the weights take {len(weights) / 2**20:.0f} MiB: up to {MOST_MIB} MiB can be loaded")
+        raise CheckpointError(
+            compose("the weights take {size:.0f} MiB: up to {most} MiB can be loaded", size=len(weights) / 2**20, most=MOST_MIB)
+        )
     if len(card) > MOST_CARD_BYTES:
-        raise CheckpointError(f"the card takes {len(card) / 2**20:.0f} MiB: up to {MOST_CARD_BYTES // 2**20} MiB can be read")
+        raise CheckpointError(
+            compose(
+                "the card takes {size:.0f} MiB: up to {most} MiB can be read",
+                size=len(card) / 2**20,
+                most=MOST_CARD_BYTES // 2**20,
+            )
+        )
     told = _parsed(card)
     if hashlib.sha256(weights).hexdigest() != told.get("weights_sha256"):
-        raise CheckpointError("the weights are not those of the card: their SHA-256 differs from its weights_sha256")
+        raise CheckpointError(compose("the weights are not those of the card: their SHA-256 differs from its weights_sha256"))
     if told.get("model") != "iiga":
-        raise CheckpointError(f"the card is of a {told.get('model')!r}: this page takes an 'iiga'")
+        raise CheckpointError(compose("the card is of a {model!r}: this page takes an 'iiga'", model=told.get("model")))
     _compare(_config(told), _shapes(weights))
     name = "own"  # of the files alone; the card keeps its own
     with tempfile.TemporaryDirectory() as folder:
@@ -57,9 +65,9 @@ def _parsed(card: bytes) -> dict[str, Any]:
     try:
         told = json.loads(card)
     except ValueError as error:
-        raise CheckpointError("the card is not valid JSON: choose the .json file that belongs to the weights") from error
+        raise CheckpointError(compose("the card is not valid JSON: choose the .json file that belongs to the weights")) from error
     if not isinstance(told, dict):
-        raise CheckpointError("the card is not a JSON object: choose the .json file that belongs to the weights")
+        raise CheckpointError(compose("the card is not a JSON object: choose the .json file that belongs to the weights"))
     return told
 
 
@@ -69,12 +77,16 @@ def _config(told: dict[str, Any]) -> IIGAConfig:
         sizes = (config.width, config.image_channels, config.track_features, config.image_size, config.vocabulary // 16)
         if config.layers > MOST_LAYERS or config.track_convolutions > MOST_LAYERS or max(sizes) > MOST_WIDTH:
             raise CheckpointError(
-                f"the card asks for a larger network than can be built here: up to {MOST_LAYERS} layers of width {MOST_WIDTH}"
+                compose(
+                    "the card asks for a larger network than can be built here: up to {layers} layers of width {width}",
+                    layers=MOST_LAYERS,
+                    width=MOST_WIDTH,
+                )
             )
     except CheckpointError:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"the card's config does not describe an IIGA: {error}") from error
+        raise CheckpointError(compose("the card's config does not describe an IIGA: {reason}", reason=error)) from error
     return config
 
 
@@ -87,7 +99,7 @@ def _shapes(weights: bytes) -> dict[str, tuple[int, ...]]:
         header = json.loads(weights[8 : 8 + length])
         return {name: tuple(map(int, entry["shape"])) for name, entry in header.items() if name != "__metadata__"}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError("the weights are no safetensors file: choose the one that belongs to the card") from error
+        raise CheckpointError(compose("the weights are no safetensors file: choose the one that belongs to the card")) from error
 
 
 def _compare(config: IIGAConfig, shapes: dict[str, tuple[int, ...]]) -> None:
@@ -95,13 +107,23 @@ def _compare(config: IIGAConfig, shapes: dict[str, tuple[int, ...]]) -> None:
         with torch.device("meta"):  # shapes without memory
             wanted = {name: tuple(tensor.shape) for name, tensor in IIGA(config).state_dict().items()}
     except (ValueError, TypeError, RuntimeError, AssertionError) as error:
-        raise CheckpointError(f"no IIGA can be built from the card's config: {error}") from error
-    for kind, names in (("lack", wanted.keys() - shapes.keys()), ("have besides", shapes.keys() - wanted.keys())):
-        if names:
-            raise CheckpointError(f"the weights do not fit the card's config: they {kind} {min(names)}")
+        raise CheckpointError(compose("no IIGA can be built from the card's config: {reason}", reason=error)) from error
+    if lacking := wanted.keys() - shapes.keys():
+        raise CheckpointError(compose("the weights do not fit the card's config: they lack {name}", name=min(lacking)))
+    if superfluous := shapes.keys() - wanted.keys():
+        raise CheckpointError(
+            compose("the weights do not fit the card's config: it has no place for their {name}", name=min(superfluous))
+        )
     for name, shape in wanted.items():
         if shapes[name] != shape:
-            raise CheckpointError(f"the weights do not fit the card's config: {name} is {shapes[name]}, not {shape}")
+            raise CheckpointError(
+                compose(
+                    "the weights do not fit the card's config: {name} is {found}, not {shape}",
+                    name=name,
+                    found=shapes[name],
+                    shape=shape,
+                )
+            )
 
 
 def mebibytes(config: IIGAConfig) -> float:
@@ -110,29 +132,10 @@ def mebibytes(config: IIGAConfig) -> float:
         return sum(math.prod(tensor.shape) for tensor in IIGA(config).state_dict().values()) * 4 / 2**20
 
 
-class ClipStore:
-    """Sampled clips by their id, the newest few of a process, so that a link to an upload works while the app runs."""
-
-    def __init__(self, capacity: int = KEPT) -> None:
-        self._capacity = capacity
-        self._clips: OrderedDict[str, tuple[str, Footage]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def keep(self, name: str, footage: Footage) -> str:
-        """Keep a clip under the digest of its frames, and return that."""
-        key = hashlib.sha256(footage.frames.tobytes()).hexdigest()[:12]
-        with self._lock:
-            self._clips[key] = name, footage
-            self._clips.move_to_end(key)
-            while len(self._clips) > self._capacity:
-                self._clips.popitem(last=False)
-        return key
-
-    def find(self, key: str) -> tuple[str, Footage] | None:
-        """Name and clip; None where this process has none (any longer)."""
-        with self._lock:
-            return self._clips.get(key)
-
-
-STORE: Final = ClipStore()
-"""The process's own."""
+STORE: Final[BoundedStore[tuple[str, Footage]]] = BoundedStore(
+    key=lambda clip: hashlib.sha256(clip[1].frames.tobytes()).hexdigest()[:12],
+    size=lambda clip: clip[1].frames.nbytes,
+    most=KEPT,
+    most_bytes=KEPT * MOST_FRAMES * 224 * 224 * 3,
+)
+"""The process's own clips, each with its name: `STORE.keep((name, footage))` gives the id for a link."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import struct
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Final, Literal
@@ -17,6 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 from pillow_heif import register_heif_opener
+
+from core.messages import compose
+from core.store import BoundedStore
 
 register_heif_opener()
 Image.init()  # `open` with named formats looks for no others by itself
@@ -104,7 +105,7 @@ def decode(data: bytes, *, name: str = "", most_pixels: int = MOST_PIXELS) -> Pi
         PictureError: for an empty file, one of another kind, a damaged or cut one, or more than `most_pixels` pixels.
     """
     if not data:
-        raise PictureError("empty", "the file is empty (0 bytes): choose one with a picture in it")
+        raise PictureError("empty", compose("the file is empty (0 bytes): choose one with a picture in it"))
     try:
         opened = Image.open(BytesIO(data), formats=KINDS)
     except Image.DecompressionBombError as error:
@@ -206,51 +207,34 @@ def _orientation(image: Image.Image) -> int:
 
 
 def _too_large(most: int, size: tuple[int, int] | None = None) -> PictureError:
-    found = f"the picture is {size[0]:,} x {size[1]:,} pixels" if size else "the picture is too large"
+    limit = compose("at most {count} million pixels are decoded here, so make it smaller first", count=most // 1_000_000)
+    if size is None:
+        return PictureError("large", compose("the picture is too large: {limit}", limit=limit))
     return PictureError(
-        "large", f"{found}: at most {most // 1_000_000} million pixels are decoded here, so make it smaller first"
+        "large",
+        compose("the picture is {width:,} x {height:,} pixels: {limit}", width=size[0], height=size[1], limit=limit),
     )
 
 
 def _not_read(data: bytes) -> PictureError:
     if data[:1024].lstrip().startswith(b"%PDF"):
-        return PictureError("pdf", "the file is a PDF, whatever its name says: export its page as a PNG or JPEG")
+        return PictureError("pdf", compose("the file is a PDF, whatever its name says: export its page as a PNG or JPEG"))
     if data.startswith(_STARTS) or (data[:4] == b"RIFF" and b"WEBP".startswith(data[8:12])) or data[4:8] == b"ftyp":
         return _damaged()
     return PictureError(
-        "unknown", "the file is not a picture that can be read here: choose a PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF"
+        "unknown",
+        compose("the file is not a picture that can be read here: choose a PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF"),
     )
 
 
 def _damaged() -> PictureError:
-    return PictureError("damaged", "the file is damaged or cut short: save or download it again")
+    return PictureError("damaged", compose("the file is damaged or cut short: save or download it again"))
 
 
-class PictureStore:
-    """Pictures by their id, the newest few of a process: what an upload's link finds."""
-
-    def __init__(self, capacity: int = KEPT) -> None:
-        self._capacity = capacity
-        self._pictures: OrderedDict[str, Picture] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def keep(self, picture: Picture) -> str:
-        """Keep a picture and return its id; the one untouched for longest goes where there are too many."""
-        with self._lock:
-            self._pictures[picture.id] = picture
-            self._pictures.move_to_end(picture.id)
-            while len(self._pictures) > self._capacity:
-                self._pictures.popitem(last=False)
-        return picture.id
-
-    def find(self, name: str) -> Picture | None:
-        """The picture of that id; None where this process has none (any longer)."""
-        with self._lock:
-            picture = self._pictures.get(name)
-            if picture is not None:
-                self._pictures.move_to_end(name)
-            return picture
-
-
-STORE: Final = PictureStore()
+STORE: Final[BoundedStore[Picture]] = BoundedStore(
+    key=lambda picture: picture.id,
+    size=lambda picture: picture.rgb.nbytes + (0 if picture.alpha is None else picture.alpha.nbytes),
+    most=KEPT,
+    most_bytes=KEPT * 4 * WORK_SIDE**2,
+)
 """The process's own: `STORE.keep(picture)` gives the id for a link."""

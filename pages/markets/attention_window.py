@@ -116,7 +116,7 @@ def _pick_feed() -> tuple[str, str] | None:
 
 
 def _pick_frozen() -> tuple[str, str] | None:
-    kept = {window.id: window for window in STORE.windows()}
+    kept = {window.id: window for window in STORE.values()}
     state, asked = st.session_state, st.query_params.get("frozen")
     if asked and asked not in kept:
         words = _("The frozen window {id} is gone: they last as long as the app runs, the newest {count} of them.")

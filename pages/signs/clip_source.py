@@ -290,7 +290,7 @@ def _clip(name: str, footage: Footage, key: str = "") -> Clip:
 
 def _kept(name: str, footage: Footage) -> Clip:
     """The clip, kept for its link."""
-    key = STORE.keep(name, footage)
+    key = STORE.keep((name, footage))
     url_state.remember("file", key)
     return _clip(name, footage, key)
 

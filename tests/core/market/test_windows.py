@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.market.book import BookRows
-from core.market.windows import FrozenWindow, RecordedWindows, WindowError, WindowStore, cut, from_npz, to_npz, window_ends
+from core.market.windows import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, cut, from_npz, to_npz, window_ends
 from tests.core.market.helpers import random_book, with_hole
 
 
@@ -115,15 +115,16 @@ def test_the_axis_ends_now():
 
 
 def test_the_store_drops_what_was_untouched_for_longest():
-    store = WindowStore(capacity=2)
-    a, b, c = (window(seed=seed) for seed in range(3))
-    store.keep(a), store.keep(b)
-    assert store.find(a.id) is a  # touched
-    store.keep(c)
-    assert store.find(b.id) is None
-    assert store.windows() == [a, c][::-1]
-    store.keep(window(seed=2))  # the same content again: still one
-    assert len(store.windows()) == 2
+    a, b, *others = (window(seed=seed) for seed in range(KEPT + 1))
+    assert STORE.keep(a) == a.id
+    STORE.keep(b)
+    assert STORE.find(a.id) is a  # touched
+    for one in others:
+        STORE.keep(one)
+    assert STORE.find(b.id) is None and STORE.find(a.id) is a
+    assert STORE.values() == [a, *others[::-1]]
+    STORE.keep(window(seed=2))  # the same content again: still one
+    assert len(STORE.values()) == KEPT
 
 
 @settings(deadline=None, max_examples=60)

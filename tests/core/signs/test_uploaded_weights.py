@@ -80,12 +80,11 @@ def test_the_documents_size_is_within_the_limits():
 
 
 def test_a_store_keeps_the_newest_clips():
-    store = uploaded_weights.ClipStore(capacity=2)
     clips = [
         Footage(frames=np.full((1, 2, 2, 3), level, np.uint8), fps=8, seconds=np.zeros(1), width=2, height=2)
-        for level in range(3)
+        for level in range(uploaded_weights.KEPT + 1)
     ]
-    keys = [store.keep(f"clip {number}", clip) for number, clip in enumerate(clips)]
-    assert store.find(keys[0]) is None
-    assert store.find(keys[2]) == ("clip 2", clips[2])
-    assert store.keep("again", clips[1]) == keys[1]
+    keys = [uploaded_weights.STORE.keep((f"clip {number}", clip)) for number, clip in enumerate(clips)]
+    assert uploaded_weights.STORE.find(keys[0]) is None
+    assert uploaded_weights.STORE.find(keys[2]) == ("clip 2", clips[2])
+    assert uploaded_weights.STORE.keep(("again", clips[1])) == keys[1]

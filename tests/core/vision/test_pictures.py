@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from core.vision import pictures
-from core.vision.pictures import PictureError, PictureStore, decode, from_grey, png
+from core.vision.pictures import PictureError, decode, from_grey, png
 
 
 def scene(height: int = 40, width: int = 60) -> NDArray[np.uint8]:
@@ -223,11 +223,11 @@ def test_a_picture_of_grey_levels_and_its_file() -> None:
 
 
 def test_the_store_keeps_the_newest() -> None:
-    store = PictureStore(capacity=2)
-    first, second, third = (from_grey(np.full((2, 2), value, np.uint8), name=str(value)) for value in range(3))
-    store.keep(first)
-    store.keep(second)
-    assert store.find(first.id) is first
-    store.keep(third)
-    assert store.find(second.id) is None and store.find(first.id) is first
+    first, second, *others = (from_grey(np.full((2, 2), value, np.uint8), name=str(value)) for value in range(pictures.KEPT + 1))
+    assert pictures.STORE.keep(first) == first.id
+    pictures.STORE.keep(second)
+    assert pictures.STORE.find(first.id) is first
+    for one in others:
+        pictures.STORE.keep(one)
+    assert pictures.STORE.find(second.id) is None and pictures.STORE.find(first.id) is first
     assert pictures.STORE.find("nothing") is None

@@ -160,7 +160,7 @@ def test_without_a_clip_it_says_what_to_do():
 
 def test_a_very_short_clip_works():
     frames = np.random.default_rng(0).integers(0, 255, (1, 32, 32, 3), dtype=np.uint8)
-    key = STORE.keep("one.png", Footage(frames=frames, fps=8, seconds=np.zeros(1), width=32, height=32))
+    key = STORE.keep(("one.png", Footage(frames=frames, fps=8, seconds=np.zeros(1), width=32, height=32)))
     for view in ("maps", "frames", "truth"):
         app = opened(input="pictures", file=key, sview=view, measure="occlusion")
         assert not app.error

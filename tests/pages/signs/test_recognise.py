@@ -93,7 +93,7 @@ def test_the_vocabulary_is_listed():
 
 def test_a_link_to_an_upload_works_while_it_is_kept():
     frames = np.random.default_rng(0).integers(0, 255, (12, 32, 32, 3), dtype=np.uint8)
-    key = STORE.keep("mine.mp4", Footage(frames=frames, fps=8, seconds=np.arange(12) / 8, width=32, height=32))
+    key = STORE.keep(("mine.mp4", Footage(frames=frames, fps=8, seconds=np.arange(12) / 8, width=32, height=32)))
     app = opened(input="video", file=key)
     assert stats(app)["Frames"] == "12"
     assert "Type what was signed" in text(app)
