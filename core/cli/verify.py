@@ -1,0 +1,48 @@
+"""`python -m core verify ledger FOLDER`: recompute every prediction, outcome and score of a ledger."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from core import checkpoints
+from core.cli.progress import counting_bar
+from core.market.ledger.verification import Verification, shipped_predictors, verify
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    p = commands.add_parser("verify", help="check what was written down: a ledger of predictions")
+    kinds = p.add_subparsers(dest="kind", required=True, metavar="KIND")
+    ledger = kinds.add_parser("ledger", help="recompute a ledger's predictions from its rows and the weights")
+    ledger.add_argument("folder", type=Path, help="the ledger's folder, or one market's in it")
+    ledger.add_argument("--head", default=None, help="a hash published earlier, which must be part of the chain")
+    ledger.add_argument("--checkpoints", type=Path, default=checkpoints.FOLDER, help="folder of the checkpoints that predicted")
+    ledger.add_argument("--json", action="store_true", help="print one JSON object")
+    ledger.set_defaults(run=_run_ledger)
+
+
+def _run_ledger(o: argparse.Namespace) -> None:
+    bar = counting_bar("predictions")
+    result = verify(o.folder, shipped_predictors(o.checkpoints), published=o.head, progress=bar)
+    if o.json:
+        print(json.dumps(result.to_dict()))
+    else:
+        _print(result)
+    if result.difference is not None:
+        raise SystemExit(1)
+
+
+def _print(result: Verification) -> None:
+    d = result.difference
+    print(
+        f"{result.rows:,} predictions, {result.recomputed:,} recomputed and equal, {result.unchecked:,} without rows or weights"
+    )
+    if result.late:
+        print(f"{result.late:,} were written too late and are not scored")
+    if result.broken_bytes:
+        print(f"a crash left {result.broken_bytes:,} broken bytes at the end of a journal")
+    for market, head in result.heads.items():
+        print(f"{market}: head {head}")
+    print("ok" if d is None else f"FIRST DIFFERENCE: {d.market} {d.file} prediction {d.index}: {d.why}")
