@@ -5,17 +5,16 @@ Frozen windows live in memory, the newest few hundred of them, for as long as th
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from io import BytesIO
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core import npz
 from core.market.book import FEATURES, STEP_MS, BookRows, FloatArray, first_fault, segments
 from core.messages import compose
 from core.store import BoundedStore
@@ -173,11 +172,8 @@ class RecordedWindows:
 
 def to_npz(window: FrozenWindow, extra: Mapping[str, NDArray[Any]] | None = None) -> bytes:
     """A window as the bytes of an .npz file, with more arrays beside it where given (its maps, its attributions)."""
-    buffer = BytesIO()
     text = {"market": np.array(window.market), "predictor": np.array(window.predictor)}
-    arrays: dict[str, Any] = {"timestamps": window.timestamps, "levels": window.levels, **text, **(extra or {})}
-    np.savez_compressed(buffer, **arrays)
-    return buffer.getvalue()
+    return npz.to_bytes({"timestamps": window.timestamps, "levels": window.levels, **text, **(extra or {})})
 
 
 def from_npz(data: bytes) -> FrozenWindow:
@@ -186,31 +182,17 @@ def from_npz(data: bytes) -> FrozenWindow:
     Raises:
         WindowError: where the bytes are no such file.
     """
-    wanted = ("timestamps", "levels", "market", "predictor")
     try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-        if unpacked > MOST_BYTES:
-            raise WindowError(
-                compose(
-                    "the file unpacks to {size} MiB: a window takes less than {most}",
-                    size=unpacked // 2**20,
-                    most=MOST_BYTES // 2**20,
-                )
-            )
-        with np.load(BytesIO(data), allow_pickle=False) as arrays:
-            missing = [name for name in wanted if name not in arrays]
-            if missing:
-                raise WindowError(
-                    compose(
-                        "the file lacks the array {missing!r}: a saved window has {arrays}",
-                        missing=missing[0],
-                        arrays=", ".join(wanted),
-                    )
-                )
-            timestamps, levels, market, predictor = (arrays[name] for name in wanted)
-            return FrozenWindow(timestamps=timestamps, levels=levels, market=str(market), predictor=str(predictor))
+        found = npz.from_bytes(data, ("timestamps", "levels", "market", "predictor"), most_bytes=MOST_BYTES)
+        return FrozenWindow(
+            timestamps=found["timestamps"],
+            levels=found["levels"],
+            market=str(found["market"]),
+            predictor=str(found["predictor"]),
+        )
     except WindowError:
         raise
-    except (zipfile.BadZipFile, ValueError, TypeError, OSError, EOFError, MemoryError, KeyError) as error:
+    except npz.NpzError as error:
+        raise WindowError(compose("the file is not a saved window: {reason}", reason=error)) from error
+    except (ValueError, TypeError, OverflowError) as error:  # arrays of other types
         raise WindowError(compose("the file is not a saved window: choose an .npz file that this page has written")) from error

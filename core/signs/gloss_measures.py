@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from core import npz
 from core.explain import summaries
 from core.explain.rollout import fuse_heads, rollout
 from core.nn import window_mask
@@ -158,6 +158,4 @@ def to_npz(
         "spoken": np.array(spans, dtype=np.int64).reshape(-1, 4),
         "chosen": np.array(-1 if chosen is None else chosen),
     }
-    buffer = BytesIO()
-    np.savez_compressed(buffer, **arrays)
-    return buffer.getvalue()
+    return npz.to_bytes(arrays)

@@ -8,12 +8,12 @@ class token; "rollout" (50, 50); "importance attention" and so on, (49,), for th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from io import BytesIO
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core import npz
 from core.explain.rollout import rollout
 from core.vision.analysis import PictureAnalysis
 
@@ -43,6 +43,4 @@ def to_npz(
     arrays |= {f"importance {method}": values for method, values in importance.items()}
     if hidden is not None and answer is not None:
         arrays |= {"hidden": hidden, "probabilities hidden": answer}
-    buffer = BytesIO()
-    np.savez_compressed(buffer, **arrays)
-    return buffer.getvalue()
+    return npz.to_bytes(arrays)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -61,6 +62,16 @@ def test_what_is_no_window_is_refused_and_never_unpickled():
     np.savez(buffer, timestamps=window().timestamps)
     with pytest.raises(WindowError, match="lacks the array 'levels'"):
         from_npz(buffer.getvalue())
+
+
+def test_a_window_whose_compressed_bytes_are_broken_is_refused():
+    data = bytearray(to_npz(window(128)))
+    at = data.index(b"levels.npy") + 120
+    data[at : at + 40] = b"\xff" * 40
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, pytest.raises(zlib.error):
+        archive.read("levels.npy")
+    with pytest.raises(WindowError, match="not a saved window: it is damaged"):
+        from_npz(bytes(data))
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused():
