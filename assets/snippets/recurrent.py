@@ -8,7 +8,7 @@ LENGTH = 40  # steps of the wave
 PERIOD = 12.0  # steps
 SENTENCE = "the cat sat on the mat"
 FACTOR = 1.0  # on W_hh
-FORGET_BIAS = 0.0  # added to b_f
+FORGET_BIAS = 2.0  # added to b_f
 SEED = 0
 
 x = recurrence.wave(LENGTH, period=PERIOD) if SEQUENCE == "wave" else recurrence.letters(SENTENCE, seed=SEED)[1]

@@ -60,6 +60,11 @@ def scaled_scores(q: Array, k: Array, *, temperature: float = 1.0) -> Array:
     return raw_scores(q, k) / (temperature * math.sqrt(q.shape[-1]))
 
 
+def scaled_score(raw: float, temperature: float, key_width: float) -> float:
+    """One entry of `scaled_scores`, from that of `raw_scores`."""
+    return raw / (temperature * math.sqrt(key_width))
+
+
 def look_mask(kind: Mask, length: int, *, window: int = 1, kept: int | None = None) -> NDArray[np.bool_]:
     """(queries, keys), True where a query may look.
 

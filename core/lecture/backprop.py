@@ -226,6 +226,16 @@ def report_gap(found: Example) -> tuple[float, float]:
     return gap, gap / (float(np.abs(true).max()) or 1.0)
 
 
+def softmax_entry(weight: float, upstream: float, total: float) -> float:
+    """One entry of `gradients.softmax_gradient`, from the sum over its row."""
+    return weight * (upstream - total)
+
+
+def layer_norm_entry(g: float, level: float, xhat: float, slope: float, root: float) -> float:
+    """One entry of `gradients.layer_norm_gradient` by x, from `layer_norm_numbers`."""
+    return (g - level - xhat * slope) / root
+
+
 def layer_norm_numbers(found: Example) -> dict[str, float]:
     """What the gradient by x of the top left entry is made of: g, level (mean of g), xhat, slope (mean of g xhat), root."""
     x, g_row = found.inputs["x"][0], found.inputs["gamma"][0] * found.inputs["upstream"][0]

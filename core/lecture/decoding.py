@@ -6,6 +6,7 @@ Both hand back log-probabilities, so that a page can say how sure the model was 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -183,6 +184,25 @@ def inside_encoder_layer(model: Transformer, source: list[int], layer: int, posi
     f = chosen.feed_forward(n1)
     found = {"input": x, "A": a, "X1": x + a, "N1": n1, "F": f, "X2": n1 + f, "N2": chosen.norm2(n1 + f)}
     return {name: value[0, position].numpy() for name, value in found.items()}
+
+
+def sublayer_ratios(stages: Mapping[str, NDArray[np.float32]]) -> dict[tuple[str, str], float]:
+    """Root mean square of what each sub-layer adds over that of the vector it is added to.
+
+    Args:
+        stages: as `inside_encoder_layer` and `inside_decoder_layer` return them.
+
+    Returns:
+        By the names of both, such as ("A", "input").
+    """
+    ratios = {}
+    carried = "input"
+    for name in stages:
+        if name[0] in "AF":
+            ratios[name, carried] = float(np.linalg.norm(stages[name]) / np.linalg.norm(stages[carried]))
+        elif name[0] == "N":
+            carried = name
+    return ratios
 
 
 @torch.no_grad()

@@ -36,6 +36,11 @@ class Cell:
     frame: dict[int, tuple[int, int, int, int]]
     other: tuple[float, float] | None = None
 
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """What `normalised_entry` is computed from."""
+        return (self.x, self.mean, self.variance, *(self.other or ()))
+
 
 @dataclass(frozen=True, kw_only=True)
 class NormStudy:
@@ -89,6 +94,12 @@ def cell(norm: Norm, *, level: float, sample: int, step: int, channel: int, seed
         x=float(x[at]), mean=float(group.mean()), variance=float(group.var(unbiased=False)), y=y, count=group.numel(),
         values=tuple(group[:4].tolist()), frame=frame, other=other,
     )  # fmt: skip
+
+
+def normalised_entry(x: float, mean: float, variance: float, *other: float) -> float:
+    """(x - mean) / sqrt(variance + epsilon); for BiN the mean of that and of the same by the `other` mean and variance."""
+    first = (x - mean) / (variance + norms.EPSILON) ** 0.5
+    return 0.5 * (first + normalised_entry(x, *other)) if other else first
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -105,6 +105,9 @@ def spread_by_group(x: Tensor) -> dict[str, tuple[float, float]]:
 def dropout(x: Tensor, rate: float, draws: Tensor) -> Tensor:
     """x / p where a draw is under p = 1 - rate, else 0 (vit-report section 3.5, iiga-equations section 16.3).
 
+    p is the probability of keeping, as in vit-report; in iiga-equations and in `torch.nn.Dropout(p)` it is that of dropping, the
+    rate here.
+
     Args:
         draws: of the shape of x, uniform in [0, 1). Inference leaves x as it is.
 

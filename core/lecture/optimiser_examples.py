@@ -29,6 +29,21 @@ class AdamStep:
     after: Array
 
 
+def adam_update(*values: float, epsilon: float = 1e-8, decay: float = 0.0) -> Array:
+    """theta - rate (mc / (sqrt(vc) + epsilon) + decay theta), (2,).
+
+    Args:
+        values: theta, mc and vc, two entries each, then the rate.
+    """
+    theta, mc, vc = np.reshape(values[:6], (3, 2))
+    return np.asarray(theta - values[6] * (mc / (np.sqrt(vc) + epsilon) + decay * theta))
+
+
+def clip_to(first: float, second: float, largest: float, norm: float) -> Array:
+    """A gradient of two entries times min(1, largest / norm), (2,)."""
+    return np.array([first, second]) * (min(1.0, largest / norm) if norm else 1.0)
+
+
 def adam_step(
     surface: SurfaceName, name: OptimiserName, t: int, *, rate: Rate, clip: float | None = None, decay: float = 0.0
 ) -> AdamStep:

@@ -137,8 +137,8 @@ def what_holds(x: Array, weights: dict[str, Array], order: Sequence[int], *, hea
 def read_order(text: str | None, length: int) -> list[int] | None:
     """An order as people write it, counted from 1 ("3 1 2", "3,1,2"); None where it is no order of that many tokens."""
     parts = (text or "").replace(",", " ").split()
-    if not all(part.isdecimal() for part in parts):
-        return None
+    if not all(part.isdecimal() and len(part) <= len(str(length)) for part in parts):
+        return None  # also keeps `int` from thousands of digits, at which it raises
     order = [int(part) - 1 for part in parts]
     return order if sorted(order) == list(range(length)) else None
 

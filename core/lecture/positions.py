@@ -78,6 +78,16 @@ def entry(
     )
 
 
+def wave_pair(angle: float, scale: float) -> tuple[float, float]:
+    """scale * sin(angle) and scale * cos(angle): a pair of entries of the encoding."""
+    return scale * math.sin(angle), scale * math.cos(angle)
+
+
+def turned_pair(*values: float) -> Array:
+    """A (2, 2) block times a pair of entries, (2,): the block's four entries row by row, then the pair."""
+    return np.asarray(np.reshape(values[:4], (2, 2)) @ np.asarray(values[4:]))
+
+
 def still_channels(matrix: Array, *, under: float = 0.01) -> int:
     """How many channels hardly tell positions apart: those that span less than this share of the whole matrix's span."""
     span = float(np.ptp(matrix)) or 1.0

@@ -162,6 +162,22 @@ def rnn_terms(x: Array, run: RNNTrace, weights: Weights, *, step: int, unit: int
     )
 
 
+def rnn_entry(inward: float, back: float, bias: float) -> float:
+    """One unit's state from its `rnn_terms`: tanh of their sum."""
+    return math.tanh(inward + back + bias)
+
+
+def lstm_entry(f: float, before: float, i: float, candidate: float, o: float) -> tuple[float, float]:
+    """One unit's cell c = f c_{t-1} + i c~ and state h = o tanh(c)."""
+    c = f * before + i * candidate
+    return c, lstm_state(o, c)
+
+
+def lstm_state(o: float, c: float) -> float:
+    """h = o tanh(c)."""
+    return o * math.tanh(c)
+
+
 @torch.inference_mode()
 def run_lstm(x: Array, weights: Weights) -> LSTMTrace:
     """Unroll over x (time, width)."""
@@ -198,7 +214,7 @@ def lstm_deviation(x: Array, weights: Weights) -> float:
 def rnn_gradients(x: Array, weights: Weights) -> Array:
     """(time,) Frobenius norm of d h_T / d x_t, by the product of Jacobians J_t = diag(1 - h_t^2) W_hh.
 
-    d h_T / d x_t = J_T ... J_{t+1} diag(1 - h_t^2) W_hx: it shrinks or grows by a factor a step.
+    d h_T / d x_t = J_T J_{T-1} ... J_{t+1} diag(1 - h_t^2) W_hx: each step back multiplies by another matrix.
     """
     h = run_rnn(x, weights).h
     chain, norms = np.eye(h.shape[1]), np.zeros(len(x))

@@ -10,6 +10,7 @@ from core.figures.learn.attention_steps import row_bars
 from core.figures.learn.matrix import matrix_figure
 from core.lecture import attention_steps
 from core.lecture.attention_steps import Steps
+from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MOST, TokenError
 from pages.learn import attention_dials, frame
 from pages.learn.attention_dials import AttentionChoices
@@ -80,11 +81,16 @@ def scores(asked: AttentionChoices, found: Steps) -> None:
     """Q K^T and its scale."""
     i, head = asked.query, asked.head
     j = asked.strongest(found)
-    pairs = " + ".join(rf"({tex(a, 2)})({tex(b, 2)})" for a, b in zip(found.q[head, i], found.k[head, j], strict=True))
+    raw = found.raw[head, i, j]
+    digits = max(
+        digits_needed(dot, *flat(found.q[head, i], found.k[head, j])),
+        digits_needed(attention_steps.scaled_score, raw, asked.temperature, found.key_width),
+    )
+    pairs = " + ".join(rf"({tex(a, digits)})({tex(b, digits)})" for a, b in zip(found.q[head, i], found.k[head, j], strict=True))
     frame.equation(
         r"S = \frac{QK^\top}{\tau\sqrt{d_k}}, \qquad S_{ij} = \frac{q_i \cdot k_j}{\tau\sqrt{d_k}}",
-        rf"\begin{{aligned}} q_{{{i + 1}}} \cdot k_{{{j + 1}}} &= {pairs} = {tex(found.raw[head, i, j])} \\ "
-        rf"S_{{{i + 1},{j + 1}}} &= \frac{{{tex(found.raw[head, i, j])}}}{{{tex(asked.temperature, 2)} \cdot "
+        rf"\begin{{aligned}} q_{{{i + 1}}} \cdot k_{{{j + 1}}} &= {pairs} = {tex(raw, digits)} \\ "
+        rf"S_{{{i + 1},{j + 1}}} &= \frac{{{tex(raw, digits)}}}{{{tex(asked.temperature, 2)} \cdot "
         rf"\sqrt{{{found.key_width}}}}} = {tex(found.scaled[head, i, j])} \end{{aligned}}",
         words=_("Query {query} and the key it looks at most, {key}.").format(query=asked.names[i], key=asked.names[j]),
     )
@@ -107,7 +113,7 @@ def softmax(asked: AttentionChoices, found: Steps) -> None:
     row, weights = found.masked[head, i], found.weights[head, i]
     frame.equation(
         r"A_{ij} = \frac{e^{S_{ij}}}{\sum_{j'} e^{S_{ij'}}}, \qquad H_i = -\sum_j A_{ij} \ln A_{ij}",
-        rf"\begin{{aligned}} S_{{{i + 1}}} &= {frame.tex_row(row)} \\ A_{{{i + 1}}} &= {frame.tex_row(weights)} \\ "
+        rf"\begin{{aligned}} S_{{{i + 1}}} &= {frame.tex_row(row, 4)} \\ A_{{{i + 1}}} &= {frame.tex_row(weights, 4)} \\ "
         rf"H_{{{i + 1}}} &= {tex(found.entropy[head, i])} \end{{aligned}}",
         words=_("In nats; looking at all {count} keys alike would be {entropy}.").format(
             count=asked.count, entropy=number(asked.even_entropy, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import streamlit as st
@@ -10,6 +11,7 @@ from core.figures.learn import backprop as figures
 from core.figures.learn.grids import shared_top
 from core.lecture import backprop
 from core.lecture.backprop import Example, Part
+from core.lecture.shown_digits import digits_needed, dot, flat
 from pages.learn import frame
 from pages.shared import url_state
 from pages.shared.language import _, percent, significant
@@ -132,10 +134,15 @@ def _numbers(part: Part, found: Example, name: str) -> str:
     target = rf"\nabla {latex_name(name)}_{{11}}" if "_" not in latex_name(name) else rf"(\nabla {latex_name(name)})_{{11}}"
     if part == "softmax":
         row = found.inner["A"][0]
-        total = " + ".join(rf"({tex(float(u))})({tex(float(a))})" for u, a in zip(up[0][:2], row[:2], strict=False))
+        row_sum = backprop.dot(up[0], row)
+        digits = max(
+            digits_needed(dot, *flat(up[0], row), result=4),
+            digits_needed(backprop.softmax_entry, row[0], up[0, 0], row_sum, result=4),
+        )
+        terms = " + ".join(rf"({tex(float(u), 2)})({tex(float(a), digits)})" for u, a in zip(up[0], row, strict=True))
         return (
-            rf"\begin{{gathered}} \textstyle\sum_k = {total} + \cdots = {tex(backprop.dot(up[0], row))} \\"
-            rf"{target} = {tex(float(row[0]))}\,({tex(float(up[0, 0]))} - ({tex(backprop.dot(up[0], row))})) = {entry}"
+            rf"\begin{{gathered}} \textstyle\sum_k = {terms} = {tex(row_sum, digits)} \\"
+            rf"{target} = {tex(float(row[0]), digits)}\,({tex(float(up[0, 0]), 2)} - ({tex(row_sum, digits)})) = {entry}"
             rf"\end{{gathered}}"
         )
     if part == "linear" and name in ("x", "W"):
@@ -146,31 +153,31 @@ def _numbers(part: Part, found: Example, name: str) -> str:
         report = float(found.inner["report"][0, 0])
         return (
             rf"\begin{{gathered}} f'({tex(x, 2)}) = {tex(slope, 6)},\quad \text{{report: }} {tex(report, 6)} \\"
-            rf"{target} = {tex(float(up[0, 0]))} \cdot {tex(slope, 6)} = {entry} \end{{gathered}}"
+            rf"{target} = {tex(float(up[0, 0]), 2)} \cdot {tex(slope, 6)} = {entry} \end{{gathered}}"
         )
     if part == "layer_norm" and name == "x":
         parts = backprop.layer_norm_numbers(found)
-        return (
-            rf"{target} = \frac{{{tex(parts['g'])} - ({tex(parts['level'])}) - ({tex(parts['xhat'])})({tex(parts['slope'])})}}"
-            rf"{{{tex(parts['root'])}}} = {entry}"
-        )
+        digits = digits_needed(backprop.layer_norm_entry, *parts.values(), result=4)
+        g, mean, xhat, along, root = (tex(value, digits) for value in parts.values())
+        return rf"{target} = \frac{{{g} - ({mean}) - ({xhat})({along})}}{{{root}}} = {entry}"
     if part == "layer_norm" and name == "gamma":
         return _product(target, up[:, 0], found.inner["xhat"][:, 0], entry)
     if part == "attention":
         scores, d_k = found.inner["dS"], found.inputs["Q"].shape[1]
-        left, right, scale = {
-            "Q": (scores[0], found.inputs["K"][:, 0], rf"\tfrac{{1}}{{\sqrt{{{d_k}}}}}"),
-            "K": (scores[:, 0], found.inputs["Q"][:, 0], rf"\tfrac{{1}}{{\sqrt{{{d_k}}}}}"),
-            "V": (found.inner["A"][:, 0], up[:, 0], ""),
+        left, right = {
+            "Q": (scores[0], found.inputs["K"][:, 0]),
+            "K": (scores[:, 0], found.inputs["Q"][:, 0]),
+            "V": (found.inner["A"][:, 0], up[:, 0]),
         }[name]
-        return _product(target, left, right, entry, scale=scale)
+        return _product(target, left, right, entry, key_width=None if name == "V" else d_k)
     return rf"{target} = {entry}"
 
 
-def _product(target: str, left: Any, right: Any, entry: str, *, scale: str = "") -> str:
-    """A sum of products with its first two terms written out."""
-    pairs = list(zip(left, right, strict=True))
-    terms = " + ".join(rf"({frame.tex(float(a), 2)})({frame.tex(float(b), 2)})" for a, b in pairs[:2])
-    more = r" + \cdots" if len(pairs) > 2 else ""
-    inside = rf"{scale}\left[{terms}{more}\right]" if scale else f"{terms}{more}"
+def _product(target: str, left: Any, right: Any, entry: str, *, key_width: int | None = None) -> str:
+    """A sum of products with all its terms, in as many decimals as give the entry."""
+    factor = 1.0 if key_width is None else key_width**-0.5
+    digits = digits_needed(partial(dot, scale=factor), *flat(left, right), result=4)
+    pairs = zip(left, right, strict=True)
+    terms = " + ".join(rf"({frame.tex(float(a), digits)})({frame.tex(float(b), digits)})" for a, b in pairs)
+    inside = terms if key_width is None else rf"\tfrac{{1}}{{\sqrt{{{key_width}}}}}\left[{terms}\right]"
     return rf"\begin{{gathered}} {target} = {inside} \\ = {entry} \end{{gathered}}"

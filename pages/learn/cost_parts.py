@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Any
 
@@ -13,6 +14,8 @@ from core.lecture import cost, cost_count, cost_growth
 from core.lecture.cost import Kind
 from core.lecture.cost_count import Row, Setup
 from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS, Layer
+from core.lecture.shown_digits import digits_needed
+from core.lecture.shown_digits import total as total_of
 from pages.learn import frame
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, significant, size
@@ -74,6 +77,20 @@ def tex_amount(count: float) -> str:
     """The same for LaTeX."""
     written = amount(count).replace(",", "{,}").replace("\N{NO-BREAK SPACE}", r"\,")
     return written.replace(" M", r"\,\mathrm{M}").replace(" G", r"\,\mathrm{G}")
+
+
+def tex_amounts(counts: Sequence[int], result: int, *, compute: Callable[..., float] = total_of) -> tuple[list[str], str]:
+    """Counts and what they give, for LaTeX, all in one unit and with as many decimals as make the printed numbers agree.
+
+    Args:
+        compute: of the counts, in that unit.
+    """
+    unit, sign = (GIGA, "G") if result >= GIGA else (MEGA, "M") if result >= MEGA else (1, "")
+    decimals = 0 if unit == 1 else next(n for n in range(1, 10) if result / unit >= 10 ** (2 - n))
+    digits = 0 if unit == 1 else digits_needed(compute, *(count / unit for count in counts), result=decimals)
+    mark = rf"\,\mathrm{{{sign}}}" if sign else ""
+    shown = [frame.tex(count / unit, digits) + mark if round(count / unit, digits) else tex_amount(count) for count in counts]
+    return shown, frame.tex(result / unit, decimals) + mark
 
 
 def models() -> dict[str, Any]:
@@ -197,11 +214,12 @@ def modules() -> dict[str, Any]:
         key="cost_modules_kinds",
         alt=_("The share of attention, feed-forward, convolutions and the rest in this model's multiply-adds."),
     )
-    numbers = " + ".join(rf"\underbrace{{{tex_amount(macs)}}}_{{\text{{{kinds[kind]}}}}}" for kind, macs in sums.items())
+    shown, sum_ = tex_amounts(list(sums.values()), total.macs)
+    numbers = " + ".join(rf"\underbrace{{{one}}}_{{\text{{{kinds[kind]}}}}}" for one, kind in zip(shown, sums, strict=True))
     frame.equation(
         r"\begin{aligned} \text{attention} &: 4TD^2 + 2T^2D \\ \text{feed-forward} &: 2TDD_{ff} \\"
         r"\text{linear} &: T n_{in} n_{out} \\ \text{convolution} &: H'W'k^2\tfrac{c_{in}}{g}c_{out} \end{aligned}",
-        rf"{numbers} = {tex_amount(total.macs)}",
+        rf"{numbers} = {sum_}",
         words=_("T = {t}, D = {d}; the sum of the table's formulas").format(t=chosen["t"], d=chosen["d"]),
     )
     _table(
@@ -276,6 +294,7 @@ def growth() -> dict[str, Any]:
     """Scores against projections and the feed-forward network, with their constants."""
     t, d, n = _layer_dials("growth_dial")
     found, along = _layer(t, d, n), cost_growth.growth(d, n)
+    shown, sum_ = tex_amounts((found.projections, found.scores, found.feed_forward), found.macs)
     static_plot(
         figures.growth_figure(along, at=t), key="cost_growth",
         alt=_("Multiply-adds of scores, projections and feed-forward network along T, and where the lines cross."),
@@ -283,8 +302,7 @@ def growth() -> dict[str, Any]:
     frame.equation(
         r"\underbrace{4TD^2}_{Q,K,V,O} + \underbrace{2T^2D}_{QK^\top,\ AV} + \underbrace{8TD^2}_{FFN}",
         rf"\begin{{aligned}} & 4 \cdot {t} \cdot {d}^2 + 2 \cdot {t}^2 \cdot {d} + 8 \cdot {t} \cdot {d}^2 \\"
-        rf"&= {tex_amount(found.projections)} + {tex_amount(found.scores)} + {tex_amount(found.feed_forward)}"
-        rf" = {tex_amount(found.macs)} \end{{aligned}}",
+        rf"&= {' + '.join(shown)} = {sum_} \end{{aligned}}",
         words=_("multiply-adds of one layer; biases, softmax and norms are no matrix products and not counted"),
     )
     frame.equation(
@@ -376,10 +394,11 @@ def claims() -> dict[str, Any]:
     )  # fmt: skip
     by_code = {one.code: one.found for one in found}
     layers, cnn = (by_code[code] for code in ("iiga_layers_one", "iiga_cnn_one"))
+    (one_frame,), all_frames = tex_amounts([cnn // frames], cnn, compute=lambda one: frames * one)
     frame.equation(
         r"4\,(12TD^2 + 2T^2D), \qquad T \cdot \text{MobileNetV2}(224^2)",
         rf"\begin{{aligned}} 4\,(12 \cdot {frames} \cdot 1280^2 + 2 \cdot {frames}^2 \cdot 1280) &= {tex_amount(layers)} \\"
-        rf"{frames} \cdot {tex_amount(cnn / frames)} &= {tex_amount(cnn)} \end{{aligned}}",
+        rf"{frames} \cdot {one_frame} &= {all_frames} \end{{aligned}}",
         words=_("MACs of one clip; L = 2 layers are four attentions (D16)"),
     )
     _table(

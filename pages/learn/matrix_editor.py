@@ -14,7 +14,7 @@ import streamlit as st
 from pages.shared import url_state
 from pages.shared.language import _
 
-EDIT: Final = re.compile(r"(\d+)\.(\d+)_(-?\d+(?:\.\d+)?(?:e-?\d+)?)")
+EDIT: Final = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})_(-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:e-?[0-9]{1,2})?)")
 LARGEST: Final = 100.0
 """Entries beyond it are cut to it: what follows a softmax or a gate shows nothing new there."""
 

@@ -9,6 +9,7 @@ import streamlit as st
 from core.figures.learn import norms as figures
 from core.lecture import activations, norm_examples, norms
 from core.lecture.norms import Norm
+from core.lecture.shown_digits import digits_needed
 from pages.learn import frame
 from pages.shared import url_state
 from pages.shared.language import _, number, percent
@@ -93,17 +94,17 @@ def normalisation() -> dict[str, Any]:
                 ),
             )
     frame.look_for(frame.passage("norms", "norms"))
-    root = rf"\sqrt{{{frame.tex(cell.variance)} + 10^{{-5}}}}"
-    number_ = rf"\frac{{{frame.tex(cell.x)} - ({frame.tex(cell.mean)})}}{{{root}}}"
-    if norm == "none":
-        number_ = frame.tex(cell.x)
-    if cell.other is not None:
-        own_root = rf"\sqrt{{{frame.tex(cell.other[1])} + 10^{{-5}}}}"
-        second = rf"\frac{{{frame.tex(cell.x)} - ({frame.tex(cell.other[0])})}}{{{own_root}}}"
-        number_ = rf"\tfrac12 \cdot {number_} + \tfrac12 \cdot {second}"
+    digits = 3 if norm == "none" else digits_needed(norm_examples.normalised_entry, *cell.numbers)
+    x, *moments = (frame.tex(value, digits) for value in cell.numbers)
+    fractions = [
+        rf"\frac{{{x} - ({mean})}}{{\sqrt{{{variance} + 10^{{-5}}}}}}"
+        for mean, variance in zip(moments[::2], moments[1::2], strict=True)
+    ]
+    halves = rf"\tfrac12 \cdot {fractions[0]} + \tfrac12 \cdot {fractions[-1]}"
+    shown = x if norm == "none" else halves if norm == "bin" else fractions[0]
     frame.equation(
         formulas()[norm],
-        rf"{number_} = {frame.tex(cell.y)}",
+        rf"{shown} = {frame.tex(cell.y)}",
         words=_("sample {s}, time {t}, channel {c}; {count} numbers share the mean").format(
             s=chosen["sample"], t=chosen["time"], c=chosen["channel"], count=cell.count
         ),

@@ -9,6 +9,7 @@ import streamlit as st
 from core.figures.learn import optimisers as figures
 from core.lecture import activations, initialisation, optimiser_examples
 from core.lecture.initialisation import Scheme
+from core.lecture.shown_digits import digits_needed
 from pages.learn import frame
 from pages.shared import url_state
 from pages.shared.language import _, number, significant
@@ -85,6 +86,7 @@ def clipping() -> dict[str, Any]:
     )
     largest = chosen["norm"]
     before, after, length = optimiser_examples.clipped((chosen["g1"], chosen["g2"]), largest)
+    digits = digits_needed(optimiser_examples.clip_to, *before, largest, length)
     static_plot(
         figures.clip_figure(before, after, largest), key="clip",
         alt=_("The gradient, the circle of the largest norm, and the clipped gradient on it."),
@@ -92,7 +94,8 @@ def clipping() -> dict[str, Any]:
     frame.look_for(frame.passage("optimisers", "clipping"))
     frame.equation(
         r"\nabla\theta \leftarrow \nabla\theta \cdot \min\!\left(1, \frac{\text{max\_norm}}{\|\nabla\theta\|}\right)",
-        rf"{frame.tex_row(before)} \cdot \min\!\left(1, \frac{{{frame.tex(largest, 1)}}}{{{frame.tex(length)}}}\right) "
+        rf"{frame.tex_row(before)} \cdot "
+        rf"\min\!\left(1, \frac{{{frame.tex(largest, 1)}}}{{{frame.tex(length, digits)}}}\right) "
         rf"= {frame.tex_row(after, 3)}",
     )
     norms, clipped_norms = optimiser_examples.clipped_walk(largest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final, cast
 
 import pandas as pd
@@ -11,6 +12,7 @@ from core.figures.learn import optimisers as figures
 from core.lecture import book_task, optimiser_examples, optimisers
 from core.lecture.book_task import BookTask
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName
+from core.lecture.shown_digits import digits_needed, flat
 from core.market.book import BookError, read_market
 from core.market.library import LibraryError, recordings
 from pages.learn import frame
@@ -113,19 +115,20 @@ def surface() -> dict[str, Any]:
     one = optimiser_examples.adam_step(
         where, cast(OptimiserName, chosen["adam"]), t, rate=optimiser_examples.constant(chosen["rate"]), decay=chosen["decay"]
     )
+    decay = chosen["decay"] if chosen["adam"] == "adamw" else 0.0
+    update = partial(optimiser_examples.adam_update, decay=decay)
+    digits = digits_needed(update, *flat(one.before, one.mc, one.vc), one.rate, result=4)
     lines = [
-        rf"g_{{{t}}} &= {frame.tex_row(one.g.tolist(), 3)} & m_{{{t}}} &= {frame.tex_row(one.m.tolist(), 3)}",
-        rf"v_{{{t}}} &= {frame.tex_row(one.v.tolist(), 3)} & \hat m_{{{t}}} &= {frame.tex_row(one.mc.tolist(), 3)}",
-        rf"\hat v_{{{t}}} &= {frame.tex_row(one.vc.tolist(), 3)} & \eta &= {frame.tex(one.rate, 4)}",
-        rf"\theta_{{{t - 1}}} &= {frame.tex_row(one.before.tolist(), 4)} & "
+        rf"g_{{{t}}} &= {frame.tex_row(one.g.tolist(), digits)} & m_{{{t}}} &= {frame.tex_row(one.m.tolist(), digits)}",
+        rf"v_{{{t}}} &= {frame.tex_row(one.v.tolist(), digits)} & \hat m_{{{t}}} &= {frame.tex_row(one.mc.tolist(), digits)}",
+        rf"\hat v_{{{t}}} &= {frame.tex_row(one.vc.tolist(), digits)} & \eta &= {frame.tex(one.rate, 4)}",
+        rf"\theta_{{{t - 1}}} &= {frame.tex_row(one.before.tolist(), digits)} & "
         rf"\theta_{{{t}}} &= {frame.tex_row(one.after.tolist(), 4)}",
     ]
     frame.equation(
         ADAM,
         r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}",
-        words=_("{name}, β₁ = 0.9, β₂ = 0.999, ε = 1e-8, λ = {decay}").format(
-            name=names[chosen["adam"]], decay=number(chosen["decay"] if chosen["adam"] == "adamw" else 0.0, 2)
-        ),
+        words=_("{name}, β₁ = 0.9, β₂ = 0.999, ε = 1e-8, λ = {decay}").format(name=names[chosen["adam"]], decay=number(decay, 2)),
     )
     lowest = min(float(one.losses.min()) for one in walks.values())
     static_plot(

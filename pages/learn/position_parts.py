@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import truediv
 from typing import Any, Final
 
 import plotly.graph_objects as go
@@ -13,6 +14,7 @@ from core.figures.learn import positions as figures
 from core.figures.learn.matrix import matrix_figure
 from core.lecture import attention_steps, permutation, positions, tokens
 from core.lecture.positions import Shipped
+from core.lecture.shown_digits import digits_needed
 from core.market.book import read_rows
 from core.market.library import recordings
 from core.market.predictor import load_predictor
@@ -236,10 +238,11 @@ def scale(chosen: PositionChoices) -> None:
         words = _("Content: numbers from N(0, 1), as `nn.Embedding` starts; nothing here was trained.")
     places = positions.encoding(*content.shape, scale=chosen.scale)
     found = positions.balance(content, places)
+    top, bottom = positions.root_mean_square(places), positions.root_mean_square(content)
+    digits = digits_needed(truediv, top, bottom, result=3)
     frame.equation(
         r"X_{pe} = X + s \cdot PE, \qquad \frac{\mathrm{rms}(s\,PE)}{\mathrm{rms}(X)}",
-        rf"s = {tex(chosen.scale, 2)}: \quad \frac{{{tex(positions.root_mean_square(places), 4)}}}"
-        rf"{{{tex(positions.root_mean_square(content), 4)}}} = {tex(found.ratio, 3)}",
+        rf"s = {tex(chosen.scale, 2)}: \quad \frac{{{tex(top, digits)}}}{{{tex(bottom, digits)}}} = {tex(found.ratio, 3)}",
         words=_("Root mean squares over all positions and channels."),
     )
     left, right = st.columns(2)

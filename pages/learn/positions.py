@@ -8,6 +8,7 @@ from core.checkpoints import CheckpointError, names
 from core.figures.learn import positions as figures
 from core.figures.learn.matrix import matrix_figure
 from core.lecture import positions
+from core.lecture.shown_digits import digits_needed, flat
 from pages.learn import frame, position_parts
 from pages.learn.frame import tex
 from pages.learn.position_parts import PositionChoices, whole
@@ -17,6 +18,8 @@ from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
 PAGE = "positions"
+OMEGA = r"\omega_i = b^{-2i/d}"
+"""The pace of a pair of channels, radians a position."""
 
 part = frame.open_page(
     PAGE,
@@ -57,13 +60,15 @@ def matrix(chosen: PositionChoices) -> None:
     if chosen.known is None or chosen.known.kind == "sinusoidal":
         one = chosen.entry()
         s = tex(chosen.scale, 1) + r"\," if chosen.scale != 1 else ""
+        digits = digits_needed(positions.wave_pair, one.angle, chosen.scale, result=4)
         frame.equation(
             rf"PE_{{pos,2i}} = {'s' if s else ''}\sin\frac{{pos}}{{b^{{2i/d}}}} \qquad "
             rf"PE_{{pos,2i+1}} = {'s' if s else ''}\cos\frac{{pos}}{{b^{{2i/d}}}}",
             rf"\begin{{aligned}} PE_{{{chosen.pos},{2 * chosen.pair}}} &= {s}\sin\frac{{{chosen.pos}}}"
             rf"{{{tex(chosen.base, 0)}^{{{2 * chosen.pair}/{chosen.width}}}}} "
-            rf"= {s}\sin {tex(one.angle, 4)} = {tex(one.sine, 4)} \\ "
-            rf"PE_{{{chosen.pos},{2 * chosen.pair + 1}}} &= {s}\cos {tex(one.angle, 4)} = {tex(one.cosine, 4)} \end{{aligned}}",
+            rf"= {s}\sin {tex(one.angle, digits)} = {tex(one.sine, 4)} \\ "
+            rf"PE_{{{chosen.pos},{2 * chosen.pair + 1}}} &= {s}\cos {tex(one.angle, digits)} = "
+            rf"{tex(one.cosine, 4)} \end{{aligned}}",
             words=_("Angles in radians; channels are counted from 0."),
         )
     else:
@@ -92,7 +97,7 @@ def waves(chosen: PositionChoices) -> None:
     if chosen.sinusoidal:
         one = chosen.entry()
         frame.equation(
-            r"\omega_i = b^{-2i/d}, \qquad \lambda_i = \frac{2\pi}{\omega_i}",
+            rf"{OMEGA}, \qquad \lambda_i = \frac{{2\pi}}{{\omega_i}}",
             rf"\omega_{{{chosen.pair}}} = {tex(chosen.base, 0)}^{{-{2 * chosen.pair}/{chosen.width}}} = {tex(one.frequency, 5)}, "
             rf"\qquad \lambda_{{{chosen.pair}}} = {tex(one.wavelength, 1)}",
             words=_("Wavelength in positions; the sequence has {number} of them.").format(number=chosen.length),
@@ -112,7 +117,7 @@ def similarity(chosen: PositionChoices) -> None:
     products, apart = positions.dot_products(chosen.matrix), positions.distances(chosen.matrix)
     other = max(0, chosen.pos - 3) if chosen.pos >= 3 else min(chosen.length - 1, chosen.pos + 3)
     scale = "s^2" if chosen.scale != 1 else ""
-    cosines = rf"PE_p \cdot PE_q = {scale}\sum_i \cos\big((p-q)\,\omega_i\big)"
+    cosines = rf"PE_p \cdot PE_q = {scale}\sum_i \cos\big((p-q)\,\omega_i\big), \quad {OMEGA}"
     formula = cosines if chosen.sinusoidal else r"P_p \cdot P_q = \sum_c P_{p,c} P_{q,c}"
     frame.equation(
         formula,
@@ -146,17 +151,19 @@ def rotation(chosen: PositionChoices) -> None:
     symbols = (
         r"\begin{bmatrix} PE_{pos+k,2i} \\ PE_{pos+k,2i+1} \end{bmatrix} = \begin{bmatrix} \cos k\omega_i & \sin k\omega_i \\ "
         r"-\sin k\omega_i & \cos k\omega_i \end{bmatrix} \begin{bmatrix} PE_{pos,2i} \\ PE_{pos,2i+1} \end{bmatrix}"
+        rf", \quad {OMEGA}"
     )
     found = chosen.moved()
     block = found.matrix[2 * i : 2 * i + 2, 2 * i : 2 * i + 2]
     here, there = chosen.matrix[pos, 2 * i : 2 * i + 2], chosen.matrix[pos + k, 2 * i : 2 * i + 2]
     got = found.turned(chosen.matrix, pos)[2 * i : 2 * i + 2]
     if chosen.sinusoidal:
-        column = frame.tex_matrix([[value] for value in here], 3)
+        digits = digits_needed(positions.turned_pair, *flat(block, here), result=3)
+        column = frame.tex_matrix([[value] for value in here], digits)
         result = frame.tex_matrix([[value] for value in got], 3)
         frame.equation(
             symbols,
-            rf"{frame.tex_matrix(block, 3)} {column} = {result}",
+            rf"{frame.tex_matrix(block, digits)} {column} = {result}",
             words=_(
                 "Pair {pair} of position {first}, turned by {shift} steps. Position {second} itself has {sine} and {cosine}."
             ).format(first=pos, shift=k, second=pos + k, pair=i, sine=number(there[0], 3), cosine=number(there[1], 3)),

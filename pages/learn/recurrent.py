@@ -10,6 +10,7 @@ import streamlit as st
 from core.figures.learn import recurrent as figures
 from core.figures.learn.recurrent import Band
 from core.lecture import recurrence
+from core.lecture.shown_digits import digits_needed
 from core.lecture.tokens import TokenError
 from core.market.book import BookError
 from core.market.library import LibraryError
@@ -28,10 +29,12 @@ def rnn(asked: RecurrentChoices) -> None:
     """h_t = tanh(W_hx x_t + W_hh h_{t-1} + b_h), unrolled."""
     run = recurrence.run_rnn(asked.x, asked.rnn)
     t, k = asked.step, asked.unit
-    inward, back, bias = recurrence.rnn_terms(asked.x, run, asked.rnn, step=t, unit=k)
+    terms = recurrence.rnn_terms(asked.x, run, asked.rnn, step=t, unit=k)
+    digits = digits_needed(recurrence.rnn_entry, *terms)
+    inward, back, bias = (tex(term, digits) for term in terms)
     frame.equation(
         r"\begin{aligned} h_t &= \tanh(W_{hx} x_t + W_{hh} h_{t-1} + b_h) \\ y_t &= W_{hy} h_t + b_y \end{aligned}",
-        rf"\begin{{aligned}} h_{{{t + 1},{k + 1}}} &= \tanh({tex(inward)} + ({tex(back)}) + ({tex(bias)})) "
+        rf"\begin{{aligned}} h_{{{t + 1},{k + 1}}} &= \tanh({inward} + ({back}) + ({bias})) "
         rf"= {tex(run.h[t, k])} \\ "
         rf"y_{{{t + 1}}} &= {tex(run.y[t, 0])} \end{{aligned}}",
         words=_("Step {step} ({name}), unit {unit}.").format(step=t + 1, name=asked.steps[t], unit=k + 1),
@@ -61,13 +64,16 @@ def lstm(asked: RecurrentChoices) -> None:
     t, k = asked.step, asked.unit
     f, i, o, candidate, c, h = (one[t, k] for one in (run.f, run.i, run.o, run.candidate, run.c, run.h))
     before = run.c[t - 1, k] if t else 0.0
+    digits = digits_needed(recurrence.lstm_entry, f, before, i, candidate, o)
+    digits = max(digits, digits_needed(recurrence.lstm_state, o, c))
+    f_, i_, o_, candidate_, before_, c_ = (tex(value, digits) for value in (f, i, o, candidate, before, c))
     frame.equation(
         r"\begin{aligned} f_t &= \sigma(W_f x_t + U_f h_{t-1} + b_f) \\ i_t &= \sigma(W_i x_t + U_i h_{t-1} + b_i) \\ "
         r"\tilde c_t &= \tanh(W_c x_t + U_c h_{t-1} + b_c) \\ c_t &= f_t \odot c_{t-1} + i_t \odot \tilde c_t \\ "
         r"o_t &= \sigma(W_o x_t + U_o h_{t-1} + b_o) \\ h_t &= o_t \odot \tanh(c_t) \end{aligned}",
-        rf"\begin{{aligned}} f &= {tex(f)} \\ i &= {tex(i)} \\ \tilde c &= {tex(candidate)} \\ "
-        rf"c_t &= {tex(f)} \cdot ({tex(before)}) + {tex(i)} \cdot ({tex(candidate)}) = {tex(c)} \\ "
-        rf"o &= {tex(o)} \\ h_t &= {tex(o)} \cdot \tanh({tex(c)}) = {tex(h)} \end{{aligned}}",
+        rf"\begin{{aligned}} f &= {f_} \\ i &= {i_} \\ \tilde c &= {candidate_} \\ "
+        rf"c_t &= {f_} \cdot ({before_}) + {i_} \cdot ({candidate_}) = {c_} \\ "
+        rf"o &= {o_} \\ h_t &= {o_} \cdot \tanh({c_}) = {tex(h)} \end{{aligned}}",
         words=_("Step {step} ({name}), unit {unit}.").format(step=t + 1, name=asked.steps[t], unit=k + 1),
     )
     bands = [
@@ -107,8 +113,9 @@ def gradient(asked: RecurrentChoices) -> None:
     back = recurrence.through_time(asked.x, asked.rnn, asked.lstm, seed=asked.seed)
     last, attention = len(asked.steps), _("attention")
     frame.equation(
-        r"\begin{aligned} \frac{\partial h_T}{\partial x_t} &= \Big(\prod_{s=t+1}^{T} \mathrm{diag}(1-h_s^2)\,W_{hh}\Big)\,"
-        r"\mathrm{diag}(1-h_t^2)\,W_{hx} \\ \frac{\partial c_T}{\partial c_t} &\approx \prod_{s=t+1}^{T} f_s "
+        r"\begin{aligned} \frac{\partial h_T}{\partial x_t} &= J_T\,J_{T-1} \cdots J_{t+1}\,"
+        r"\mathrm{diag}(1-h_t^2)\,W_{hx}, \quad J_s = \mathrm{diag}(1-h_s^2)\,W_{hh} \\ "
+        r"\frac{\partial c_T}{\partial c_t} &\approx \prod_{s=t+1}^{T} f_s "
         r"\end{aligned}",
         rf"\begin{{aligned}} \text{{RNN: }} &\lVert \partial h_{{{last}}} / \partial x_1 \rVert = {_power(back.rnn[0])} \\ "
         rf"\text{{LSTM: }} &\lVert \partial h_{{{last}}} / \partial x_1 \rVert = {_power(back.lstm[0])} \\ "

@@ -17,6 +17,8 @@ from pages.shared.language import _, significant
 
 SENTENCE: Final = "the cat sat on the mat"
 PERIOD: Final = 12.0
+FORGET_BIAS: Final = 2.0
+"""Added to the drawn forget bias, as training usually starts it: a gate near one half would forget at once (Gers et al. 2000)."""
 ROWS_A_STEP: Final = 4
 """Rows of a recording a step of the sequence: one second."""
 EDITABLE: Final = {"rnn": tuple(recurrence.RNN_NAMES), "lstm": tuple(recurrence.LSTM_NAMES), "gradient": ()}
@@ -60,7 +62,7 @@ class RecurrentChoices:
             "PERIOD": float(self.values.get("period", PERIOD)),
             "SENTENCE": self.values.get("text", SENTENCE),
             "FACTOR": float(self.values.get("rho", 1.0)),
-            "FORGET_BIAS": float(self.values.get("fb", 0.0)),
+            "FORGET_BIAS": float(self.values.get("fb", FORGET_BIAS)),
             "SEED": self.seed,
         }
 
@@ -107,7 +109,7 @@ def ask(part: str) -> RecurrentChoices:
         "period": pick(_("Period of the wave"), "period", 2.0, 40.0, PERIOD, 0.5),
         "len": whole(_("Steps"), "len", 4, 60, 40),
         "rho": pick(_("Factor on W_hh"), "rho", 0.0, 4.0, 1.0, 0.1),
-        "fb": pick(_("Added to the forget bias"), "fb", -4.0, 6.0, 0.0, 0.25),
+        "fb": pick(_("Added to the forget bias"), "fb", -4.0, 6.0, FORGET_BIAS, 0.25),
         "t": whole(_("Step to read"), "step", 1, 60, 10),
         "unit": whole(_("Unit to read"), "unit", 1, recurrence.HIDDEN, 1),
         "draw": whole(_("Draw of the weights"), "draw", 0, 20, 0),
@@ -148,7 +150,7 @@ def ask(part: str) -> RecurrentChoices:
         step=min(found.get("t", 1), len(x)) - 1,
         unit=found.get("unit", 1) - 1,
         rnn=recurrence.scaled(weights["rnn"], "W_hh", found.get("rho", 1.0)),
-        lstm=recurrence.shifted(weights["lstm"], "b_f", found.get("fb", 0.0)),
+        lstm=recurrence.shifted(weights["lstm"], "b_f", found.get("fb", FORGET_BIAS)),
         seed=found["draw"],
         values=found,
     )

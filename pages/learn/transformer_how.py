@@ -10,6 +10,7 @@ import streamlit as st
 from core import checkpoints
 from core.figures.learn import transformer as figures
 from core.lecture.date_reader import DateReader, DateReading
+from core.lecture.decoding import sublayer_ratios
 from pages.learn import cached_results as answers
 from pages.learn import frame
 from pages.learn.transformer_parts import layer_dial
@@ -54,6 +55,13 @@ def layer(reader: DateReader, reading: DateReading) -> None:
         key="inside_vectors",
         alt=_("One vector at each stage of the layer, a row a stage, a column a channel."),
     )
+    stat_strip(
+        [
+            Stat(name=_("{added} beside {carried}").format(added=added, carried=carried), value=f"× {number(ratio, 2)}",
+                 note=_("root mean squares"))
+            for (added, carried), ratio in sublayer_ratios(found).items()
+        ]
+    )  # fmt: skip
     frame.look_for(frame.passage("transformer", "layer"))
     character = (reading.text if chosen["side"] == "encoder" else ["▷", *reading.characters])[place]
     latex = {"input": "x" if chosen["side"] == "encoder" else "y"}

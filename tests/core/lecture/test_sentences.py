@@ -1,0 +1,151 @@
+"""Sentences of the lecture that say something of their figure, held against the figure's numbers."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from core.lecture import book_task, decoding, gradients, norm_examples, norms, optimisers, positions, recurrence
+from core.lecture.book_task import BookTask
+from core.lecture.date_reader import DateReader
+
+TEXT = Path(__file__).resolve().parents[3] / "assets" / "text" / "en"
+FORGET_BIAS = 2.0
+
+
+def passage(page: str, section: str) -> str:
+    parts = re.split(r"^## +(\w+) *$", (TEXT / f"learn_{page}.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))[section]
+
+
+def rms(x: object) -> float:
+    return float(np.sqrt(np.square(np.asarray(x, dtype=np.float64)).mean()))
+
+
+def test_what_a_sublayer_adds_is_no_small_correction() -> None:
+    reader = DateReader()
+    reading = reader.read("3 de mayo de 1979")
+    source = list(reading.trace.source)
+    stages = decoding.inside_encoder_layer(reader.model, source, 2, 0)
+    ratios = decoding.sublayer_ratios(stages)
+    assert set(ratios) == {("A", "input"), ("F", "N1")}
+    assert ratios["A", "input"] == pytest.approx(rms(stages["A"]) / rms(stages["input"]), rel=1e-5)
+    assert ratios["A", "input"] == pytest.approx(0.72, abs=0.01) and ratios["F", "N1"] == pytest.approx(0.81, abs=0.01)
+    every = [
+        ratio
+        for layer in (1, 2)
+        for place in range(len(source))
+        for ratio in decoding.sublayer_ratios(decoding.inside_encoder_layer(reader.model, source, layer, place)).values()
+    ]
+    every += [
+        ratio
+        for layer in (1, 2)
+        for place in range(len(reading.characters))
+        for ratio in decoding.sublayer_ratios(decoding.inside_decoder_layer(reader.model, reading.trace, layer, place)).values()
+    ]
+    assert min(every) > 0.2 and float(np.mean(every)) > 0.5
+    assert "no small corrections" in passage("transformer", "layer")
+    assert set(decoding.sublayer_ratios(decoding.inside_decoder_layer(reader.model, reading.trace, 1, 0))) == {
+        ("A1", "input"), ("A2", "N1"), ("F", "N2"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(21))
+def test_the_lstm_reaches_further_back_than_the_rnn(seed: int) -> None:
+    x = recurrence.wave(40, period=12.0)
+    lstm = recurrence.shifted(recurrence.drawn_lstm(1, seed=seed), "b_f", FORGET_BIAS)
+    back = recurrence.through_time(x, recurrence.drawn_rnn(1, seed=seed), lstm, seed=seed)
+    assert back.lstm[0] > 50 * back.rnn[0] and back.reach("lstm") > 2 * back.reach("rnn")
+    assert back.reach("attention") == len(x)
+
+
+def test_how_gradients_fall_at_the_pages_opening() -> None:
+    x, drawn = recurrence.wave(40, period=12.0), recurrence.drawn_lstm(1)
+    back = recurrence.through_time(x, recurrence.drawn_rnn(1), recurrence.shifted(drawn, "b_f", FORGET_BIAS))
+    fall = np.diff(np.log10(back.rnn))
+    assert np.log10(back.rnn[-1] / back.rnn[0]) == pytest.approx(9, abs=0.2) and "nine powers of ten" in passage(
+        "recurrent", "gradient"
+    )
+    assert fall.max() > 0.5 and fall.min() < 0, "no straight line"
+    decades = np.log10([back.lstm[-1] / back.lstm[0], back.forget[-1] / back.forget[0]])
+    assert decades[0] < 1.3 * decades[1]
+    gates = recurrence.run_lstm(x, recurrence.shifted(drawn, "b_f", FORGET_BIAS)).f
+    assert gates.mean() == pytest.approx(0.9, abs=0.05)
+    plain = recurrence.lstm_gradients(x, drawn)
+    assert np.log10(plain[-1] / plain[0]) > 8
+    half = len(x) // 2
+    assert 0.5 < back.attention[:half].mean() / back.attention[half:-1].mean() < 2
+
+
+def test_adamw_arrives_sooner_in_the_bowl_and_beside_the_minimum_elsewhere() -> None:
+    for name, surface in optimisers.SURFACES.items():
+        ends = {
+            which: optimisers.surface_walk(surface, which, steps=400, rate=lambda _step: 0.03, decay=0.1).points[-1]
+            for which in ("adam", "adamw")
+        }
+        off = {which: min(np.linalg.norm(end - one) for one in np.array(surface.minima)) for which, end in ends.items()}
+        assert np.linalg.norm(ends["adamw"]) < np.linalg.norm(ends["adam"]), "the pull towards the origin"
+        if name == "bowl":
+            assert off["adamw"] < off["adam"] / 10
+        elif name != "rosenbrock":  # whose valley takes Adam more than 400 steps
+            assert off["adamw"] > 1e-3 > 1e-6 > off["adam"]
+
+
+def test_adamw_settles_where_the_decay_balances_the_gradient() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 3))
+    y = (rng.random(600) < 1 / (1 + np.exp(-x @ np.array([1.5, -1.0, 0.5])))).astype(float)
+    task = BookTask(inputs=x, targets=y, test_inputs=x, test_targets=y)
+    ends = {}
+    for name in ("adam", "adamw"):
+        walk = book_task.learn(task, name, steps=4_000, rate=lambda step: 0.02 * (1 - step / 4_000), decay=0.3)
+        ends[name] = walk.points[-1]
+    size = {name: float(np.linalg.norm(book_task.gradient(theta, x, y))) for name, theta in ends.items()}
+    assert size["adam"] < 0.005 < 0.01 < size["adamw"]
+    assert np.linalg.norm(ends["adamw"]) < 0.95 * np.linalg.norm(ends["adam"])
+    assert inspect.signature(book_task.learn).parameters["batch"].default == 64 and " 64 rows" in passage("optimisers", "book")
+
+
+def test_scaling_a_token_leaves_layer_norms_output_and_divides_its_gradient() -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, upstream = (torch.randn(4, 8, generator=generator, dtype=torch.float64) for _ in range(2))
+    gamma = torch.ones(8, dtype=torch.float64)
+
+    def gradient(at: torch.Tensor) -> torch.Tensor:
+        leaf = at.clone().requires_grad_()
+        return torch.autograd.grad(torch.nn.functional.layer_norm(leaf, (8,), gamma), leaf, upstream)[0]
+
+    torch.testing.assert_close(norms.layer_norm(3 * x), norms.layer_norm(x), atol=1e-4, rtol=0)
+    torch.testing.assert_close(norms.layer_norm(x + 3), norms.layer_norm(x))
+    written = gradients.layer_norm_gradient(x, gamma, upstream).x
+    torch.testing.assert_close(gradient(3 * x), written / 3, atol=1e-4, rtol=0)
+    torch.testing.assert_close(gradient(x + 3), written)
+    assert (gradient(3 * x) - written).abs().max() > 0.1
+    assert "divides its gradient by 3" in passage("backprop", "layer_norm")
+
+
+def test_dropouts_p_is_the_probability_of_keeping_here_and_of_dropping_in_pytorch() -> None:
+    draws = torch.rand(1000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    ours = norms.dropout(torch.ones(1000, dtype=torch.float64), 0.3, draws)
+    assert set(ours.tolist()) == {0.0, 1 / 0.7}
+    torch.manual_seed(0)
+    theirs = torch.nn.Dropout(0.3)(torch.ones(1000, dtype=torch.float64))
+    torch.testing.assert_close(theirs.max(), ours.max())
+    assert "PyTorch's `nn.Dropout(p)`, p is the probability of dropping" in passage("norms", "dropout")
+
+
+def test_how_many_channels_stand_still() -> None:
+    standard, doubled = (positions.still_channels(positions.encoding(64, 32, doubled_exponent=twice)) for twice in (False, True))
+    assert f"{doubled} of its 32 channels stand still, against {standard} of the standard" in passage("positions", "exponent")
+
+
+def test_where_the_plain_softmax_overflows() -> None:
+    shift = float(re.findall(r"slide to (\d+)", passage("norms", "softmax"))[0])
+    scores, safe, plain = norm_examples.softmax_pair(shift)
+    assert scores.max() == 89 and np.isnan(plain).any() and np.isfinite(safe).all()
+    assert np.isfinite(norm_examples.softmax_pair(shift - 1)[2]).all()

@@ -1,0 +1,129 @@
+"""Calculations printed on the lecture's pages: their printed numbers give the printed result."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+
+from pages.shared.navigation import ROOT
+from tests.pages.open_page import open_page
+
+NUMBER = r"(-?[\d,{}]*\d\.\d+|-?\d+)"
+
+
+def latex(page: str, **query: str) -> str:
+    """All equations of a page, without LaTeX's grouping of a thousands mark."""
+    return " ".join(one.value for one in open_page(ROOT / "pages" / "learn" / f"{page}.py", **query).latex).replace("{,}", "")
+
+
+def numbers(pattern: str, text: str) -> list[float]:
+    """The numbers that a pattern with `#` for each of them finds in the text."""
+    parts = [re.escape(part) for part in pattern.split("#")]
+    match = re.search(NUMBER.join(parts), text)
+    assert match, f"{pattern} is not in {text}"
+    return [float(one) for one in match.groups()]
+
+
+def decimals(value: float, digits: int) -> str:
+    return f"{value + 0.0:.{digits}f}"
+
+
+@pytest.mark.parametrize(("seed", "first"), [(1, 0.5), (2, -1.5), (5, 2.1), (9, 0.0), (13, 3.0), (20, -3.0)])
+def test_layer_norms_gradient(seed: int, first: float) -> None:
+    shown = latex("backprop", part="layer_norm", bp_seed=str(seed), bp_first=str(first))
+    g, mean, xhat, slope, root, entry = numbers(r"\frac{# - (#) - (#)(#)}{#} = #", shown)
+    assert decimals((g - mean - xhat * slope) / root, 4) == decimals(entry, 4)
+
+
+@pytest.mark.parametrize(("part", "of"), [("linear", "W"), ("attention", "V"), ("attention", "Q")])
+def test_sums_of_products(part: str, of: str) -> None:
+    shown = latex("backprop", part=part, bp_seed="3", **{f"bp_of_{part}": of})
+    line = re.search(r"\\begin\{gathered\} \S*nabla[^=]*_\{11\}\)? = (.*?) \\\\ = (\S+) \\end", shown)
+    assert line and "cdots" not in line[1]
+    terms = re.findall(rf"\({NUMBER}\)\({NUMBER}\)", line[1])
+    scale = 0.5 if "sqrt" in line[1] else 1.0
+    assert len(terms) >= 4
+    assert decimals(scale * sum(float(a) * float(b) for a, b in terms), 4) == decimals(float(line[2]), 4)
+
+
+def test_softmaxs_gradient() -> None:
+    for seed in ("1", "4", "8"):
+        shown = latex("backprop", part="softmax", bp_seed=seed)
+        weight, upstream, total, entry = numbers(r"_{11} = #\,(# - (#)) = #", shown)
+        assert decimals(weight * (upstream - total), 4) == decimals(entry, 4)
+
+
+@pytest.mark.parametrize("norm", ["layer", "batch", "instance"])
+def test_a_normalised_cell(norm: str) -> None:
+    for time in ("3", "6", "11"):
+        shown = latex("norms", norm=norm, norm_time=time)
+        x, mean, variance, y = numbers(r"\frac{# - (#)}{\sqrt{# + 10^{-5}}} = #", shown)
+        assert decimals((x - mean) / math.sqrt(variance + 1e-5), 3) == decimals(y, 3)
+
+
+def test_an_rnns_state() -> None:
+    for step, unit in (("10", "1"), ("4", "3"), ("25", "6")):
+        shown = latex("recurrent", part="rnn", step=step, unit=unit)
+        inward, back, bias, h = numbers(r"\tanh(# + (#) + (#)) = #", shown)
+        assert decimals(math.tanh(inward + back + bias), 3) == decimals(h, 3)
+
+
+def test_an_lstms_cell() -> None:
+    for step, unit in (("10", "1"), ("4", "3"), ("25", "6")):
+        shown = latex("recurrent", part="lstm", step=step, unit=unit)
+        f, before, i, candidate, c = numbers(r"c_t &= # \cdot (#) + # \cdot (#) = #", shown)
+        o, again, h = numbers(r"h_t &= # \cdot \tanh(#) = #", shown)
+        assert decimals(f * before + i * candidate, 3) == decimals(c, 3)
+        assert c == again and decimals(o * math.tanh(again), 3) == decimals(h, 3)
+
+
+def test_a_score() -> None:
+    for query, heads in (("0", "1"), ("2", "2"), ("5", "4")):
+        shown = latex("attention_steps", part="scores", q=query, heads=heads, t="0.7")
+        raw, temperature, width, scaled = numbers(r"\frac{#}{# \cdot \sqrt{#}} = #", shown)
+        assert decimals(raw / temperature / math.sqrt(width), 3) == decimals(scaled, 3)
+        products = re.search(r"k_\{\d+\} &= (.*?) = (\S+) \\\\", shown)
+        assert products
+        pairs = re.findall(rf"\({NUMBER}\)\({NUMBER}\)", products[1])
+        assert decimals(sum(float(a) * float(b) for a, b in pairs), 3) == decimals(float(products[2]), 3)
+
+
+def test_an_adam_step() -> None:
+    for step, whose, decay in (("60", "adam", 0.0), ("7", "adamw", 0.1), ("300", "adam_plain", 0.0)):
+        shown = latex("optimisers", part="surface", walk_step=step, whose=whose)
+
+        def row(name: str, shown: str = shown) -> tuple[float, float]:
+            match = re.search(rf"{re.escape(name)} &= \\begin{{bmatrix}}{NUMBER} & {NUMBER}\\end", shown)
+            assert match, name
+            return float(match[1]), float(match[2])
+
+        before, after = row(rf"\theta_{{{int(step) - 1}}}"), row(rf"\theta_{{{step}}}")
+        for theta, m, v, result in zip(before, row(rf"\hat m_{{{step}}}"), row(rf"\hat v_{{{step}}}"), after, strict=True):
+            assert decimals(theta - 0.03 * (m / (math.sqrt(v) + 1e-8) + decay * theta), 4) == decimals(result, 4)
+
+
+def test_an_entry_of_the_encoding_and_a_turned_pair() -> None:
+    shown = latex("positions", pos="41", i="3")
+    angle, sine = numbers(r"\sin # = #", shown)
+    again, cosine = numbers(r"\cos # = #", shown)
+    assert angle == again and decimals(math.sin(angle), 4) == decimals(sine, 4)
+    assert decimals(math.cos(angle), 4) == decimals(cosine, 4)
+    turned = latex("positions", part="rotation", pos="20", k="7", i="1")
+    a, b, c, d, x, y, first, second = numbers(
+        r"\begin{bmatrix}# & # \\ # & #\end{bmatrix} \begin{bmatrix}# \\ #\end{bmatrix} = \begin{bmatrix}# \\ #\end{bmatrix}",
+        turned,
+    )
+    assert [decimals(a * x + b * y, 3), decimals(c * x + d * y, 3)] == [decimals(first, 3), decimals(second, 3)]
+    assert r"\omega_i = b^{-2i/d}" in turned and r"\omega_i = b^{-2i/d}" in latex("positions", part="similarity")
+
+
+def test_the_costs_of_a_layer_add_up() -> None:
+    for tokens, width in (("128", "40"), ("197", "768"), ("4", "16")):
+        shown = latex("cost", part="growth", layer_t=tokens, layer_d=width)
+        sums = re.search(r"\\\\&= (.*?) = (.*?) \\end", shown)
+        assert sums
+        *parts, whole = (re.sub(r"\\,\\mathrm\{.\}", "", one) for one in (*sums[1].split(" + "), sums[2]))
+        places = len(whole.partition(".")[2])
+        assert decimals(sum(map(float, parts)), places) == decimals(float(whole), places)
