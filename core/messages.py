@@ -12,6 +12,8 @@ also through an exception's `str(error)`. Formatting or joining it gives a plain
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
+from string import Formatter
 from typing import Any
 
 Translator = Callable[[str], str]
@@ -30,8 +32,9 @@ class Message(str):
 
 
 def compose(template: str, **values: Any) -> Message:
-    """The template with its named gaps filled; a value may itself be a message."""
-    return _message(template, values, capital=False)
+    """The template with its named gaps filled. A value may itself be a message, or an exception, which counts as its text."""
+    texts = {name: str(value) if isinstance(value, BaseException) else value for name, value in values.items()}
+    return _message(template, texts, capital=False)
 
 
 def sentence(clause: str) -> Message:
@@ -39,10 +42,14 @@ def sentence(clause: str) -> Message:
     return _message("{clause}.", {"clause": clause}, capital=True)
 
 
-def register(translator: Translator) -> None:
-    """Set the function that turns an English source text into the reader's language, for the whole process."""
-    global _translator
-    _translator = translator
+def register(translator: Translator, numbers: Translator | None = None) -> None:
+    """Set the functions that turn English into the reader's language, for the whole process.
+
+    Args:
+        translator: of a source text. numbers: of a number as English writes it ("1,234.5"); None leaves numbers as they are.
+    """
+    global _translator, _numbers
+    _translator, _numbers = translator, numbers or _source_text
 
 
 def translate(message: str) -> str:
@@ -53,7 +60,7 @@ def translate(message: str) -> str:
     if not isinstance(message, Message):
         return _translator(message)
     values = {name: translate(value) if isinstance(value, Message) else value for name, value in message.values.items()}
-    text = _translator(message.template).format(**values)
+    text = _Formatter().format(_translator(message.template), **values)
     return text[:1].upper() + text[1:] if message.capital else text
 
 
@@ -61,7 +68,16 @@ def _source_text(message: str) -> str:
     return message
 
 
+class _Formatter(Formatter):
+    """`str.format` that writes numbers with a format, such as `{seconds:.1f}`, as the reader's language does."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        text = str(format(value, format_spec))
+        return _numbers(text) if format_spec and isinstance(value, Real) else text
+
+
 _translator: Translator = _source_text
+_numbers: Translator = _source_text
 
 
 def _message(template: str, values: dict[str, Any], *, capital: bool) -> Message:

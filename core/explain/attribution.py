@@ -16,6 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from core.messages import compose
+
 ScalarFunction = Callable[[Tensor], Tensor]
 """(batch, ...) -> (batch,): the number that is to be explained."""
 
@@ -125,8 +127,11 @@ def integrated_gradients(function: ScalarFunction, inputs: Tensor, baseline: Ten
     values = torch.stack([one.values for one in pieces]).sum(dim=0)
     if not torch.isfinite(values).all():
         raise GradientError(
-            f"the model has no finite gradients on this input, whose largest number is {float(inputs.abs().max()):.3g}: "
-            "it lies too far from what it was trained on"
+            compose(
+                "the model has no finite gradients on this input, whose largest number is {largest:.3g}: it "
+                "lies too far from what it was trained on",
+                largest=float(inputs.abs().max()),
+            )
         )
     return Attribution(values=values.float().cpu().numpy(), output=value(1.0), baseline_output=value(0.0), nodes=used)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.explain.faithfulness import Curves, FaithfulnessVerdict, from_dict, to_dict
+from core.messages import compose
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "explain"
 
@@ -73,5 +74,10 @@ def read(checkpoint: str, *, folder: Path = FOLDER) -> Finding | None:
         )
     except (OSError, ValueError, TypeError, KeyError, AssertionError) as error:
         raise FindingError(
-            f"{path.name} does not hold findings: run `python -m core faithful {checkpoint}` again ({error})"
+            compose(
+                "{file} does not hold findings: run `python -m core faithful {checkpoint}` again ({reason})",
+                file=path.name,
+                checkpoint=checkpoint,
+                reason=error,
+            )
         ) from error

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from core.messages import compose
+
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "recordings"
 INDEX = "recordings.json"
 
@@ -63,7 +65,9 @@ def recordings(folder: Path = FOLDER) -> tuple[Recording, ...]:
         entries = json.loads((folder / INDEX).read_text(encoding="utf-8"))
         return tuple(Recording.from_dict(entry, folder) for entry in entries)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise LibraryError(f"{folder / INDEX} does not list the bundled recordings: {error}") from error
+        raise LibraryError(
+            compose("{file} does not list the bundled recordings: {reason}", file=folder / INDEX, reason=error)
+        ) from error
 
 
 def recording(name: str) -> Recording:
@@ -74,5 +78,5 @@ def recording(name: str) -> Recording:
     """
     found = {one.name: one for one in recordings()}
     if name not in found:
-        raise LibraryError(f"there is no recording {name!r}: choose one of {', '.join(found)}")
+        raise LibraryError(compose("there is no recording {name!r}: choose one of {names}", name=name, names=", ".join(found)))
     return found[name]

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core import checkpoints
+from core.messages import compose
 from core.vision.idx import missing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,9 +143,9 @@ class Trainer:
         """
         with self._lock:
             if self._process is not None and self._process.poll() is None:
-                raise TrainError("a run is under way already: stop it first")
+                raise TrainError(compose("a run is under way already: stop it first"))
             if plan.data.exists() and not plan.data.is_dir():
-                raise TrainError(f"{plan.data} is a file: name the folder that holds the four IDX files")
+                raise TrainError(compose("{folder} is a file: name the folder that holds the four IDX files", folder=plan.data))
             self._drop()
             self._plan, self._work = plan, Path(tempfile.mkdtemp(prefix="vit-here-"))
             with (self._work / "output").open("wb") as output:
@@ -208,11 +209,13 @@ class Trainer:
         """
         card = self.card()
         if card is None or self._work is None:
-            raise TrainError("there is no finished run to keep")
+            raise TrainError(compose("there is no finished run to keep"))
         if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", name):
-            raise TrainError(f"{name!r} cannot be a checkpoint's name: use up to 40 lower-case letters, digits and hyphens")
+            raise TrainError(
+                compose("{name!r} cannot be a checkpoint's name: use up to 40 lower-case letters, digits and hyphens", name=name)
+            )
         if (folder / f"{name}.json").exists():
-            raise TrainError(f"there is a checkpoint named {name!r} already: choose another name")
+            raise TrainError(compose("there is a checkpoint named {name!r} already: choose another name", name=name))
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self._work / f"{NAME}.safetensors", folder / f"{name}.safetensors")
         path = folder / f"{name}.json"

@@ -18,6 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from core.messages import compose
 from core.signs.vocabulary import BLANK
 
 Array = NDArray[np.float64]
@@ -204,7 +205,11 @@ def valid_paths(found: Lattice, *, most: int = 2000) -> list[Path]:
     steps = len(found.log_probabilities)
     count = count_paths(found.target, steps, skip=found.skip)
     if count > most:
-        raise CTCError(f"the target has {count} paths over {steps} frames: at most {most} are listed")
+        raise CTCError(
+            compose(
+                "the target has {count} paths over {steps} frames: at most {most} are listed", count=count, steps=steps, most=most
+            )
+        )
     paths = [_path(found, states) for states in _walks(found, steps - 1, None)]
     return sorted(paths, key=lambda path: (-path.log_probability, path.states))
 
@@ -243,15 +248,31 @@ def _arriving(before: Array, skips: NDArray[np.bool_]) -> Array:
 
 def _check(frames: Array, target: Sequence[int], skip: bool) -> None:
     if frames.ndim != 2 or not frames.size:
-        raise CTCError(f"CTC takes log probabilities of (T, V) with one frame or more, not {frames.shape}")
+        raise CTCError(compose("CTC takes log probabilities of (T, V) with one frame or more, not {shape}", shape=frames.shape))
     outside = [label for label in target if not 0 < label < frames.shape[1]]
     if outside:
-        raise CTCError(f"labels run from 1 to {frames.shape[1] - 1}, 0 being the blank: the target has {outside[0]}")
+        raise CTCError(
+            compose(
+                "labels run from 1 to {last}, 0 being the blank: the target has {label}",
+                last=frames.shape[1] - 1,
+                label=outside[0],
+            )
+        )
     needed = frames_needed(target, skip=skip)
     if len(frames) < needed:
-        reason = (
-            f"{len(target)} labels and {repeats(target)} repeats next to each other"
-            if skip
-            else f"{len(target)} labels and every blank between them"
+        counts = {"labels": len(target), "needed": needed, "frames": len(frames)}
+        if skip:
+            raise CTCError(
+                compose(
+                    "no path exists: {labels} labels and {repeats} repeats next to each other need {needed} frames, "
+                    "and there are {frames}",
+                    repeats=repeats(target),
+                    **counts,
+                )
+            )
+        raise CTCError(
+            compose(
+                "no path exists: {labels} labels and every blank between them need {needed} frames, and there are {frames}",
+                **counts,
+            )
         )
-        raise CTCError(f"no path exists: {reason} need {needed} frames, and there are {len(frames)}")

@@ -14,6 +14,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from core.messages import compose
 from core.signs import ctc
 from core.signs.ctc import Array, Lattice
 from core.signs.vocabulary import BLANK, BLANK_NAME
@@ -80,12 +81,18 @@ def made(target: Sequence[str], frames: int, fill: Fill, *, seed: int = 0) -> Pr
     """
     if len(target) > MAX_LABELS or not 1 <= frames <= MAX_FRAMES:
         raise ValueError(
-            f"the lab takes up to {MAX_LABELS} labels and 1 to {MAX_FRAMES} frames, not {len(target)} and {frames}: "
-            "more would no longer be readable"
+            compose(
+                "the lab takes up to {most} labels and 1 to {most_frames} frames, not {count} and {frames}: "
+                "more would no longer be readable",
+                most=MAX_LABELS,
+                most_frames=MAX_FRAMES,
+                count=len(target),
+                frames=frames,
+            )
         )
     reserved = {BLANK_NAME, OTHER} & set(target)
     if reserved:
-        raise ValueError(f"{reserved.pop()!r} is a name of the lab's own: call the label something else")
+        raise ValueError(compose("{label!r} is a name of the lab's own: call the label something else", label=reserved.pop()))
     names = columns(target)
     labels = tuple(names.index(label) for label in target)
     weights = np.ones((frames, len(names)))
@@ -104,10 +111,18 @@ def of_clip(log_probabilities: NDArray[np.floating], names: Sequence[str], targe
         ValueError: for a label that is none of the names, or too many of them.
     """
     if len(target) > MAX_LABELS:
-        raise ValueError(f"the lab takes up to {MAX_LABELS} labels, not {len(target)}: more would no longer be readable")
+        raise ValueError(
+            compose(
+                "the lab takes up to {most} labels, not {count}: more would no longer be readable",
+                most=MAX_LABELS,
+                count=len(target),
+            )
+        )
     unknown = [label for label in target if label not in names[1:]]
     if unknown:
-        raise ValueError(f"the model does not know {', '.join(unknown)}: its vocabulary is listed on the page")
+        raise ValueError(
+            compose("the model does not know {labels}: its vocabulary is listed on the page", labels=", ".join(unknown))
+        )
     shown = columns(target)
     whole = np.exp(np.asarray(log_probabilities, dtype=np.float64))
     kept = whole[:, [BLANK, *(list(names).index(label) for label in shown[1:-1])]]
@@ -141,10 +156,20 @@ def normalised(weights: NDArray[np.floating]) -> Array:
     table = np.asarray(weights, dtype=np.float64)
     bad = np.argwhere(~np.isfinite(table) | (table < 0))
     if len(bad):
-        raise ValueError(f"frame {bad[0][0] + 1} holds {table[tuple(bad[0])]:g}: a probability is a number of 0 or more")
+        raise ValueError(
+            compose(
+                "frame {frame} holds {value:g}: a probability is a number of 0 or more",
+                frame=bad[0][0] + 1,
+                value=table[tuple(bad[0])],
+            )
+        )
     sums = table.sum(axis=1, keepdims=True)
     if not sums.all():
-        raise ValueError(f"frame {int(np.flatnonzero(sums[:, 0] == 0)[0]) + 1} has only zeros: some label needs a probability")
+        raise ValueError(
+            compose(
+                "frame {frame} has only zeros: some label needs a probability", frame=int(np.flatnonzero(sums[:, 0] == 0)[0]) + 1
+            )
+        )
     return np.asarray(table / sums)
 
 

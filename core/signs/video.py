@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from core.messages import compose
+
 Fit = Literal["crop", "pad"]
 FITS: Final[tuple[Fit, ...]] = ("crop", "pad")
 """Crop: the middle square. Pad: all of the picture, black around it."""
@@ -137,13 +139,18 @@ def read_video(
     if size < 1 or fps <= 0 or most < 1 or start < 0:
         raise ValueError(f"size, fps and most must be above 0 and start 0 or more, not {size}, {fps}, {most} and {start}")
     if not data:
-        raise VideoError("empty", "the file is empty: choose one that holds a video")
+        raise VideoError("empty", compose("the file is empty: choose one that holds a video"))
     deadline = clock() + patience_s
     with _opened(data) as container:
         stream = _picture_stream(container)
         duration = _duration(container, stream)
         if duration is not None and start >= max(duration, 1e-3):
-            raise VideoError("start", f"the video is {duration:.1f} s long: start before its end, not at {start:g} s")
+            raise VideoError(
+                "start",
+                compose(
+                    "the video is {duration:.1f} s long: start before its end, not at {start:g} s", duration=duration, start=start
+                ),
+            )
         if start:
             with contextlib.suppress(av.error.FFmpegError):
                 container.seek(int(start * av.time_base), backward=True)
@@ -162,7 +169,9 @@ def read_video(
             if on_frame is not None:
                 on_frame(len(sampler.frames))
         if held is None:
-            raise VideoError("cut_off", "no picture of the video can be decoded: the file is damaged or cut off; send it again")
+            raise VideoError(
+                "cut_off", compose("no picture of the video can be decoded: the file is damaged or cut off; send it again")
+            )
         last, at = held
         if not ended:
             shown = float(last.duration * last.time_base) if last.duration and last.time_base else 1 / rate if rate else 0.0
@@ -175,7 +184,11 @@ def read_video(
                 ended = "most"
         if not sampler.frames:
             raise VideoError(
-                "slow", f"no frame was decoded within {patience_s:g} s: send a video with fewer pixels or a later start"
+                "slow",
+                compose(
+                    "no frame was decoded within {patience_s:g} s: send a video with fewer pixels or a later start",
+                    patience_s=patience_s,
+                ),
             )
         rotation = -int(last.rotation) % 360
         width, height = (last.height, last.width) if rotation % 180 else (last.width, last.height)
@@ -210,14 +223,17 @@ def of_pictures(pictures: Iterable[Frames], *, size: int, fps: float, hold: int 
     width = height = 0
     for picture in pictures:
         if len(frames) + hold > MOST_FRAMES:
-            raise VideoError("too_large", f"these are more than {MOST_FRAMES} frames: choose fewer pictures or hold each shorter")
+            raise VideoError(
+                "too_large",
+                compose("these are more than {most} frames: choose fewer pictures or hold each shorter", most=MOST_FRAMES),
+            )
         height, width = picture.shape[:2]
         _check_size(width, height)
         method = Image.Resampling.BOX if min(width, height) > size else Image.Resampling.BILINEAR
         small = Image.fromarray(picture).resize(_scaled(width, height, size, fit), method)
         frames += [_square(np.asarray(small), size)] * hold
     if not frames:
-        raise VideoError("empty", "there is no picture: choose one or more")
+        raise VideoError("empty", compose("there is no picture: choose one or more"))
     return Footage(
         frames=np.stack(frames),
         fps=fps,
@@ -236,9 +252,11 @@ def _opened(data: bytes) -> Iterator[Any]:
     except (av.error.FFmpegError, ValueError) as error:
         if b"ftyp" in data[:32]:
             raise VideoError(
-                "cut_off", "the file is cut off: its index, which stands at its end, is missing; send the whole file"
+                "cut_off", compose("the file is cut off: its index, which stands at its end, is missing; send the whole file")
             ) from error
-        raise VideoError("not_a_video", "this is not a video that can be read: send mp4, mov, webm, mkv, avi or gif") from error
+        raise VideoError(
+            "not_a_video", compose("this is not a video that can be read: send mp4, mov, webm, mkv, avi or gif")
+        ) from error
     with container:
         yield container
 
@@ -246,12 +264,13 @@ def _opened(data: bytes) -> Iterator[Any]:
 def _picture_stream(container: Any) -> Any:
     streams = [one for one in container.streams.video if not one.disposition & av.stream.Disposition.attached_pic]
     if not streams:
-        what = "only sound" if container.streams.audio else "no pictures"
-        raise VideoError("no_picture", f"the file holds {what}: send one with a picture")
+        if container.streams.audio:
+            raise VideoError("no_picture", compose("the file holds only sound: send one with a picture"))
+        raise VideoError("no_picture", compose("the file holds no picture: send one with a picture"))
     stream = streams[0]
     context = stream.codec_context
     if context is None:
-        raise VideoError("not_a_video", "the video's codec is not known here: send H.264, HEVC, VP8, VP9, AV1 or gif")
+        raise VideoError("not_a_video", compose("the video's codec is not known here: send H.264, HEVC, VP8, VP9, AV1 or gif"))
     _check_size(context.width, context.height)
     context.thread_type = "SLICE"  # frame threads would hold a 4K picture each
     return stream
@@ -259,9 +278,17 @@ def _picture_stream(container: Any) -> Any:
 
 def _check_size(width: int, height: int) -> None:
     if width * height > MAX_PIXELS:
-        raise VideoError("too_large", f"a picture has {width} x {height} pixels: up to 8192 x 8192 can be read")
+        raise VideoError(
+            "too_large",
+            compose("a picture has {width} x {height} pixels: up to 8192 x 8192 can be read", width=width, height=height),
+        )
     if width and height and max(width, height) > MAX_ASPECT * min(width, height):
-        raise VideoError("too_narrow", f"a picture of {width} x {height} shows no hand: its sides may differ up to 20-fold")
+        raise VideoError(
+            "too_narrow",
+            compose(
+                "a picture of {width} x {height} shows no hand: its sides may differ up to 20-fold", width=width, height=height
+            ),
+        )
 
 
 def _duration(container: Any, stream: Any) -> float | None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from core.messages import compose
+
 BLANK = 0
 """The blank's index in every vocabulary and every model's output."""
 BLANK_NAME = "∅"
@@ -25,7 +27,7 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         if not self.glosses or len(set(self.glosses)) != len(self.glosses):
-            raise ValueError("a vocabulary holds one or more glosses, each of them once")
+            raise ValueError(compose("a vocabulary holds one or more glosses, each of them once"))
 
     def __len__(self) -> int:
         """With the blank: V."""
@@ -49,7 +51,11 @@ class Vocabulary:
         """
         unknown = [gloss for gloss in sentence if gloss not in self.index]
         if unknown:
-            raise ValueError(f"the vocabulary of {len(self.glosses)} glosses does not hold {', '.join(unknown)}")
+            raise ValueError(
+                compose(
+                    "the vocabulary of {count} glosses does not hold {labels}", count=len(self.glosses), labels=", ".join(unknown)
+                )
+            )
         return [self.index[gloss] for gloss in sentence]
 
     def decode(self, indices: Iterable[int]) -> list[str]:

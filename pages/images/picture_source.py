@@ -12,9 +12,10 @@ from typing import Any, Final
 import streamlit as st
 
 from core.figures import pictures as figures
+from core.messages import translate
 from core.models.vit import CLASSES
 from core.vision.gallery import gallery
-from core.vision.pictures import KEPT, MOST_PIXELS, STORE, Picture, PictureError, decode
+from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
 from pages.images import cached_results, canvas
 from pages.images.class_names import garment
 from pages.shared import controls, url_state
@@ -171,26 +172,13 @@ def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | No
     for file_id, name, _file in files:
         found = known[file_id]
         if isinstance(found, PictureError):
-            controls.error_box(_("{file}: {problem}").format(file=name, problem=sentence(found)))
+            controls.error_box(_("{file}: {why}.").format(file=name, why=translate(str(found))))
     ids = [found for file_id, _name, _file in files if isinstance(found := known[file_id], str)]
     return list(dict.fromkeys(ids))
 
 
 def _lost(found: str | PictureError | None) -> bool:
     return found is None or (isinstance(found, str) and STORE.find(found) is None)
-
-
-def sentence(error: PictureError) -> str:
-    """Why a file gives no picture, and what would be right, in the reader's language."""
-    return {
-        "empty": _("the file is empty (0 bytes): choose one with a picture in it."),
-        "large": _("the picture is too large: at most {count} million pixels are decoded here, so make it smaller first.").format(
-            count=number(MOST_PIXELS // 1_000_000)
-        ),
-        "unknown": _("not a picture that can be read here: choose a PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF."),
-        "pdf": _("the file is a PDF, whatever its name says: export its page as a PNG or JPEG."),
-        "damaged": _("the file is damaged or cut short: save or download it again."),
-    }[error.problem]
 
 
 def _pick_kept(kind: str, given: list[str] | None) -> ChosenPicture | None:

@@ -9,9 +9,8 @@ import streamlit as st
 
 from core.device import serve_small_inputs
 from core.lecture import dates
-from core.lecture.date_reader import DateReader, DateReading, ReadingError, scribble
+from core.lecture.date_reader import DateReader, DateReading, scribble
 from core.lecture.decoding import DateHypothesis, inside_decoder_layer, inside_encoder_layer
-from pages.shared.language import _
 
 SAMPLES = 150
 """Texts of each kind in the picture of how sure it is."""
@@ -67,8 +66,3 @@ def certainty(folder: str) -> tuple[Any, Any]:
     seed = int(one.card["seed"])
     held_out = [pair.text for pair in dates.draw("validation", SAMPLES, seed=seed)]
     return one.certainty(held_out), one.certainty(scribble(SAMPLES))
-
-
-def in_words(problem: ReadingError) -> str:
-    """The problem in the reader's language."""
-    return _("The text is empty: type a date.") if "empty" in str(problem) else _("The text is too long for the model.")

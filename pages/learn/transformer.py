@@ -41,7 +41,7 @@ if part != "card":
     try:
         reading = answers.read(str(checkpoints.FOLDER), text)
     except ReadingError as problem:
-        controls.error_box(answers.in_words(problem), remedy=_("Type a date of at most 64 characters."))
+        controls.error_box(str(problem), remedy=_("Type a date of at most 64 characters."))
         st.stop()
     if controls.presenting():
         st.markdown(f"### {text}")

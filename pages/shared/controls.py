@@ -52,9 +52,16 @@ def page_header(title: str, lead: str = "") -> None:
         st.markdown(lead)
 
 
+def as_sentence(text: str) -> str:
+    """A clause with a capital (unless a file's name comes first) and a full stop; a whole sentence as it is."""
+    text = text.strip()
+    first = text[:1].upper() if text.split(" ", 1)[0].isalpha() else text[:1]
+    return first + text[1:] + ("" if text.endswith((".", "!", "?", "…", ":")) else ".")
+
+
 def error_box(sentence: str, *, remedy: str = "") -> None:
     """What went wrong and, where there is one, what to do: a sentence each, translated, or as core has said it."""
-    st.error(f"{translate(sentence)} {remedy}".strip(), icon=":material/error:")
+    st.error(f"{as_sentence(translate(sentence))} {remedy}".strip(), icon=":material/error:")
 
 
 def notice(state: Literal["empty", "loading", "stale"], sentence: str) -> None:

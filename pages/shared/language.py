@@ -68,7 +68,15 @@ def _for_this_viewer(message: str) -> str:
     return message if get_script_run_ctx(suppress_warning=True) is None else _(message)
 
 
-messages.register(_for_this_viewer)
+def _numbers_for_this_viewer(text: str) -> str:
+    """A number as English writes it ("1,234.5") with the viewer's marks."""
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return text
+    symbols = _locale().number_symbols["latn"]
+    return text.translate({ord("."): symbols["decimal"], ord(","): symbols["group"]})
+
+
+messages.register(_for_this_viewer, _numbers_for_this_viewer)
 
 
 def ngettext(one: str, many: str, count: int) -> str:

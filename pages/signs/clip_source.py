@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 import streamlit as st
 
+from core.messages import translate
 from core.signs import samples, video
 from core.signs.recogniser import Recogniser
 from core.signs.tracks import FPS, TrackSentence
@@ -180,7 +181,7 @@ def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser, hold: i
         try:
             found.append(decode(file if isinstance(file, bytes) else file.getvalue(), name=name).rgb)
         except PictureError as error:
-            controls.error_box(_("{file}: {why}.").format(file=name, why=str(error)), remedy=_("The others are read."))
+            controls.error_box(_("{file}: {why}.").format(file=name, why=translate(str(error))), remedy=_("The others are read."))
         if bar:
             bar.progress(place / len(files), text=_("Decoding…"))
     if bar:
@@ -190,7 +191,7 @@ def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser, hold: i
     try:
         footage = video.of_pictures(found, size=recogniser.image_size, fps=recogniser.fps, hold=hold, fit=fit)
     except VideoError as error:
-        controls.error_box(error_words(error))
+        controls.error_box(str(error))
         return None
     title = files[0][0] if len(files) == 1 else _("{count} pictures").format(count=number(len(found)))
     return _kept(title, footage)
@@ -226,7 +227,7 @@ def _sampled(
             )
         except VideoError as error:
             place.empty()
-            controls.error_box(error_words(error))
+            controls.error_box(str(error))
             return None
         place.empty()
         while len(known) > 3:
@@ -258,23 +259,6 @@ def _describe(footage: Footage) -> None:
     }
     if not footage.complete:
         controls.notice("stale", reasons[footage.ended].format(length=whole, most=number(video.MOST_FRAMES)))
-
-
-def error_words(error: VideoError) -> str:
-    """Why a file gave no frames, in the reader's language."""
-    words = {
-        "empty": _("The file is empty: choose one that holds a video."),
-        "not_a_video": _("This is not a video that can be read: send mp4, mov, webm, mkv, avi or gif."),
-        "cut_off": _("The video is cut off or damaged, so that no picture can be decoded: send the whole file."),
-        "no_picture": _("The file holds no picture, perhaps only sound: send one with a picture."),
-        "too_large": _("That is too large: up to 8192 x 8192 pixels and {count} frames can be read.").format(
-            count=number(video.MOST_FRAMES)
-        ),
-        "too_narrow": _("The picture is too narrow to show a hand: its sides may differ up to 20-fold."),
-        "start": _("The video ends before the chosen start: choose an earlier one."),
-        "slow": _("No frame could be decoded in time: send a video with fewer pixels."),
-    }
-    return words.get(error.reason, str(error))
 
 
 def _clip(name: str, footage: Footage, key: str = "") -> Clip:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import checkpoints, usage
 from core.market.hub import hub
+from core.messages import translate
 from core.models.vit import ViTConfig
 from core.runs.epoch_time import BATCH, STEPS, EpochTime, epoch_times
 from pages.shared import controls, language, navigation, url_state
@@ -113,7 +114,7 @@ def checkpoint_cards() -> None:
         except checkpoints.CheckpointError as error:
             broken.append(str(error))
     for sentence in broken:
-        controls.error_box(_("A checkpoint cannot be read: {why}.").format(why=sentence))
+        controls.error_box(_("A checkpoint cannot be read: {why}.").format(why=translate(sentence)))
     if not cards:
         controls.notice("empty", _("There are no checkpoints in assets/checkpoints."))
         return

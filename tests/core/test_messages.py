@@ -16,6 +16,7 @@ SPANISH = {
 @pytest.fixture(autouse=True)
 def spanish(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "_translator", lambda message: SPANISH.get(message, message))
+    monkeypatch.setattr(messages, "_numbers", lambda text: text.translate({ord("."): ",", ord(","): "."}))
 
 
 def test_english_is_what_it_reads() -> None:
@@ -37,6 +38,17 @@ def test_it_comes_out_of_an_exception_as_it_went_in() -> None:
     error = ValueError(compose("{name} is under maintenance", name="OKX"))
     assert isinstance(str(error), Message)
     assert translate(str(error)) == "OKX está en mantenimiento"
+
+
+def test_numbers_with_a_format_are_written_as_the_reader_does() -> None:
+    said = compose("{size:,} of {share:.1f} %, row {row}", size=12345, share=0.5, row=1.5)
+    assert said == "12,345 of 0.5 %, row 1.5"
+    assert translate(said) == "12.345 of 0,5 %, row 1.5"
+
+
+def test_an_exception_counts_as_its_text() -> None:
+    inner = ValueError(compose("{name} is under maintenance", name="OKX"))
+    assert translate(compose("failed: {reason}", reason=inner)) == "failed: OKX está en mantenimiento"
 
 
 def test_a_plain_string_is_left_alone() -> None:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from core.market.book import BookError
 from core.market.feeds.protocol import Trade
+from core.messages import compose
 
 Side = Literal["buy", "sell"] | None
 
@@ -49,7 +50,9 @@ def read_trades(book: Path) -> list[Trade]:
     try:
         table = pq.read_table(path, columns=SCHEMA.names).cast(SCHEMA)
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-        raise BookError(f"{path.name} holds no trades: columns timestamp, price, size and side are needed") from error
+        raise BookError(
+            compose("{file} holds no trades: columns timestamp, price, size and side are needed", file=path.name)
+        ) from error
     columns = [table.column(name).to_numpy() for name in SCHEMA.names]
     order = np.argsort(columns[0], kind="stable")
     return [

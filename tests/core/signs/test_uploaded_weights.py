@@ -52,10 +52,10 @@ def test_pairs_that_do_not_hold_together_are_refused(pair):
         "not valid JSON": (b"{", weights),
         "not a JSON object": (b"[]", weights),
         "of a 'vit'": (changed(card, weights, model="vit"), weights),
-        "does not describe an IIGA": (changed(card, weights, config={"depth": 3}), weights),
+        "does not describe the model IIGA": (changed(card, weights, config={"depth": 3}), weights),
         "larger network": (changed(card, weights, config={**config, "layers": 10**6}), weights),
         "they lack": (changed(card, less), less),
-        "they have besides zzz": (changed(card, more), more),
+        "no place for their zzz": (changed(card, more), more),
         r"is \(1,\), not": (changed(card, other), other),
         "no safetensors": (changed(card, b"hello" * 10), b"hello" * 10),
         "names 2 glosses": (changed(card, weights, vocabulary=["A", "B"]), weights),
@@ -64,6 +64,40 @@ def test_pairs_that_do_not_hold_together_are_refused(pair):
     for sentence, (one, two) in cases.items():
         with pytest.raises(CheckpointError, match=sentence):
             uploaded_weights.load_own(one, two)
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ({"scales": [1, 2]}, "does not describe the model IIGA: an entry is of another type"),
+        ({"scales": {"pooled": 3}}, "an entry is of another type"),
+        ({"vocabulary": 5}, "an entry is of another type"),
+        ({"fps": {}}, "an entry is of another type"),
+        ({"stride": float("inf")}, "an entry is of another type"),
+        ({"config": []}, "has a config of another type"),
+        ({"config": {"width": "wide"}}, "does not describe the model IIGA: width is 'wide': a whole number is needed"),
+        ({"config": {"heads": 8.0}}, "heads is 8.0: a whole number is needed"),
+        ({"config": {"front": ["frames"]}}, "front is .*: choose one of frames, tracks"),
+        ({"config": {"dropout": float("nan")}}, "dropout is nan: a number is needed"),
+        ({"model": {}}, "has a model of another type"),
+        ({"name": None}, "has a name of another type"),
+    ],
+)
+def test_a_card_with_entries_of_other_types_is_refused_in_a_sentence(pair, entry: dict[str, Any], sentence: str) -> None:
+    card, weights = pair
+    with pytest.raises(CheckpointError, match=sentence) as caught:
+        uploaded_weights.load_own(changed(card, weights, **entry), weights)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_deeply_nested_card_or_header_is_refused(pair) -> None:
+    card, weights = pair
+    with pytest.raises(CheckpointError, match="nested too deeply"):
+        uploaded_weights.load_own(b"[" * 100_000 + b"]" * 100_000, weights)
+    header = b"[" * 100_000
+    nested = len(header).to_bytes(8, "little") + header
+    with pytest.raises(CheckpointError, match="no safetensors"):
+        uploaded_weights.load_own(changed(card, nested), nested)
 
 
 def test_what_is_too_large_is_refused_before_it_is_read(pair, monkeypatch):
@@ -76,7 +110,7 @@ def test_the_documents_size_is_within_the_limits():
     assert 300 < uploaded_weights.mebibytes(DOCUMENT) < uploaded_weights.MOST_MIB
     settings = (Path(__file__).resolve().parents[3] / ".streamlit" / "config.toml").read_text(encoding="utf-8")
     assert f"maxUploadSize = {uploaded_weights.MOST_MIB}" in settings
-    assert uploaded_weights._config({"config": DOCUMENT.to_dict()}) == DOCUMENT
+    assert uploaded_weights._config({"name": "x", "model": "iiga", "config": DOCUMENT.to_dict()}) == DOCUMENT
 
 
 def test_a_store_keeps_the_newest_clips():

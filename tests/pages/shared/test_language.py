@@ -18,7 +18,10 @@ from pages.shared import language
 
 ROOT = language.ASSETS.parent
 TRANSLATED = [code for code in language.LANGUAGES if code != language.SOURCE]
-SOURCES = [ROOT / "streamlit_app.py", *sorted((ROOT / "pages").rglob("*.py")), *sorted((ROOT / "core" / "figures").rglob("*.py"))]
+PAGES = [ROOT / "streamlit_app.py", *sorted((ROOT / "pages").rglob("*.py"))]
+CORE = sorted((ROOT / "core").rglob("*.py"))
+MARKED = {*re.findall(r"--keywords (\w+)", (ROOT / "Makefile").read_text(encoding="utf-8")), *DEFAULT_KEYWORDS}
+"""Functions whose first argument `make messages` extracts."""
 
 
 def page() -> None:
@@ -84,9 +87,10 @@ def test_durations_take_a_fitting_unit(seconds: float, text: str) -> None:
 
 def used_strings() -> Iterator[tuple[str, str]]:
     """Every string marked for translation, and where it is."""
-    for path in SOURCES:
+    keywords = {name: DEFAULT_KEYWORDS.get(name) for name in MARKED}
+    for path in (*PAGES, *CORE):
         with path.open("rb") as file:
-            for line, message, _comments, _context in extract("python", file, {**DEFAULT_KEYWORDS, "N_": None, "say": None}):
+            for line, message, _comments, _context in extract("python", file, keywords):
                 yield message if isinstance(message, str) else message[0], f"{path.relative_to(ROOT)}:{line}"
 
 
@@ -188,9 +192,7 @@ def raw_strings(source: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, ast.unparse(value)
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in SOURCES if "core" not in p.parts], ids=lambda path: path.relative_to(ROOT).as_posix()
-)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_pages_show_no_raw_strings(path: Path) -> None:
     found = [f"{path.name}:{line}: {text}" for line, text in raw_strings(path.read_text(encoding="utf-8"))]
     assert not found, "put these through _():\n" + "\n".join(found)
@@ -220,3 +222,87 @@ def test_the_check_sees_raw_strings(source: str) -> None:
 ])  # fmt: skip
 def test_the_check_lets_translated_ones_pass(source: str) -> None:
     assert not list(raw_strings(source))
+
+
+# fmt: off
+SHOWN_ERRORS = {
+    "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "FeedFailed", "FindingError", "GradientError",
+    "LibraryError", "OutOfStep", "PictureError", "ReadingError", "TrainError",
+    "UnusableBook", "VideoError", "WentQuiet", "WindowError",
+}
+# fmt: on
+"""Exceptions of core whose text a page shows."""
+ALSO_SHOWN = (
+    "models/*.py",
+    "lecture/book_task.py",
+    "market/predictor.py",
+    "signs/ctc_lab.py",
+    "signs/recogniser.py",
+    "signs/vocabulary.py",
+)
+"""Files of core whose ValueErrors a page shows, alone or as the reason of a CheckpointError."""
+
+
+def plain_errors(path: Path) -> Iterator[str]:
+    """Errors for a page whose message is not composed, so that it could not be translated."""
+    shown = SHOWN_ERRORS | ({"ValueError"} if any(path.match(f"core/{pattern}") for pattern in ALSO_SHOWN) else set())
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if (
+            isinstance(node, ast.Call)
+            and node.args
+            and ast.unparse(node.func).rpartition(".")[2] in shown
+            and raw_text(node.args[-1])
+        ):
+            yield f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node.args[-1])}"
+
+
+def test_errors_that_pages_show_are_composed() -> None:
+    found = [problem for path in CORE for problem in plain_errors(path)]
+    assert not found, "put these through compose():\n" + "\n".join(found)
+
+
+def test_every_error_of_core_that_a_page_catches_is_checked() -> None:
+    """A page that catches a new exception of core has to be added above."""
+    caught: set[str] = set()
+    for path in PAGES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ExceptHandler) and node.type is not None and node.name:
+                kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+                caught |= {ast.unparse(kind).rpartition(".")[2] for kind in kinds}
+    assert caught - {"ValueError", "OSError", "TimeoutError"} <= SHOWN_ERRORS
+
+
+@pytest.mark.parametrize(("call", "plain"), [
+    ("VideoError('empty', 'the file is empty')", True),
+    ("checkpoints.CheckpointError(f'the card {name} is damaged')", True),
+    ("BookError(compose('{name} has no rows', name=name))", False),
+])  # fmt: skip
+def test_the_check_sees_errors_that_are_not_composed(
+    call: str, plain: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.pages.shared.test_language.ROOT", tmp_path)
+    path = tmp_path / "errors.py"
+    path.write_text(f"raise {call}\n", encoding="utf-8")
+    assert bool(list(plain_errors(path))) is plain
+
+
+def failing_page() -> None:
+    from core.market.book import BookError
+    from core.messages import compose
+    from pages.shared import controls
+    from pages.shared.language import _
+
+    assert _("Memory")
+    reason = compose("the video is {duration:.1f} s long: start before its end, not at {start:g} s", duration=2.5, start=3.25)
+    controls.error_box(str(BookError(compose("the card {file} is not valid JSON: {reason}", file="a.json", reason=reason))))
+
+
+@pytest.mark.parametrize(("query", "number"), [({}, "2.5 s"), ({"lang": "es"}, "2,5 s")])
+def test_an_error_of_core_is_told_in_the_readers_language(query: dict[str, str], number: str) -> None:
+    app = AppTest.from_function(failing_page)
+    app.query_params.update(query)
+    app.run()
+    assert not app.exception
+    text = app.error[0].value
+    assert number in text and "a.json" in text and text[0].isupper() and text.endswith(".")
+    assert ("not valid" in text) is (not query) and ("the video" in text) is (not query)

@@ -16,9 +16,8 @@ from core import checkpoints
 from core.signs.recogniser import ASL, DIGITS, load_recogniser
 from core.signs.samples import clip_samples, track_samples
 from core.signs.uploaded_weights import STORE
-from core.signs.video import Footage, VideoError, read_video
+from core.signs.video import Footage, read_video
 from pages.shared.navigation import ROOT
-from pages.signs.clip_source import error_words
 from tests.core.signs.tiny import save_tiny
 from tests.core.signs.video_files import film, grey, sound
 from tests.pages.open_page import open_page
@@ -150,11 +149,6 @@ def test_ones_own_checkpoint_is_checked_and_used(models):
     app.file_uploader(key="signs:card").upload("y.json", (models / f"{ASL}.json").read_bytes(), "application/json").run()
     assert "SHA-256 differs" in app.error[0].value
     assert hashlib.sha256(weights).hexdigest() in card.decode()
-
-
-@pytest.mark.parametrize("reason", ["empty", "not_a_video", "cut_off", "no_picture", "too_large", "too_narrow", "start", "slow"])
-def test_every_reason_has_words(reason):
-    assert error_words(VideoError(reason, "short")) not in ("", "short")
 
 
 def test_the_lab_takes_a_clips_probabilities():
