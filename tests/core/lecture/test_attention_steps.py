@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from core.lecture import attention_steps, tokens
 from core.lecture.attention_steps import MASKS, Steps, look_mask, steps
@@ -51,10 +52,13 @@ def test_every_step_follows_from_the_one_before() -> None:
             np.testing.assert_allclose(found.weights[head, i], weights, atol=1e-12)
             mixed = sum(weights[j] * found.v[head, j] for j in range(len(X)))
             np.testing.assert_allclose(found.mixed[head, i], mixed, atol=1e-12)
+            np.testing.assert_allclose(found.parts(head, i).sum(axis=0), mixed, atol=1e-12)
+            np.testing.assert_allclose(found.parts(head, i)[-1], weights[-1] * found.v[head, -1], atol=1e-12)
             np.testing.assert_allclose(found.joined[i, 4 * head : 4 * head + 4], mixed, atol=1e-12)
             wanted = -sum(w * math.log(w) for w in weights if w > 0)
             assert found.entropy[head, i] == pytest.approx(wanted)
     np.testing.assert_allclose(torch.tensor(found.masked).softmax(dim=-1), found.weights, atol=1e-12)
+    np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-12)
     np.testing.assert_allclose(attention_steps.concatenate_heads(attention_steps.split_heads(X, 4)), X)
 
 
@@ -82,6 +86,14 @@ def test_what_cannot_be_is_refused() -> None:
         steps(X, WEIGHTS, temperature=0)
     with pytest.raises(ValueError, match="cannot be shared"):
         steps(X, WEIGHTS, heads=3)
+
+
+def test_a_word_is_its_row_of_a_table() -> None:
+    """Against PyTorch's own look-up in a table with one row for each different word."""
+    words, vocabulary = ["A", "cat", "is", "a", "Cat"], ["a", "cat", "is"]
+    table = torch.tensor(np.stack([tokens.draw(f"word 3 {word}", (8,)) for word in vocabulary]))
+    numbers = torch.tensor([vocabulary.index(word.lower()) for word in words])
+    np.testing.assert_array_equal(tokens.embed(words, 8, seed=3), F.embedding(numbers, table).numpy())
 
 
 def test_words() -> None:

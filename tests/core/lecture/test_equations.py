@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
+import os
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -91,6 +95,23 @@ def test_every_section_with_formulas_is_covered_and_no_other_is_named() -> None:
         assert named == set(sections), f"{document}: {named ^ set(sections)}"
 
 
+@pytest.mark.timeout(600)
+def test_each_named_test_executes_every_code_place_of_its_entry(tmp_path: Path) -> None:
+    """In another process, by following the calls of every named test."""
+    file, tests = tmp_path / "places.json", sorted({entry.test for entry in equations()})
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.core.lecture.executed_places"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(
+        [*run, "--executed-places", str(file), *tests], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    executed: dict[str, list[str]] = json.loads(file.read_text(encoding="utf-8"))
+    missed = {entry.id: places for entry in equations() if (places := set(entry.code) - set(executed[entry.test]))}
+    assert not missed, f"the named test never runs these places: {missed}"
+    masks = executed["tests/core/nn/test_masks.py::test_causal"]
+    assert masks == ["core.nn.masks:causal_mask"]  # and does not simply name them all
+
+
 def test_ids_are_unique() -> None:
     assert len({entry.id for entry in equations()}) == len(equations()) > 120
 
@@ -121,8 +142,11 @@ def test_frames_are_encoded_one_by_one() -> None:
     front = FrameEncoder(config).eval()
     frames = torch.rand(2, 3, 32, 32, 3)
     found = front(frames, torch.ones(2, 3, dtype=torch.bool))
-    alone = [front(frames[b : b + 1, t : t + 1], torch.ones(1, 1, dtype=torch.bool))[0, 0] for b in range(2) for t in range(3)]
-    torch.testing.assert_close(found.flatten(0, 1), torch.stack(alone), atol=1e-5, rtol=1e-4)
+    colours = torch.tensor([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]])  # ImageNet's mean and spread, by channel
+    for b, t in np.ndindex(2, 3):
+        picture = ((frames[b, t] - colours[0]) / colours[1]).permute(2, 0, 1)
+        wanted = F.linear(front.cnn(picture[None])[0], front.project.weight, front.project.bias)
+        torch.testing.assert_close(found[b, t], wanted, atol=1e-5, rtol=1e-4)
 
 
 def test_convolution_norm_activation_and_pooling() -> None:
@@ -150,15 +174,11 @@ def test_posteriors_of_a_frame_are_torchs() -> None:
 def test_random_matrices_have_their_moments() -> None:
     """The report's uniform_random, normal_random and randomize, by the functions that stand for them."""
     generator = torch.Generator().manual_seed(0)
-    for name, drawn, mean, spread in (
-        ("torch.rand", torch.rand(200, 100, generator=generator), 0.5, 12**-0.5),
-        ("torch.randn", torch.randn(200, 100, generator=generator), 0.0, 1.0),
-        (
-            "torch.nn.init.uniform_",
-            torch.nn.init.uniform_(torch.empty(200, 100), -0.3, 0.3, generator=generator),
-            0.0,
-            0.6 * 12**-0.5,
-        ),
+    for name, arguments, mean, spread in (
+        ("uniform_random", (200, 100), 0.5, 12**-0.5),
+        ("normal_random", (200, 100), 0.0, 1.0),
+        ("randomize", (torch.empty(200, 100), -0.3, 0.3), 0.0, 0.6 * 12**-0.5),
     ):
-        assert name in MATRIX_OPERATIONS.values()
+        module, _dot, attribute = MATRIX_OPERATIONS[name].rpartition(".")
+        drawn = getattr(importlib.import_module(module), attribute)(*arguments, generator=generator)
         assert float(drawn.mean()) == pytest.approx(mean, abs=0.03) and float(drawn.std()) == pytest.approx(spread, rel=0.03)

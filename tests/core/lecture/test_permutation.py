@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from core.lecture import attention_steps, permutation, tokens
+from core.lecture import activations, attention_steps, permutation, tokens
 from core.lecture.permutation import shuffle
 
 X = tokens.embed(["one", "two", "three", "four", "five"], 8)
@@ -26,7 +26,7 @@ def test_the_permutation_matrix_moves_rows() -> None:
 def test_softmax_commutes_with_a_permutation() -> None:
     p = permutation.permutation_matrix(ORDER)
     m = torch.randn(5, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    left = torch.tensor(permutation.permute_map(m.numpy(), p)).softmax(dim=-1)
+    left = activations.softmax(torch.tensor(permutation.permute_map(m.numpy(), p)))
     np.testing.assert_allclose(left, permutation.permute_map(m.softmax(dim=-1).numpy(), p), atol=1e-14)
 
 
@@ -36,6 +36,22 @@ def test_pytorchs_layer_is_equivariant_too() -> None:
     x = torch.tensor(X)[None]
     before, after = layer(x, x, x)[0][0], layer(x[:, ORDER], x[:, ORDER], x[:, ORDER])[0][0]
     np.testing.assert_allclose(after.detach(), before[ORDER].detach(), atol=1e-12)
+    layer = nn.MultiheadAttention(8, 2, bias=False, batch_first=True).double()
+    with torch.no_grad():
+        layer.in_proj_weight.copy_(torch.tensor(np.concatenate([WEIGHTS[name].T for name in ("W_Q", "W_K", "W_V")])))
+        layer.out_proj.weight.copy_(torch.tensor(WEIGHTS["W_O"].T))
+        (z, a), (z_moved, a_moved) = (layer(y, y, y, average_attn_weights=False) for y in (x, x[:, ORDER]))
+    found = shuffle(X, WEIGHTS, ORDER, heads=2)
+    np.testing.assert_allclose(found.before.output, z[0], atol=1e-12)
+    np.testing.assert_allclose(found.after.output, z_moved[0], atol=1e-12)
+    np.testing.assert_allclose(found.moved, z[0][ORDER], atol=1e-12)
+    np.testing.assert_allclose(found.after.weights, a_moved[0], atol=1e-12)
+    np.testing.assert_allclose(permutation.permute_map(found.before.weights, found.p), a[0][:, ORDER][:, :, ORDER], atol=1e-12)
+    for name, moved, still in (("W_Q", found.after.q, found.before.q), ("W_K", found.after.k, found.before.k)):
+        np.testing.assert_allclose(moved, still[:, ORDER], atol=1e-12)
+        np.testing.assert_allclose(np.concatenate(list(moved), axis=1), X[ORDER] @ WEIGHTS[name], atol=1e-12)
+    np.testing.assert_allclose(np.concatenate(list(found.after.v), axis=1), X[ORDER] @ WEIGHTS["W_V"], atol=1e-12)
+    np.testing.assert_allclose(permutation.pooled(found.after.output), z[0].mean(dim=0), atol=1e-12)
 
 
 @pytest.mark.parametrize(

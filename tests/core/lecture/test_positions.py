@@ -15,6 +15,7 @@ from core.lecture import positions
 from core.lecture.positions import encoding
 from core.models.tlob import TLOB, TLOBConfig
 from core.models.vit import ViT, ViTConfig
+from core.nn import SinusoidalPositions
 
 WIDTH = 16
 
@@ -97,6 +98,23 @@ def test_impossible_shifts_are_refused(shift: int) -> None:
         positions.fitted_shift(encoding(10, 4), shift)
     with pytest.raises(ValueError, match="without its cosine"):
         positions.rotation(5, 1)
+
+
+def test_scaled_positions_beside_what_they_are_added_to() -> None:
+    """vit-report 1.5 and 2.1: X + 0.1 PE by the closed form, and the share of each in the sum by plain arithmetic."""
+    x = np.random.default_rng(0).normal(size=(9, WIDTH))
+    places = np.zeros_like(x)
+    for pos, i in np.ndindex(places.shape):
+        places[pos, i] = 0.1 * (math.cos if i % 2 else math.sin)(pos / 10_000 ** ((i - i % 2) / WIDTH))
+    layer = SinusoidalPositions(12, WIDTH, scale=0.1)
+    np.testing.assert_allclose(layer(torch.tensor(x)[None])[0], x + places, atol=1e-7)
+    found = positions.balance(x, places)
+    assert found.ratio == pytest.approx(math.sqrt((places**2).sum() / (x**2).sum()))
+    for row in range(len(x)):
+        assert found.content[row] == pytest.approx(np.linalg.norm(x[row]) / math.sqrt(WIDTH))
+        assert found.position[row] == pytest.approx(0.1 / math.sqrt(2))  # sin^2 + cos^2 = 1 in every pair
+        a, b = (x + places)[0], (x + places)[row]
+        assert found.cosines[0, row] == pytest.approx(float(a @ b) / math.sqrt(float(a @ a) * float(b @ b)))
 
 
 def test_balance() -> None:

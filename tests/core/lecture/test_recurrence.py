@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional as F
 
 from core.lecture import recurrence
 from core.lecture.tokens import TokenError
@@ -59,6 +61,30 @@ def test_attention_gradients_equal_finite_differences() -> None:
             less[t, channel] -= step
             columns.append((last(more) - last(less)) / (2 * step))
         assert found[t] == pytest.approx(np.linalg.norm(columns), rel=1e-5)
+
+
+def test_gradients_through_time_equal_those_of_pytorchs_layers() -> None:
+    """All three of the page: autograd through `nn.RNN`, `nn.LSTM` and PyTorch's attention with the same weights."""
+    x = torch.tensor(X)
+    weights = recurrence.drawn_rnn(4, seed=5)
+    rnn = nn.RNN(4, 6, batch_first=True).double()
+    lstm_weights = recurrence.drawn_lstm(4, seed=5)
+    lstm = nn.LSTM(4, 6, batch_first=True).double()
+    gates = [np.concatenate([lstm_weights[f"{kind}_{gate}"] for gate in "ifco"]) for kind in "WUb"]
+    with torch.no_grad():
+        for module, (w, u, b) in ((rnn, [weights[name] for name in ("W_hx", "W_hh", "b_h")]), (lstm, gates)):
+            module.weight_ih_l0.copy_(torch.tensor(w))
+            module.weight_hh_l0.copy_(torch.tensor(u))
+            module.bias_ih_l0.copy_(torch.tensor(b))
+            module.bias_hh_l0.zero_()
+    q, k, v = (torch.tensor(recurrence._uniform(f"attention {name} 5", (4, 6), 1 / np.sqrt(6))) for name in "qkv")
+    for found, last in (
+        (recurrence.rnn_gradients(X, weights), lambda x: rnn(x[None])[0][0, -1]),
+        (recurrence.lstm_gradients(X, lstm_weights), lambda x: lstm(x[None])[0][0, -1]),
+        (recurrence.attention_gradients(X, seed=5), lambda x: F.scaled_dot_product_attention(x @ q, x @ k, x @ v)[-1]),
+    ):
+        jacobian = torch.autograd.functional.jacobian(last, x)
+        np.testing.assert_allclose(found, jacobian.permute(1, 0, 2).flatten(1).norm(dim=1), rtol=1e-8, atol=1e-14)
 
 
 def test_forget_gates_multiply() -> None:

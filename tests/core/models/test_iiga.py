@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from core.lecture.initialisation import xavier_bound
 from core.models.iiga import DOCUMENT, IIGA, IIGAConfig
 from core.models.parameters import count
 from tests.core.models import numpy_iiga
@@ -31,10 +32,11 @@ def unsettled(config: IIGAConfig) -> IIGA:
 
 
 @pytest.mark.parametrize("residual", ["norm_of_sum", "sum_of_norm"])
-def test_forward_equals_numpy(residual: str) -> None:
-    config = replace(TRACKS, residual=residual)  # type: ignore[arg-type]
+@pytest.mark.parametrize("front", ["tracks", "frames"])
+def test_forward_equals_numpy(front: str, residual: str) -> None:
+    config = replace(FRAMES if front == "frames" else TRACKS, residual=residual)  # type: ignore[arg-type]
     model = unsettled(config)
-    x = torch.randn(2, 11, 5)
+    x = torch.rand(2, 11, 32, 32, 3) if front == "frames" else torch.randn(2, 11, 5)
     with torch.no_grad():
         logits, maps = model(x, return_attention=True)
         fused = model(x)
@@ -128,6 +130,19 @@ def test_the_documents_configuration_trains_a_step() -> None:
     assert bool(torch.isfinite(loss)) and not torch.equal(before, model.front.cnn.features[0][0].weight)
 
 
+def test_linear_layers_start_as_xaviers() -> None:
+    torch.manual_seed(0)
+    model = IIGA(replace(TRACKS, width=240, vocabulary=400))
+    layers = [module for module in model.modules() if isinstance(module, torch.nn.Linear)]
+    assert len(layers) == 4 * 6 + 1
+    for layer in layers:
+        bound = (6 / (layer.in_features + layer.out_features)) ** 0.5
+        assert bound == pytest.approx(xavier_bound(layer.in_features, layer.out_features))
+        assert float(layer.weight.detach().abs().max()) == pytest.approx(bound, rel=1e-2)
+        assert float(layer.weight.detach().std()) == pytest.approx(bound / 3**0.5, rel=1e-2)
+        assert not layer.bias.any()
+
+
 def test_any_number_of_frames() -> None:
     model = unsettled(TRACKS)
     assert model(torch.randn(1, 1, 5)).shape == (1, 1, 7)
@@ -139,7 +154,7 @@ def test_any_number_of_frames() -> None:
     [
         ({"vocabulary": 1}, "no gloss beside the blank"),
         ({"window": -1}, "window must be 0 or more"),
-        ({"front": "sound"}, "unknown front end"),
+        ({"front": "sound"}, "front is 'sound': choose one of frames, tracks"),
         ({"heads": 0}, "1 or more"),
         ({"track_kernel": 4}, "kernel odd"),
     ],
@@ -157,5 +172,5 @@ def test_wrong_inputs_are_refused() -> None:
         model(torch.zeros(1, 0, 5))
     with pytest.raises(ValueError, match="lengths must hold one number of 1 to 3"):
         model(torch.zeros(2, 3, 5), torch.tensor([0, 3]))
-    with pytest.raises(ValueError, match="not divisible by 5 heads"):
+    with pytest.raises(ValueError, match="cannot be split into 5 equal heads"):
         IIGA(replace(TRACKS, heads=5))

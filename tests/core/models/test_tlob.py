@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from core.lecture import cost
+from core.models.parameters import by_part, count
 from core.models.tlob import BTC, FI2010, TLOB, TLOBConfig, TLOBLayer, upside_down
 from tests.core.models import numpy_tlob
 
@@ -106,16 +108,27 @@ def test_double_layer_equals_one_of_torch_parts(size: int, heads: int, length: i
 
 
 def test_parameter_counts_of_the_document() -> None:
-    assert parameters(TLOB(BTC)) == 1_173_611
-    assert parameters(TLOB(replace(BTC, positions="sinusoidal"))) == 1_168_491
+    counts = {BTC: 1_173_611, replace(BTC, positions="sinusoidal"): 1_168_491, replace(BTC, qkv="single"): 883_179}
+    for config, expected in counts.items():
+        model = TLOB(config)
+        assert parameters(model) == count(model) == cost.total(cost.tlob_parts(config)).parameters == expected
     lean = TLOB(replace(BTC, qkv="single"))
-    assert parameters(lean) == 883_179
     # section 6.1, a row at a time, its own sums put right: 512 too many in the temporal MLP, 8 in the classifier
     assert parameters(lean.bin_norm) == 160
     assert parameters(lean.embedding) == 1_640
     assert parameters(lean.positions) == 5_120
     assert [parameters(layer) for layer in lean.layers] == [19_640, 198_528 - 512] * 4
     assert parameters(lean.classifiers) == 5_643 - 8 == 5_635
+
+
+def test_each_parts_share_of_the_parameters() -> None:
+    """Section 6.2, with the sums of 6.1 put right."""
+    found = by_part(TLOB(replace(BTC, qkv="single", pooling="learned")))
+    pairs = {f"layers.{index}": 198_016 if index % 2 else 19_640 for index in range(8)}
+    assert found == {
+        "bin_norm": 160, "embedding": 1_640, "positions": 5_120, **pairs, "classifiers.0": 5_635, "pool_logits": 128,
+    }  # fmt: skip
+    assert sum(found.values()) == 883_179 + 128
 
 
 def test_another_head_costs_one_classifier() -> None:
@@ -125,10 +138,14 @@ def test_another_head_costs_one_classifier() -> None:
 @pytest.mark.parametrize(("qkv", "macs"), [("double", 62.1e6), ("single", 48.4e6)])
 def test_cost_a_sample(qkv: str, macs: float) -> None:
     """D7. PyTorch's counter sees the explicit path whole; on a CPU it does not see into the fused kernel."""
-    model = TLOB(replace(BTC, qkv=qkv)).eval()  # type: ignore[arg-type]
+    config = replace(BTC, qkv=qkv)  # type: ignore[arg-type]
+    model = TLOB(config).eval()
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         model(torch.zeros(1, 128, 40), return_attention=True)
     assert counter.get_total_flops() / 2 == pytest.approx(macs, rel=1e-3)
+    assert cost.total(cost.tlob_parts(config)).macs == counter.get_total_flops() // 2
+    batched = [flops for name, flops in counter.get_flop_counts()["Global"].items() if "bmm" in str(name)]
+    assert 2 * cost.tlob_score_product(config, 1) == sum(batched) // 2  # Q K^T, and A V of the same size
 
 
 def test_fi2010_runs() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from core.nn import MultiHeadAttention, causal_mask, padding_mask, scaled_dot_product_attention, window_mask
 
@@ -54,6 +55,13 @@ def test_both_paths_equal_a_loop(random: torch.Generator, mask: Tensor | None) -
     np.testing.assert_allclose(explicit, output, atol=1e-6)
     np.testing.assert_allclose(found, weights, atol=1e-6)
     np.testing.assert_allclose(fused[0], output, atol=1e-6)
+
+
+def test_causal_attention_equals_torch(random: torch.Generator) -> None:
+    q, k, v = (torch.randn(2, 6, 5, generator=random) for _ in range(3))
+    y, weights = scaled_dot_product_attention(q, k, v, mask=causal_mask(6), return_weights=True)
+    torch.testing.assert_close(y, F.scaled_dot_product_attention(q, k, v, is_causal=True), atol=1e-6, rtol=0)
+    assert weights is not None and not weights.triu(diagonal=1).any()
 
 
 @pytest.mark.parametrize("heads", [1, 4])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from core.lecture.norms import bi_norm
 from core.nn import BiN
 
 EPSILON = 1e-5
@@ -40,6 +41,8 @@ def test_in_training_it_uses_the_batch_and_each_window() -> None:
     x_ = x.double().numpy()
     expected = bin_by_hand(x_, layer, x_.mean(axis=(0, 2)), x_.var(axis=(0, 2)))
     np.testing.assert_allclose(layer.train()(x).detach(), expected, atol=1e-5)
+    plain = bin_by_hand(x_, BiN(3), x_.mean(axis=(0, 2)), x_.var(axis=(0, 2)))
+    np.testing.assert_allclose(bi_norm(x.double().transpose(1, 2)).transpose(1, 2), plain, atol=1e-10)
 
 
 def test_in_use_it_takes_the_running_statistics() -> None:

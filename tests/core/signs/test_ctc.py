@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import chain, pairwise, product
 from math import comb
 
 import numpy as np
@@ -73,6 +73,7 @@ def test_all_paths_written_out_give_every_target_its_probability(frames, vocabul
     for target, paths in by_target.items():
         found = ctc.lattice(log_probabilities, target)
         assert found.log_probability == pytest.approx(float(np.logaddexp.reduce(list(paths.values()))), abs=1e-10)
+        assert found.loss == pytest.approx(-float(np.logaddexp.reduce(list(paths.values()))), abs=1e-10)
         listed = ctc.valid_paths(found)
         assert {path.labels: pytest.approx(path.log_probability) for path in listed} == paths
         assert len(listed) == len(paths) == ctc.count_paths(target, frames)
@@ -87,7 +88,27 @@ def test_all_paths_written_out_give_every_target_its_probability(frames, vocabul
 @pytest.mark.parametrize("more", [0, 1, 7, 40])
 def test_the_number_of_paths_has_a_closed_form(target, more):
     frames = ctc.frames_needed(target) + more
+    assert ctc.extended(target).tolist() == [0, *chain.from_iterable((label, 0) for label in target)]
     assert ctc.count_paths(target, frames) == comb(frames + len(target) - ctc.repeats(target), 2 * len(target))
+
+
+@pytest.mark.parametrize("target", [[], [1], [1, 2], [2, 2]])
+def test_only_the_last_two_states_end_a_sentence(target):
+    """Every walk over the states written out: those that end in the last two are the total, all of them section 11.7's sum."""
+    log_probabilities = ctc.log_softmax(np.random.default_rng(7).normal(0, 1, (4, 3)))
+    states = [0, *chain.from_iterable((label, 0) for label in target)]
+    scores: dict[bool, list[float]] = {True: [], False: []}
+    for walk in product(range(len(states)), repeat=4):
+        legal = walk[0] < 2
+        for before, after in pairwise(walk):
+            over_a_blank = after - before == 2 and states[after] not in (0, states[before])
+            legal = legal and (after - before in (0, 1) or over_a_blank)
+        if legal:
+            score = sum(log_probabilities[t, states[s]] for t, s in enumerate(walk))
+            scores[walk[-1] >= len(states) - 2].append(float(score))
+    found = ctc.lattice(log_probabilities, target)
+    assert found.log_probability == pytest.approx(float(np.logaddexp.reduce(scores[True])), abs=1e-10)
+    assert found.unfinished_log_probability == pytest.approx(float(np.logaddexp.reduce(scores[True] + scores[False])), abs=1e-10)
 
 
 def test_without_the_skip_only_paths_through_every_blank_count():

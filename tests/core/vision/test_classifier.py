@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 from core import checkpoints
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.vision.classifier import Classifier, energy, load_classifier
+from tests.core.models import numpy_vit
 
 CONFIG = ViTConfig(width=16, heads=2, layers=2, hidden=16)
 CARD: dict[str, Any] = {
@@ -44,8 +45,10 @@ def classifier(tmp_path: Path) -> Classifier:
 
 
 def test_it_answers_as_the_model_does_at_the_cards_temperature(classifier: Classifier) -> None:
+    weights = {name: value.double().numpy() for name, value in model().state_dict().items()}
+    logits = torch.tensor(np.stack([numpy_vit.forward(weights, CONFIG, (image / 255 - 0.28) / 0.35)[0] for image in IMAGES]))
     with torch.no_grad():
-        logits = model()(torch.from_numpy((IMAGES / 255 - 0.28) / 0.35)[:, None].float())
+        np.testing.assert_allclose(model()(classifier.normalise(IMAGES)), logits, atol=1e-5)
     answers = classifier.answers(IMAGES)
     np.testing.assert_allclose(answers.logits, logits, atol=1e-5)
     np.testing.assert_allclose(answers.probabilities, (logits / 0.7).softmax(dim=1), atol=1e-5)
@@ -80,7 +83,7 @@ def test_other_images_are_refused(classifier: Classifier, images: np.ndarray) ->
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"model": "tlob"}, "a vit one is needed"),
+        ({"model": "tlob"}, "ViT is needed here"),
         ({"calibration": {}}, "lacks 'temperature'"),
         ({"config": {"p": 1}}, "describe"),
     ],
