@@ -1,7 +1,7 @@
 """The index of every equation in the five documents: where it lives in `core`, which test checks it and against what.
 
-The entries stand in `assets/equations.json`; tests/core/lecture/test_equations.py holds that each place, test and page exists and
-that no section with formulas is left out.
+The entries are in `assets/equations.json`. tests/core/lecture/test_equations.py checks that every place, test and page exists,
+that the named test executes every place, and that no section with formulas is missing.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ class Equation:
     """One equation.
 
     Attributes:
-        id: unique and stable: part of links. document: one of DOCUMENTS. section: one or several, "; " between.
-        title, against: by language; `against` is what the test compares with.
-        latex: in one notation for all documents, not theirs.
-        code: "module:name" of where it lives, the first the main one. test: "file::function".
-        page: url of the page that shows it with numbers. query: parameters that open it there.
-        decisions: such as D11. why: by language: where the document errs or leaves a choice, what was decided; None elsewhere.
+        id: unique and stable, as links contain it. document: one of DOCUMENTS. section: one or several, separated by "; ".
+        title, against: text by language; `against` names what the test compares with.
+        latex: the formula, in one notation for all documents.
+        code: places as "module:name", the main one first. test: "file::function".
+        page: url of the page that shows the equation with numbers. query: parameters that open it there.
+        decisions: numbers of docs/decisions.md, such as D11.
+        why: text by language on what was decided where the document errs or leaves a choice; None elsewhere.
     """
 
     id: str
@@ -48,25 +49,25 @@ class Equation:
 
     @property
     def sections(self) -> tuple[str, ...]:
-        """The sections one by one."""
+        """The sections as a tuple."""
         return tuple(self.section.split("; "))
 
-    def link(self, **more: str) -> str:
-        """Address of the page within the app; `more` goes along (the reader's language)."""
-        query = {**self.query, **more}
+    def link(self, **parameters: str) -> str:
+        """Address of the page within the app, with further parameters such as the language."""
+        query = {**self.query, **parameters}
         return f"{self.page}?{urlencode(query)}" if query else self.page
 
-    def words(self) -> str:
-        """Everything a reader may search for, in both languages, folded."""
-        told = [self.id, self.document, self.section, self.latex, self.test, self.page, *self.code, *self.decisions]
-        for text in (self.title, self.against, self.why or {}):
-            told += text.values()
-        return folded(" ".join(told))
+    def searchable_text(self) -> str:
+        """All fields in both languages, in lower case and without accents."""
+        fields = [self.id, self.document, self.section, self.latex, self.test, self.page, *self.code, *self.decisions]
+        for by_language in (self.title, self.against, self.why or {}):
+            fields += by_language.values()
+        return without_accents(" ".join(fields))
 
 
-def folded(text: str) -> str:
-    """Lower case and without accents, so that "atencion" finds "atención"."""
-    return "".join(sign for sign in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(sign))
+def without_accents(text: str) -> str:
+    """Lower case without accents, so that "atencion" matches "atención"."""
+    return "".join(char for char in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(char))
 
 
 @cache
@@ -77,29 +78,29 @@ def equations() -> tuple[Equation, ...]:
 
 
 @cache
-def _searchable() -> dict[str, str]:
-    return {entry.id: entry.words() for entry in equations()}
+def _searchable_texts() -> dict[str, str]:
+    return {entry.id: entry.searchable_text() for entry in equations()}
 
 
 def decisions() -> list[str]:
-    """Every decision that is cited, by number."""
-    found = {decision for entry in equations() for decision in entry.decisions}
-    return sorted(found, key=lambda name: (int("".join(filter(str.isdigit, name))), name))
+    """Decisions that entries cite, in numerical order."""
+    cited = {decision for entry in equations() for decision in entry.decisions}
+    return sorted(cited, key=lambda name: (int("".join(filter(str.isdigit, name))), name))
 
 
 def search(text: str = "", *, document: str | None = None, decision: str | None = None) -> list[Equation]:
-    """Entries that hold every word of the text, of one document and with one decision where given.
+    """Entries that contain every word of the text, restricted to a document and a decision where given.
 
     Args:
-        decision: "any" finds every entry where a decision or a reason is given.
+        decision: a number such as "D11", or "any" for entries with a decision or a reason.
     """
-    wanted = folded(text).split()
+    wanted = without_accents(text).split()
     return [
         entry
         for entry in equations()
         if (document is None or entry.document == document)
         and (decision is None or decision in entry.decisions or (decision == "any" and (entry.decisions or entry.why)))
-        and all(word in _searchable()[entry.id] for word in wanted)
+        and all(word in _searchable_texts()[entry.id] for word in wanted)
     ]
 
 
@@ -107,10 +108,10 @@ def table(entries: Iterable[Equation], language: str, columns: Sequence[str]) ->
     """Rows for a CSV, titles and reasons in one language.
 
     Args:
-        columns: what the ten columns are called, in that language.
+        columns: names of the ten columns, in that language.
 
     Raises:
-        ValueError: for another number of columns.
+        ValueError: if there are not ten names.
     """
     rows = []
     for entry in entries:

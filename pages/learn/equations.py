@@ -20,11 +20,11 @@ titles = {entry.url: entry.title for entry in ENTRIES}
 
 
 def filters() -> tuple[str, str, str]:
-    """What is searched for."""
+    """Search text, document and decision from the controls; "all" where not restricted."""
     with frame.controls_block("find"):
         left, middle, right = st.columns([2, 1, 1])
         with left:
-            words = url_state.text(
+            query = url_state.text(
                 _("Search"), key="find", max_chars=80, placeholder=_("softmax, CTC, D11, core.nn …"), icon=":material/search:"
             )
         with middle:
@@ -33,11 +33,11 @@ def filters() -> tuple[str, str, str]:
         with right:
             cited = {"all": _("with or without"), "any": _("any decision"), **{name: name for name in decisions()}}
             decision = url_state.choice(st.selectbox, _("Decision"), cited, key="decided")
-    return words, document, decision
+    return query, document, decision
 
 
 def show(entry: Equation) -> None:
-    """One entry."""
+    """Draw one entry."""
     language = current()
     places = ", ".join(f"`{place.replace(':', '.')}`" for place in entry.code)
     more = {"lang": str(st.query_params["lang"])} if "lang" in st.query_params else {}
@@ -58,37 +58,37 @@ def show(entry: Equation) -> None:
         st.markdown(f"[{label}]({entry.link(**more)})")
 
 
-def export(found: list[Equation]) -> pd.DataFrame:
+def export(entries: list[Equation]) -> pd.DataFrame:
     """The entries as a table in the reader's language."""
     columns = [
         _("Id"), _("Document"), _("Section"), _("Title"), "LaTeX", _("In the code"), _("Test"), _("Against"), _("Page"),
         _("Decision and reason"),
     ]  # fmt: skip
-    return pd.DataFrame(table(found, current(), columns), columns=columns)
+    return pd.DataFrame(table(entries, current(), columns), columns=columns)
 
 
-words, document, decision = filters()
-found = search(words, document=None if document == "all" else document, decision=None if decision == "all" else decision)
-pages = max(1, -(-len(found) // PER_PAGE))
+query, document, decision = filters()
+matches = search(query, document=None if document == "all" else document, decision=None if decision == "all" else decision)
+pages = max(1, -(-len(matches) // PER_PAGE))
 st.markdown(
     "**"
-    + ngettext("{count} equation of {all}", "{count} equations of {all}", len(found)).format(
-        count=len(found), all=len(equations())
+    + ngettext("{count} equation of {all}", "{count} equations of {all}", len(matches)).format(
+        count=len(matches), all=len(equations())
     )
     + "**"
 )
 with frame.controls_block("export"):
     controls.download_table(
-        _("These equations"), lambda: export(found), key="equations_table", filename="equations", formats=("csv",)
+        _("These equations"), lambda: export(matches), key="equations_table", filename="equations", formats=("csv",)
     )
-if not found:
+if not matches:
     controls.notice("empty", _("No equation has all of these words: try fewer, or another document."))
 at = 1
 if pages > 1:
     with frame.controls_block("page"):
         at = url_state.slider(_("Page"), 1, pages, key="sheet", default=1)
-for entry in found[(at - 1) * PER_PAGE : at * PER_PAGE]:
+for entry in matches[(at - 1) * PER_PAGE : at * PER_PAGE]:
     show(entry)
 
 frame.look_for(frame.passage(PAGE, "all"))
-frame.close_page(PAGE, sources=", ".join(DOCUMENTS) + "; D1–D23", values={"WORDS": words})
+frame.close_page(PAGE, sources=", ".join(DOCUMENTS) + "; D1–D29", values={"WORDS": query})

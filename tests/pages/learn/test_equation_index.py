@@ -15,7 +15,7 @@ def test_all_are_counted_and_shown_a_page_at_a_time() -> None:
     assert len(app.latex) == 20
     app.slider[0].set_value(app.slider[0].max)
     ran(app)
-    assert len(app.latex) == len(equations()) % 20 or 20
+    assert len(app.latex) == (len(equations()) % 20 or 20)
     assert app.latex[-1].value.strip("$\n ") == equations()[-1].latex.strip()
     assert "8" in app.query_params["sheet"]
 
