@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import FloatArray
-from core.market.predictor import Head
+from core.market.labels import Head
 
 FORMAT = 1
 JOURNAL = "journal.jsonl"

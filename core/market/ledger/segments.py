@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.market.book import FILE_COLUMNS, FloatArray
+from core.market.book import FILE_COLUMNS, BookRows, FloatArray
+from core.market.labels import Head
 from core.market.ledger.records import HEADER, LedgerError, LedgerHeader, PredictionRecord, prediction_columns
-from core.market.predictor import Head
 
 HOUR_MS = 3_600_000
 META = b"attention_observatory"
@@ -24,15 +24,21 @@ META = b"attention_observatory"
 
 @dataclass(frozen=True, kw_only=True)
 class JournalLine:
-    """A row of the book, and the prediction on the window that ends with it, if there is one, with its hash."""
+    """A row of the book, and the prediction on the window that ends with it, if there is one, with its hash.
+
+    A line without `levels` says that the rows from `timestamp` on were never confirmed (D27): they are no rows, but the
+    predictions on them stay in the chain.
+    """
 
     timestamp: int
-    levels: FloatArray
-    record: PredictionRecord | None
-    hash: str | None
+    levels: FloatArray | None
+    record: PredictionRecord | None = None
+    hash: str | None = None
 
     def to_json(self) -> bytes:
         """One line of the journal, newline included."""
+        if self.levels is None:
+            return json.dumps({"lost": self.timestamp}).encode() + b"\n"
         line: dict[str, Any] = {"t": self.timestamp, "levels": self.levels.tolist()}
         if self.record is not None:
             r = self.record
@@ -58,6 +64,8 @@ class JournalLine:
         """
         values = json.loads(line)
         try:
+            if "lost" in values:
+                return cls(timestamp=int(values["lost"]), levels=None)
             levels = np.array(values["levels"], dtype=np.float64)
             if levels.shape != (len(FILE_COLUMNS),):
                 raise ValueError(f"a row has {levels.size} values: {len(FILE_COLUMNS)} are right")
@@ -78,6 +86,19 @@ class JournalLine:
             return cls(timestamp=int(values["t"]), levels=levels, record=record, hash=digest)
         except (KeyError, TypeError) as error:
             raise ValueError(f"a line of the journal lacks {error}") from error
+
+
+def confirmed_rows(lines: Sequence[JournalLine]) -> BookRows:
+    """The rows of these lines that were not lost again, in time order."""
+    kept: list[JournalLine] = []
+    for line in lines:
+        if line.levels is None:
+            kept = [other for other in kept if other.timestamp < line.timestamp]
+        else:
+            kept.append(line)
+    timestamps = np.array([line.timestamp for line in kept], dtype=np.int64)
+    levels = [line.levels for line in kept if line.levels is not None]
+    return BookRows(timestamps=timestamps, levels=np.stack(levels) if levels else np.zeros((0, len(FILE_COLUMNS))))
 
 
 def read_journal(path: Path) -> tuple[list[JournalLine], int]:
@@ -131,6 +152,7 @@ def write_segment(folder: Path, heads: Sequence[Head], lines: Sequence[JournalLi
     Args:
         previous: the hash before the first prediction here; it stands in the file's metadata beside the last hash.
     """
+    rows = confirmed_rows(lines)
     where = hour_folder(folder, lines[0].timestamp)
     where.mkdir(parents=True, exist_ok=True)
     predicted = [line for line in lines if line.record is not None]
@@ -138,9 +160,10 @@ def write_segment(folder: Path, heads: Sequence[Head], lines: Sequence[JournalLi
     if predicted:
         table = _predictions_table(heads, predicted, previous)
         _write_table(table, where / f"predictions_{predicted[0].record.index:012d}.parquet")  # type: ignore[union-attr]
-    columns = [pa.array([line.timestamp for line in lines], pa.int64())]
-    columns += [pa.array(column) for column in np.stack([line.levels for line in lines]).T.copy()]
-    _write_table(pa.Table.from_arrays(columns, names=["timestamp", *FILE_COLUMNS]), where / f"rows_{lines[0].timestamp}.parquet")
+    if len(rows):
+        columns = [pa.array(rows.timestamps), *(pa.array(column) for column in rows.levels.T.copy())]
+        table = pa.Table.from_arrays(columns, names=["timestamp", *FILE_COLUMNS])
+        _write_table(table, where / f"rows_{rows.timestamps[0]}.parquet")
 
 
 def _predictions_table(heads: Sequence[Head], lines: Sequence[JournalLine], previous: str) -> pa.Table:

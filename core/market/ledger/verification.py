@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from core import checkpoints, scores
 from core.market.book import STEP_MS, BookError, BookRows, read_rows, segments
-from core.market.labels import STATIONARY, UNKNOWN, classify, future_move, momentum
+from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, momentum
 from core.market.ledger.records import HEADER, JOURNAL, LedgerError, LedgerHeader, PredictionRecord, window_hash
-from core.market.ledger.segments import prediction_files, read_header, read_journal, read_predictions, row_files
-from core.market.predictor import Head, MarketCard, Predictor
+from core.market.ledger.segments import confirmed_rows, prediction_files, read_header, read_journal, read_predictions, row_files
+from core.market.predictor import MarketCard, Predictor
 
 TOLERANCE = 1e-4
 """Largest difference of a recomputed probability that counts as the same: float32 on another processor."""
@@ -70,7 +70,9 @@ class Verification:
         }
 
 
-class _Mismatch(Exception):
+class LedgerMismatch(LedgerError):
+    """A record or file that does not hold: its file, its index where known, and why."""
+
     def __init__(self, file: str, index: int | None, why: str) -> None:
         super().__init__(why)
         self.file, self.index, self.why = file, index, why
@@ -109,21 +111,31 @@ def verify(
     hashes: set[str] = set()
     for folder in market_folders(root):
         try:
-            header = read_header(folder)
-            records = list(_chain(folder, header, result, hashes))
-            rows = _rows(folder)
+            header, records, rows = read_market(folder, result, hashes)
             _recompute(folder, header, records, rows, predictors, result, progress or (lambda done, total: None))
             result.scores[folder.name] = score_records(records, rows, header, predictors)
-        except LedgerError as error:
-            result.difference = result.difference or Difference(market=folder.name, file="", index=None, why=str(error))
-        except _Mismatch as found:
+        except LedgerMismatch as found:
             result.difference = result.difference or Difference(
                 market=folder.name, file=found.file, index=found.index, why=found.why
             )
+        except LedgerError as error:
+            result.difference = result.difference or Difference(market=folder.name, file="", index=None, why=str(error))
     if published is not None and published not in hashes and result.difference is None:
         why = f"the published hash {published[:12]}... is in no chain: predictions after or up to it were removed or altered"
         result.difference = Difference(market="", file="", index=None, why=why)
     return result
+
+
+def read_market(
+    folder: Path, result: Verification, hashes: set[str] | None = None
+) -> tuple[LedgerHeader, list[tuple[PredictionRecord, str]], BookRows]:
+    """A market's header, its chained predictions with their files, and its rows; counts go to `result`, hashes to `hashes`.
+
+    Raises:
+        LedgerError: where something does not hold.
+    """
+    header = read_header(folder)
+    return header, list(_chain(folder, header, result, set() if hashes is None else hashes)), _rows(folder)
 
 
 def _chain(folder: Path, header: LedgerHeader, result: Verification, hashes: set[str]) -> Iterator[tuple[PredictionRecord, str]]:
@@ -135,14 +147,14 @@ def _chain(folder: Path, header: LedgerHeader, result: Verification, hashes: set
         try:
             about, records = read_predictions(path, header.heads)
         except LedgerError as error:
-            raise _Mismatch(name, index, str(error)) from error
+            raise LedgerMismatch(name, index, str(error)) from error
         if about.get("previous") != head:
-            raise _Mismatch(name, index, "does not follow the segment before it: one was removed, added or reordered")
+            raise LedgerMismatch(name, index, "does not follow the segment before it: one was removed, added or reordered")
         if about.get("count") != len(records):
-            raise _Mismatch(name, index, f"holds {len(records)} predictions where {about.get('count')} were sealed")
+            raise LedgerMismatch(name, index, f"holds {len(records)} predictions where {about.get('count')} were sealed")
         head, index = yield from _checked(name, records, head, index, result, hashes)
         if about.get("head") != head:
-            raise _Mismatch(name, index, "does not end with the hash that was sealed")
+            raise LedgerMismatch(name, index, "does not end with the hash that was sealed")
     lines, broken = read_journal(folder / JOURNAL)
     result.broken_bytes += broken
     entries = [(line.record, line.hash or "") for line in lines if line.record is not None and line.record.index >= index]
@@ -155,15 +167,15 @@ def _checked(
 ) -> Any:
     for record, written in entries:
         if record.index != index:
-            raise _Mismatch(file, index, f"prediction {index} is missing: {record.index} stands in its place")
+            raise LedgerMismatch(file, index, f"prediction {index} is missing: {record.index} stands in its place")
         try:
             head = record.chained(head)
         except ValueError:
             head = ""
         if head != written:
-            raise _Mismatch(file, index, "the prediction is not the one that was chained: a value or a hash was altered")
+            raise LedgerMismatch(file, index, "the prediction is not the one that was chained: a value or a hash was altered")
         if record.late != (record.written_ms > record.timestamp + STEP_MS):
-            raise _Mismatch(file, index, "the prediction's mark of being late does not agree with its times")
+            raise LedgerMismatch(file, index, "the prediction's mark of being late does not agree with its times")
         hashes.add(head)
         result.rows += 1
         result.late += record.late
@@ -176,20 +188,16 @@ def _rows(folder: Path) -> BookRows:
     """All rows of a market, sealed and in the journal, in time order.
 
     Raises:
-        _Mismatch: where a file of rows is damaged.
+        LedgerMismatch: where a file of rows is damaged.
     """
     parts: list[BookRows] = []
     for path in row_files(folder):
         try:
             parts.append(read_rows(path))
         except BookError as error:
-            raise _Mismatch(path.relative_to(folder).as_posix(), None, str(error)) from error
+            raise LedgerMismatch(path.relative_to(folder).as_posix(), None, str(error)) from error
     lines, _ = read_journal(folder / JOURNAL)
-    if lines:
-        times = np.array([line.timestamp for line in lines], dtype=np.int64)
-        parts.append(BookRows(timestamps=times, levels=np.stack([line.levels for line in lines])))
-    if not parts:
-        return BookRows(timestamps=np.zeros(0, dtype=np.int64), levels=np.zeros((0, 40)))
+    parts.append(confirmed_rows(lines))
     times, levels = np.concatenate([p.timestamps for p in parts]), np.concatenate([p.levels for p in parts])
     kept = np.unique(times, return_index=True)[1]
     return BookRows(timestamps=times[kept], levels=levels[kept])
@@ -217,7 +225,7 @@ def _recompute(
                 continue
             window = rows.levels[first : end + 1]
             if window_hash(expected, window) != record.window:
-                raise _Mismatch(file, record.index, "the recorded rows are not those the prediction was made on")
+                raise LedgerMismatch(file, record.index, "the recorded rows are not those the prediction was made on")
             ready.setdefault((record.weights, record.card), []).append((record, file, window))
         for (weights, card), group in ready.items():
             predictor = predictors(weights, card)
@@ -235,13 +243,13 @@ def _compare(predictor: Predictor, header: LedgerHeader, group: list[tuple[Predi
     for i, (record, file, _) in enumerate(group):
         gap = float(np.abs(answer.probabilities[i] - record.probabilities).max())
         if gap > TOLERANCE:
-            raise _Mismatch(file, record.index, f"recomputed from rows and weights, a probability differs by {gap:.2g}")
+            raise LedgerMismatch(file, record.index, f"recomputed from rows and weights, a probability differs by {gap:.2g}")
         for head, rule in enumerate(market.rules):
             # Where two classes lie within the tolerance, another processor may call the other one.
             called = int(record.calls[head])
             p = record.probabilities[head].astype(np.float64)
             if called != int(answer.calls[i, head]) and int(rule.call(np.clip(p + _nudge(called), 0, 1))) != called:
-                raise _Mismatch(file, record.index, f"the call of head {head} does not follow from its probabilities")
+                raise LedgerMismatch(file, record.index, f"the call of head {head} does not follow from its probabilities")
 
 
 def _nudge(called: int) -> NDArray[np.float64]:

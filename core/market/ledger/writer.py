@@ -144,9 +144,20 @@ class LedgerWriter:
                 new += line.to_json()
             self._sync(new)
 
+    def lose(self, from_ms: int) -> None:
+        """Note that the rows from this time on were never confirmed; on return the note is on disk.
+
+        Raises:
+            OSError: where the disk refuses.
+        """
+        with self._lock:
+            line = JournalLine(timestamp=from_ms, levels=None)
+            self._lines.append(line)
+            self._sync(line.to_json())
+
     def _line(self, row: LedgerRow) -> JournalLine:
         if row.window is None or row.probabilities is None or row.calls is None:
-            return JournalLine(timestamp=row.timestamp, levels=row.levels, record=None, hash=None)
+            return JournalLine(timestamp=row.timestamp, levels=row.levels)
         times = row.timestamp + STEP_MS * np.arange(1 - len(row.window), 1, dtype=np.int64)
         now = self._clock_ms()
         record = PredictionRecord(

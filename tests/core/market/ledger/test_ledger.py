@@ -12,15 +12,17 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sklearn.metrics import confusion_matrix, f1_score, matthews_corrcoef
+from sklearn.metrics import confusion_matrix, f1_score, log_loss, matthews_corrcoef
 
 from core import checkpoints
 from core.cli import main
 from core.market.book import BookRows, read_rows
 from core.market.ledger.records import JOURNAL, LedgerError, LedgerHeader
+from core.market.ledger.scorecard import PERIODS, Period, score_card
 from core.market.ledger.segments import prediction_files, read_journal, row_files
 from core.market.ledger.verification import shipped_predictors, verify
 from core.market.ledger.writer import LedgerRow, LedgerWriter
@@ -135,6 +137,43 @@ def test_scores_equal_scikit_learns(ledger: Path, rows: BookRows, checkpoint_fol
         assert scored["matthews"] == pytest.approx(matthews_corrcoef(truth[known], called), abs=1e-9)
         seen = np.union1d(truth[known], called)
         assert scored["macro_f1"] == pytest.approx(f1_score(truth[known], called, labels=seen, average="macro"), abs=1e-9)
+
+
+@pytest.mark.parametrize("period", PERIODS)
+def test_a_score_card_is_scikit_learns_by_period(
+    tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path, period: Period
+) -> None:
+    """Rows about the turn of a month, so that every kind of period has two or, for a week, one."""
+    start = 1_701_388_800_000 - 250 * 90  # 2023-12-01 00:00 UTC, a Friday
+    moved = BookRows(timestamps=start + 250 * np.arange(len(rows)), levels=rows.levels)
+    write_all(tmp_path, moved, predictor, checkpoint_folder)
+    card = score_card(tmp_path, shipped_predictors(checkpoint_folder), period=period)
+    records = pd.concat([pq.read_table(path).to_pandas() for path in prediction_files(market_folder(tmp_path))])
+    at = np.searchsorted(moved.timestamps, records["timestamp"])
+    rule = "W-SUN" if period == "week" else period[0].upper()
+    names = pd.to_datetime(records["timestamp"], unit="ms").dt.to_period(rule).dt.start_time
+    alphas = predictor.market(MARKET).alphas
+    seen = 0
+    for line in card.itertuples():
+        i = [f"{label}_{h}" for label, h in HEADS].index(line.head)
+        label, horizon = HEADS[i]
+        truth = np.array([naive_class(naive_label(moved.mid, int(t), horizon, label), alphas[i]) for t in at])
+        here = (truth >= 0) & (names == line.begins).to_numpy()
+        p = records[[f"{line.head}_p_{name}" for name in ("down", "stationary", "up")]].to_numpy()[here]
+        called, t = records[f"{line.head}_call"].to_numpy()[here], truth[here]
+        assert line.samples == here.sum()
+        assert line.accuracy == pytest.approx((called == t).mean())
+        assert line.matthews == pytest.approx(matthews_corrcoef(t, called), abs=1e-9)
+        bounded = np.clip(p.astype(float), 1e-12, 1)
+        assert line.log_loss == pytest.approx(
+            log_loss(t, bounded / bounded.sum(axis=1, keepdims=True), labels=[0, 1, 2]), rel=1e-4
+        )
+        bins = np.minimum((p.max(axis=1) * 15).astype(int), 14)
+        hit = p.argmax(axis=1) == t
+        gaps = [abs(p.max(axis=1)[bins == b].mean() - hit[bins == b].mean()) * (bins == b).sum() for b in set(bins)]
+        assert line.ece == pytest.approx(sum(gaps) / here.sum(), abs=1e-6)
+        seen += 1
+    assert seen == len(HEADS) * (1 if period == "week" else 2)
 
 
 def rewrite(path: Path, change: object) -> None:
@@ -296,6 +335,22 @@ def test_a_death_between_sealing_and_emptying_writes_nothing_twice(
         again.write(lines[100:])
     result = verify(tmp_path, shipped_predictors(checkpoint_folder))
     assert result.difference is None and result.rows == len(rows) - predictor.window + 1
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_rows_never_confirmed_are_no_rows_and_score_nothing(
+    tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path, sealed: bool
+) -> None:
+    lines = steps(rows, predictor)
+    writer = writer_for(tmp_path, predictor, checkpoint_folder, clock_ms=lambda: 0)
+    writer.write(lines[:100])
+    writer.lose(int(rows.timestamps[90]))
+    if sealed:
+        writer.close()
+    result = verify(tmp_path, shipped_predictors(checkpoint_folder))
+    assert result.difference is None and result.unchecked == 10
+    scored = result.scores["testville-ABC-USDT"]["forward_10"]["samples"]
+    assert scored == 90 - predictor.window + 1 - 10
 
 
 def test_without_weights_only_the_chain_vouches(ledger: Path, tmp_path: Path) -> None:
