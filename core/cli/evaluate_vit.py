@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import argparse
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from core import checkpoints
-from core.cli.garment_files import ready
-from core.training.vit_run import evaluate
-from core.vision.classifier import DEFAULT, load_classifier
+from core.cli.garment_files import fetch_missing
+from core.training.vit_evaluation import evaluate, evaluate_photographs
+from core.vision.classifier import DEFAULT, Classifier, load_classifier
 from core.vision.idx import read_part
+from core.vision.photographs import photograph_files, photographs
 
 
 def add_parser(models: Any) -> None:
     """Add the model to `evaluate`'s."""
     p = models.add_parser(
         "vit",
-        help="ViT on Fashion-MNIST's test images",
-        description="Score the ViT on the 10,000 test images, with the temperature and the threshold of its card.",
+        help="ViT on Fashion-MNIST's test images, or on photographs of garments",
+        description="Score the ViT with the temperature and the threshold of its card: on the 10,000 test images of a folder of "
+        "IDX files, or on the photographs of a folder of Parquet files with the columns file, kind and jpeg.",
     )
-    p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of the IDX files; fetched where missing")
+    p.add_argument(
+        "--data",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help="folder of Parquet files of photographs, or of the IDX files, which are fetched where missing",
+    )
+    p.add_argument("--split", default=None, help="the Parquet file of this name; all of the folder's where left out")
     p.add_argument("--checkpoint", default=DEFAULT)
     p.add_argument("--folder", type=Path, default=checkpoints.FOLDER, help="where the checkpoint is")
     p.add_argument("--json", action="store_true", help="print one JSON object")
@@ -30,12 +40,30 @@ def add_parser(models: Any) -> None:
 
 def _run(o: argparse.Namespace) -> None:
     classifier = load_classifier(o.checkpoint, folder=o.folder)
-    ready(o.data, "t10k")
-    answer = {"model": "vit", "checkpoint": o.checkpoint, **evaluate(classifier, read_part(o.data, "t10k"))}
-    if o.json:
-        print(json.dumps(answer))
-        return
-    print(f"{o.checkpoint} on {answer['samples']:,} test images")
-    print(f"  accuracy {answer['accuracy']:.4f}   expected calibration error {answer['calibration_error']:.4f}")
-    for name, row in zip(classifier.class_names, answer["confusion"], strict=True):
-        print(f"  {name:<12} {'  '.join(f'{count:>4}' for count in row)}")
+    files = photograph_files(o.data, o.split)
+    answer: dict[str, Any] = {"model": "vit", "checkpoint": o.checkpoint}
+    if files:
+        answer |= {"files": [path.name for path in files]}
+        answer |= evaluate_photographs(classifier, chain.from_iterable(map(photographs, files)))
+    else:
+        fetch_missing(o.data, "t10k")
+        answer |= evaluate(classifier, read_part(o.data, "t10k"))
+        answer |= {"flagged": answer["strange"], "ece": answer["calibration_error"]}
+    print(json.dumps(answer) if o.json else _table(answer, classifier))
+
+
+def _table(answer: dict[str, Any], classifier: Classifier) -> str:
+    what = ", ".join(answer["files"]) if "files" in answer else "the test images"
+    lines = [
+        f"{answer['checkpoint']} on {what}: {answer['samples']:,} images",
+        f"  accuracy {answer['accuracy']:.4f}   flagged {answer['flagged']:.4f}   expected calibration error {answer['ece']:.4f}",
+    ]
+    if "files" not in answer:
+        rows = zip(classifier.class_names, answer["confusion"], strict=True)
+        return "\n".join([*lines, *(f"  {name:<12} {'  '.join(f'{count:>4}' for count in row)}" for name, row in rows)])
+    for kind, found in answer["kinds"].items():
+        accuracy = "no class" if found["accuracy"] is None else f"{found['accuracy']:.4f}"
+        lines.append(f"  {kind:<12} {found['samples']:>6,}   accuracy {accuracy:<8}   flagged {found['flagged']:.4f}")
+    if answer["left_out"]:
+        lines.append(f"  {answer['left_out']:,} photographs of other kinds were left out")
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Fashion-MNIST's files for a command: there already, or fetched with a progress bar."""
+"""Downloads Fashion-MNIST for a command, with a progress bar."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from core.vision.idx import MD5, fetch, missing
 
 
-def ready(folder: Path, part: str) -> None:
-    """See that the folder has the part's files ("train" or "t10k"); download the data set where it lacks them.
+def fetch_missing(folder: Path, part: str) -> None:
+    """Download Fashion-MNIST's files into a folder that lacks those of a part ("train" or "t10k").
 
     Raises:
-        IdxError: where they are neither there nor to be had.
+        IdxError: where they are neither in the folder nor on the network.
     """
     from tqdm import tqdm
 

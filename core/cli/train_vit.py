@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from core.cli.garment_files import ready
+from core.cli.garment_files import fetch_missing
 from core.device import best_device
 from core.models.garment_teacher import TeacherConfig
 from core.models.vit import ViTConfig
@@ -106,7 +106,7 @@ def _run(o: argparse.Namespace) -> None:
     from core.training.vit_run import held_out_of, run
 
     for part in ("train", "t10k") if o.test else ("train",):
-        ready(o.data, part)
+        fetch_missing(o.data, part)
     config = ViTConfig(
         patch=o.patch, width=o.width, heads=o.heads, layers=o.layers, hidden=o.hidden, dropout=o.dropout, start=o.init
     )
@@ -149,7 +149,7 @@ def _run_teacher(o: argparse.Namespace) -> None:
     from core import checkpoints
     from core.training.vit_teacher import run
 
-    ready(o.data, "train")
+    fetch_missing(o.data, "train")
     training, loop = settings(o, images=WHOLE - VALIDATION)
     path = run(
         o.name,

@@ -14,24 +14,22 @@ from torch import Tensor
 from core import checkpoints
 from core.device import best_device
 from core.models.vit import CLASSES, ViT, ViTConfig
-from core.scores import reliability
 from core.training.distil import Student
 from core.training.loop import Callback, LoopSettings, fit
 from core.training.vit import VALIDATION, ViTTask, ViTTraining, answer, prepare, some_of
 from core.training.vit_card import basics, begin_with, remember_origin
+from core.training.vit_evaluation import evaluate, scores, worst_mistakes
 from core.training.vit_teacher import load_teacher
 from core.vision.calibration import fit_temperature, softmax
 from core.vision.classifier import Classifier
 from core.vision.familiarity import Familiarity
-from core.vision.idx import IdxPart, Labels, file_paths, read_part
+from core.vision.idx import IdxPart, file_paths, read_part
 
 Floats = NDArray[np.float64]
 KNOWN_SHARE = 0.99
 """Share of the validation images that must count as garments: what the strangeness threshold is set by."""
 KNOWN = 20_000
 """Training images, at most, that class means and covariance are measured on."""
-BINS = 15
-"""Of the expected calibration error (Guo et al. 2017)."""
 
 
 def run(
@@ -119,46 +117,6 @@ def images_of(data: Path, count: int | None, seed: int) -> IdxPart:
 def held_out_of(count: int | None) -> int:
     """Images to validate on: 5,000, or a tenth of a small run's (a multiple of ten, as every class gives as many)."""
     return VALIDATION if count is None else min(VALIDATION, max(10, count // 100 * 10))
-
-
-def evaluate(classifier: Classifier, part: IdxPart) -> dict[str, Any]:
-    """What a card says of a part: samples, accuracy, calibration, confusion matrix (rows the truth), share that looks strange."""
-    answers = classifier.answers(part.images)
-    return {
-        "samples": len(part),
-        **scores(answers.probabilities, part.labels),
-        "strange": float(f"{(answers.strangeness > classifier.threshold).mean():.4g}"),
-    }
-
-
-def worst_mistakes(classifier: Classifier, part: IdxPart, count: int = 24) -> list[dict[str, Any]]:
-    """The wrong answers given with the most confidence, worst first: row of the part, truth, answer, confidence."""
-    probabilities = classifier.probabilities(part.images)
-    called, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
-    worst = np.argsort(np.where(called == part.labels, -1.0, sure))[::-1][: min(count, int((called != part.labels).sum()))]
-    return [
-        {"index": int(i), "label": int(part.labels[i]), "called": int(called[i]), "confidence": round(float(sure[i]), 4)}
-        for i in worst
-    ]
-
-
-def scores(probabilities: Floats, labels: Labels) -> dict[str, Any]:
-    """Accuracy, negative log-likelihood, expected calibration error with its bins, and the confusion matrix."""
-    called = probabilities.argmax(axis=1)
-    found = reliability(probabilities.max(axis=1), called == labels, BINS)
-    classes = probabilities.shape[1]
-    confusion = np.bincount(classes * labels + called, minlength=classes**2).reshape(classes, classes)
-    return {
-        "accuracy": float(f"{(called == labels).mean():.6g}"),
-        "negative_log_likelihood": float(f"{-np.log(probabilities[np.arange(len(labels)), labels]).mean():.5g}"),
-        "calibration_error": float(f"{float(found['ece'][0]):.4g}"),
-        "reliability": {
-            "confidence": [None if np.isnan(one) else round(float(one), 4) for one in found["confidence"]],
-            "accuracy": [None if np.isnan(one) else round(float(one), 4) for one in found["accuracy"]],
-            "count": [int(one) for one in found["count"]],
-        },
-        "confusion": confusion.tolist(),
-    }
 
 
 @torch.no_grad()

@@ -31,6 +31,8 @@ MOST_PIXELS: Final = 64_000_000
 """Above the 50 megapixels of phones; 256 MB while it is decoded."""
 WORK_SIDE: Final = 768
 """Longest side that is kept: over 27 times what the model sees."""
+STRIP_PIXELS: Final = 1 << 20
+"""Pixels of a deep picture that are scaled at a time."""
 KEPT: Final = 64
 """Pictures a process remembers, at 2.4 MB at most each."""
 
@@ -142,7 +144,7 @@ def png(image: Bytes) -> bytes:
 
 def _upright(opened: Image.Image, data: bytes, name: str) -> Picture:
     kind, mode, notes = str(opened.format), opened.mode, list[Note]()
-    frames = int(getattr(opened, "n_frames", 1))
+    frames = _frame_count(data)
     if frames > 1 and kind in ("GIF", "PNG", "WEBP"):
         notes.append("animated")
     elif frames > 1 and kind == "TIFF":
@@ -159,7 +161,7 @@ def _upright(opened: Image.Image, data: bytes, name: str) -> Picture:
     if max(size) > WORK_SIDE:
         notes.append("reduced")
         whole.thumbnail((WORK_SIDE, WORK_SIDE), Image.Resampling.BOX, reducing_gap=None)
-    pixels = np.asarray(whole)
+    pixels = np.asarray(whole.convert("RGB") if whole.mode == "L" else whole)
     alpha = pixels[..., 3] if pixels.shape[-1] == 4 and pixels[..., 3].min() < 255 else None
     return Picture(
         name=name,
@@ -175,26 +177,58 @@ def _upright(opened: Image.Image, data: bytes, name: str) -> Picture:
     )
 
 
+def _frame_count(data: bytes) -> int:
+    """Pictures in a file; 1 where the later ones are damaged.
+
+    Counted in a file of its own: counting moves Pillow to the last page, whose colours it may then expect of the first.
+    """
+    try:
+        with Image.open(BytesIO(data), formats=KINDS) as image:
+            return int(getattr(image, "n_frames", 1))
+    except Exception:  # a decoder that meets damage may raise almost anything
+        return 1
+
+
 def _plain(image: Image.Image) -> Image.Image:
-    """RGB, or RGBA where something shows through; deep grey levels are brought to eight bits, which `convert` would clip."""
+    """Grey, RGB, or RGBA where something shows through; deep grey levels are brought to eight bits, which `convert` would clip.
+
+    Grey stays grey, one byte a pixel instead of four, until it has been reduced.
+    """
     if image.mode.startswith("I") or image.mode == "F":
-        return _eight_bits(image).convert("RGB")
+        return _eight_bits(image)
     see_through = image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info
     if image.mode in ("RGBa", "La"):
         image = image.convert("RGBA" if image.mode == "RGBa" else "LA")
-    return image.convert("RGBA" if see_through else "RGB")
+    if see_through:
+        return image.convert("RGBA")
+    return image if image.mode == "L" else image.convert("RGB")
 
 
 def _eight_bits(image: Image.Image) -> Image.Image:
-    """16-bit levels by their upper eight bits; 32-bit and real ones from their smallest to their largest."""
-    levels = np.asarray(image).astype(np.float64)
-    levels = np.nan_to_num(levels, nan=0.0, posinf=0.0, neginf=0.0)
-    if image.mode.startswith("I;16") or (image.mode == "I" and levels.min() >= 0 and 255 < levels.max() <= 65_535):
-        scaled = levels / 257
-    else:
-        low, high = float(levels.min()), float(levels.max())
-        scaled = (levels - low) * (255 / (high - low) if high > low else 0.0)
-    return Image.fromarray(np.round(scaled).clip(0, 255).astype(np.uint8))
+    """Grey levels of eight bits: a 257th of 16-bit ones; 32-bit and real ones from their smallest to their largest.
+
+    A strip at a time, so that a picture of 64 megapixels needs no second copy in a wider type. What is no number counts as 0.
+    """
+    height = max(1, STRIP_PIXELS // image.width)
+    strips = [(0, top, image.width, min(top + height, image.height)) for top in range(0, image.height, height)]
+    low, high = 0.0, 65_535.0
+    if not image.mode.startswith("I;16"):
+        extents = [(float(levels.min()), float(levels.max())) for levels in (_levels(image, strip) for strip in strips)]
+        smallest, largest = min(one for one, _ in extents), max(one for _, one in extents)
+        if image.mode == "F" or smallest < 0 or not 255 < largest <= 65_535:
+            low, high = smallest, largest
+    factor = 255 / (high - low) if high > low else 0.0
+    eight = Image.new("L", image.size)
+    for strip in strips:
+        scaled = np.rint((_levels(image, strip) - low) * factor).clip(0, 255)
+        eight.paste(Image.fromarray(scaled.astype(np.uint8)), strip)
+    return eight
+
+
+def _levels(image: Image.Image, box: tuple[int, int, int, int]) -> npt.NDArray[np.float64]:
+    """(height, width) of a part of the picture."""
+    levels = np.asarray(image.crop(box)).astype(np.float64)
+    return np.nan_to_num(levels, copy=False, nan=0.0, posinf=0.0, neginf=0.0) if image.mode == "F" else levels
 
 
 def _orientation(image: Image.Image) -> int:

@@ -99,12 +99,14 @@ class PreparedPicture:
     Attributes:
         image: (28, 28), what the model reads. box: left, top, right and bottom of the crop, pixels of the picture.
         blank: whether nothing stood out from the background, so that there was nothing to crop to.
+        empty: whether the whole picture is of one grey level, within `TOLERANCE`, so that there is nothing to classify.
     """
 
     steps: tuple[PreparationStep, ...]
     image: Bytes
     box: tuple[int, int, int, int]
     blank: bool
+    empty: bool
 
     def step(self, name: StepName) -> PreparationStep:
         """The step of that name."""
@@ -129,6 +131,8 @@ def prepare(picture: Picture, recipe: Recipe | None = None) -> PreparedPicture:
     note("ground", coloured, picture.alpha is not None)
     levels = _grey(coloured, r.grey)
     note("grey", levels, bool((picture.rgb[..., :1] != picture.rgb).any()))
+
+    empty = float(np.ptp(levels)) <= 255 * TOLERANCE
 
     behind, noise = background(levels)
     light = is_light(levels, behind)
@@ -156,7 +160,7 @@ def prepare(picture: Picture, recipe: Recipe | None = None) -> PreparedPicture:
     sharp = max(square.shape) > SIDE if r.sharpen == "auto" else r.sharpen == "yes"
     final = sharpened(small) if sharp else small
     note("sharpen", final, sharp)
-    return PreparedPicture(steps=tuple(steps), image=steps[-1].image, box=box, blank=blank)
+    return PreparedPicture(steps=tuple(steps), image=steps[-1].image, box=box, blank=blank, empty=empty)
 
 
 def corners(levels: _Levels) -> list[_Levels]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import struct
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -87,6 +88,33 @@ def test_sixteen_bits_become_their_upper_eight(kind: str) -> None:
     np.testing.assert_array_equal(picture.rgb[..., 0], grey)
 
 
+@pytest.mark.parametrize("mode", ["I;16", "I", "F"])
+def test_a_deep_picture_of_many_strips_is_scaled_as_a_whole(mode: str) -> None:
+    """Against the same arithmetic on the whole array."""
+    rng = np.random.default_rng(0)
+    levels = rng.integers(0, 65_536, (2_100, 1_100))
+    if mode == "F":
+        levels = levels - 30_000
+    kinds = {"I;16": np.uint16, "I": np.int32, "F": np.float32}
+    image = Image.fromarray(levels.astype(kinds[mode]))
+    assert image.mode == mode and image.width * image.height > 2 * pictures.STRIP_PIXELS
+    low, high = (0, 65_535) if mode != "F" else (levels.min(), levels.max())
+    np.testing.assert_array_equal(np.asarray(pictures._eight_bits(image)), np.rint((levels - low) * (255 / (high - low))))
+
+
+def test_a_deep_picture_needs_no_wide_copy_of_itself() -> None:
+    """Nine megapixels would take 72 MB as float64; numpy's arrays while it is decoded, the picture it returns included."""
+    levels = np.zeros((3_000, 3_000), np.uint16)
+    levels[1_000:2_000, 1_000:2_000] = 40_000
+    data = saved(Image.fromarray(levels), "PNG")
+    tracemalloc.start()
+    picture = decode(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert picture.rgb.shape == (768, 768, 3) and picture.rgb[384, 384].tolist() == [156, 156, 156]
+    assert peak < 45e6
+
+
 def chunk(name: bytes, body: bytes) -> bytes:
     """One part of a PNG file."""
     return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
@@ -155,6 +183,18 @@ def test_of_several_pictures_it_takes_the_first_and_says_so() -> None:
         picture = decode(saved(frames[0], kind, **rest))
         assert picture.notes == (note,) and picture.frames == 3
         assert np.abs(picture.rgb[0, 0].astype(int) - (255, 0, 0)).max() < 12
+
+
+@pytest.mark.parametrize("later", ["cut short", "a palette", "grey"])
+def test_the_first_page_of_a_tiff_is_read_whatever_the_later_ones_are(later: str) -> None:
+    mode = {"cut short": "RGB", "a palette": "P", "grey": "L"}[later]
+    rest = [Image.new("RGB", (60, 40), "white").convert(mode) for _ in range(2)]
+    data = saved(Image.fromarray(scene()), "TIFF", compression="tiff_lzw", save_all=True, append_images=rest)
+    if later == "cut short":
+        with Image.open(io.BytesIO(data)) as image:
+            image.seek(1)
+            data = data[: image.tag_v2[273][0]]  # up to where the second page's pixels would begin
+    np.testing.assert_array_equal(decode(data).rgb, scene())
 
 
 def test_a_phones_two_pictures_in_one_are_no_news() -> None:

@@ -153,6 +153,27 @@ def test_a_picture_of_one_colour_is_blank_and_does_no_harm(size: tuple[int, int]
     assert prepared.blank and prepared.image.shape == (SIDE, SIDE)
 
 
+def see_through(opacity: int) -> bytes:
+    """A drawing that nothing of can be seen where the opacity is 0."""
+    rgba = np.zeros((40, 40, 4), np.uint8)
+    rgba[10:30, 10:30, :3] = 200
+    rgba[..., 3] = opacity
+    return png(rgba)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (28, 28), (60, 300)])
+@pytest.mark.parametrize("spread", [0, 12])
+def test_a_picture_of_one_grey_level_within_the_tolerance_is_empty(size: tuple[int, int], spread: int) -> None:
+    levels = 120 + np.random.default_rng(0).integers(0, spread + 1, size)
+    assert prepare(from_grey(levels.astype(np.uint8), name="")).empty
+
+
+def test_what_is_transparent_throughout_is_empty_and_a_garment_is_not() -> None:
+    assert prepare(decode(see_through(0))).empty
+    assert not prepare(decode(see_through(255))).empty
+    assert not any(prepare(from_grey(image, name="")).empty for image in IMAGES)
+
+
 def test_a_speck_holds_no_edge_back() -> None:
     sheet = np.full((400, 400), 255, np.uint8)
     sheet[100:300, 150:250] = 60

@@ -1,0 +1,143 @@
+"""The scores of `evaluate vit` on photographs: against counts made by hand from the classifier's own answers, and by command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import confusion_matrix
+
+from core.cli import main
+from core.models.vit import CLASSES
+from core.training.vit_evaluation import evaluate, evaluate_photographs, worst_mistakes
+from core.vision.classifier import Answers, Classifier, load_classifier
+from core.vision.gallery import gallery
+from core.vision.idx import IdxPart
+from core.vision.photographs import Photograph, PhotographsError, photographs
+from core.vision.pictures import decode, png
+from core.vision.preprocessing import prepare
+from tests.core.vision import tiny_vit
+from tests.core.vision.test_photographs import PHOTOS, write
+
+IMAGES, LABELS, _ROWS = gallery()
+
+
+@pytest.fixture(scope="module")
+def classifier() -> Classifier:
+    return load_classifier(folder=tiny_vit.FOLDER)
+
+
+class Answering:
+    """A classifier that answers with given labels, confidences and strangenesses, in turn."""
+
+    threshold = 1.0
+
+    def __init__(self, answers: list[tuple[str, float, float]]) -> None:
+        probabilities = np.zeros((len(answers), 10))
+        for row, (name, confidence, _strangeness) in zip(probabilities, answers, strict=True):
+            row[:] = (1 - confidence) / 9
+            row[CLASSES.index(name)] = confidence
+        strangeness = np.array([one[2] for one in answers])
+        self.given = Answers(logits=np.log(probabilities), probabilities=probabilities, strangeness=strangeness)
+
+    def answers(self, images: np.ndarray) -> Answers:
+        assert images.shape == (len(self.given.logits), 28, 28)
+        return self.given
+
+
+def test_shares_are_over_the_kinds_of_the_decision() -> None:
+    """Four photographs with a class, three right, one of those flagged; two without, one flagged; one of no kind we know."""
+    data = png(255 - IMAGES[0])
+    rows = [
+        Photograph(file=str(place), kind=kind, data=data)
+        for place, kind in enumerate(("longsleeve", "shoes", "dress", "pants", "hat", "blazer", "skirt"))
+    ]
+    answering: Any = Answering(
+        [
+            ("Shirt", 0.90, 0.5),
+            ("Ankle boot", 0.90, 2.0),
+            ("Coat", 0.50, 0.5),
+            ("Trouser", 0.90, 0.5),
+            ("Bag", 0.99, 2.0),
+            ("Dress", 0.99, 0.5),
+        ]
+    )
+    scores = evaluate_photographs(answering, rows)
+    assert {key: scores[key] for key in ("samples", "accuracy", "flagged", "others", "flagged_others", "left_out")} == {
+        "samples": 4,
+        "accuracy": 0.75,
+        "flagged": 0.25,
+        "others": 2,
+        "flagged_others": 0.5,
+        "left_out": 1,
+    }
+    assert scores["ece"] == pytest.approx((3 * 0.1 + 1 * 0.5) / 4)  # two bins: 0.9 with all three right, 0.5 with none
+    assert scores["kinds"]["hat"] == {"samples": 1, "accuracy": None, "flagged": 1.0}
+
+
+def test_a_photograph_that_shows_nothing_is_flagged() -> None:
+    rows = [Photograph(file="white", kind="dress", data=png(np.full((40, 40), 255, np.uint8)))]
+    answering: Any = Answering([("Dress", 0.9, 0.0)])
+    assert evaluate_photographs(answering, rows)["flagged"] == 1.0
+
+
+def test_it_asks_of_photographs_what_the_page_asks(classifier: Classifier) -> None:
+    rows = list(photographs(PHOTOS / "validation.parquet"))
+    scores = evaluate_photographs(classifier, rows)
+    assert (scores["samples"], scores["others"], scores["left_out"]) == (7, 3, 0)
+    hits = strange = 0
+    for row in rows:
+        if not row.right:
+            continue
+        image = prepare(decode(row.data)).image[None]
+        hits += int(classifier.probabilities(image).argmax()) in row.right
+        strange += int(not classifier.looks_like_a_garment(image)[0])
+    assert scores["accuracy"] == pytest.approx(hits / 7, abs=1e-4)
+    assert scores["flagged"] == pytest.approx(strange / 7, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([Photograph(file="a.jpg", kind="dress", data=b"text")], r"a\.jpg: the file is not a picture"),
+        ([Photograph(file="a.jpg", kind="blazer", data=b"")], "none of the photographs is of a kind that has a class: t-shirt"),
+        ([], "none of the photographs"),
+    ],
+)
+def test_what_cannot_be_scored_gets_one_sentence(classifier: Classifier, rows: list[Photograph], words: str) -> None:
+    with pytest.raises(PhotographsError, match=words):
+        evaluate_photographs(classifier, rows)
+
+
+def test_the_command_prints_what_the_contract_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], classifier: Classifier
+) -> None:
+    common = ["evaluate", "vit", "--folder", str(tiny_vit.FOLDER)]
+    assert main([*common, "--data", str(PHOTOS), "--split", "validation", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert {"model", "samples", "accuracy", "flagged", "flagged_others", "ece"} <= set(printed)
+    assert printed["model"] == "vit"
+    expected = evaluate_photographs(classifier, photographs(PHOTOS / "validation.parquet"))
+    assert {key: printed[key] for key in expected} == expected
+    assert main([*common, "--data", str(PHOTOS)]) == 0
+    table = capsys.readouterr().out
+    assert "accuracy no class" in table and f"flagged {printed['flagged']:.4f}" in table
+    assert main([*common, "--data", str(PHOTOS), "--split", "test"]) == 2
+    assert "no split 'test'" in capsys.readouterr().err
+    write(tmp_path / "bad.parquet", [{"file": "x"}])
+    assert main([*common, "--data", str(tmp_path)]) == 2
+    assert "photographs come with file, kind and jpeg" in capsys.readouterr().err
+
+
+def test_scores_of_images_agree_with_scikit_learn(classifier: Classifier) -> None:
+    part = IdxPart(images=IMAGES.copy(), labels=(LABELS + (np.arange(60) % 7 == 0)) % 10)
+    scores = evaluate(classifier, part)
+    called = classifier.probabilities(part.images).argmax(axis=1)
+    np.testing.assert_array_equal(scores["confusion"], confusion_matrix(part.labels, called, labels=range(10)))
+    assert scores["accuracy"] == pytest.approx((called == part.labels).mean(), abs=1e-6)
+    mistakes = worst_mistakes(classifier, part, count=5)
+    assert len(mistakes) == 5 and all(called[one["index"]] != part.labels[one["index"]] for one in mistakes)
+    assert [one["confidence"] for one in mistakes] == sorted((one["confidence"] for one in mistakes), reverse=True)
