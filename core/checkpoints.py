@@ -9,38 +9,45 @@ import contextlib
 import hashlib
 import json
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import torch
 from safetensors import SafetensorError
+from safetensors.torch import load as unpacked
 from safetensors.torch import load_file
 from safetensors.torch import save as packed
 from torch import Tensor, nn
 
+from core.messages import compose
+from core.models import MODELS
+from core.models.config import ModelConfig
 from core.models.parameters import count
+
+Model = TypeVar("Model", bound=nn.Module)
 
 FOLDER = Path(__file__).resolve().parent.parent / "assets" / "checkpoints"
 """Where the shipped checkpoints are."""
 
-REQUIRED = (
-    "name",
-    "model",
-    "config",
-    "data",
-    "split",
-    "seed",
-    "command",
-    "versions",
-    "metrics",
-    "date",
-    "weights_sha256",
-    "parameters",
-)
-"""What every card says; a model's own card says more."""
+REQUIRED: dict[str, type] = {
+    "name": str,
+    "model": str,
+    "config": dict,
+    "data": object,
+    "split": object,
+    "seed": object,
+    "command": object,
+    "versions": object,
+    "metrics": dict,
+    "date": str,
+    "weights_sha256": str,
+    "parameters": int,
+}
+"""The entries of every card, and the type of those that code reads; a model's own card has more."""
 
 
 class CheckpointError(ValueError):
@@ -91,7 +98,7 @@ def save(name: str, module: nn.Module, card: dict[str, Any], *, folder: Path = F
         "weights_sha256": hashlib.sha256(weights).hexdigest(),
         "date": datetime.now(UTC).date().isoformat(),
     }
-    _check(whole, name)
+    check_card(whole, f"{name}.json")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.safetensors").write_bytes(weights)
     path = folder / f"{name}.json"
@@ -117,16 +124,70 @@ def read_card(name: str, *, folder: Path = FOLDER) -> dict[str, Any]:
     """
     path = folder / f"{name}.json"
     try:
-        card = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_bytes()
     except FileNotFoundError as error:
         present = ", ".join(path.stem for path in sorted(folder.glob("*.json"))) or "none"
-        raise CheckpointError(f"there is no checkpoint named {name!r}: there are {present}") from error
-    except ValueError as error:
-        raise CheckpointError(f"the card {path.name} is not valid JSON: {error}") from error
-    if not isinstance(card, dict):
-        raise CheckpointError(f"the card {path.name} is not a JSON object")
-    _check(card, name)
+        raise CheckpointError(
+            compose("there is no checkpoint named {name!r}: there are {names}", name=name, names=present)
+        ) from error
+    card = parse_card(text, path.name)
+    check_card(card, path.name)
+    if card["name"] != name:
+        raise CheckpointError(compose("the card {file} calls itself {name!r}", file=path.name, name=card["name"]))
     return card
+
+
+def parse_card(text: bytes, file: str) -> dict[str, Any]:
+    """The JSON object that a file's text is.
+
+    Args:
+        file: its name, for the message.
+
+    Raises:
+        CheckpointError: where it is another JSON value or none, or nested too deeply to be read.
+    """
+    try:
+        card = json.loads(text)
+    except RecursionError as error:
+        raise CheckpointError(compose("the card {file} is nested too deeply to be a card", file=file)) from error
+    except ValueError as error:
+        raise CheckpointError(compose("the card {file} is not valid JSON: {reason}", file=file, reason=error)) from error
+    if not isinstance(card, dict):
+        raise CheckpointError(compose("the card {file} is not a JSON object", file=file))
+    return card
+
+
+def check_card(card: dict[str, Any], file: str) -> None:
+    """Compare a card with `REQUIRED`.
+
+    Args:
+        file: its name, for the message.
+
+    Raises:
+        CheckpointError: where an entry is missing or of another type.
+    """
+    missing = [key for key in REQUIRED if key not in card]
+    if missing:
+        raise CheckpointError(compose("the card {file} lacks {keys}", file=file, keys=", ".join(missing)))
+    for key, kind in REQUIRED.items():
+        if not isinstance(card[key], kind):
+            raise CheckpointError(compose("the card {file} has a {key} of another type than a card's", file=file, key=key))
+
+
+def from_bytes(card: bytes, weights: bytes) -> Checkpoint:
+    """A checkpoint from the bytes of its two files, checked against each other.
+
+    Raises:
+        CheckpointError: where one is damaged, or they do not belong together.
+    """
+    parsed = parse_card(card, "card")
+    check_card(parsed, "card")
+    if hashlib.sha256(weights).hexdigest() != parsed["weights_sha256"]:
+        raise CheckpointError(compose("the weights are not those of the card: their SHA-256 differs from its weights_sha256"))
+    try:
+        return Checkpoint(card=parsed, weights=unpacked(weights))
+    except Exception as error:  # safetensors raises errors of several kinds for damaged bytes
+        raise CheckpointError(compose("the weights are no safetensors file: choose the one that belongs to the card")) from error
 
 
 def load(name: str, *, folder: Path = FOLDER) -> Checkpoint:
@@ -138,13 +199,79 @@ def load(name: str, *, folder: Path = FOLDER) -> Checkpoint:
     card = read_card(name, folder=folder)
     path = folder / f"{name}.safetensors"
     if not path.exists():
-        raise CheckpointError(f"the weights {path.name} are missing: the card {name}.json needs them beside it")
+        raise CheckpointError(
+            compose("the weights {file} are missing: the card {name}.json needs them beside it", file=path.name, name=name)
+        )
     if sha256(path) != card["weights_sha256"]:
-        raise CheckpointError(f"the weights {path.name} are not those of the card {name}.json: their SHA-256 differs")
+        raise CheckpointError(
+            compose("the weights {file} are not those of the card {name}.json: their SHA-256 differs", file=path.name, name=name)
+        )
     try:
         return Checkpoint(card=card, weights=load_file(path))
     except SafetensorError as error:
-        raise CheckpointError(f"the weights {path.name} are damaged: {error}") from error
+        raise CheckpointError(compose("the weights {file} are damaged: {reason}", file=path.name, reason=error)) from error
+
+
+@contextlib.contextmanager
+def entries(card: dict[str, Any], model: str) -> Iterator[dict[str, Any]]:
+    """The card, for a block of code that reads its entries: whatever a missing or wrong one raises becomes a `CheckpointError`.
+
+    Args:
+        model: name of the model that the card should describe, for the message.
+
+    Raises:
+        CheckpointError: in place of a KeyError, TypeError, ValueError, AttributeError or OverflowError of the block.
+    """
+    try:
+        yield card
+    except CheckpointError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        if isinstance(error, KeyError):
+            reason: Any = compose("it lacks {key}", key=str(error))
+        elif isinstance(error, ValueError):
+            reason = error.args[0] if error.args else error
+        else:
+            reason = compose("an entry is of another type ({error})", error=error)
+        raise CheckpointError(
+            compose("the card {name}.json does not describe the model {model}: {reason}", name=card["name"], model=model, reason=reason)
+        ) from error
+
+
+def build_model(checkpoint: Checkpoint, model: type[Model], *, device: torch.device | None = None) -> Model:
+    """The network of a checkpoint: built from its card's config, with its weights, in evaluation mode, in float32.
+
+    Args:
+        model: the class that is needed, one of `core.models.MODELS`.
+        device: where it is to be; the CPU where None.
+
+    Raises:
+        CheckpointError: where the checkpoint holds another model, or its config or its weights do not describe this one.
+    """
+    network = model(read_config(checkpoint.card, model))
+    restore(network, checkpoint)
+    return network.to(device)
+
+
+def read_config(card: dict[str, Any], model: type[nn.Module]) -> Any:
+    """The configuration in a card of this model, such as a `TLOBConfig`.
+
+    Raises:
+        CheckpointError: as `build_model`.
+    """
+    name = card["model"]
+    if name not in MODELS or MODELS[name][0] is not model:
+        raise CheckpointError(
+            compose(
+                "the checkpoint {name!r} holds the model {model}: {needed} is needed here",
+                name=card["name"],
+                model=name,
+                needed=model.__name__,
+            )
+        )
+    with entries(card, model.__name__):
+        config: ModelConfig = MODELS[name][1](**card["config"])
+    return config
 
 
 def restore(module: nn.Module, checkpoint: Checkpoint) -> None:
@@ -157,14 +284,10 @@ def restore(module: nn.Module, checkpoint: Checkpoint) -> None:
         module.load_state_dict(checkpoint.weights)
     except RuntimeError as error:
         raise CheckpointError(
-            f"the weights of {checkpoint.card['name']!r} do not fit its card's config: {str(error).splitlines()[0]}"
+            compose(
+                "the weights of {name!r} do not fit its card's config: {reason}",
+                name=checkpoint.card["name"],
+                reason=str(error).splitlines()[0],
+            )
         ) from error
     module.eval()
-
-
-def _check(card: dict[str, Any], name: str) -> None:
-    missing = [key for key in REQUIRED if key not in card]
-    if missing:
-        raise CheckpointError(f"the card {name}.json lacks {', '.join(missing)}")
-    if card["name"] != name:
-        raise CheckpointError(f"the card {name}.json calls itself {card['name']!r}")

@@ -7,23 +7,21 @@ Sources: iiga-equations section 14, tlob-architecture sections 6.1 to 6.3 (D4, D
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
+from core.models.config import AttentionConfig
 from core.models.iiga import IIGAConfig
 from core.models.mobilenet import BLOCKS, STEM_CHANNELS, divisible
 from core.models.tlob import TLOBConfig
-from core.models.transformer import TransformerConfig
+from core.models.transformer import DATE_SYMBOLS, TransformerConfig
 from core.models.vit import ViTConfig
 
-Config = TLOBConfig | ViTConfig | IIGAConfig | TransformerConfig
 Kind = Literal["convolution", "embedding", "positions", "norm", "attention", "feed_forward", "head"]
 KINDS: Final[tuple[Kind, ...]] = ("convolution", "embedding", "positions", "norm", "attention", "feed_forward", "head")
 BYTES: Final = 4
 """Of a float32."""
-DATE_SYMBOLS: Final = 11
-"""The begin sign and the ten symbols of an ISO date: what the dates Transformer's decoder sees."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,47 +255,26 @@ def _halved(side: int, stride: int) -> int:
     return (side - 1) // stride + 1
 
 
-def parts(config: Config, tokens: int) -> list[CostPart]:
+def parts(config: AttentionConfig, tokens: int) -> list[CostPart]:
     """Every part of a model.
 
     Args:
         tokens: frames of IIGA, source symbols of the Transformer; TLOB and ViT have theirs in the configuration.
     """
-    if isinstance(config, TLOBConfig):
-        return tlob_parts(config)
-    if isinstance(config, ViTConfig):
-        return vit_parts(config)
-    if isinstance(config, IIGAConfig):
-        return iiga_parts(config, tokens)
-    return transformer_parts(config, tokens)
+    return _PARTS[config.model](config, tokens)
 
 
-def tokens_of(config: Config, tokens: int) -> int:
-    """T: rows that attention compares; TLOB's time-to-time layers, the ViT's patches and class token."""
-    if isinstance(config, TLOBConfig):
-        return config.steps
-    return 1 + config.patches if isinstance(config, ViTConfig) else tokens
+_PARTS: dict[str, Callable[[Any, int], list[CostPart]]] = {
+    "tlob": lambda config, tokens: tlob_parts(config),
+    "vit": lambda config, tokens: vit_parts(config),
+    "iiga": iiga_parts,
+    "transformer": transformer_parts,
+}
 
 
-def resized(config: Config, tokens: int | None, width: int | None) -> Config:
-    """The configuration with another T and D, where they are its own; a ViT takes the patch that gives T.
-
-    Raises:
-        ValueError: for a T no patch of the ViT gives, or a D its heads do not divide.
-    """
-    if isinstance(config, TLOBConfig):
-        return replace(config, steps=tokens or config.steps, width=width or config.width)
-    if isinstance(config, ViTConfig):
-        by_tokens = {1 + (config.side // p) ** 2: p for p in range(1, config.side + 1) if config.side % p == 0}
-        if tokens is not None and tokens not in by_tokens:
-            raise ValueError(f"no patch gives a ViT of {config.side} pixels {tokens} tokens: choose one of {sorted(by_tokens)}")
-        patch = config.patch if tokens is None else by_tokens[tokens]
-        return replace(config, patch=patch, width=width or config.width)
-    if isinstance(config, IIGAConfig):
-        if width and width % config.heads:
-            raise ValueError(f"a width of {width} cannot be split into {config.heads} equal heads")
-        return replace(config, width=width or config.width)
-    return replace(config, width=width or config.width)
+def tokens_of(config: AttentionConfig, tokens: int) -> int:
+    """T: rows that attention compares; the configuration's own where it fixes them, else `tokens`."""
+    return tokens if config.sequence_length is None else config.sequence_length
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,13 +17,14 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from core import checkpoints
-from core.lecture.cost import DATE_SYMBOLS, Config, CostPart, parts
+from core.lecture.cost import CostPart, parts
 from core.lecture.dates import SYMBOLS
-from core.models import parameters
-from core.models.iiga import DOCUMENT, IIGA, FrameEncoder, IIGAConfig
-from core.models.tlob import BTC, FI2010, TLOB, TLOBConfig
-from core.models.transformer import Transformer, TransformerConfig
-from core.models.vit import ViT, ViTConfig
+from core.models import MODELS, parameters
+from core.models.config import AttentionConfig
+from core.models.iiga import DOCUMENT
+from core.models.tlob import BTC, FI2010, TLOBConfig
+from core.models.transformer import TransformerConfig
+from core.models.vit import ViTConfig
 from core.nn import EncoderLayer
 
 FRAMES: Final = 12
@@ -45,7 +46,7 @@ class Setup:
 
     model: str
     name: str
-    config: Config
+    config: AttentionConfig
     tokens: int = 0
     shipped: bool = False
 
@@ -60,61 +61,34 @@ def setups(folder: Any = checkpoints.FOLDER) -> dict[str, Setup]:
         "iiga": Setup(model="iiga", name="document", config=DOCUMENT, tokens=FRAMES),
         "dates": Setup(model="transformer", name="dates", config=TransformerConfig(vocabulary=len(SYMBOLS)), tokens=SOURCE),
     }
-    kinds: dict[str, tuple[Any, int]] = {
-        "tlob": (TLOBConfig, 0), "vit": (ViTConfig, 0), "iiga": (IIGAConfig, FRAMES), "transformer": (TransformerConfig, SOURCE),
-    }  # fmt: skip
+    tokens = {"iiga": FRAMES, "transformer": SOURCE}
     for path in sorted(folder.glob("*.json")):
         try:
             card = checkpoints.read_card(path.stem, folder=folder)
-            kind, tokens = kinds[card["model"]]
-            config = kind(**card["config"])
-        except (checkpoints.CheckpointError, KeyError, TypeError, ValueError):
+            config = checkpoints.read_config(card, MODELS[card["model"]][0])
+        except (checkpoints.CheckpointError, KeyError):
             continue
-        if isinstance(config, IIGAConfig) and config.front == "tracks":
-            tokens = TRACK_FRAMES
-        found[f"shipped-{path.stem}"] = Setup(model=card["model"], name=path.stem, config=config, tokens=tokens, shipped=True)
+        if not isinstance(config, AttentionConfig):  # a teacher without attention
+            continue
+        length = TRACK_FRAMES if getattr(config, "front", None) == "tracks" else tokens.get(config.model, 0)
+        found[f"shipped-{path.stem}"] = Setup(model=card["model"], name=path.stem, config=config, tokens=length, shipped=True)
     return found
 
 
-def build(config: Config) -> nn.Module:
-    """The model, untrained, ready to answer."""
-    if isinstance(config, TLOBConfig):
-        return TLOB(config).eval()
-    if isinstance(config, ViTConfig):
-        return ViT(config).eval()
-    if isinstance(config, IIGAConfig):
-        return IIGA(config).eval()
-    return Transformer(config).eval()
-
-
-def inputs(config: Config, tokens: int) -> tuple[Tensor, ...]:
-    """Zeros, or ones for symbols, of one sample; on the device of the context."""
-    if isinstance(config, TLOBConfig):
-        return (torch.zeros(1, config.steps, config.features),)
-    if isinstance(config, ViTConfig):
-        return (torch.zeros(1, 1, config.side, config.side),)
-    if isinstance(config, IIGAConfig):
-        size = (config.image_size, config.image_size, 3) if config.front == "frames" else (config.track_features,)
-        return (torch.zeros(1, tokens, *size),)
-    return torch.ones(1, tokens, dtype=torch.long), torch.ones(1, DATE_SYMBOLS, dtype=torch.long)
+def build(config: AttentionConfig) -> nn.Module:
+    """The model, untrained, in evaluation mode."""
+    return MODELS[config.model][0](config).eval()
 
 
 class _WithMaps(nn.Module):
-    """The model on its explicit attention path. IIGA's choice of the frames that are there needs numbers: here all are."""
+    """The model on its explicit attention path."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, *x: Tensor) -> dict[str, Tensor]:
-        model: Any = self.model
-        if isinstance(model, IIGA) and isinstance(model.front, FrameEncoder):
-            pictures = model.front.pictures(x[0].flatten(0, 1))
-            encoded = model.front.project(model.front.cnn(pictures)).unflatten(0, x[0].shape[:2])
-            found: Any = model.attend(encoded, return_attention=True)
-        else:
-            found = model(*x, return_attention=True)
-        maps: dict[str, Tensor] = found[1]
+        maps: dict[str, Tensor] = self.model(*x, return_attention=True)[1]
         return maps
 
 
@@ -135,10 +109,10 @@ class CountedCost:
 
 
 @cache
-def count(config: Config, tokens: int) -> CountedCost:
+def count(config: AttentionConfig, tokens: int) -> CountedCost:
     """Build the model on the meta device and count."""
     with torch.device("meta"):
-        model, x = build(config), inputs(config, tokens)
+        model, x = build(config), config.example_inputs(tokens)
         by_module, maps = _macs(_WithMaps(model), x)
     names = [part.module for part in parts(config, tokens)]
     every = dict(model.named_parameters())
@@ -190,7 +164,7 @@ class Row:
         return (self.part.parameters, self.part.macs) == (self.parameters, self.macs)
 
 
-def rows(config: Config, tokens: int) -> list[Row]:
+def rows(config: AttentionConfig, tokens: int) -> list[Row]:
     """Every part, formula beside count."""
     found = count(config, tokens)
     return [
@@ -209,9 +183,9 @@ def layer_macs(tokens: int, width: int, heads: int, expansion: int = 4) -> int:
     return int(counter.get_total_flops()) // 2
 
 
-def pass_times(config: Config, tokens: int, *, runs: int = 5) -> Iterator[float]:
+def pass_times(config: AttentionConfig, tokens: int, *, runs: int = 5) -> Iterator[float]:
     """Seconds of one forward pass here, run by run, after one that is not timed. Weights are untrained: they cost the same."""
-    model, x = build(config), inputs(config, tokens)
+    model, x = build(config), config.example_inputs(tokens)
     with torch.inference_mode():
         model(*x)
         for _ in range(runs):

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from core.lecture import cost, cost_count
 from core.lecture.cost_count import Setup
 from core.models.iiga import DOCUMENT, IIGAConfig
-from core.models.tlob import BTC, TLOBConfig
-from core.models.transformer import TransformerConfig
-from core.models.vit import ViTConfig
+from core.models.tlob import BTC
 
 Array = NDArray[np.float64]
 TOKENS: Final = (4, 8, 12, 16, 24, 32, 50, 64, 100, 128, 197, 256, 512, 1024, 2048, 4096, 8192)
@@ -95,36 +93,27 @@ def places(setups: Mapping[str, Setup]) -> list[tuple[str, int, int]]:
     for code, setup in setups.items():
         t, d = cost.tokens_of(setup.config, setup.tokens), setup.config.width
         found.append((code, t, d))
-        if isinstance(setup.config, TLOBConfig):
+        if setup.config.attends_to_channels:
             found.append((code, d, t))
     return found
 
 
 def token_choices(setup: Setup) -> list[int]:
     """T that the model can take, its own among them."""
-    config = setup.config
-    if isinstance(config, ViTConfig):
-        found = {1 + (config.side // patch) ** 2 for patch in range(2, config.side + 1) if config.side % patch == 0}
-    elif isinstance(config, TransformerConfig):
-        found = {t for t in TOKENS if t <= config.length}
-    else:
-        found = {t for t in TOKENS if t <= 512}
-    return sorted(found | {cost.tokens_of(config, setup.tokens)})
+    return sorted(setup.config.sequence_lengths(TOKENS) | {cost.tokens_of(setup.config, setup.tokens)})
 
 
 def width_choices(setup: Setup) -> list[int]:
     """D that the model can take, its own among them."""
     config = setup.config
-    step = 1 if isinstance(config, TLOBConfig) else config.heads
-    return sorted({d for d in WIDTHS if d % step == 0 and d <= max(512, config.width)} | {config.width})
+    return sorted({d for d in WIDTHS if d % config.width_step == 0 and d <= max(512, config.width)} | {config.width})
 
 
 def sized(setup: Setup, tokens: int, width: int) -> Setup:
     """The setup with another T and D."""
-    config = setup.config
-    if isinstance(config, TLOBConfig | ViTConfig):
-        return replace(setup, config=cost.resized(config, tokens, width))
-    return replace(setup, config=cost.resized(config, None, width), tokens=tokens)
+    if setup.config.sequence_length is None:
+        return replace(setup, config=setup.config.resized(width=width), tokens=tokens)
+    return replace(setup, config=setup.config.resized(length=tokens, width=width))
 
 
 @dataclass(frozen=True, kw_only=True)

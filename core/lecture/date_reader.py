@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from core import checkpoints
 from core.lecture import dates, decoding
 from core.lecture.decoding import DateHypothesis, Trace
-from core.models.transformer import Transformer, TransformerConfig
+from core.messages import compose
+from core.models.transformer import Transformer
 
 NAME = "dates"
 
@@ -69,8 +70,7 @@ class DateReader:
     def __init__(self, name: str = NAME, *, folder: Path = checkpoints.FOLDER) -> None:
         checkpoint = checkpoints.load(name, folder=folder)
         self.card: dict[str, Any] = checkpoint.card
-        self.model = Transformer(TransformerConfig(**checkpoint.card["config"]))
-        checkpoints.restore(self.model, checkpoint)
+        self.model = checkpoints.build_model(checkpoint, Transformer)
 
     def source(self, text: str) -> tuple[str, list[int]]:
         """The normalised text and its symbols.
@@ -80,9 +80,15 @@ class DateReader:
         """
         plain = dates.normalise(text)
         if not plain:
-            raise ReadingError("the text is empty: type a date, such as 3 de mayo de 1979")
+            raise ReadingError(compose("the text is empty: type a date, such as 3 de mayo de 1979"))
         if len(plain) > self.model.config.length:
-            raise ReadingError(f"the text has {len(plain)} characters: the model takes at most {self.model.config.length}")
+            raise ReadingError(
+                compose(
+                    "the text has {count} characters: the model takes at most {most}",
+                    count=len(plain),
+                    most=self.model.config.length,
+                )
+            )
         return plain, dates.encode_text(plain)
 
     def read(self, text: str) -> DateReading:

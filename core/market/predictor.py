@@ -1,6 +1,6 @@
-"""A trained TLOB with its card, ready to be asked: windows of the book in, probabilities and calls out.
+"""A trained TLOB with its card: windows of the book in, probabilities and calls out.
 
-Live, replay and evaluation all come through here, so that what the page shows is what the card's numbers were measured on.
+Live feeds, recordings and evaluation all use it, so that the card's scores are those of the model that the page shows.
 """
 
 from __future__ import annotations
@@ -23,23 +23,22 @@ from core.device import best_device
 from core.market.book import FloatArray
 from core.market.calibration import CallRule
 from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, transform
-from core.market.labels import SMOOTHING, LabelKind, momentum
+from core.market.labels import LABEL_KINDS, SMOOTHING, Head, LabelKind, momentum
+from core.messages import compose
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 
 DEFAULT = "tlob"
 POOLED = "pooled"
-"""The card's entry for a market it has never seen: the geometric mean of the constants and thresholds of those it has."""
-
-Head = tuple[LabelKind, int]
+"""The card's entry for a market it was not trained on: geometric means over the markets that it was trained on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MarketCard:
-    """What the card knows of one market.
+    """A card's entry for one market.
 
     Attributes:
-        alphas: (heads,) label thresholds, fractions. rules: one a head.
-        known_by: words that a file's name or a feed's key must all hold to be of this market ("binance", "nexousdt").
+        known_by: words that a file's name or a feed's key must all contain to be of this market ("binance", "nexousdt").
+        alphas: (heads,) label thresholds, fractions of the price. rules: call rules, one per head.
     """
 
     name: str
@@ -50,25 +49,32 @@ class MarketCard:
 
     @classmethod
     def from_dict(cls, name: str, values: dict[str, Any]) -> MarketCard:
-        """From a card's JSON."""
-        return cls(
+        """From a card's JSON.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: where it is not such an entry.
+        """
+        entry = cls(
             name=name,
-            known_by=tuple(values.get("known_by", ())),
+            known_by=tuple(str(word) for word in values.get("known_by", ())),
             constants=Constants.from_dict(values["constants"]),
             alphas=tuple(float(alpha) for alpha in values["alphas"]),
             rules=tuple(CallRule.from_dict(rule) for rule in values["rules"]),
         )
+        if not all(np.isfinite(alpha) and alpha >= 0 for alpha in entry.alphas):
+            raise ValueError(compose("market {market!r} has an alpha that is not a number from 0 on", market=name))
+        return entry
 
 
 @dataclass(frozen=True, kw_only=True)
 class Predictions:
-    """Answers for n windows.
+    """A predictor's answers for n windows.
 
     Attributes:
         probabilities: (n, heads, 3) in the order DOWN, STATIONARY, UP.
         calls: (n, heads) class called.
-        momentum: (n, heads) what the naive rule calls on the same rows.
-        features_ms, model_ms: what the whole batch took, milliseconds.
+        momentum: (n, heads) what the momentum rule calls on the same rows.
+        features_ms, model_ms: time that the whole batch took, milliseconds.
     """
 
     probabilities: NDArray[np.float32]
@@ -79,48 +85,54 @@ class Predictions:
 
 
 class Predictor:
-    """One checkpoint in memory. Safe to call from several threads: nothing in it changes after loading."""
+    """One checkpoint in memory. Safe to call from several threads: nothing in it changes after loading.
+
+    Raises:
+        CheckpointError: where the card does not describe a TLOB, or the weights do not fit it.
+    """
 
     def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
-        card = checkpoint.card
-        if card["model"] != "tlob":
-            raise checkpoints.CheckpointError(
-                f"the checkpoint {card['name']!r} holds a {card['model']} model: a tlob one is needed here"
-            )
-        self.card = card
-        try:
-            self.config = TLOBConfig(**card["config"])
+        self.card = checkpoint.card
+        self.config: TLOBConfig = checkpoints.read_config(checkpoint.card, TLOB)
+        with checkpoints.entries(checkpoint.card, "TLOB") as card:
             self.heads: tuple[Head, ...] = tuple((kind, int(horizon)) for kind, horizon in card["heads"])
             self.transform: TransformKind = card["transform"]
             self.markets = {name: MarketCard.from_dict(name, entry) for name, entry in card["markets"].items()}
             self._check()
-        except (KeyError, TypeError, ValueError) as error:
-            why = f"it lacks {error}" if isinstance(error, KeyError) else error
-            raise checkpoints.CheckpointError(f"the card {card['name']}.json does not describe a TLOB: {why}") from error
         self.device = best_device()
-        self.model = TLOB(self.config)
-        checkpoints.restore(self.model, checkpoint)
-        self.model.to(self.device)
+        self.model = checkpoints.build_model(checkpoint, TLOB, device=self.device)
 
     def _check(self) -> None:
         if self.transform not in TRANSFORM_KINDS:
-            raise ValueError(f"unknown transform {self.transform!r}")
+            raise ValueError(compose("unknown transform {transform!r}", transform=self.transform))
+        for kind, horizon in self.heads:
+            if kind not in LABEL_KINDS or horizon < 1:
+                raise ValueError(compose("no head can be of the label {kind!r} at {horizon} steps", kind=kind, horizon=horizon))
         if len(self.heads) != self.config.outputs:
-            raise ValueError(f"it names {len(self.heads)} heads for {self.config.outputs} outputs")
+            raise ValueError(
+                compose("it names {heads} heads for {outputs} outputs", heads=len(self.heads), outputs=self.config.outputs)
+            )
         if POOLED not in self.markets:
-            raise ValueError(f"no market {POOLED!r}, which stands for those it has not seen")
+            raise ValueError(compose("no market {market!r}, which stands for those it has not seen", market=POOLED))
         for entry in self.markets.values():
             if not len(entry.alphas) == len(entry.rules) == len(self.heads):
-                found = f"{len(entry.alphas)} alphas and {len(entry.rules)} rules"
-                raise ValueError(f"market {entry.name!r} has {found} for {len(self.heads)} heads")
+                raise ValueError(
+                    compose(
+                        "market {market!r} has {alphas} alphas and {rules} rules for {heads} heads",
+                        market=entry.name,
+                        alphas=len(entry.alphas),
+                        rules=len(entry.rules),
+                        heads=len(self.heads),
+                    )
+                )
 
     @property
     def window(self) -> int:
-        """Rows a prediction looks at."""
+        """Rows that one prediction reads."""
         return self.config.steps
 
     def market(self, spelling: str) -> MarketCard:
-        """The entry recognised in a file's name or a feed's key ("live/binance/NEXO/USDT"), else the pooled one."""
+        """The entry whose words a file's name or a feed's key ("live/binance/NEXO/USDT") contains, else the pooled one."""
         plain = _plain(spelling)
         for entry in self.markets.values():
             if entry.known_by and all(_plain(word) in plain for word in entry.known_by):
@@ -128,7 +140,7 @@ class Predictor:
         return self.markets[POOLED]
 
     def inputs(self, windows: FloatArray, market: MarketCard) -> Tensor:
-        """Raw windows (n, window, 40) -> what the model is fed, the same shape, on its device."""
+        """Raw windows (n, window, 40) -> the model's inputs, the same shape, on its device."""
         return torch.from_numpy(transform(windows, self.transform, market.constants)).to(self.device)
 
     @torch.inference_mode()
@@ -138,7 +150,7 @@ class Predictor:
         return out.reshape(len(inputs), len(self.heads), len(CLASSES)).float().cpu().numpy()
 
     def predict(self, windows: FloatArray, market: MarketCard, *, batch: int = 16) -> Predictions:
-        """Raw windows (n, window, 40), oldest row first -> answers."""
+        """Raw windows (n, window, 40), oldest row first -> probabilities and calls, `batch` windows at a time."""
         parts, features_s, model_s = [], 0.0, 0.0
         for start in range(0, len(windows), batch):
             began = time.perf_counter()
@@ -158,14 +170,14 @@ class Predictor:
         )
 
     def _momentum(self, windows: FloatArray, market: MarketCard) -> NDArray[np.int8]:
-        recent = windows[:, -SMOOTHING:]  # the rule looks no further back
+        recent = windows[:, -SMOOTHING:]  # the longest average that the rule takes
         mid = ((recent[..., 0] + recent[..., 2]) / 2).T
         calls = [momentum(mid, horizon, alpha)[-1] for (_, horizon), alpha in zip(self.heads, market.alphas, strict=True)]
         return np.stack(calls, axis=1).astype(np.int8)
 
     @torch.inference_mode()
     def attention(self, window: FloatArray, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
-        """One raw window (window, 40) -> probabilities (heads, 3), and weights (heads, n, n) by layer name."""
+        """One raw window (window, 40) -> probabilities (heads, 3), and attention weights (attention heads, n, n) by layer."""
         logits, maps = self.model(self.inputs(window[None], market), return_attention=True)
         logits = logits.reshape(len(self.heads), len(CLASSES)).float().cpu().numpy()
         probabilities = np.stack([rule.probabilities(logits[i]) for i, rule in enumerate(market.rules)])
@@ -175,13 +187,20 @@ class Predictor:
         """Index of a head.
 
         Raises:
-            ValueError: naming the heads there are.
+            ValueError: where this checkpoint has no such head; the message lists those it has.
         """
         try:
             return self.heads.index((kind, horizon))
         except ValueError:
             there = ", ".join(f"{k} {h}" for k, h in self.heads)
-            raise ValueError(f"this checkpoint has no head for the {kind} label at {horizon} steps: it has {there}") from None
+            raise ValueError(
+                compose(
+                    "this checkpoint has no head for the {kind} label at {horizon} steps: it has {there}",
+                    kind=kind,
+                    horizon=horizon,
+                    there=there,
+                )
+            ) from None
 
 
 def windows_of(levels: FloatArray, ends: Sequence[int] | NDArray[np.integer], window: int) -> FloatArray:
@@ -198,10 +217,10 @@ def _load(name: str, folder: Path) -> Predictor:
 
 
 def load_predictor(name: str = DEFAULT, *, folder: Path = checkpoints.FOLDER) -> Predictor:
-    """A checkpoint by name, loaded once a process.
+    """A checkpoint by name, loaded once in a process.
 
     Raises:
-        CheckpointError: where it is missing, damaged, or no TLOB.
+        CheckpointError: where it is missing, damaged, or not a TLOB.
     """
     with _lock:
         return _load(name, folder)

@@ -6,25 +6,28 @@ After He et al. 2016; the distillation it serves is Hinton et al. 2015 and, for 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from core.models.config import ModelConfig
+
 
 @dataclass(frozen=True, kw_only=True)
-class TeacherConfig:
+class TeacherConfig(ModelConfig):
     """Channels of the stem at 28 x 28 and of the stages at 14 x 14, 7 x 7 and 4 x 4."""
 
+    model: ClassVar[str] = "garment-teacher"
     stem: int = 16
     stages: tuple[int, ...] = (32, 64, 128)
     classes: int = 10
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for a checkpoint's card."""
-        return asdict(self)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "stages", tuple(self.stages))  # a card's JSON holds a list
 
 
 def _convolution(inputs: int, outputs: int, stride: int = 1) -> nn.Sequential:

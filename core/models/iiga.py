@@ -8,13 +8,15 @@ Index 0 of the vocabulary is CTC's blank (D18); T is any length (D19).
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
+from core.messages import compose
+from core.models.config import AttentionConfig
 from core.models.mobilenet import IMAGE_MEAN, IMAGE_STD, LAST_CHANNELS, MobileNetV2
 from core.nn import AttentionMaps, FeedForward, MultiHeadAttention, padding_mask, sinusoidal_encoding, window_mask
 
@@ -23,7 +25,7 @@ Residual = Literal["norm_of_sum", "sum_of_norm"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class IIGAConfig:
+class IIGAConfig(AttentionConfig):
     """Everything that shapes the network; the defaults are the document's, but for the window, which it leaves open.
 
     Attributes:
@@ -39,6 +41,7 @@ class IIGAConfig:
         track_features: numbers a frame. track_kernel: frames that its convolution spans (odd). track_convolutions: how many.
     """
 
+    model: ClassVar[str] = "iiga"
     front: Front = "frames"
     vocabulary: int = 1232
     width: int = 1280
@@ -57,21 +60,26 @@ class IIGAConfig:
     track_convolutions: int = 1
 
     def __post_init__(self) -> None:
-        if self.front not in ("frames", "tracks") or self.residual not in ("norm_of_sum", "sum_of_norm"):
-            raise ValueError(
-                f"unknown front end {self.front!r} or residual {self.residual!r}: "
-                "choose frames or tracks, and norm_of_sum or sum_of_norm"
-            )
+        super().__post_init__()
         if min(self.width, self.heads, self.layers, self.expansion, self.image_size, self.track_features) < 1:
-            raise ValueError("width, heads, layers, expansion, image_size and track_features must each be 1 or more")
+            raise ValueError(compose("width, heads, layers, expansion, image_size and track_features must each be 1 or more"))
         if self.vocabulary < 2:
-            raise ValueError(f"a vocabulary of {self.vocabulary} holds no gloss beside the blank: it takes 2 or more")
+            raise ValueError(
+                compose(
+                    "a vocabulary of {vocabulary} holds no gloss beside the blank: it takes 2 or more", vocabulary=self.vocabulary
+                )
+            )
         if self.window < 0 or self.track_kernel % 2 == 0 or self.track_convolutions < 1:
-            raise ValueError("the window must be 0 or more, the track kernel odd, and its convolutions 1 or more")
+            raise ValueError(compose("the window must be 0 or more, the track kernel odd, and its convolutions 1 or more"))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for a checkpoint's card."""
-        return asdict(self)
+    def example_inputs(self, length: int) -> tuple[Tensor, ...]:
+        """One clip of `length` frames."""
+        return (torch.zeros(1, length, *self.frame_shape),)
+
+    @property
+    def frame_shape(self) -> tuple[int, ...]:
+        """Of one frame: (height, width, 3), or (features,) of tracks."""
+        return (self.image_size, self.image_size, 3) if self.front == "frames" else (self.track_features,)
 
 
 DOCUMENT = IIGAConfig()
@@ -99,11 +107,13 @@ class FrameEncoder(nn.Module):
         x = x / 255.0 if x.dtype == torch.uint8 else x
         return ((x - self.mean) / self.std).permute(0, 3, 1, 2)
 
-    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        """(batch, T, H, W, 3) and which frames are there (batch, T) -> (batch, T, width).
+    def forward(self, x: Tensor, seen: Tensor | None) -> Tensor:
+        """(batch, T, H, W, 3) and which frames are there (batch, T), all where None -> (batch, T, width).
 
         Padding never reaches the convolutions, whose batch norm would count it.
         """
+        if seen is None:
+            return self.project(self.cnn(self.pictures(x.flatten(0, 1)))).unflatten(0, x.shape[:2])
         found = self.project(self.cnn(self.pictures(x[seen])))
         y = found.new_zeros(*seen.shape, found.shape[-1])
         y[seen] = found
@@ -123,10 +133,11 @@ class TrackEncoder(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(size) for size in sizes[1:])
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        """(batch, T, features) and which frames are there (batch, T) -> (batch, T, width)."""
+    def forward(self, x: Tensor, seen: Tensor | None) -> Tensor:
+        """(batch, T, features) and which frames are there (batch, T), all where None -> (batch, T, width)."""
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
-            x = x.masked_fill(~seen[..., None], 0.0)  # what lies past the end counts as the zeros that pad the convolution
+            if seen is not None:
+                x = x.masked_fill(~seen[..., None], 0.0)  # what lies past the end counts as the zeros that pad the convolution
             x = self.dropout(norm(convolution(x.transpose(1, 2)).transpose(1, 2)).relu())
         return x
 
@@ -182,8 +193,9 @@ class IIGA(nn.Module):
 
     def encode(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """The front end alone, before positions: (batch, T, ...) -> (batch, T, D)."""
-        found: Tensor = self.front(x, self._seen(x, lengths))
-        return found
+        seen = None if lengths is None else padding_mask(lengths, x.shape[1])[:, 0, 0]
+        encoded: Tensor = self.front(x, seen)
+        return encoded
 
     def forward(
         self, x: Tensor, lengths: Tensor | None = None, *, return_attention: bool = False
@@ -221,16 +233,18 @@ class IIGA(nn.Module):
         logits: Tensor = self.decoder(x)
         return (logits, maps) if return_attention else logits
 
-    def _seen(self, x: Tensor, lengths: Tensor | None) -> Tensor:
-        if lengths is None:
-            return torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
-        return padding_mask(lengths, x.shape[1])[:, 0, 0]
-
     def _check(self, x: Tensor, lengths: Tensor | None) -> None:
-        c = self.config
-        frame = (c.image_size, c.image_size, 3) if c.front == "frames" else (c.track_features,)
+        frame = self.config.frame_shape
         if tuple(x.shape[2:]) != frame or x.ndim != len(frame) + 2 or x.shape[1] < 1:
             shown = ", ".join(map(str, frame))
-            raise ValueError(f"this IIGA takes (batch, T, {shown}) with 1 or more frames, not {tuple(x.shape)}")
+            raise ValueError(
+                compose(
+                    "this IIGA takes (batch, T, {shown}) with 1 or more frames, not {found}", shown=shown, found=tuple(x.shape)
+                )
+            )
         if lengths is not None and (lengths.shape != x.shape[:1] or not bool(((lengths >= 1) & (lengths <= x.shape[1])).all())):
-            raise ValueError(f"lengths must hold one number of 1 to {x.shape[1]} a sequence, not {lengths.tolist()}")
+            raise ValueError(
+                compose(
+                    "lengths must hold one number of 1 to {most} a sequence, not {found}", most=x.shape[1], found=lengths.tolist()
+                )
+            )

@@ -14,6 +14,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from core.messages import compose
+
 BLOCKS = (
     # expansion t, output channels c, repeats n, stride s of the first: table 2 of the paper
     (1, 16, 1, 1),
@@ -83,8 +85,13 @@ class MobileNetV2(nn.Module):
         super().__init__()
         if width_multiplier <= 0 or last_channels < 1 or stem_stride not in (1, 2):
             raise ValueError(
-                f"MobileNetV2 takes a width multiplier above 0, 1 or more last channels and a stem stride of 1 or 2, "
-                f"not {width_multiplier}, {last_channels} and {stem_stride}"
+                compose(
+                    "MobileNetV2 takes a width multiplier above 0, 1 or more last channels and a stem stride of 1 "
+                    "or 2, not {width_multiplier}, {last_channels} and {stem_stride}",
+                    width_multiplier=width_multiplier,
+                    last_channels=last_channels,
+                    stem_stride=stem_stride,
+                )
             )
         channels = divisible(STEM_CHANNELS * width_multiplier)
         layers: list[nn.Module] = [ConvNormActivation(3, channels, stride=stem_stride)]
@@ -114,7 +121,7 @@ def load_published(model: MobileNetV2, path: Path) -> None:
     try:
         found = load_file(path)
     except SafetensorError as error:
-        raise ValueError(f"{path.name} is not a whole safetensors file: {error}") from error
+        raise ValueError(compose("{file} is not a whole safetensors file: {reason}", file=path.name, reason=error)) from error
     own = model.state_dict()
     weights = {name: value for name, value in found.items() if not name.startswith("classifier.")}
     # a file converted from elsewhere may lack the counters, which nothing reads
@@ -122,7 +129,12 @@ def load_published(model: MobileNetV2, path: Path) -> None:
     wrong = sorted(own.keys() ^ weights.keys()) or [name for name in own if own[name].shape != weights[name].shape]
     if wrong:
         raise ValueError(
-            f"{path.name} does not hold the weights of a MobileNetV2 of this width: {wrong[0]} and "
-            f"{len(wrong) - 1} more differ in name or shape"
+            compose(
+                "{file} does not hold the weights of a MobileNetV2 of this width: {first} and {others} more "
+                "differ in name or shape",
+                file=path.name,
+                first=wrong[0],
+                others=len(wrong) - 1,
+            )
         )
     model.load_state_dict(weights)

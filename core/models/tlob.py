@@ -7,12 +7,14 @@ The document calls the two layers of a pair spatial and temporal; here a layer i
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
 
+from core.messages import compose
+from core.models.config import AttentionConfig
 from core.nn import AttentionMaps, BiN, FeedForward, LearnedPositions, MultiHeadAttention, SinusoidalPositions
 
 CLASSES = ("DOWN", "STATIONARY", "UP")
@@ -20,7 +22,7 @@ CLASSES = ("DOWN", "STATIONARY", "UP")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TLOBConfig:
+class TLOBConfig(AttentionConfig):
     """Everything that shapes the network.
 
     Attributes:
@@ -38,6 +40,8 @@ class TLOBConfig:
             is this one's DOWN. Such a model has no preferred direction, whatever its weights. In training it makes one pass.
     """
 
+    model: ClassVar[str] = "tlob"
+    attends_to_channels: ClassVar[bool] = True
     steps: int = 128
     features: int = 40
     width: int = 40
@@ -51,18 +55,36 @@ class TLOBConfig:
     mirrored: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 1 <= self.pairs <= 12:
-            raise ValueError(f"{self.pairs} pairs of layers: TLOB takes 1 to 12")
+            raise ValueError(compose("{pairs} pairs of layers: TLOB takes 1 to 12", pairs=self.pairs))
         if min(self.steps, self.features, self.width, self.heads, self.outputs) < 1:
-            raise ValueError("steps, features, width, heads and outputs must each be 1 or more")
+            raise ValueError(compose("steps, features, width, heads and outputs must each be 1 or more"))
         if self.mirrored and self.features % 4:
             raise ValueError(
-                f"{self.features} features cannot be turned upside down: a level has 4, price and size of either side"
+                compose(
+                    "{features} features cannot be turned upside down: a level has 4, price and size of either side",
+                    features=self.features,
+                )
             )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for a checkpoint's card."""
-        return asdict(self)
+    @property
+    def sequence_length(self) -> int:
+        """T of the time-to-time layers."""
+        return self.steps
+
+    @property
+    def width_step(self) -> int:
+        """Any width: each head is as wide as the layer."""
+        return 1
+
+    def resized(self, *, length: int | None = None, width: int | None = None) -> Self:
+        """With windows of another length, and another width."""
+        return replace(self, steps=length or self.steps, width=width or self.width)
+
+    def example_inputs(self, length: int) -> tuple[Tensor, ...]:
+        """One window."""
+        return (torch.zeros(1, self.steps, self.features),)
 
 
 BTC = TLOBConfig()
@@ -162,7 +184,12 @@ class TLOB(nn.Module):
         """
         if x.shape[1:] != (self.config.steps, self.config.features):
             raise ValueError(
-                f"TLOB takes windows of {self.config.steps} steps x {self.config.features} features, not {tuple(x.shape[1:])}"
+                compose(
+                    "TLOB takes windows of {steps} steps x {features} features, not {found}",
+                    steps=self.config.steps,
+                    features=self.config.features,
+                    found=tuple(x.shape[1:]),
+                )
             )
         logits, maps = self._once(x, return_attention=return_attention)
         if self.config.mirrored and not self.training:

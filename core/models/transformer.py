@@ -6,16 +6,24 @@ target (batch, T) -> E + positions -> decoder layers (causal self-attention, cro
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
+import torch
 from torch import Tensor, nn
 
+from core.messages import compose
+from core.models.config import AttentionConfig
 from core.nn import AttentionMaps, EncoderLayer, FeedForward, MultiHeadAttention, SinusoidalPositions, causal_mask
 
 
+DATE_SYMBOLS: Final = 11
+"""The begin sign and the ten symbols of an ISO date: a target of the dates model."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class TransformerConfig:
+class TransformerConfig(AttentionConfig):
     """Everything that shapes the network.
 
     Attributes:
@@ -28,6 +36,7 @@ class TransformerConfig:
         dropout: inside the feed-forward networks, and on what each sub-layer adds.
     """
 
+    model: ClassVar[str] = "transformer"
     vocabulary: int
     width: int = 96
     heads: int = 4
@@ -39,14 +48,17 @@ class TransformerConfig:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if min(self.vocabulary, self.width, self.heads, self.layers, self.hidden, self.length) < 1:
-            raise ValueError("vocabulary, width, heads, layers, hidden and length must each be 1 or more")
-        if self.width % self.heads:
-            raise ValueError(f"a width of {self.width} cannot be split into {self.heads} equal heads")
+            raise ValueError(compose("vocabulary, width, heads, layers, hidden and length must each be 1 or more"))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for a checkpoint's card."""
-        return asdict(self)
+    def sequence_lengths(self, among: Iterable[int]) -> set[int]:
+        """Up to the longest source."""
+        return {length for length in among if length <= self.length}
+
+    def example_inputs(self, length: int) -> tuple[Tensor, ...]:
+        """A source of `length` symbols, and a target of `DATE_SYMBOLS`."""
+        return torch.ones(1, length, dtype=torch.long), torch.ones(1, DATE_SYMBOLS, dtype=torch.long)
 
 
 class DecoderLayer(nn.Module):
@@ -105,7 +117,9 @@ class Transformer(nn.Module):
 
     def _embed(self, symbols: Tensor) -> Tensor:
         if symbols.shape[1] > self.config.length:
-            raise ValueError(f"{symbols.shape[1]} symbols: this Transformer takes at most {self.config.length}")
+            raise ValueError(
+                compose("{count} symbols: this Transformer takes at most {most}", count=symbols.shape[1], most=self.config.length)
+            )
         embedded: Tensor = self.positions(self.embedding(symbols))
         return embedded
 

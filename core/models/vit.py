@@ -6,12 +6,15 @@ image (batch, 1, 28, 28) -> p x p patches -> Linear -> class token first -> + 0.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
 
+from core.messages import compose
+from core.models.config import AttentionConfig
 from core.nn import AttentionMaps, EncoderLayer, SinusoidalPositions
 
 CLASSES = (
@@ -36,7 +39,7 @@ EVERY = slice(None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ViTConfig:
+class ViTConfig(AttentionConfig):
     """Everything that shapes the network; what the report never gives (width, heads, layers, dropout) was chosen here (D12).
 
     Attributes:
@@ -52,6 +55,7 @@ class ViTConfig:
         start: weights before training: "plain", or "local", which lets heads begin by looking at neighbouring patches.
     """
 
+    model: ClassVar[str] = "vit"
     side: int = 28
     patch: int = 4
     width: int = 128
@@ -64,12 +68,17 @@ class ViTConfig:
     start: Literal["plain", "local"] = "plain"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if min(self.side, self.patch, self.width, self.heads, self.layers, self.hidden, self.classes) < 1:
-            raise ValueError("side, patch, width, heads, layers, hidden and classes must each be 1 or more")
+            raise ValueError(compose("side, patch, width, heads, layers, hidden and classes must each be 1 or more"))
         if self.side % self.patch:
-            raise ValueError(f"patches of {self.patch} pixels do not tile an image of {self.side}: take a divisor of {self.side}")
-        if self.width % self.heads:
-            raise ValueError(f"a width of {self.width} cannot be split into {self.heads} equal heads")
+            raise ValueError(
+                compose(
+                    "patches of {patch} pixels do not tile an image of {side}: take a divisor of {side}",
+                    patch=self.patch,
+                    side=self.side,
+                )
+            )
 
     @property
     def grid(self) -> int:
@@ -81,9 +90,35 @@ class ViTConfig:
         """N = (28 / p)^2: 49 for patches of 4 pixels."""
         return self.grid**2
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for a checkpoint's card."""
-        return asdict(self)
+    @property
+    def sequence_length(self) -> int:
+        """The class token and the patches."""
+        return 1 + self.patches
+
+    def sequence_lengths(self, among: Iterable[int] = ()) -> set[int]:
+        """1 + N of every patch of 2 pixels or more that tiles the image."""
+        return {length for length, patch in self._patch_by_length().items() if patch >= 2}
+
+    def resized(self, *, length: int | None = None, width: int | None = None) -> Self:
+        """With the patch that gives another number of tokens, and another width."""
+        patches = self._patch_by_length()
+        if length is not None and length not in patches:
+            raise ValueError(
+                compose(
+                    "no patch gives a ViT of {side} pixels {tokens} tokens: choose one of {choices}",
+                    side=self.side,
+                    tokens=length,
+                    choices=", ".join(map(str, sorted(patches))),
+                )
+            )
+        return replace(self, patch=self.patch if length is None else patches[length], width=width or self.width)
+
+    def example_inputs(self, length: int) -> tuple[Tensor, ...]:
+        """One image."""
+        return (torch.zeros(1, 1, self.side, self.side),)
+
+    def _patch_by_length(self) -> dict[int, int]:
+        return {1 + (self.side // patch) ** 2: patch for patch in range(1, self.side + 1) if self.side % patch == 0}
 
 
 class ViT(nn.Module):
@@ -206,7 +241,9 @@ class ViT(nn.Module):
         """
         side = self.config.side
         if x.dim() != 4 or x.shape[1:] != (1, side, side):
-            raise ValueError(f"this ViT takes images of shape (batch, 1, {side}, {side}), not {tuple(x.shape)}")
+            raise ValueError(
+                compose("this ViT takes images of shape (batch, 1, {side}, {side}), not {found}", side=side, found=tuple(x.shape))
+            )
         tokens, maps = self.encode(self.tokens(x, keep=keep), return_attention=return_attention)
         logits: Tensor = self.head(tokens[:, 0])
         return (logits, maps) if return_attention else logits

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core import checkpoints
+from core.messages import compose
 from core.models.iiga import IIGA, IIGAConfig
 from core.nn import AttentionMaps
 from core.signs.decoding import Bigram, Hypothesis, beam_search, fit_bigram, greedy
@@ -46,24 +47,23 @@ class Recogniser:
     """
 
     def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
-        card = self.card = checkpoint.card
-        if card["model"] != "iiga":
-            raise checkpoints.CheckpointError(f"the checkpoint {card['name']!r} holds a {card['model']}, not an IIGA")
-        try:
-            self.config = IIGAConfig(**card["config"])
+        self.card = checkpoint.card
+        self.config: IIGAConfig = checkpoints.read_config(checkpoint.card, IIGA)
+        with checkpoints.entries(checkpoint.card, "IIGA") as card:
             self.vocabulary = Vocabulary(tuple(card["vocabulary"]))
             self.fps = float(card["fps"])
             self.stride = int(card.get("stride", 1))
             self.scales = {name: Scale(**values) for name, values in card.get("scales", {}).items()}
-        except (TypeError, KeyError, ValueError) as error:
-            raise checkpoints.CheckpointError(f"the card of {card['name']!r} does not describe an IIGA: {error}") from error
         if len(self.vocabulary) != self.config.vocabulary:
             raise checkpoints.CheckpointError(
-                f"the card of {card['name']!r} names {len(self.vocabulary) - 1} glosses for a model of "
-                f"{self.config.vocabulary - 1}"
+                compose(
+                    "the card of {name!r} names {count} glosses for a model of {needed}",
+                    name=card["name"],
+                    count=len(self.vocabulary) - 1,
+                    needed=self.config.vocabulary - 1,
+                )
             )
-        self.model = IIGA(self.config)
-        checkpoints.restore(self.model, checkpoint)
+        self.model = checkpoints.build_model(checkpoint, IIGA)
 
     @property
     def name(self) -> str:
@@ -141,14 +141,24 @@ class Recogniser:
         shape = (size, size, 3) if self.front == "frames" else (len(COLUMNS),)
         if clip.ndim != len(shape) + 1 or clip.shape[1:] != shape or not len(clip):
             raise ValueError(
-                f"{self.name} reads {self.front} of shape (T, {', '.join(map(str, shape))}), one or more, not {clip.shape}"
+                compose(
+                    "{name} reads {front} of shape (T, {sides}), one or more, not {shape}",
+                    name=self.name,
+                    front=self.front,
+                    sides=", ".join(map(str, shape)),
+                    shape=clip.shape,
+                )
             )
         if self.front == "frames":
             if clip.dtype != np.uint8:
-                raise ValueError(f"{self.name} reads frames of uint8 values, 0 to 255, not {clip.dtype}")
+                raise ValueError(
+                    compose("{name} reads frames of uint8 values, 0 to 255, not {kind}", name=self.name, kind=clip.dtype)
+                )
             return torch.from_numpy(np.ascontiguousarray(clip))[None]
         if not np.isfinite(clip).all():
-            raise ValueError("every tracked position must be a number: fill in or leave out the frames where one is missing")
+            raise ValueError(
+                compose("every tracked position must be a number: fill in or leave out the frames where one is missing")
+            )
         hands = normalised(clip.astype(np.float32), scale_of(self.scales, speaker))
         return torch.from_numpy(features(hands, stride=self.stride))[None]
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-import tempfile
-from pathlib import Path
 from typing import Any, Final
 
 import torch
@@ -30,7 +27,7 @@ KEPT: Final = 8
 def load_own(card: bytes, weights: bytes) -> Recogniser:
     """A recogniser of an uploaded pair, card and safetensors.
 
-    The card's digest, the sizes it asks for and the names and shapes in the file's header are compared before memory is taken.
+    The card's digest, the sizes that it asks for and the tensors' names and shapes are compared before a network is built.
 
     Raises:
         CheckpointError: where they do not hold together, are no IIGA, or are too large.
@@ -47,59 +44,26 @@ def load_own(card: bytes, weights: bytes) -> Recogniser:
                 most=MOST_CARD_BYTES // 2**20,
             )
         )
-    told = _parsed(card)
-    if hashlib.sha256(weights).hexdigest() != told.get("weights_sha256"):
-        raise CheckpointError(compose("the weights are not those of the card: their SHA-256 differs from its weights_sha256"))
-    if told.get("model") != "iiga":
-        raise CheckpointError(compose("the card is of a {model!r}: this page takes an 'iiga'", model=told.get("model")))
-    _compare(_config(told), _shapes(weights))
-    name = "own"  # of the files alone; the card keeps its own
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / f"{name}.safetensors").write_bytes(weights)
-        (Path(folder) / f"{name}.json").write_text(json.dumps({**told, "name": name}), encoding="utf-8")
-        found = checkpoints.load(name, folder=Path(folder))
-    return Recogniser(checkpoints.Checkpoint(card=told, weights=found.weights))
+    checkpoint = checkpoints.from_bytes(card, weights)
+    if checkpoint.card["model"] != "iiga":
+        raise CheckpointError(compose("the card is of a {model!r}: this page takes an 'iiga'", model=checkpoint.card["model"]))
+    shapes = {name: tuple(tensor.shape) for name, tensor in checkpoint.weights.items()}
+    _compare(_config(checkpoint.card), shapes)
+    return Recogniser(checkpoint)
 
 
-def _parsed(card: bytes) -> dict[str, Any]:
-    try:
-        told = json.loads(card)
-    except ValueError as error:
-        raise CheckpointError(compose("the card is not valid JSON: choose the .json file that belongs to the weights")) from error
-    if not isinstance(told, dict):
-        raise CheckpointError(compose("the card is not a JSON object: choose the .json file that belongs to the weights"))
-    return told
-
-
-def _config(told: dict[str, Any]) -> IIGAConfig:
-    try:
-        config = IIGAConfig(**told["config"])
-        sizes = (config.width, config.image_channels, config.track_features, config.image_size, config.vocabulary // 16)
-        if config.layers > MOST_LAYERS or config.track_convolutions > MOST_LAYERS or max(sizes) > MOST_WIDTH:
-            raise CheckpointError(
-                compose(
-                    "the card asks for a larger network than can be built here: up to {layers} layers of width {width}",
-                    layers=MOST_LAYERS,
-                    width=MOST_WIDTH,
-                )
+def _config(card: dict[str, Any]) -> IIGAConfig:
+    config: IIGAConfig = checkpoints.read_config(card, IIGA)
+    sizes = (config.width, config.image_channels, config.track_features, config.image_size, config.vocabulary // 16)
+    if config.layers > MOST_LAYERS or config.track_convolutions > MOST_LAYERS or max(sizes) > MOST_WIDTH:
+        raise CheckpointError(
+            compose(
+                "the card asks for a larger network than can be built here: up to {layers} layers of width {width}",
+                layers=MOST_LAYERS,
+                width=MOST_WIDTH,
             )
-    except CheckpointError:
-        raise
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(compose("the card's config does not describe an IIGA: {reason}", reason=error)) from error
+        )
     return config
-
-
-def _shapes(weights: bytes) -> dict[str, tuple[int, ...]]:
-    """Names and shapes by the file's header alone."""
-    try:
-        length = int.from_bytes(weights[:8], "little")
-        if not 2 <= length <= len(weights) - 8:
-            raise ValueError("no header")
-        header = json.loads(weights[8 : 8 + length])
-        return {name: tuple(map(int, entry["shape"])) for name, entry in header.items() if name != "__metadata__"}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(compose("the weights are no safetensors file: choose the one that belongs to the card")) from error
 
 
 def _compare(config: IIGAConfig, shapes: dict[str, tuple[int, ...]]) -> None:

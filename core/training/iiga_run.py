@@ -155,7 +155,7 @@ def go_on_digits(
     remember_command(state)
     train, checked = hold_out(files.train, held_out)
     earlier = checkpoints.load(start.stem, folder=start.parent)
-    config = IIGAConfig(**earlier.card["config"])
+    config = checkpoints.read_config(earlier.card, IIGA)
     torch.manual_seed(how.seed)
     model = IIGA(config)
     before = begin_with_card(model, start)

@@ -45,9 +45,6 @@ def run(
 
 def load_teacher(name: str, *, folder: Path) -> GarmentTeacher:
     """The trained teacher, ready to be asked."""
-    checkpoint = checkpoints.load(name, folder=folder)
-    config = checkpoint.card["config"] | {"stages": tuple(checkpoint.card["config"]["stages"])}
-    teacher = GarmentTeacher(TeacherConfig(**config))
-    checkpoints.restore(teacher, checkpoint)
+    teacher = checkpoints.build_model(checkpoints.load(name, folder=folder), GarmentTeacher)
     teacher.lay_out_for_speed()
     return teacher

@@ -61,27 +61,17 @@ class Classifier:
     """
 
     def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
-        card = checkpoint.card
-        if card["model"] != "vit":
-            raise checkpoints.CheckpointError(
-                f"the checkpoint {card['name']!r} holds a {card['model']} model: a vit one is needed here"
-            )
-        self.card: dict[str, Any] = card
-        try:
-            self.config = ViTConfig(**card["config"])
+        self.card: dict[str, Any] = checkpoint.card
+        self.config: ViTConfig = checkpoints.read_config(checkpoint.card, ViT)
+        with checkpoints.entries(checkpoint.card, "ViT") as card:
             self.class_names: tuple[str, ...] = tuple(card.get("classes", CLASSES))
             self.mean, self.std = float(card["transform"]["mean"]), float(card["transform"]["std"])
             self.temperature = float(card["calibration"]["temperature"])
             self.threshold = float(card["strangeness"]["threshold"])
             known = card["strangeness"]
             self.familiarity = Familiarity.from_dict(known, self.config.width) if "means" in known else None
-        except (KeyError, TypeError, ValueError) as error:
-            why = f"it lacks {error}" if isinstance(error, KeyError) else error
-            raise checkpoints.CheckpointError(f"the card {card['name']}.json does not describe a ViT: {why}") from error
         self.device = best_device()
-        self.model = ViT(self.config)
-        checkpoints.restore(self.model, checkpoint)
-        self.model.to(self.device)
+        self.model = checkpoints.build_model(checkpoint, ViT, device=self.device)
 
     def normalise(self, images: Images) -> Tensor:
         """uint8 (n, 28, 28) -> float32 (n, 1, 28, 28) in the units the model reads, on the model's device.

@@ -11,13 +11,13 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.lecture import cost, cost_count
-from core.lecture.cost import Config
+from core.models.config import AttentionConfig
 from core.models.iiga import DOCUMENT, IIGA, IIGAConfig
 from core.models.tlob import BTC, FI2010, TLOBConfig
 from core.models.transformer import Transformer, TransformerConfig
 from core.models.vit import ViTConfig
 
-CASES: dict[str, tuple[Config, int]] = {
+CASES: dict[str, tuple[AttentionConfig, int]] = {
     "listing": (BTC, 0),
     "lean": (replace(BTC, qkv="single", pooling="learned", outputs=8, positions="sinusoidal"), 0),
     "fi2010": (FI2010, 0),
@@ -107,13 +107,13 @@ def test_the_widest_tensor_is_the_largest_that_a_module_hands_on() -> None:
 
 
 def test_other_sizes() -> None:
-    assert cost.tokens_of(cost.resized(ViTConfig(), 17, None), 0) == 17
-    assert cost.tokens_of(cost.resized(BTC, 64, 24), 0) == 64
+    assert cost.tokens_of(ViTConfig().resized(length=17), 0) == 17
+    assert cost.tokens_of(BTC.resized(length=64, width=24), 0) == 64
     assert cost.tokens_of(DOCUMENT, 30) == 30
     with pytest.raises(ValueError, match="no patch gives"):
-        cost.resized(ViTConfig(), 18, None)
+        ViTConfig().resized(length=18)
     with pytest.raises(ValueError, match="equal heads"):
-        cost.resized(DOCUMENT, None, 1281)
+        DOCUMENT.resized(width=1281)
 
 
 def test_setups_and_times(tmp_path: Path) -> None:

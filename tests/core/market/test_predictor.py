@@ -158,9 +158,9 @@ def without(key: str) -> dict[str, object]:
 
 
 WEIGHTS = "the weights of 'tiny' do not fit its card's config"
-CARD = "the card tiny.json does not describe a TLOB: "
+CARD = "the card tiny.json does not describe the model TLOB: "
 BROKEN: dict[str, tuple[dict[str, object], str]] = {
-    "another model": ({"model": "vit"}, "'tiny' holds a vit model: a tlob one is needed here"),
+    "another model": ({"model": "vit"}, "'tiny' holds the model vit: TLOB is needed here"),
     "another width": ({"config": {**tiny_config().to_dict(), "width": 9}}, WEIGHTS),
     "too many pairs": ({"config": {**tiny_config().to_dict(), "pairs": 13}}, CARD + "13 pairs"),
     "an unknown setting": ({"config": {**tiny_config().to_dict(), "colour": "red"}}, CARD + ".*'colour'"),

@@ -99,7 +99,7 @@ def test_wrong_clips_are_refused_in_a_sentence(folder: Path) -> None:
 
 def test_cards_that_describe_no_iiga_are_refused(folder: Path, tmp_path: Path) -> None:
     write(tmp_path, "other", TRACKS, model="tlob")
-    with pytest.raises(checkpoints.CheckpointError, match="holds a tlob, not an IIGA"):
+    with pytest.raises(checkpoints.CheckpointError, match="holds the model tlob: IIGA is needed here"):
         load_recogniser("other", folder=tmp_path)
     write(tmp_path, "few", TRACKS, vocabulary=["A"])
     with pytest.raises(checkpoints.CheckpointError, match="names 1 glosses for a model of 3"):
@@ -109,7 +109,7 @@ def test_cards_that_describe_no_iiga_are_refused(folder: Path, tmp_path: Path) -
     card = json.loads(path.read_text())
     del card["vocabulary"]
     path.write_text(json.dumps(card))
-    with pytest.raises(checkpoints.CheckpointError, match="does not describe an IIGA"):
+    with pytest.raises(checkpoints.CheckpointError, match="does not describe the model IIGA"):
         load_recogniser("bare", folder=tmp_path)
 
 

@@ -1,0 +1,102 @@
+"""What the configurations of all models have in common."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
+
+from torch import Tensor
+
+from core.messages import Message, compose
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """Everything that shapes a network, in plain values; each model has its own.
+
+    Attributes:
+        model: the model's name in `core.models.MODELS` and in a card.
+
+    Raises:
+        ValueError: for a value of another type, and in each model for one that it cannot be built with.
+    """
+
+    model: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        kinds = get_type_hints(type(self))
+        for field in fields(self):
+            fault = _fault(field.name, getattr(self, field.name), kinds[field.name])
+            if fault:
+                raise ValueError(fault)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for a checkpoint's card."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionConfig(ModelConfig):
+    """The configuration of a model with attention.
+
+    Attributes:
+        width: D, channels of a position. heads: attention heads.
+        attends_to_channels: whether some of its layers compare channels instead of positions.
+    """
+
+    width: int
+    heads: int
+    attends_to_channels: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.heads >= 1 and self.width % self.width_step:
+            raise ValueError(
+                compose("a width of {width} cannot be split into {heads} equal heads", width=self.width, heads=self.heads)
+            )
+
+    @property
+    def sequence_length(self) -> int | None:
+        """T, the positions that attention compares; None where the network takes any number of them."""
+        return None
+
+    @property
+    def width_step(self) -> int:
+        """What the width must be a multiple of."""
+        return self.heads
+
+    def sequence_lengths(self, among: Iterable[int]) -> set[int]:
+        """The lengths out of `among` that the network can have; all it can have where only a few are possible."""
+        return {length for length in among if length <= 512}
+
+    def resized(self, *, length: int | None = None, width: int | None = None) -> Self:
+        """The configuration with another T, where it fixes one, and another D.
+
+        Raises:
+            ValueError: for a T or a D that the network cannot have.
+        """
+        return replace(self, width=width or self.width)
+
+    def example_inputs(self, length: int) -> tuple[Tensor, ...]:
+        """One sample for `forward`: zeros, or ones for symbols; of `length` positions where the configuration fixes none."""
+        raise NotImplementedError
+
+
+def _fault(name: str, value: Any, kind: Any) -> Message | None:
+    """What is wrong with the type of a value, None where nothing is."""
+    shown = reprlib.repr(value)
+    if get_origin(kind) is Literal and value not in get_args(kind):
+        choices = ", ".join(map(str, get_args(kind)))
+        return compose("{name} is {value}: choose one of {choices}", name=name, value=shown, choices=choices)
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if kind is int and not whole:
+        return compose("{name} is {value}: a whole number is needed", name=name, value=shown)
+    if kind is float and not (whole or (isinstance(value, Real) and math.isfinite(value))):
+        return compose("{name} is {value}: a number is needed", name=name, value=shown)
+    if kind is bool and not isinstance(value, bool):
+        return compose("{name} is {value}: true or false is needed", name=name, value=shown)
+    return None
