@@ -1,16 +1,21 @@
-"""`python -m core record`: keep a live order book, in files that train, evaluate and the app read."""
+"""`python -m core record`: record a live order book to files that training, evaluation and the app can read."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from tqdm import tqdm
 
 from core.market.feeds.live import LiveFeed
-from core.market.feeds.protocol import FeedFailed
+from core.market.feeds.protocol import Feed, FeedFailed
 from core.market.recorder import RecordingProgress, record
+
+ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,13 +36,36 @@ def _run(o: argparse.Namespace) -> None:
         bar.set_description(f"{progress.state.value}, {progress.rows:,} rows {progress.message}".rstrip(), refresh=False)
         bar.refresh()
 
-    feed = LiveFeed(o.exchange, o.symbol)
     before = set(o.folder.glob("*.parquet"))
     try:
-        asyncio.run(record(feed, o.folder, seconds=o.seconds, on_progress=show))
+        asyncio.run(record_until_signal(LiveFeed(o.exchange, o.symbol), o.folder, seconds=o.seconds, on_progress=show))
     except FeedFailed as failure:
         raise ValueError(str(failure)) from failure
     finally:
         bar.close()
         for path in sorted(set(o.folder.glob("*.parquet")) - before):
             print(path)
+
+
+async def record_until_signal(
+    feed: Feed, folder: Path, *, seconds: float | None = None, on_progress: Callable[[RecordingProgress], None] | None = None
+) -> None:
+    """Record until `seconds` have passed, the feed ends, or the process is asked to end; then everything is on disk.
+
+    A signal that the process was started to ignore (SIGHUP under nohup) stays ignored.
+
+    Raises:
+        FeedFailed: where the feed cannot continue.
+        OSError: where the disk refuses.
+    """
+    loop = asyncio.get_running_loop()
+    recording = asyncio.create_task(record(feed, folder, seconds=seconds, on_progress=on_progress))
+    for ending in ENDING_SIGNALS:
+        if signal.getsignal(ending) is not signal.SIG_IGN:
+            loop.add_signal_handler(ending, recording.cancel)
+    try:
+        await recording
+    except asyncio.CancelledError:
+        current = asyncio.current_task()
+        if current is not None and current.cancelling():
+            raise

@@ -8,15 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from core.messages import compose
+
 LEVELS = 10
 STEP_MS = 250
 """The sampling grid, milliseconds a row."""
+LARGEST: Final = 1e15
+"""Prices and sizes from here on are refused: no market has them, and they would drown every other level."""
 
 FILE_COLUMNS = tuple(
     f"{side}_{what}_{level}" for level in range(1, LEVELS + 1) for side in ("ask", "bid") for what in ("price", "size")
@@ -38,19 +43,21 @@ class BookError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class OrderBookSnapshot:
-    """Ten levels a side at one moment.
+    """Ten levels a side at one time.
 
     Attributes:
         levels: (40,) in `FEATURES` order; prices in quote currency, sizes in the venue's unit. Never written to.
         exchange_ms: the exchange's own time, milliseconds since the epoch (the receive time where it sends none).
-        received_ns: when this machine had it, `time.time_ns`.
+        received_ns: when this machine received it, nanoseconds since the epoch (`core.market.feeds.clock`).
         sequence: the venue's update number, where it has one.
+        confirms: whether it confirms the books before it (D27). It does not where a lost update would go unnoticed.
     """
 
     levels: FloatArray
     exchange_ms: int
     received_ns: int
     sequence: int | None = None
+    confirms: bool = True
 
     @property
     def mid(self) -> float:
@@ -70,26 +77,39 @@ def interleave(asks: FloatArray, bids: FloatArray) -> FloatArray:
         BookError: for fewer than ten levels, a crossed or unsorted book, or a size or price that is not positive.
     """
     if len(asks) < LEVELS or len(bids) < LEVELS:
-        raise BookError(f"the book has {len(asks)} asks and {len(bids)} bids: {LEVELS} a side are needed")
+        raise BookError(
+            compose(
+                "the book has {asks} asks and {bids} bids: {needed} a side are needed",
+                asks=len(asks),
+                bids=len(bids),
+                needed=LEVELS,
+            )
+        )
     levels = np.concatenate([asks[:LEVELS, :2], bids[:LEVELS, :2]], axis=1).reshape(-1).astype(np.float64)
     problem = first_fault(levels[None])
     if problem:
-        raise BookError(f"the book {problem}")
+        raise BookError(compose("the book {problem}", problem=problem))
     return levels
 
 
 def first_fault(rows: FloatArray) -> str | None:
     """What is wrong with the first bad row of (n, 40), as the end of a sentence; None where nothing is."""
     if not np.isfinite(rows).all():
-        return f"has a missing or infinite value in row {int(np.argwhere(~np.isfinite(rows))[0, 0])}"
+        return compose("has a missing or infinite value in row {row}", row=int(np.argwhere(~np.isfinite(rows))[0, 0]))
     if not (rows > 0).all():
-        return f"has a price or size of zero or less in row {int(np.argwhere(~(rows > 0))[0, 0])}"
+        return compose("has a price or size of zero or less in row {row}", row=int(np.argwhere(~(rows > 0))[0, 0]))
+    if not (rows < LARGEST).all():
+        return compose(
+            "has a price or size of {limit:g} or more in row {row}", limit=LARGEST, row=int(np.argwhere(~(rows < LARGEST))[0, 0])
+        )
     crossed = np.flatnonzero(rows[:, 0] <= rows[:, 2])
     if crossed.size:
-        return f"is crossed in row {int(crossed[0])}: the best ask is not above the best bid"
+        return compose("is crossed in row {row}: the best ask is not above the best bid", row=int(crossed[0]))
     unsorted = (np.diff(rows[:, ASK_PRICES], axis=1) <= 0).any(axis=1) | (np.diff(rows[:, BID_PRICES], axis=1) >= 0).any(axis=1)
     if unsorted.any():
-        return f"is unsorted in row {int(np.flatnonzero(unsorted)[0])}: asks must rise and bids must fall from the best"
+        return compose(
+            "is unsorted in row {row}: asks must rise and bids must fall from the best", row=int(np.flatnonzero(unsorted)[0])
+        )
     return None
 
 
@@ -117,7 +137,10 @@ class BookRows:
         return BookRows(timestamps=self.timestamps[rows], levels=self.levels[rows])
 
 
-def rows_from_frame(frame: pd.DataFrame, *, name: str = "the file") -> BookRows:
+THE_FILE: Final = compose("the file")
+
+
+def rows_from_frame(frame: pd.DataFrame, *, name: str = THE_FILE) -> BookRows:
     """A frame with a `timestamp` column and `FILE_COLUMNS` -> checked rows.
 
     Raises:
@@ -126,23 +149,30 @@ def rows_from_frame(frame: pd.DataFrame, *, name: str = "the file") -> BookRows:
     missing = [column for column in ("timestamp", *FILE_COLUMNS) if column not in frame.columns]
     if missing:
         raise BookError(
-            f"{name} lacks the column {missing[0]!r}: an order-book file has timestamp, ask_price_1..10, ask_size_1..10, "
-            "bid_price_1..10 and bid_size_1..10"
+            compose(
+                "{name} lacks the column {missing!r}: an order-book file has timestamp, ask_price_1..10, "
+                "ask_size_1..10, bid_price_1..10 and bid_size_1..10",
+                name=name,
+                missing=missing[0],
+            )
         )
     if frame.empty:
-        raise BookError(f"{name} has no rows: at least one book is needed")
+        raise BookError(compose("{name} has no rows: at least one book is needed", name=name))
     try:
         timestamps = _whole_milliseconds(frame["timestamp"])
         levels = frame[list(FILE_COLUMNS)].to_numpy(dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise BookError(
-            f"{name} holds something other than numbers: timestamps must be whole milliseconds, the rest decimal numbers"
+            compose(
+                "{name} holds something other than numbers: timestamps must be whole milliseconds, the rest decimal numbers",
+                name=name,
+            )
         ) from error
     if (np.diff(timestamps) < 0).any():
-        raise BookError(f"{name} is not in time order: sort it by timestamp")
+        raise BookError(compose("{name} is not in time order: sort it by timestamp", name=name))
     problem = first_fault(levels)
     if problem:
-        raise BookError(f"{name} {problem}")
+        raise BookError(compose("{name} {problem}", name=name, problem=problem))
     return BookRows(timestamps=timestamps, levels=levels)
 
 
@@ -176,10 +206,10 @@ def read_rows(path: Path) -> BookRows:
             present = [column for column in pq.read_schema(path).names if column in wanted]
             frame = pd.read_parquet(path, columns=present)
     except FileNotFoundError as error:
-        raise BookError(f"there is no file {path}: give a Parquet or CSV file of order-book rows") from error
+        raise BookError(compose("there is no file {path}: give a Parquet or CSV file of order-book rows", path=path)) from error
     except Exception as error:  # pyarrow and pandas raise a dozen kinds for a file that is not what its name says
         why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise BookError(f"{path.name} is not a readable Parquet or CSV file: {why}") from error
+        raise BookError(compose("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why)) from error
     return rows_from_frame(frame, name=path.name)
 
 

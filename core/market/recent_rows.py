@@ -1,4 +1,4 @@
-"""The last rows of a book, kept for looking at."""
+"""The last rows of a book, for display."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.market.book import LEVELS, FloatArray
 
 
 class RecentRows:
-    """The last `capacity` rows, always contiguous in memory: `timestamps[tail(n)]` and `levels[tail(n)]` are views."""
+    """The last `capacity` rows, contiguous in memory: `timestamps[tail(n)]` (n,) and `levels[tail(n)]` (n, 40) are views."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -18,7 +18,7 @@ class RecentRows:
 
     @property
     def newest(self) -> int | None:
-        """Time of the last row."""
+        """Time of the last row, milliseconds since the epoch; None where there is none."""
         return int(self.timestamps[self.end - 1]) if self.end else None
 
     def append(self, timestamp: int, levels: FloatArray) -> None:
@@ -31,9 +31,13 @@ class RecentRows:
         self.end += 1
 
     def clear(self) -> None:
-        """Forget every row."""
+        """Drop every row."""
         self.end = 0
 
+    def drop_last(self, count: int) -> None:
+        """Drop the last `count` rows."""
+        self.end = max(0, self.end - count)
+
     def tail(self, count: int) -> slice:
-        """Where the last `count` rows lie, or as many as there are."""
+        """The index range of the last `count` rows, or of all where there are fewer."""
         return slice(max(0, self.end - min(count, self.capacity)), self.end)

@@ -1,4 +1,4 @@
-"""Every prediction, and what happened h steps later: resolved with the label it was trained on (D8), never across a gap."""
+"""Running scores of predictions: each is resolved h steps later with the label it was trained on (D8), never across a gap."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core import scores
-from core.market.labels import STATIONARY, UNKNOWN, classify, future_move, smoothing_steps
-from core.market.predictor import Head, Predictions
+from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, smoothing_steps
+from core.market.predictor import Predictions
 from core.models.tlob import CLASSES
+from core.scores import CALIBRATION_BINS
 
 RULES = ("tlob", "momentum", "stationary")
-"""Who is scored, side by side."""
+"""The model and the naive rules that are scored beside it."""
 ROLLING = 1_000
 """Resolved predictions in the rolling scores."""
-BINS = 10
+LATEST = 200
+"""Resolved predictions in the latest scores, those of the live screen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,15 +30,17 @@ class HeadScores:
     """One head's scores so far.
 
     Attributes:
-        resolved: predictions that have come due.
-        session, rolling: rule -> confusion matrix (3, 3), over everything and over the last `ROLLING`.
-        reliability: see `core.scores.reliability`, of TLOB's calls over the whole session.
+        resolved: predictions whose outcome is known.
+        session, rolling: rule -> confusion matrix (3, 3), over the whole session and over the last `ROLLING`.
+        reliability, call_reliability: as `core.scores.reliability` returns it, over the whole session, of TLOB's likeliest class
+            (whose gap is the expected calibration error, D26) and of the class that it called.
     """
 
     resolved: int
     session: dict[str, NDArray[np.int64]]
     rolling: dict[str, NDArray[np.int64]]
     reliability: dict[str, NDArray[np.float64]]
+    call_reliability: dict[str, NDArray[np.float64]]
 
 
 class _HeadBoard:
@@ -45,31 +49,42 @@ class _HeadBoard:
     def __init__(self) -> None:
         self.session = {rule: np.zeros((3, 3), dtype=np.int64) for rule in RULES}
         self.recent: deque[tuple[int, int, int]] = deque(maxlen=ROLLING)
-        self.bins = np.zeros((3, BINS))  # sum of confidence, sum of hits, count
+        self.latest = np.zeros((2, 3, 3), dtype=np.int64)  # TLOB's and momentum's confusion over the last LATEST
+        self.bins = np.zeros((2, 3, CALIBRATION_BINS))  # of likeliest class and call: sum of confidence, sum of hits, count
 
-    def add(self, truth: int, called: int, naive: int, confidence: float) -> None:
+    def add(self, truth: int, called: int, naive: int, probabilities: NDArray[np.float32]) -> None:
         for rule, call in zip(RULES, (called, naive, STATIONARY), strict=True):
             self.session[rule][truth, call] += 1
+        leaving = self.recent[-LATEST] if len(self.recent) >= LATEST else None
         self.recent.append((truth, called, naive))
-        column = min(int(confidence * BINS), BINS - 1)
-        self.bins[:, column] += (confidence, called == truth, 1)
+        for matrix, call, left in zip(self.latest, (called, naive), leaving[1:] if leaving else (0, 0), strict=True):
+            matrix[truth, call] += 1
+            if leaving:
+                matrix[leaving[0], left] -= 1
+        for bins, label in zip(self.bins, (int(probabilities.argmax()), called), strict=True):
+            confidence = float(probabilities[label])
+            bins[:, min(int(confidence * CALIBRATION_BINS), CALIBRATION_BINS - 1)] += (confidence, label == truth, 1)
 
     def scores(self) -> HeadScores:
         recent = np.array(self.recent, dtype=np.int64).reshape(-1, 3)
         columns = (recent[:, 1], recent[:, 2], np.full(len(recent), STATIONARY))
         rolling = {rule: scores.confusion_matrix(recent[:, 0], call) for rule, call in zip(RULES, columns, strict=True)}
-        session = {rule: matrix.copy() for rule, matrix in self.session.items()}
+        likeliest, call = (scores.reliability_of_bins(*bins) for bins in self.bins)
         return HeadScores(
-            resolved=int(self.bins[2].sum()), session=session, rolling=rolling, reliability=scores.reliability_of_bins(*self.bins)
+            resolved=int(self.session["tlob"].sum()),
+            session={rule: matrix.copy() for rule, matrix in self.session.items()},
+            rolling=rolling,
+            reliability=likeliest,
+            call_reliability=call,
         )
 
 
 class PredictionLog:
-    """Predictions by time, in blocks, the oldest block dropped once there are `capacity` (rounded to blocks, two at least).
+    """Predictions by time, in blocks; the oldest block is dropped beyond `capacity` rows (rounded to blocks, at least two).
 
     Attributes:
-        dtype: of a row: timestamp, mid, and a column of each of probabilities, calls, momentum and truth a head.
-        first, count: number of the oldest row kept, and how many were ever added.
+        dtype: of a row: timestamp, mid, and for each head its probabilities, call, momentum's call and truth.
+        first: number of the oldest row kept. count: rows ever added.
     """
 
     BLOCK = 4_096
@@ -90,23 +105,28 @@ class PredictionLog:
         self.count = 0
 
     def append(self, timestamp: int, mid: float, p: Predictions, row: int) -> int:
-        """Add row `row` of `p`, unresolved; returns its number, which stays its own for good."""
+        """Add row `row` of `p`, unresolved; returns its number, which never changes."""
         offset = self.count - self.first
         if offset == len(self.blocks) * self.BLOCK:
             if len(self.blocks) == self.blocks.maxlen:
                 self.first += self.BLOCK
             self.blocks.append(np.zeros(self.BLOCK, dtype=self.dtype))
         block, offset = divmod(self.count - self.first, self.BLOCK)
-        unknown = np.full(p.calls.shape[1], UNKNOWN)
-        self.blocks[block][offset] = (timestamp, mid, p.probabilities[row], p.calls[row], p.momentum[row], unknown)
+        self.blocks[block][offset] = self.record(timestamp, mid, p, row)
         self.count += 1
         return self.count - 1
 
+    @staticmethod
+    def record(timestamp: int, mid: float, p: Predictions, row: int) -> tuple[Any, ...]:
+        """A row of `dtype`, unresolved, from row `row` of `p`."""
+        unknown = np.full(p.calls.shape[1], UNKNOWN)
+        return timestamp, mid, p.probabilities[row], p.calls[row], p.momentum[row], unknown
+
     def __getitem__(self, number: int) -> np.void:
-        """A row by its number, as a view to read or write.
+        """A row by its number, as a view that can be written to.
 
         Raises:
-            IndexError: for a row not yet there or no longer kept.
+            IndexError: for a row not yet added or no longer kept.
         """
         if not self.first <= number < self.count:
             raise IndexError(f"row {number} is not kept: rows {self.first} to {self.count - 1} are")
@@ -125,11 +145,11 @@ class PredictionLog:
 
 
 class Scoreboard:
-    """Takes predictions and mids step by step, and keeps the score.
+    """Logs predictions step by step and scores them as the mids of their horizons arrive.
 
     Args:
-        heads: what each column of a prediction is about.
-        alphas: (heads,) label thresholds from the card, fractions.
+        heads: label and horizon of each column of a prediction.
+        alphas: (heads,) label thresholds from the card, fractions of the price.
     """
 
     def __init__(self, heads: Sequence[Head], alphas: Sequence[float]) -> None:
@@ -141,12 +161,17 @@ class Scoreboard:
         self._numbers: deque[int | None] = deque(maxlen=self._longest + 1)
 
     def gap(self) -> None:
-        """What is open stays unscored: its future was not seen."""
+        """A gap in the rows: predictions not yet resolved stay unscored, since their future was not seen."""
         self._mids.clear()
         self._numbers.clear()
 
-    def step(self, timestamp: int, mid: float, predictions: Predictions | None, row: int = 0) -> None:
-        """One grid step: resolve what comes due with this mid, then log this step's prediction, if it has one."""
+    def step(self, timestamp: int, mid: float, predictions: Predictions | None, row: int = 0) -> list[tuple[int, int, int]]:
+        """One step of the grid: log its prediction, if there is one, and resolve those whose horizon ends at this mid.
+
+        Returns:
+            What was resolved: timestamp of the prediction, head, class that came true.
+        """
+        resolved: list[tuple[int, int, int]] = []
         self._mids.append(mid)
         self._numbers.append(None if predictions is None else self.log.append(timestamp, mid, predictions, row))
         for index, (kind, horizon) in enumerate(self.heads):
@@ -164,26 +189,36 @@ class Scoreboard:
             row_then = self.log[number]
             row_then["truth"][index] = truth
             called = int(row_then["calls"][index])
-            confidence = float(row_then["probabilities"][index, called])
-            self._boards[index].add(truth, called, int(row_then["momentum"][index]), confidence)
+            self._boards[index].add(truth, called, int(row_then["momentum"][index]), row_then["probabilities"][index])
+            resolved.append((int(row_then["timestamp"]), index, truth))
+        return resolved
+
+    def latest(self, head: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Confusion matrices of TLOB and of momentum over the last `LATEST` scored predictions of a head."""
+        return self._boards[head].latest[0].copy(), self._boards[head].latest[1].copy()
+
+    def confusion(self, head: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same over the whole session."""
+        session = self._boards[head].session
+        return session["tlob"].copy(), session["momentum"].copy()
 
     def scores(self, head: int) -> HeadScores:
         """One head's scores so far."""
         return self._boards[head].scores()
 
     def export(self, count: int | None = None) -> pd.DataFrame:
-        """The log as a table, a row a step.
+        """The last `count` rows of the log (all by default) as a table, one row per step.
 
-        Columns: timestamp, mid, and for each head the three probabilities, the call, the naive call and what happened (empty
-        while it is not known).
+        Columns: timestamp, mid, and for each head the three probabilities, the call, momentum's call and what happened (empty
+        until it is known).
         """
         rows = self.log.tail(self.log.count if count is None else count)
         table: dict[str, NDArray[Any]] = {"timestamp": rows["timestamp"], "mid": rows["mid"]}
-        words = np.array([*CLASSES, ""], dtype=object)
+        names = np.array([*CLASSES, ""], dtype=object)  # UNKNOWN is -1: the last
         for index, (kind, horizon) in enumerate(self.heads):
             head = f"{kind}_{horizon}"
             for k, name in enumerate(CLASSES):
                 table[f"{head}_p_{name.lower()}"] = rows["probabilities"][:, index, k]
             for column, what in (("call", "calls"), ("momentum", "momentum"), ("truth", "truth")):
-                table[f"{head}_{column}"] = words[rows[what][:, index]]
+                table[f"{head}_{column}"] = names[rows[what][:, index]]
         return pd.DataFrame(table)

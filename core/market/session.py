@@ -1,7 +1,7 @@
-"""One feed being watched: its books become rows, its rows predictions, its predictions scores.
+"""A session follows one feed: its books become rows, its rows predictions, its predictions scores.
 
-The feed and the clock run in the background loop; what they bring goes through one queue, in order, to one worker thread, which
-predicts and writes down. Pages only read, through `view`.
+The feed and the clock run in the background loop. Their rows pass through one queue, in order, to one worker thread, which
+predicts and records the outcome. Pages only read, through `view`.
 """
 
 from __future__ import annotations
@@ -16,23 +16,27 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
-from core.market.feeds.protocol import Feed, FeedFailed, FeedState, StatusChange, Trade
+from core.market.feeds.clock import CLOCK
+from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, Trade
 from core.market.predictor import Predictions, Predictor
 from core.market.recent_rows import RecentRows
-from core.market.sampler import GridSampler
+from core.market.sampler import GridRow, GridSampler
 from core.market.scoreboard import HeadScores, Scoreboard
 from core.market.session_view import Status, View, latency_of
+from core.market.stream import FrameContent, FrameKind, SessionPresent, StepCollector, encode, score_row
 from core.market.windows import FrozenWindow
+from core.messages import compose
 
 STALE_MS = 8_000
-"""A live book of which nothing was heard for this long is called stale; a feed asks after a quiet one before that."""
+"""Age at which a live book is called stale; the feed checks a quiet one well before that."""
 KEPT_ROWS = 4_800
-"""Rows kept for looking at: twenty minutes."""
+"""Rows kept for display: twenty minutes."""
 KEPT_TRADES = 2_000
 BATCH = 64
-"""Rows predicted in one go when they come faster than the clock (a replay at speed, or the rows before its start)."""
+"""Most rows predicted at once, where they arrive faster than the clock (a fast replay, or the rows before its start)."""
 
 
 log = logging.getLogger(__name__)
@@ -40,55 +44,80 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Row:
-    """A row of the grid on its way to the worker, and when its book came and when the row was complete (`time.time_ns`)."""
+    """A row of the grid for the worker; `received_ns` is when its book arrived, `formed_ns` when the row was formed."""
 
     timestamp: int
     levels: FloatArray
     received_ns: int
     formed_ns: int
+    provisional: bool
 
 
-_Item = _Row | Trade | None
-"""What goes to the worker; None is a gap."""
+@dataclass(frozen=True)
+class _Confirmed:
+    """Rows up to this time are confirmed, milliseconds since the epoch."""
+
+    until_ms: int
+
+
+@dataclass(frozen=True)
+class _Provisional:
+    """A row that is not confirmed yet, and its prediction: row `which` of `predictions`."""
+
+    timestamp: int
+    mid: float
+    predictions: Predictions | None
+    which: int
+
+
+_Item = _Row | _Confirmed | Trade | None
+"""An item of the worker's queue; None is a gap."""
 
 
 class MarketSession:
     """Runs one feed through one predictor.
 
     Args:
-        feed: where books come from; its `market` picks the entry of the predictor's card.
+        feed: the source of books; its `market` selects the entry of the predictor's card.
     """
 
     def __init__(self, feed: Feed, predictor: Predictor) -> None:
         self.feed, self.predictor = feed, predictor
         self.entry = predictor.market(f"{feed.key} {feed.market}")
         self.started = time.time()
-        self._lock = threading.Lock()  # for what follows, down to the step
+        self._lock = threading.Lock()  # guards the attributes down to `_step`
         self._stepped = threading.Condition(self._lock)
         self._rows = RecentRows(KEPT_ROWS)
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
         self._board = Scoreboard(predictor.heads, self.entry.alphas)
         self._latencies: deque[tuple[float, float, float, float]] = deque(maxlen=500)
         self._state, self._message = FeedState.CONNECTING, ""
-        self._warm = 0
-        self._row_received_ns = 0  # when the newest row's book came
+        self._provisional: deque[_Provisional] = deque()  # the newest rows of `_rows`
+        self._confirmed_ms = 0  # time of the last row that was scored
+        self._since_gap = 0  # rows since the last gap
+        self._row_received_ns = 0  # when the newest row's book arrived
         self._step = 0
-        self._received_ns = 0  # when the newest book came
+        self.frames = StepCollector()
+        self._received_ns = 0  # when the newest book arrived
         self._sampler = GridSampler()
-        self._alone = asyncio.Lock()  # one run at a time
+        self._announced_ms = 0  # the confirmation that the worker was last told of
+        self._jumps = CLOCK.jumps
+        self._run_lock = asyncio.Lock()  # one run at a time
         self._queue: asyncio.Queue[_Item] = asyncio.Queue(maxsize=4 * BATCH)
-        self._window: deque[FloatArray] = deque(maxlen=predictor.window)  # the worker's: rows since the last gap
-        self._last_ms = 0  # the worker's: time of the last row
+        # of the worker alone: the rows since the last gap, their number, and the time of the last row
+        self._window: deque[FloatArray] = deque(maxlen=predictor.window)
+        self._run_length = 0
+        self._last_ms = 0
 
     # -- in the background loop -------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Follow the feed until it ends, fails or is cancelled; the status says which. May be run again afterwards."""
-        async with self._alone:
+        async with self._run_lock:
             self._queue = asyncio.Queue(maxsize=4 * BATCH)
             self._set(FeedState.CONNECTING, "")
             if self.feed.clock == "wall":
-                await self._gap()  # whatever happened since an earlier run was not seen
+                await self._gap()  # the time since an earlier run is unknown
             try:
                 async with asyncio.TaskGroup() as group:
                     helpers = [group.create_task(self._work())]
@@ -99,10 +128,11 @@ class MarketSession:
                         helper.cancel()
             except* Exception as faults:
                 log.exception("the session of %s failed", self.feed.key)
-                self._set(FeedState.FAILED, f"The session stopped by a fault of the program: {faults.exceptions[0]!r}.")
+                fault = type(faults.exceptions[0]).__name__
+                self._set(FeedState.FAILED, compose("The session stopped by a fault of the program ({fault}).", fault=fault))
 
     async def _follow(self) -> None:
-        """Take every event, and say how it ended once all that came has been written down."""
+        """Process every event; set the final state once the worker has processed them all."""
         end, message = FeedState.ENDED, ""
         events = self.feed.events()
         try:
@@ -111,21 +141,31 @@ class MarketSession:
         except FeedFailed as failure:
             end, message = FeedState.FAILED, str(failure)
         finally:
-            close = getattr(events, "aclose", None)  # an async generator's own
+            close = getattr(events, "aclose", None)  # async generators have it
             if close is not None:
                 await close()
+        if self.feed.clock == "wall":
+            await self._gap()  # rows that nothing confirmed
         await self._queue.join()
         if self._state is not end:
             self._set(end, message)
 
-    async def _take(self, event: OrderBookSnapshot | Trade | StatusChange) -> None:
+    async def _take(self, event: FeedEvent) -> None:
+        await self._heed_clock()
         if isinstance(event, OrderBookSnapshot):
             before, self._received_ns = self._received_ns, event.received_ns
             at_ms = event.received_ns // 1_000_000 if self.feed.clock == "wall" else None
-            for timestamp, levels in self._sampler.push(event, at_ms=at_ms):
+            rows = self._sampler.push(event, at_ms=at_ms)
+            await self._confirm()
+            for timestamp, levels in rows:
                 await self._put(timestamp, levels, event.received_ns if levels is event.levels else before)
         elif isinstance(event, Trade):
             await self._queue.put(event)
+        elif isinstance(event, Confirmation):
+            self._sampler.confirm(event.until_ns // 1_000_000)
+            await self._confirm()
+        elif isinstance(event, BookLost):
+            await self._put_all(self._sampler.lose(event.from_ns // 1_000_000))
         else:
             if event.gap:
                 await self._gap()
@@ -135,20 +175,37 @@ class MarketSession:
         self._sampler.gap()
         await self._queue.put(None)
 
+    async def _heed_clock(self) -> None:
+        """A jump of the clock is a gap: nothing is known of the time it skipped."""
+        if self.feed.clock == "wall" and CLOCK.jumps != self._jumps:
+            self._jumps = CLOCK.jumps
+            await self._gap()
+
     async def _tick(self) -> None:
-        """The grid by this machine's clock, for feeds whose book holds until the next one."""
+        """Rows by this machine's clock, for feeds whose book holds until the next one."""
         while True:
-            now_ms = time.time_ns() // 1_000_000
-            await asyncio.sleep((STEP_MS - now_ms % STEP_MS) / 1e3)
+            await asyncio.sleep((STEP_MS - CLOCK.now_ms() % STEP_MS) / 1e3)
+            now_ms = CLOCK.now_ms()
+            await self._heed_clock()
             if self._state is FeedState.LIVE:
-                for timestamp, levels in self._sampler.advance(time.time_ns() // 1_000_000):
-                    await self._put(timestamp, levels, self._received_ns)
+                await self._put_all(self._sampler.advance(now_ms))
+
+    async def _confirm(self) -> None:
+        until_ms = self._sampler.confirmed_ms
+        if self.feed.clock == "wall" and until_ms // STEP_MS > self._announced_ms // STEP_MS:  # a row may lie between
+            self._announced_ms = until_ms
+            await self._queue.put(_Confirmed(until_ms))
+
+    async def _put_all(self, rows: list[GridRow]) -> None:
+        for timestamp, levels in rows:
+            await self._put(timestamp, levels, self._received_ns)
 
     async def _put(self, timestamp: int, levels: FloatArray, received_ns: int) -> None:
-        await self._queue.put(_Row(timestamp, levels, received_ns, time.time_ns()))
+        provisional = timestamp > self._sampler.confirmed_ms
+        await self._queue.put(_Row(timestamp, levels, received_ns, CLOCK.now_ns(), provisional))
 
     async def _work(self) -> None:
-        """Take what is waiting, predict on it in one batch, write it down."""
+        """Process the waiting items in batches."""
         while True:
             batch = [await self._queue.get()]
             while len(batch) < BATCH and not self._queue.empty():
@@ -157,57 +214,89 @@ class MarketSession:
             try:
                 await asyncio.shield(work)
             finally:
-                await asyncio.wait([work])  # a thread cannot be cancelled: it must not go on writing behind our back
+                await asyncio.wait([work])  # a thread cannot be cancelled: wait until it no longer writes
             for _ in batch:
                 self._queue.task_done()
 
     # -- in the worker thread ---------------------------------------------------------------------------------------
 
     def _process(self, batch: list[_Item]) -> None:
-        warm: list[int] = []  # after each item: rows since the last gap, up to the window
+        lengths: list[int] = []  # after each item: rows since the last gap
         windows: list[FloatArray] = []
         for item in batch:
             if item is None:
-                self._window.clear()
+                self._restart_window()
             elif isinstance(item, _Row):
                 if item.timestamp != self._last_ms + STEP_MS:
-                    self._window.clear()
+                    self._restart_window()
                 self._last_ms = item.timestamp
                 self._window.append(item.levels)
+                self._run_length += 1
                 if len(self._window) == self.predictor.window:
                     windows.append(np.stack(self._window))
-            warm.append(len(self._window))
+            lengths.append(self._run_length)
         predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
-        done_ns = time.time_ns()
+        done_ns = CLOCK.now_ns()
         with self._lock:
             used, fresh = 0, None
-            for item, self._warm in zip(batch, warm, strict=True):
+            for item, self._since_gap in zip(batch, lengths, strict=True):
                 if item is None:
-                    self._board.gap()
+                    self._drop_provisional()
+                elif isinstance(item, _Confirmed):
+                    self._score(item.until_ms)
                 elif isinstance(item, Trade):
                     side = {"buy": 1.0, "sell": -1.0, None: 0.0}[item.side]
                     self._trades.append((float(item.exchange_ms), item.price, item.size, side))
+                    self.frames.add_trade(self._trades[-1])
                 else:
-                    whole = self._warm == self.predictor.window
+                    whole = self._since_gap >= self.predictor.window
                     fresh = item if item.received_ns != self._row_received_ns else None
                     self._row_received_ns = item.received_ns
                     self._write(item, predictions if whole else None, used)
                     used += whole
             if predictions is not None and fresh is not None:
                 self._time(fresh, predictions, done_ns)
+            self.frames.publish(self._present(), self._board.log.dtype)
             self._stepped.notify_all()
 
+    def _restart_window(self) -> None:
+        self._window.clear()
+        self._run_length = 0
+
     def _write(self, row: _Row, predictions: Predictions | None, which: int) -> None:
-        before = self._rows.newest
-        if before is not None and row.timestamp <= before:  # a recording wound back: what follows was seen already
+        newest = self._rows.newest
+        if newest is not None and row.timestamp <= newest:  # a recording was wound back: its rows will come again
             self._rows.clear()
             self._trades.clear()
+            self._provisional.clear()
             self._board = Scoreboard(self.predictor.heads, self.entry.alphas)
-        elif before is not None and row.timestamp != before + STEP_MS:
-            self._board.gap()
+            self._confirmed_ms = 0
+            self.frames.start_anew()
         self._rows.append(row.timestamp, row.levels)
-        self._board.step(row.timestamp, float(row.levels[0] + row.levels[2]) / 2, predictions, which)
+        mid = float(row.levels[0] + row.levels[2]) / 2
+        self._provisional.append(_Provisional(row.timestamp, mid, predictions, which))
         self._step += 1
+        record = None if predictions is None else self._board.log.record(row.timestamp, mid, predictions, which)
+        self.frames.add_row(row.timestamp, row.levels, record)
+        if not row.provisional:
+            self._score(row.timestamp)
+
+    def _score(self, until_ms: int) -> None:
+        """Score the rows that are confirmed by now."""
+        while self._provisional and self._provisional[0].timestamp <= until_ms:
+            row = self._provisional.popleft()
+            if row.timestamp != self._confirmed_ms + STEP_MS:
+                self._board.gap()
+            self._confirmed_ms = row.timestamp
+            self.frames.add_outcomes(self._board.step(row.timestamp, row.mid, row.predictions, row.which))
+
+    def _drop_provisional(self) -> None:
+        """A gap: rows that nothing confirmed are not rows (D27)."""
+        if self._provisional:
+            self.frames.start_anew()
+        self._rows.drop_last(len(self._provisional))
+        self._provisional.clear()
+        self._board.gap()
 
     def _time(self, row: _Row, predictions: Predictions, done_ns: int) -> None:
         count = len(predictions.calls)
@@ -221,27 +310,30 @@ class MarketSession:
             self._state, self._message = state, message
 
     def wait_beyond(self, step: int, timeout_s: float) -> bool:
-        """Wait for a later step than this one, not longer than the timeout; whether there is one."""
+        """Wait for a later step than this one, up to the timeout, seconds; returns whether there is one."""
         with self._stepped:
             return self._stepped.wait_for(lambda: self._step > step, timeout_s)
 
     def view(self, rows: int = 1_200) -> View:
-        """The last `rows` rows and the predictions on them."""
+        """The last `rows` rows and their predictions, provisional ones included."""
         with self._lock:
             tail = self._rows.tail(rows)
             timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
-            predictions = self._board.log.tail(rows)
+            provisional = min(len(self._provisional), len(timestamps))
+            predictions = np.concatenate([self._board.log.tail(rows), self._provisional_predictions()])
             trades = np.array(self._trades, dtype=np.float64).reshape(-1, 4)
             latencies = np.array(self._latencies, dtype=np.float64).reshape(-1, 4)
-            state, message, step, warm = self._state, self._message, self._step, self._warm
+            state, message, step = self._state, self._message, self._step
+            warm = min(self._since_gap, self.predictor.window)
             received_ns, row_received_ns = self._received_ns, self._row_received_ns
         first = timestamps[0] if len(timestamps) else 0
-        age_ms = (time.time_ns() - received_ns) / 1e6 if received_ns else math.inf
+        age_ms = (CLOCK.now_ns() - received_ns) / 1e6 if received_ns else math.inf
         return View(
             status=self._status(state, age_ms, warm),
             message=message,
             step=step,
             warm=warm,
+            provisional=provisional,
             timestamps=timestamps,
             levels=levels,
             trades=trades[trades[:, 0] >= first],
@@ -250,6 +342,39 @@ class MarketSession:
             received_ms=row_received_ns / 1e6,
             latency=latency_of(latencies),
         )
+
+    def _provisional_predictions(self) -> NDArray[np.void]:
+        log = self._board.log
+        rows = [log.record(row.timestamp, row.mid, row.predictions, row.which) for row in self._provisional if row.predictions]
+        return np.array(rows, dtype=log.dtype)
+
+    def _present(self) -> SessionPresent:
+        heads = range(len(self.predictor.heads))
+        log = self._board.log
+        return SessionPresent(
+            step=self._step,
+            status=self._status(self._state, 0.0, warm := min(self._since_gap, self.predictor.window)),
+            warm=warm,
+            scores=np.array([score_row(self._board, head) for head in heads]),
+            received_ms=self._row_received_ns / 1e6,
+            provisional=len(self._provisional),
+            began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
+        )
+
+    def snapshot(self, rows: int) -> tuple[bytes, int]:
+        """The last `rows` rows as one frame that replaces everything a viewer has, and its version."""
+        view = self.view(rows)
+        with self._lock:
+            content = FrameContent(
+                kind=FrameKind.SNAPSHOT,
+                timestamps=view.timestamps,
+                levels=view.levels,
+                predictions=view.predictions,
+                trades=view.trades,
+                outcomes=np.zeros((0, 3)),
+                present=self._present(),
+            )
+            return encode(content), self.frames.version
 
     def _status(self, state: FeedState, age_ms: float, warm: int) -> Status:
         if state is FeedState.LIVE and STALE_MS < age_ms < math.inf:
@@ -260,28 +385,29 @@ class MarketSession:
 
     @property
     def step(self) -> int:
-        """Rows seen since the session began."""
+        """Rows since the session began."""
         return self._step
 
     def scores(self, head: int) -> HeadScores:
-        """One head's scores so far."""
+        """One head's scores."""
         with self._lock:
             return self._board.scores(head)
 
     def export(self) -> pd.DataFrame:
-        """All predictions kept; see `Scoreboard.export` for the columns."""
+        """All confirmed predictions that are kept; see `Scoreboard.export` for the columns."""
         with self._lock:
             return self._board.export()
 
     def freeze(self) -> FrozenWindow | None:
-        """The newest whole window, taken out of time; None where the warm-up is not over."""
+        """A copy of the newest whole window of confirmed rows; None where there is none since the last gap."""
         with self._lock:
-            tail = self._rows.tail(self.predictor.window)
-            if self._warm < self.predictor.window:
+            window, provisional = self.predictor.window, len(self._provisional)
+            if self._since_gap - provisional < window:
                 return None
+            end = self._rows.end - provisional
             return FrozenWindow(
-                timestamps=self._rows.timestamps[tail],
-                levels=self._rows.levels[tail],
+                timestamps=self._rows.timestamps[end - window : end],
+                levels=self._rows.levels[end - window : end],
                 market=f"{self.feed.key} {self.feed.market}",
                 predictor=str(self.predictor.card["name"]),
             )

@@ -1,4 +1,4 @@
-"""What a page is handed of a session: a consistent copy, to be read and drawn."""
+"""A consistent copy of a session's state, for a page to draw."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.market.book import FloatArray
 
 
 class Status(StrEnum):
-    """What the page says of the feed: always true, never hopeful."""
+    """The feed's status as a page shows it."""
 
     CONNECTING = "connecting"
     WARMING = "warming"
@@ -29,11 +29,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Latency:
-    """What the last steps took, milliseconds: median and 95th percentile over up to 500 batches that ended on a new book.
+    """Durations of the last steps, milliseconds: median and 95th percentile over up to 500 batches that ended on a new book.
 
     Attributes:
-        feed: book received to row complete. features, model: for one row of the batch it came in. total: received to
-            prediction ready.
+        feed: from the book received to its row. features, model: for one row of its batch. total: from the book received to its
+            prediction.
     """
 
     feed: tuple[float, float]
@@ -44,21 +44,24 @@ class Latency:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A consistent copy of a session's present.
+    """A consistent copy of a session's state.
 
     Attributes:
-        step: rows seen since the session began; two viewers with the same step see the same.
+        step: rows since the session began; two viewers with the same step see the same.
         warm: rows since the last gap, up to the window.
+        provisional: how many of the newest rows the venue has not confirmed yet; they and their predictions may be dropped (D27).
         timestamps: (n,) milliseconds; levels: (n, 40); both oldest first.
         trades: (m, 4) time in ms, price, size, and 1 for an aggressive buy, -1 for a sell, 0 unknown.
         predictions: structured rows of `core.market.scoreboard.PredictionLog`, oldest first.
-        age_ms: since the last book came; infinite before the first. received_ms: wall time at which the newest row's book came.
+        age_ms: since the last book arrived; infinite before the first.
+        received_ms: when the newest row's book arrived, milliseconds since the epoch.
     """
 
     status: Status
     message: str
     step: int
     warm: int
+    provisional: int
     timestamps: NDArray[np.int64]
     levels: FloatArray
     trades: FloatArray

@@ -1,70 +1,77 @@
-"""From what ccxt hands out to the program's own books and trades; and how far a book kept from a snapshot can be trusted."""
+"""Converts ccxt's books and trades into the program's, and keeps track of how deep a book is known."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from core.market.book import LEVELS, BookError, OrderBookSnapshot, interleave
+from core.market.book import LARGEST, LEVELS, BookError, OrderBookSnapshot, interleave
+from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Trade
+from core.messages import compose
 
 TENTH_ASK, TENTH_BID = 4 * LEVELS - 4, 4 * LEVELS - 2
 
 
-def snapshot_of(book: Mapping[str, Any]) -> OrderBookSnapshot:
-    """A copy of a ccxt order book's first ten levels: ccxt goes on writing to the one it gave.
+def snapshot_of(book: Mapping[str, Any], *, confirms: bool = True) -> OrderBookSnapshot:
+    """The first ten levels of a ccxt order book, copied, because ccxt keeps writing to the object it returned.
 
     Raises:
-        BookError: for a book that is short, crossed or unsorted.
+        BookError: for a book that is short, crossed or unsorted, or has a price or size that no market has.
     """
-    received_ns = time.time_ns()
+    received_ns = CLOCK.now_ns()
     try:
         asks, bids = (
             np.array([level[:2] for level in book[side][:LEVELS]], dtype=np.float64).reshape(-1, 2) for side in ("asks", "bids")
         )
     except (TypeError, ValueError) as error:
-        raise BookError("the book has a level that is not a price and a size") from error
+        raise BookError(compose("the book has a level that is not a price and a size")) from error
     nonce = book.get("nonce")
     return OrderBookSnapshot(
         levels=interleave(asks, bids),
         exchange_ms=int(book.get("timestamp") or received_ns // 1_000_000),
         received_ns=received_ns,
         sequence=int(nonce) if isinstance(nonce, int | float) else None,
+        confirms=confirms,
     )
 
 
 def trade_of(trade: Mapping[str, Any]) -> Trade | None:
-    """A ccxt trade; None where it lacks a price, a size or a time."""
-    price, size, when = trade.get("price"), trade.get("amount"), trade.get("timestamp")
-    if not price or not size or not when:
+    """A ccxt trade; None where its price, size or time is missing or not sensible."""
+    price, size, timestamp = trade.get("price"), trade.get("amount"), trade.get("timestamp")
+    if not timestamp or not all(isinstance(value, int | float) and 0 < value < LARGEST for value in (price, size)):
         return None
     side = trade.get("side")
-    return Trade(price=float(price), size=float(size), side=side if side in ("buy", "sell") else None, exchange_ms=int(when))
+    return Trade(
+        price=float(trade["price"]),
+        size=float(trade["amount"]),
+        side=side if side in ("buy", "sell") else None,
+        exchange_ms=int(timestamp),
+    )
 
 
-class Reach:
-    """How far from the touch a book is known that was built from a snapshot and the changes since.
+class KnownDepth:
+    """How far from the best prices a book is known that was built from a snapshot and the changes since.
 
-    A snapshot of the best n levels says nothing of those past them, which change no more until someone touches them. Once the
-    market has moved so far that the tenth level lies out there, a quiet level may be missing: only a fresh snapshot tells.
-    Until a snapshot is learnt, everything is taken as known (the venue keeps the best levels up to date by itself).
+    A snapshot of the best n levels leaves out the deeper ones, which are not sent until someone changes them. Once the market has
+    moved so far that the tenth level lies among those, a level may be missing, and only a fresh snapshot helps. Without a
+    snapshot every level counts as known: the venue itself keeps the best levels up to date.
     """
 
     def __init__(self) -> None:
         self._ask, self._bid = math.inf, -math.inf
 
     def learn(self, snapshot: Mapping[str, Any], asked: int | None) -> None:
-        """Take in a snapshot of at most `asked` levels a side. A side that is no round number long was not cut off."""
+        """Take in a snapshot of at most `asked` levels a side. A side whose length is no round number was not cut off."""
         asks, bids = snapshot["asks"], snapshot["bids"]
-        self._ask = asks[-1][0] if _cut(asks, asked) else math.inf
-        self._bid = bids[-1][0] if _cut(bids, asked) else -math.inf
+        self._ask = asks[-1][0] if _cut_off(asks, asked) else math.inf
+        self._bid = bids[-1][0] if _cut_off(bids, asked) else -math.inf
 
     def narrow(self, book: Mapping[str, Any], depth: int | None) -> None:
-        """The client keeps `depth` levels a side: what fell off the end of a full side is forgotten."""
+        """Account for the client dropping levels past `depth` on a full side."""
         if depth is None or (math.isinf(self._ask) and math.isinf(self._bid)):
             return
         if len(book["asks"]) >= depth:
@@ -73,9 +80,9 @@ class Reach:
             self._bid = max(self._bid, book["bids"][-1][0])
 
     def covers(self, snapshot: OrderBookSnapshot) -> bool:
-        """Whether the ten levels a side are all within what is known."""
+        """Whether all ten levels a side are known."""
         return bool(snapshot.levels[TENTH_ASK] <= self._ask and snapshot.levels[TENTH_BID] >= self._bid)
 
 
-def _cut(side: Sequence[Any], asked: int | None) -> bool:
+def _cut_off(side: Sequence[Any], asked: int | None) -> bool:
     return bool(side) and (len(side) == asked or len(side) % 10 == 0)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from core.market.feeds.failures import judge
+from core.market.feeds.failures import classify_failure
 from core.market.feeds.venues import Configure, ccxt_modules, close_exchange, make_exchange
+from core.messages import compose
 
 Kind = Literal["spot", "swap", "future"]
 KINDS: tuple[Kind, ...] = ("spot", "swap", "future")
@@ -64,8 +65,10 @@ async def markets(exchange: str, *, configure: Configure | None = None) -> list[
     try:
         found = await one.load_markets()
     except Exception as error:
-        reason = judge(error, str(one.name), "its markets").reason
-        raise CatalogueUnavailable(f"The markets of {one.name} could not be listed: {reason}.") from error
+        reason = classify_failure(error, str(one.name), compose("its markets")).reason
+        raise CatalogueUnavailable(
+            compose("The markets of {name} could not be listed: {reason}.", name=one.name, reason=reason)
+        ) from error
     finally:
         await close_exchange(one)
     entries = [

@@ -1,6 +1,6 @@
-"""One stretch of following one market on one exchange: from the first request to the first failure.
+"""One connection to one market of one exchange: from the first request to the first failure.
 
-Whoever opened it closes it; a failure is raised as it came, for `failures.judge` to sort.
+Whoever opened a connection closes it. A failure is raised as it came, for `failures.classify_failure`.
 """
 
 from __future__ import annotations
@@ -8,78 +8,109 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from core.market.book import STEP_MS, BookError, OrderBookSnapshot
-from core.market.feeds.books import Reach, snapshot_of, trade_of
-from core.market.feeds.failures import OutOfStep, UnusableBook, WentQuiet
-from core.market.feeds.protocol import FeedFailed, Trade
+from core.market.book import STEP_MS, BookError, FloatArray, OrderBookSnapshot
+from core.market.feeds.books import KnownDepth, snapshot_of, trade_of
+from core.market.feeds.clock import CLOCK
+from core.market.feeds.failures import BooksDiffer, OutOfStep, UnusableBook, WentQuiet
+from core.market.feeds.protocol import BookLost, Confirmation, FeedFailed, Trade
+from core.market.feeds.stream_checks import CHECKED_BY_CCXT, StreamCheck, check_for, differing_levels
 from core.market.feeds.venues import nearest, poll_levels, socket_levels
 from core.messages import compose
 
 Transport = Literal["auto", "socket", "poll"]
+ConnectionEvent = OrderBookSnapshot | Trade | Confirmation | BookLost
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
-    """How long to put up with what, seconds.
+class Timeouts:
+    """Timeouts, in seconds.
 
     Attributes:
-        quiet_s: a socket silent for this long is checked by asking once; a book found unchanged is handed on again, since it
-            was seen to hold. NEXO/USDT on Binance stands still for more than ten seconds some 1,700 times a day.
-        silent_s: a socket silent for this long is given up where asking does not settle it.
-        unusable_s: books that cannot be used are skipped for this long.
-        trades_s: between attempts to get the trades back; books go on without them.
+        quiet_s: after so long without a message the venue is asked for its book: an equal one confirms the book kept here.
+            NEXO/USDT on Binance stands still for more than ten seconds some 1,700 times a day.
+        again_s: until it is asked once more where the books differ, since a message may have been under way.
+        differing_s: the stream is given up where only the deeper levels differ for so long.
+        silent_s: the stream is given up after so long where no book can be asked for; and so often a market that stands still is
+            looked up in the list of markets.
+        unusable_s: books that cannot be used are skipped for so long.
+        trades_s: between attempts to follow the trades again; books go on without them.
+        compare_s: between comparisons with the venue's book, where lost messages would go unnoticed otherwise.
+        settle_s: most that a stream and a book on request are apart in time.
     """
 
-    quiet_s: float = 4.0
+    quiet_s: float = 2.5
+    again_s: float = 0.5
+    differing_s: float = 10.0
     silent_s: float = 60.0
-    unusable_s: float = 5.0
+    unusable_s: float = 1.0
     trades_s: float = 5.0
+    compare_s: float = 1.5
+    settle_s: float = 1.0
 
 
 class Connection:
-    """Follows a market with a ccxt exchange object, by socket where it has one and else by asking again and again.
+    """Follows a market with a ccxt exchange object: by socket where it has one, otherwise by asking again and again.
 
     Args:
         exchange: the ccxt object, used in the running loop only.
         symbol: ccxt's unified symbol.
         transport: "auto", or one of the two ways alone.
         trades: whether to follow trades too, where the venue streams them.
+        reload_markets: whether to ask for the list of markets anew, since the market may be gone.
     """
 
     def __init__(
-        self, exchange: Any, symbol: str, *, transport: Transport = "auto", trades: bool = True, patience: Patience | None = None
+        self,
+        exchange: Any,
+        symbol: str,
+        *,
+        transport: Transport = "auto",
+        trades: bool = True,
+        timeouts: Timeouts | None = None,
+        reload_markets: bool = False,
     ) -> None:
-        self._exchange, self._symbol = exchange, symbol
-        self._transport, self._with_trades = transport, trades
-        self._patience = patience or Patience()
+        self._exchange, self._symbol, self._name = exchange, symbol, str(exchange.name)
+        self._transport, self._with_trades, self._reload_markets = transport, trades, reload_markets
+        self._timeouts = timeouts or Timeouts()
         self._fetch = exchange.fetch_order_book
-        self._reach = Reach()
+        self._make_client, self._handle = getattr(exchange, "client", None), getattr(exchange, "handle_message", None)
+        self._depth = KnownDepth()
+        self._check: StreamCheck | None = None
+        self._compares = False
+        self._recent: deque[tuple[float, FloatArray]] = deque()  # streamed books and their times, monotonic seconds
         self._last: OrderBookSnapshot | None = None
-        self._unusable_since: float | None = None
-        self._queue: asyncio.Queue[OrderBookSnapshot | Trade | BaseException] = asyncio.Queue(maxsize=256)
+        self._unusable: tuple[float, BookError] | None = None  # since when, and why
+        self._queue: asyncio.Queue[ConnectionEvent | BaseException] = asyncio.Queue(maxsize=256)
 
-    async def events(self) -> AsyncIterator[OrderBookSnapshot | Trade]:
-        """Books and trades until something fails.
+    async def events(self) -> AsyncIterator[ConnectionEvent]:
+        """Books, trades and confirmations until something fails.
 
         Raises:
-            FeedFailed: for a symbol the exchange does not have.
+            FeedFailed: for a symbol the exchange does not have, or no longer trades.
             Exception: whatever ccxt or the network raised.
         """
-        await self._load()
+        await self._load(reload=self._reload_markets)
         socket = self._transport != "poll" and bool(self._exchange.has.get("watchOrderBook"))
         if self._transport == "socket" and not socket:
-            raise FeedFailed(f"{self._exchange.name} has no socket for order books: ask for its books one by one instead")
-        tasks = [asyncio.create_task(self._guard(self._watch() if socket else self._poll()))]
+            raise FeedFailed(
+                compose("{name} has no socket for order books: ask for its books one by one instead", name=self._name)
+            )
+        self._fault: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        tasks = [asyncio.create_task(self._forward_failure(self._watch() if socket else self._poll()))]
         if self._with_trades and self._exchange.has.get("watchTrades"):
-            tasks.append(asyncio.create_task(self._trades()))
+            tasks.append(asyncio.create_task(self._follow_trades()))
+        if socket and self._exchange.has.get("fetchOrderBook") and self._exchange.id not in CHECKED_BY_CCXT:
+            self._compares = True
+            tasks.append(asyncio.create_task(self._compare_books()))
         try:
             while True:
                 item = await self._queue.get()
@@ -90,19 +121,31 @@ class Connection:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            self._exchange.fetch_order_book = self._fetch
+            self._unhook()
 
-    async def _load(self) -> None:
-        await self._exchange.load_markets()
-        if self._symbol not in self._exchange.markets:
-            near = nearest(self._symbol, list(self._exchange.markets))
-            raise FeedFailed(f"{self._exchange.name} has no market {self._symbol!r}{': the nearest are ' + near if near else ''}")
+    async def _load(self, *, reload: bool) -> None:
+        """The list of markets. A symbol that it lacks is looked up once more, since the list itself may have come garbled."""
+        exchange, symbol, name = self._exchange, self._symbol, self._name
+        await exchange.load_markets(reload)
+        if symbol not in exchange.markets:
+            await exchange.load_markets(True)
+        if not exchange.markets:
+            raise UnusableBook(compose("{name} sends an empty list of markets", name=name))
+        if symbol not in exchange.markets:
+            near = nearest(symbol, [known for known in exchange.markets if isinstance(known, str)])
+            if near:
+                raise FeedFailed(
+                    compose("{name} has no market {symbol!r}: the nearest are {near}", name=name, symbol=symbol, near=near)
+                )
+            raise FeedFailed(compose("{name} has no market {symbol!r}", name=name, symbol=symbol))
+        if reload and exchange.markets[symbol].get("active") is False:
+            raise FeedFailed(compose("{name} no longer trades {symbol}: choose another market", name=name, symbol=symbol))
 
-    async def _guard(self, following: Coroutine[Any, Any, None]) -> None:
-        """Hand the failure of the books to whoever reads the queue."""
+    async def _forward_failure(self, following: Coroutine[Any, Any, None]) -> None:
+        """Put the failure of the books into the queue."""
         try:
             await following
-        except asyncio.CancelledError as error:  # ccxt cancels its futures when a socket breaks: that is no request to us
+        except asyncio.CancelledError as error:  # ccxt cancels its futures when a socket breaks; that does not cancel this task
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
@@ -110,122 +153,243 @@ class Connection:
         except Exception as error:
             await self._queue.put(error)
 
+    # -- what ccxt does with a message ----------------------------------------------------------------------------------
+
+    def _hook(self) -> None:
+        """Have ccxt's snapshots, messages and clients pass through here."""
+        self._check = check_for(self._exchange, self._symbol)
+        self._exchange.fetch_order_book = self._fetch_and_learn
+        self._exchange.handle_message = self._check_message
+        self._exchange.client = self._client
+
+    def _unhook(self) -> None:
+        self._exchange.fetch_order_book = self._fetch
+        if self._handle is not None:
+            self._exchange.handle_message, self._exchange.client = self._handle, self._make_client
+        if self._fault.done():
+            self._fault.exception()
+
+    async def _fetch_and_learn(self, symbol: str, limit: int | None = None, params: Mapping[str, Any] | None = None) -> Any:
+        book = await self._fetch(symbol, limit, dict(params or {}))
+        self._depth.learn(book, limit)
+        return book
+
+    def _client(self, url: str) -> Any:
+        """ccxt's client of a socket, which would otherwise stop reading at the first error, unnoticed."""
+        known = url in (self._exchange.clients or {})
+        client = self._make_client(url)  # type: ignore[misc]  # there wherever there is a socket
+        if not known:
+            read = client.handle_message
+
+            def read_or_fail(message: Any) -> None:
+                try:
+                    read(message)
+                except Exception as error:
+                    self._fail(error)
+
+            client.handle_message = read_or_fail
+        return client
+
+    def _check_message(self, client: Any, message: Any) -> None:
+        self._handle(client, message)  # type: ignore[misc]  # there wherever there is a socket
+        if self._check is not None and not self._check.in_step(message):
+            self._fail(OutOfStep(compose("an update of {name} went missing", name=self._name)))
+
+    def _fail(self, error: Exception) -> None:
+        import ccxt
+
+        log.info("a message of %s could not be used: %r", self._name, error)
+        if not isinstance(error, (ccxt.BaseError, OutOfStep)):
+            error = OutOfStep(compose("{name} sent a message that cannot be read", name=self._name))
+        if not self._fault.done():
+            self._fault.set_exception(error)
+
+    @property
+    def _confirms(self) -> bool:
+        """Whether a book confirms those before it, because a lost message would have been noticed."""
+        return not self._compares or (self._check is not None and self._check.reliable)
+
     # -- books by socket ----------------------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        market = self._exchange.markets[self._symbol]
-        depth = socket_levels(self._exchange.id, market)
-        self._exchange.fetch_order_book = self._learning  # where ccxt fetches the snapshot under a stream of changes
+        depth = socket_levels(self._exchange.id, self._exchange.markets[self._symbol])
+        self._hook()
         watching: asyncio.Future[Any] | None = None
-        quiet_since, differed = time.monotonic(), False
+        quiet_since, asks = time.monotonic(), _Asks()
         try:
             while True:
                 watching = watching or asyncio.ensure_future(self._exchange.watch_order_book(self._symbol, depth))
-                done, _ = await asyncio.wait({watching}, timeout=self._patience.quiet_s)
-                if done:
+                await asyncio.wait({watching, self._fault}, timeout=self._patience(asks), return_when=asyncio.FIRST_COMPLETED)
+                if self._fault.done():
+                    self._fault.result()
+                if watching.done():
                     book, watching = watching.result(), None
-                    quiet_since, differed = time.monotonic(), False
-                    self._reach.narrow(book, depth)
+                    quiet_since, asks = time.monotonic(), _Asks()
+                    self._depth.narrow(book, depth)
                     await self._hand_on(book)
                     continue
-                differed = await self._ask(time.monotonic() - quiet_since, differed)
+                self._give_up_unusable()
+                await self._ask(time.monotonic() - quiet_since, asks)
         except self._not_supported() as error:
             if self._transport == "socket":
                 raise
-            log.info("%s has no socket for %s (%s): asking for its books instead", self._exchange.name, self._symbol, error)
+            log.info("%s has no socket for %s (%s): asking for its books instead", self._name, self._symbol, error)
         finally:
             if watching is not None:
                 watching.cancel()
                 await asyncio.gather(watching, return_exceptions=True)
+        self._compares = False
         await self._poll()
 
-    async def _learning(self, symbol: str, limit: int | None = None, params: Mapping[str, Any] | None = None) -> Any:
-        book = await self._fetch(symbol, limit, dict(params or {}))
-        self._reach.learn(book, limit)
-        return book
+    def _patience(self, asks: _Asks) -> float:
+        if self._unusable is not None:
+            return self._timeouts.unusable_s
+        return self._timeouts.again_s if asks.touch_differs else self._timeouts.quiet_s
 
-    async def _ask(self, quiet_s: float, differed: bool) -> bool:
-        """Nothing has come for a while: a quiet market, or a dead socket? Returns whether the best prices differ.
+    async def _ask(self, quiet_s: float, asks: _Asks) -> None:
+        """Nothing has arrived for a while: ask for the book, to tell a quiet market from a dead stream.
 
         Raises:
-            WentQuiet: where the venue's book has moved on without us, twice in a row, or the silence is too long.
+            WentQuiet: where the venue's book changed without a message, or the silence is too long.
+            UnusableBook: where no usable book ever arrived, and none can be asked for either.
+            FeedFailed: where the market is no longer traded.
         """
-        name = self._exchange.name
-        if self._last is not None and self._exchange.has.get("fetchOrderBook"):
-            asked = snapshot_of(await self._fetch(self._symbol, poll_levels(self._exchange.id)))
-            if np.array_equal(asked.levels, self._last.levels):
-                await self._queue.put(replace(self._last, received_ns=asked.received_ns))
-                return False
-            if not np.array_equal(asked.levels[:3:2], self._last.levels[:3:2]):  # best ask and best bid
-                if differed:
-                    raise WentQuiet(compose("{name} stopped sending while its book moved on", name=name))
-                return True
-        if quiet_s > self._patience.silent_s:
-            raise WentQuiet(compose("{name} has sent nothing for {seconds:.0f} s", name=name, seconds=quiet_s))
-        return False
+        name = self._name
+        if quiet_s > asks.next_listing_s + self._timeouts.silent_s:
+            asks.next_listing_s = quiet_s
+            await self._load(reload=True)
+        if not self._exchange.has.get("fetchOrderBook"):
+            if quiet_s > self._timeouts.silent_s:
+                raise WentQuiet(compose("{name} has sent nothing for {seconds:.0f} s", name=name, seconds=quiet_s))
+            return
+        asked_ns = CLOCK.now_ns()
+        try:
+            book = snapshot_of(await self._fetch(self._symbol, poll_levels(self._exchange.id)))
+        except BookError as error:
+            self._unusable = self._unusable or (time.monotonic(), error)
+            return
+        if self._last is None:  # no message yet: the book on request is the first
+            self._last = book
+        elif not np.array_equal(book.levels, self._last.levels):
+            touch_differs = not np.array_equal(book.levels[:3:2], self._last.levels[:3:2])  # best ask and best bid
+            asks.differing_since_s = quiet_s if asks.differing_since_s is None else asks.differing_since_s
+            if (touch_differs and asks.touch_differs) or quiet_s - asks.differing_since_s >= self._timeouts.differing_s:
+                raise WentQuiet(compose("{name} stopped sending while its book moved on", name=name))
+            asks.touch_differs = touch_differs
+            return
+        asks.touch_differs, asks.differing_since_s = False, None
+        await self._queue.put(replace(self._last, received_ns=asked_ns))
 
     async def _hand_on(self, book: Mapping[str, Any]) -> None:
-        """Copy, check and queue one book; skip it where it cannot be used, but not for ever."""
+        """Copy, check and queue one book; skip it where it cannot be used, but not for long."""
         try:
-            snapshot = snapshot_of(book)
+            snapshot = snapshot_of(book, confirms=self._confirms)
         except BookError as error:
-            now = time.monotonic()
-            self._unusable_since = self._unusable_since or now
-            if now - self._unusable_since >= self._patience.unusable_s:
-                raise UnusableBook(
-                    compose(
-                        "{name} sends no usable book of {symbol}: {error}",
-                        name=self._exchange.name,
-                        symbol=self._symbol,
-                        error=error,
-                    )
-                ) from error
+            now_ns = CLOCK.now_ns()
+            if self._confirms:
+                await self._queue.put(Confirmation(until_ns=now_ns))
+            await self._queue.put(BookLost(from_ns=now_ns))
+            self._unusable = self._unusable or (time.monotonic(), error)
+            self._give_up_unusable()
             return
-        self._unusable_since = None
-        if not self._reach.covers(snapshot):
-            raise OutOfStep(
-                compose("{symbol} has moved past the levels {name} had sent", symbol=self._symbol, name=self._exchange.name)
-            )
+        self._unusable = None
+        if not self._depth.covers(snapshot):
+            raise OutOfStep(compose("{symbol} has moved past the levels {name} had sent", symbol=self._symbol, name=self._name))
         self._last = snapshot
+        self._recent.append((time.monotonic(), snapshot.levels))
         await self._queue.put(snapshot)
+
+    def _give_up_unusable(self) -> None:
+        """Raise `UnusableBook` where books have been unusable for too long."""
+        if self._unusable is None or time.monotonic() - self._unusable[0] < self._timeouts.unusable_s:
+            return
+        error = self._unusable[1]
+        raise UnusableBook(
+            compose("{name} sends no usable book of {symbol}: {error}", name=self._name, symbol=self._symbol, error=error)
+        ) from error
+
+    # -- comparison with the venue's book -------------------------------------------------------------------------------
+
+    async def _compare_books(self) -> None:
+        """Compare the streamed book with the one on request, where nothing else would notice a lost message.
+
+        A level that differs twice, at rest about both times, was changed by a message that was lost.
+        """
+        suspects: set[tuple[str, float]] = set()
+        while True:
+            await asyncio.sleep(self._timeouts.compare_s if not suspects else 0)
+            if self._confirms or self._last is None or self._unusable is not None:
+                continue
+            asked_ns, asked_s = CLOCK.now_ns(), time.monotonic()
+            try:
+                asked = snapshot_of(await self._fetch(self._symbol, poll_levels(self._exchange.id)))
+            except Exception as error:
+                log.debug("the book of %s on %s could not be compared: %s", self._symbol, self._name, error)
+                await asyncio.sleep(self._timeouts.compare_s)
+                continue
+            await asyncio.sleep(self._timeouts.settle_s)
+            differing = differing_levels(asked.levels, self._books_since(asked_s - self._timeouts.settle_s))
+            if differing & suspects:
+                self._fail(
+                    BooksDiffer(compose("the book that {name} streams differs from the one it gives on request", name=self._name))
+                )
+                return
+            suspects = differing
+            if not differing:
+                await self._queue.put(Confirmation(until_ns=asked_ns))
+
+    def _books_since(self, start_s: float) -> list[FloatArray]:
+        """The streamed books that held at some time since `start_s`."""
+        while len(self._recent) > 1 and self._recent[1][0] <= start_s:
+            self._recent.popleft()
+        return [levels for _, levels in self._recent]
 
     # -- books by asking ----------------------------------------------------------------------------------------------
 
     async def _poll(self) -> None:
-        """As often as the exchange allows, and no more often than a row is taken."""
+        """Ask as often as the exchange allows, but no more often than a row is taken."""
         if not self._exchange.has.get("fetchOrderBook"):
-            raise FeedFailed(f"{self._exchange.name} gives no order books: choose another exchange")
+            raise FeedFailed(compose("{name} gives no order books: choose another exchange", name=self._name))
         pace_s = max(self._exchange.rateLimit, STEP_MS) / 1e3
         limit = poll_levels(self._exchange.id)
         while True:
-            asked = time.monotonic()
+            asked_s = time.monotonic()
             await self._hand_on(await self._fetch(self._symbol, limit))
-            await asyncio.sleep(max(0.0, pace_s - (time.monotonic() - asked)))
+            await asyncio.sleep(max(0.0, pace_s - (time.monotonic() - asked_s)))
 
     # -- trades -------------------------------------------------------------------------------------------------------
 
-    async def _trades(self) -> None:
-        """The tape: nice to have, so that its troubles are never the feed's."""
+    async def _follow_trades(self) -> None:
+        """Trades are optional: their failures do not end the connection."""
         while True:
             try:
                 for trade in await self._exchange.watch_trades(self._symbol):
-                    one = trade_of(trade)
-                    if one is not None:
-                        await self._queue.put(one)
+                    usable = trade_of(trade)
+                    if usable is not None:
+                        await self._queue.put(usable)
             except self._not_supported() as error:
-                log.info("%s streams no trades of %s: %s", self._exchange.name, self._symbol, error)
+                log.info("%s streams no trades of %s: %s", self._name, self._symbol, error)
                 return
             except asyncio.CancelledError:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
                     raise
-                await asyncio.sleep(self._patience.trades_s)
+                await asyncio.sleep(self._timeouts.trades_s)
             except Exception as error:
-                log.debug("trades of %s on %s: %s", self._symbol, self._exchange.name, error)
-                await asyncio.sleep(self._patience.trades_s)
+                log.debug("trades of %s on %s: %s", self._symbol, self._name, error)
+                await asyncio.sleep(self._timeouts.trades_s)
 
     @staticmethod
     def _not_supported() -> tuple[type[BaseException], ...]:
         import ccxt
 
         return ccxt.NotSupported, ccxt.AuthenticationError, ccxt.BadRequest
+
+
+@dataclass
+class _Asks:
+    """What was learnt by asking since the last message: see `Connection._ask`."""
+
+    touch_differs: bool = False
+    differing_since_s: float | None = None
+    next_listing_s: float = 0.0

@@ -1,34 +1,42 @@
-"""Any exchange ccxt knows, live: connect, follow, and when something breaks connect again or say why not."""
+"""A live feed from any exchange of ccxt: connects, follows, and after a failure reconnects or gives up with a reason."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any, Literal
 
 from core.market.book import OrderBookSnapshot
-from core.market.feeds.connection import Connection, Patience, Transport
-from core.market.feeds.failures import Backoff, Failure, RetryVerdict, judge
-from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
+from core.market.feeds.connection import Connection, Timeouts, Transport
+from core.market.feeds.failures import Backoff, BooksDiffer, Failure, RetryVerdict, UnusableBook, WentQuiet, classify_failure
+from core.market.feeds.protocol import Confirmation, FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.venues import Configure, close_exchange, make_exchange
-from core.messages import compose, sentence
+from core.messages import Message, compose, sentence
 
-MOST_DOUBTS = 5
-"""Failures in a row that might pass, before the feed gives up."""
+MOST_DOUBTS = 6
+"""Doubtful failures in a row after which the feed gives up."""
+MOST_DIFFERENCES = 3
+"""Times that streamed books may differ from the venue's book in a row before its books are asked for one by one instead."""
+STEADY_S = 5.0
+"""A connection that lasted this long starts the count of failures anew."""
+
+log = logging.getLogger(__name__)
 
 
 class LiveFeed:
-    """An exchange's order book, by socket where ccxt has one and else by polling at the exchange's own rate limit.
+    """An exchange's order book, by socket where ccxt has one and otherwise by polling at the exchange's own rate limit.
 
-    After every failure the exchange's sockets and books are thrown away, so that what follows starts from a fresh snapshot.
+    After every failure the exchange's sockets and books are discarded: the next connection starts from a fresh snapshot.
 
     Args:
         exchange: ccxt's id, "binance". symbol: ccxt's unified symbol, "BTC/USDT", "BTC/USDT:USDT".
         trades: whether to follow trades too.
         transport: "auto", or "socket" or "poll" to insist.
         configure: changes the exchange object before its first use (addresses, options).
-        backoff, patience: how long to wait between attempts and for what.
+        backoff, timeouts: see their classes.
     """
 
     clock: Literal["wall", "event"] = "wall"
@@ -42,12 +50,12 @@ class LiveFeed:
         transport: Transport = "auto",
         configure: Configure | None = None,
         backoff: Backoff | None = None,
-        patience: Patience | None = None,
+        timeouts: Timeouts | None = None,
     ) -> None:
         self.key, self.market = f"live/{exchange}/{symbol}", symbol
         self.exchange, self.symbol = exchange, symbol
         self._trades, self._transport, self._configure = trades, transport, configure
-        self._backoff, self._patience = backoff or Backoff(), patience or Patience()
+        self._backoff, self._timeouts = backoff or Backoff(), timeouts or Timeouts()
 
     async def events(self) -> AsyncIterator[FeedEvent]:
         """See `protocol.Feed.events`.
@@ -58,51 +66,71 @@ class LiveFeed:
         yield StatusChange(state=FeedState.CONNECTING)
         # in a thread, since the import alone takes a second
         exchange = await asyncio.to_thread(make_exchange, self.exchange, self.symbol, self._configure)
-        failures = doubts = 0
+        failures = doubts = differences = 0
+        transport, reload_markets = self._transport, False
         try:
             while True:
-                failure: Failure | None = None
-                live = False
+                error: BaseException | None = None
+                live_since: float | None = None
                 connection = Connection(
-                    exchange, self.symbol, transport=self._transport, trades=self._trades, patience=self._patience
+                    exchange,
+                    self.symbol,
+                    transport=transport,
+                    trades=self._trades,
+                    timeouts=self._timeouts,
+                    reload_markets=reload_markets,
                 )
                 try:
                     async with aclosing(connection.events()) as events:  # type: ignore[type-var]  # an async generator
                         async for event in events:
                             if isinstance(event, OrderBookSnapshot):
-                                if not live:
-                                    live = True
+                                if live_since is None:
+                                    live_since = time.monotonic()
                                     yield StatusChange(state=FeedState.LIVE)
-                                failures = doubts = 0
+                                doubts = 0
+                            elif isinstance(event, Confirmation):
+                                differences = 0
                             yield event
                 except FeedFailed:
                     raise
-                except (Exception, asyncio.CancelledError) as error:
+                except (Exception, asyncio.CancelledError) as raised:
                     task = asyncio.current_task()
-                    if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                    if isinstance(raised, asyncio.CancelledError) and task is not None and task.cancelling():
                         raise
-                    failure = judge(error, str(exchange.name), self.symbol)
-                assert failure is not None  # a connection ends by failing
+                    error = raised
+                assert error is not None  # a connection ends by failing
+                log.info("%s on %s: %r", self.symbol, self.exchange, error)
+                failure = classify_failure(error, str(exchange.name), self.symbol, exchange.last_response_headers)
                 doubts += failure.verdict is RetryVerdict.DOUBTFUL
                 if failure.verdict is RetryVerdict.FINAL or doubts > MOST_DOUBTS:
                     raise FeedFailed(sentence(failure.reason))
-                wait_s = 0.0 if failure.verdict is RetryVerdict.RESYNC and not failures else self._backoff.wait_s(failures)
+                differences += isinstance(error, BooksDiffer)
+                if differences >= MOST_DIFFERENCES and transport == "auto":
+                    transport = "poll"
+                reload_markets = isinstance(error, (UnusableBook, WentQuiet))
+                if live_since is not None and time.monotonic() - live_since >= STEADY_S:
+                    failures = 0
+                wait_s = max(failure.retry_after_s, self._wait_s(failure, failures))
                 failures += 1
-                yield StatusChange(state=FeedState.RECONNECTING, message=_again(failure, wait_s), gap=True)
-                await _forget(exchange)
+                yield StatusChange(state=FeedState.RECONNECTING, message=_announcement(failure, wait_s), gap=True)
+                await _reset(exchange)
                 await asyncio.sleep(wait_s)
         finally:
             await close_exchange(exchange)
 
+    def _wait_s(self, failure: Failure, failures: int) -> float:
+        return 0.0 if failure.verdict is RetryVerdict.RESYNC and not failures else self._backoff.wait_s(failures)
 
-async def _forget(exchange: Any) -> None:
+
+async def _reset(exchange: Any) -> None:
     """Close what is open and drop every book and subscription; the list of markets stays."""
     await close_exchange(exchange)
     exchange.clean_ws_data()
+    exchange.ws_dial_backoff = {}  # ccxt's own waits would come on top of the feed's
     exchange.open()  # ccxt refuses requests of an object that was closed
 
 
-def _again(failure: Failure, wait_s: float) -> str:
+def _announcement(failure: Failure, wait_s: float) -> Message:
     if wait_s < 1:
         return sentence(compose("{reason}; connecting again", reason=failure.reason))
     return sentence(compose("{reason}; trying again in {seconds:.0f} s", reason=failure.reason, seconds=wait_s))

@@ -1,7 +1,7 @@
-"""What a feed is: one protocol for the live exchange, a recording and a simulation.
+"""The protocol of a feed: the one interface of a live exchange, a recording and a simulation.
 
-A feed is an asynchronous stream of events. It runs inside the process's one background loop, where everything it owns is
-created, used and closed; its controls may be called from any thread.
+A feed is an asynchronous stream of events. It runs in the process's one background loop, which creates, uses and closes
+everything that the feed owns; its controls may be called from any thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.market.book import OrderBookSnapshot
 
 
 class FeedState(StrEnum):
-    """What a feed is doing right now."""
+    """What a feed is doing."""
 
     CONNECTING = "connecting"
     LIVE = "live"
@@ -29,7 +29,7 @@ class FeedState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Trade:
-    """One trade. `side` is the aggressor's, where the venue says it; price in quote currency, size in the venue's unit."""
+    """One trade: price in quote currency, size in the venue's unit, `side` the aggressor's (None where the venue omits it)."""
 
     price: float
     size: float
@@ -39,9 +39,11 @@ class Trade:
 
 @dataclass(frozen=True, kw_only=True)
 class StatusChange:
-    """The feed's state changed. `message` is one sentence for a person, empty where the state says it all.
+    """The feed's state changed.
 
-    `gap` is True where books may have been missed, so that no window may span this moment.
+    Attributes:
+        message: one sentence for a person, or empty.
+        gap: whether books may have been missed. Rows that were not confirmed by then are dropped, and no window spans it.
     """
 
     state: FeedState
@@ -49,21 +51,43 @@ class StatusChange:
     gap: bool = False
 
 
-FeedEvent = OrderBookSnapshot | Trade | StatusChange
+@dataclass(frozen=True, kw_only=True)
+class Confirmation:
+    """The venue confirmed the books up to this time (D27); for venues whose books do not confirm those before them.
+
+    Attributes:
+        until_ns: on `core.market.feeds.clock`'s clock.
+    """
+
+    until_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BookLost:
+    """The venue's book is unknown from this time until the next snapshot: it sent one that cannot be used.
+
+    Attributes:
+        from_ns: on `core.market.feeds.clock`'s clock.
+    """
+
+    from_ns: int
+
+
+FeedEvent = OrderBookSnapshot | Trade | StatusChange | Confirmation | BookLost
 
 
 class FeedFailed(Exception):
-    """The feed cannot go on and trying again would not help (a bad symbol, say); the message is for a person."""
+    """The feed cannot continue and a retry would not help (a bad symbol, for example); the message is a sentence for a person."""
 
 
 class Feed(Protocol):
     """A source of books.
 
     Attributes:
-        key: what makes two feeds the same feed, for sharing one among viewers: "live/binance/BTC/USDT", ...
-        market: symbol to look the market up in a checkpoint's card: "BTC/USDT", "NEXO/USDT", "simulated", ...
-        clock: "wall" where a book holds until the next one comes (sample by this machine's clock), "event" where the
-            feed's own timestamps drive the grid (recordings and simulations, at any speed).
+        key: identifies the feed, so that viewers share it: "live/binance/BTC/USDT", ...
+        market: the symbol by which a checkpoint's card knows the market: "BTC/USDT", "NEXO/USDT", "simulated", ...
+        clock: "wall" where rows are sampled by this machine's clock (a live exchange), "event" where the feed's own timestamps
+            make the grid (recordings and simulations, at any speed).
     """
 
     key: str
@@ -71,9 +95,9 @@ class Feed(Protocol):
     clock: Literal["wall", "event"]
 
     def events(self) -> AsyncIterator[FeedEvent]:
-        """Books, trades and changes of state until the end; closes what it opened when the iteration is closed.
+        """Books, trades and changes of state until the end. Closing the iterator closes everything the feed opened.
 
         Raises:
-            FeedFailed: where it cannot go on.
+            FeedFailed: where the feed cannot continue.
         """
         ...

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.market.book import BookError, OrderBookSnapshot, interleave
-from core.market.feeds.books import Reach, snapshot_of, trade_of
+from core.market.feeds.books import KnownDepth, snapshot_of, trade_of
 from core.market.feeds.protocol import Trade
 
 
@@ -71,11 +71,11 @@ def at(ask: float, bid: float) -> OrderBookSnapshot:
 
 
 def test_everything_is_within_reach_until_a_snapshot_is_learnt() -> None:
-    assert Reach().covers(at(1e6, 1.0))
+    assert KnownDepth().covers(at(1e6, 1.0))
 
 
 def test_what_a_snapshot_left_out_is_out_of_reach() -> None:
-    reach = Reach()
+    reach = KnownDepth()
     reach.learn(book(20), 20)  # asks to 110.5, bids to 90.5
     assert reach.covers(at(110.5, 90.5))
     assert not reach.covers(at(111.0, 95.0))
@@ -85,7 +85,7 @@ def test_what_a_snapshot_left_out_is_out_of_reach() -> None:
 
 
 def test_a_snapshot_that_was_not_cut_off_reaches_everywhere() -> None:
-    reach = Reach()
+    reach = KnownDepth()
     reach.learn(book(20), 20)
     reach.learn(book(13), 20)
     assert reach.covers(at(math.nextafter(1e9, 2e9), 1.0))
@@ -94,7 +94,7 @@ def test_a_snapshot_that_was_not_cut_off_reaches_everywhere() -> None:
 
 
 def test_what_falls_off_the_end_of_a_full_side_is_out_of_reach() -> None:
-    reach = Reach()
+    reach = KnownDepth()
     reach.learn(book(20), 20)
     reach.narrow({"asks": side(101, 0.5, 19), "bids": side(104, -0.5, 20)}, 20)  # the best bid rose: bids end at 94.5
     assert reach.covers(at(110.5, 94.5))

@@ -12,7 +12,7 @@ import ccxt
 import pytest
 from aiohttp.client_reqrep import ConnectionKey
 
-from core.market.feeds.failures import Backoff, OutOfStep, RetryVerdict, UnusableBook, WentQuiet, judge
+from core.market.feeds.failures import Backoff, OutOfStep, RetryVerdict, UnusableBook, WentQuiet, classify_failure
 
 
 def caused(error: Exception, cause: Exception) -> Exception:
@@ -63,16 +63,16 @@ REFUSED = aiohttp.ClientConnectorError(KEY, ConnectionRefusedError(errno.ECONNRE
         (ccxt.ExchangeNotAvailable("x GET y 451  {}"), RetryVerdict.FINAL, "X does not serve the place this machine is in"),
         (ccxt.RestrictedLocation("x"), RetryVerdict.FINAL, "X does not serve the place this machine is in"),
         (ccxt.BadSymbol("x"), RetryVerdict.FINAL, "X has no market 'A/B'"),
-        (ccxt.BadRequest("x limit must be 5"), RetryVerdict.FINAL, "X gives no order book for A/B (x limit must be 5)"),
+        (ccxt.BadRequest("x limit must be 5"), RetryVerdict.FINAL, "X gives no order book for A/B: choose another market"),
         (ccxt.NotSupported("x"), RetryVerdict.FINAL, "X gives no order book for A/B"),
         (ccxt.PermissionDenied("x"), RetryVerdict.FINAL, "X shows this book to account holders alone"),
         (ccxt.ExchangeError("x nonce is behind the cache after 3 tries."), RetryVerdict.DOUBTFUL, "X sent something unexpected"),
         (ccxt.BadResponse("x"), RetryVerdict.DOUBTFUL, "X sent something unexpected"),
-        (KeyError("bids"), RetryVerdict.DOUBTFUL, "X sent something unexpected ('bids')"),
+        (KeyError("bids"), RetryVerdict.DOUBTFUL, "X sent something unexpected"),
     ],
 )
 def test_each_failure_gets_its_verdict_and_its_words(error: BaseException, verdict: RetryVerdict, reason: str) -> None:
-    failure = judge(error, "X", "A/B")
+    failure = classify_failure(error, "X", "A/B")
     assert failure.verdict is verdict
     assert failure.reason.startswith(reason)
     assert "\n" not in failure.reason

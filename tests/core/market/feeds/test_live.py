@@ -17,7 +17,7 @@ import pytest
 
 from core.market.book import OrderBookSnapshot, interleave
 from core.market.feeds.background import BackgroundLoop
-from core.market.feeds.connection import Patience
+from core.market.feeds.connection import Timeouts
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import MOST_DOUBTS, LiveFeed
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange, Trade
@@ -324,7 +324,7 @@ def test_no_network_is_said_and_waited_out(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_quiet_market_is_asked_and_its_book_handed_on_again() -> None:
     async def scenario() -> None:
-        async with following(ETH, patience=Patience(quiet_s=0.1)) as (server, reader):
+        async with following(ETH, timeouts=Timeouts(quiet_s=0.1)) as (server, reader):
             await reader.book()
             book = await reader.book_at((await server.send_depth())["u"])
             again = await reader.book()
@@ -338,7 +338,7 @@ def test_a_quiet_market_is_asked_and_its_book_handed_on_again() -> None:
 
 def test_a_socket_that_died_in_silence_is_noticed() -> None:
     async def scenario() -> None:
-        async with following(ETH, patience=Patience(quiet_s=0.1)) as (server, reader):
+        async with following(ETH, timeouts=Timeouts(quiet_s=0.1)) as (server, reader):
             await reader.book()
             await reader.book_at((await server.send_depth())["u"])
             before = server.best()
@@ -357,7 +357,7 @@ def test_a_socket_that_died_in_silence_is_noticed() -> None:
 
 def test_a_book_too_short_to_use_is_given_up_with_a_sentence() -> None:
     async def scenario() -> None:
-        options = {"transport": "poll", "patience": Patience(unusable_s=0.0)}
+        options = {"transport": "poll", "timeouts": Timeouts(unusable_s=0.0)}
         async with following(ETH, server_options={"snapshot_cap": 7}, **options) as (server, reader):
             server.next = 1
             with pytest.raises(FeedFailed, match="no usable book of ETH/USDT: the book has 7 asks and 7 bids: 10 a side"):
