@@ -1,6 +1,6 @@
-"""Who watches what: one session a feed, however many people look; started by the first, stopped some time after the last.
+"""Shares one session per feed among its viewers: the first viewer starts it, and it stops some time after the last has left.
 
-A viewer holds a feed by asking for it again and again (each redraw does); one who closes the tab simply stops asking.
+A viewer holds a feed by asking for it again and again (each redraw does); one who closes the tab stops asking.
 """
 
 from __future__ import annotations
@@ -15,24 +15,34 @@ from dataclasses import dataclass, field
 from core.device import serve_small_inputs
 from core.market.feeds.background import BackgroundLoop, background_loop
 from core.market.session import MarketSession
+from core.messages import compose
 
 GRACE_S = 20.0
-"""How long a feed runs on with nobody asking for it, seconds: long enough for a reload or a page change."""
+"""Seconds a feed keeps running without viewers: long enough for a reload or a page change."""
+MOST_FEEDS = 32
+"""Feeds that run at once. Sixty live ones took a whole processor core."""
+MOST_FEEDS_OF_VIEWER = 6
+"""Feeds that run at once for one viewer."""
+
+
+class TooManyFeeds(Exception):
+    """No further feed may be started now; the message is a sentence for a person."""
 
 
 @dataclass
 class _Running:
-    """A session, and the last sign of life of each viewer and of any, seconds on the monotonic clock."""
+    """A session; who started it; and when each viewer, and any viewer, last asked for it, seconds on the monotonic clock."""
 
     session: MarketSession
     future: Future[None]
+    started_by: str
     viewers: dict[str, float] = field(default_factory=dict)
-    wanted: float = 0.0
+    last_asked: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watched:
-    """One running feed, for the System page."""
+class RunningFeed:
+    """A running feed, for the System page."""
 
     key: str
     viewers: int
@@ -45,82 +55,121 @@ class Hub:
 
     Args:
         loop: where they run.
-        grace_s: see `GRACE_S`.
-        clock: seconds, never running backwards.
+        grace_s, most_feeds, most_feeds_of_viewer: see the constants of those names.
+        clock: monotonic seconds.
     """
 
-    def __init__(self, loop: BackgroundLoop, *, grace_s: float = GRACE_S, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        loop: BackgroundLoop,
+        *,
+        grace_s: float = GRACE_S,
+        most_feeds: int = MOST_FEEDS,
+        most_feeds_of_viewer: int = MOST_FEEDS_OF_VIEWER,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._loop, self._grace_s, self._clock = loop, grace_s, clock
+        self._most_feeds, self._most_feeds_of_viewer = most_feeds, most_feeds_of_viewer
         self._lock = threading.Lock()
         self._running: dict[str, _Running] = {}
         self._reaper: Future[None] | None = None
 
     def watch(self, viewer: str, key: str, start: Callable[[], MarketSession]) -> MarketSession:
-        """The session of the feed `key`, started with `start` where it is not running; counts as a sign of life.
+        """The session of the feed `key`, started with `start` where it is not running; also keeps it running for the viewer.
 
-        A session whose feed failed or ended is handed out as it is: what it has to say is still to be read.
+        A session whose feed failed or ended is returned too, so that its message can be read.
+
+        Raises:
+            TooManyFeeds: where it would have to be started, and too many feeds run already.
         """
         with self._lock:
             running = self._running.get(key)
             if running is None:
+                self._make_room(viewer)
                 session = start()
-                running = self._running[key] = _Running(session, self._loop.submit(session.run()))
-            running.viewers[viewer] = running.wanted = self._clock()
+                running = self._running[key] = _Running(session, self._loop.submit(session.run()), viewer)
+            running.viewers[viewer] = running.last_asked = self._clock()
             if self._reaper is None or self._reaper.done():
                 self._reaper = self._loop.submit(self._reap())
             return running.session
 
     def leave(self, viewer: str, key: str) -> None:
-        """The viewer looks elsewhere; the grace period starts now."""
+        """The viewer no longer watches this feed; the grace period starts now."""
         with self._lock:
             running = self._running.get(key)
             if running is not None and running.viewers.pop(viewer, None) is not None:
-                running.wanted = self._clock()
+                running.last_asked = self._clock()
 
     def restart(self, key: str) -> None:
-        """Stop a feed at once, so that the next viewer starts it anew (after a failure, say)."""
+        """Stop a feed at once, so that the next viewer starts it anew (after a failure, for example)."""
         with self._lock:
             running = self._running.pop(key, None)
         if running is not None:
             running.future.cancel()
 
-    def watched(self) -> list[Watched]:
-        """What runs now."""
+    def watched(self) -> list[RunningFeed]:
+        """The running feeds."""
         now = time.time()
         with self._lock:
             return [
-                Watched(key=key, viewers=self._present(r), steps=r.session.step, seconds=now - r.session.started)
+                RunningFeed(key=key, viewers=self._present(r), steps=r.session.step, seconds=now - r.session.started)
                 for key, r in self._running.items()
             ]
 
     def stop(self) -> None:
-        """Stop every feed; returns when their tasks have been told."""
+        """Cancel every feed."""
         with self._lock:
             running, self._running = list(self._running.values()), {}
             reaper, self._reaper = self._reaper, None
-        for one in running:
-            one.future.cancel()
+        for feed in running:
+            feed.future.cancel()
         if reaper is not None:
             reaper.cancel()
+
+    def _make_room(self, viewer: str) -> None:
+        """Stop feeds without viewers, the longest abandoned first, where a further one would be too many.
+
+        Raises:
+            TooManyFeeds: where that is not enough.
+        """
+        abandoned = sorted((r.last_asked, key) for key, r in self._running.items() if not self._present(r))
+        for of_viewer, most in ((True, self._most_feeds_of_viewer), (False, self._most_feeds)):
+            counted = {key for key, running in self._running.items() if not of_viewer or self._counts_for(viewer, running)}
+            for _, key in abandoned:
+                if len(counted) >= most and key in counted:
+                    counted.discard(key)
+                    self._running.pop(key).future.cancel()
+            if len(counted) >= most and of_viewer:
+                raise TooManyFeeds(compose("You watch {count} markets already: close one of their tabs first.", count=most))
+            if len(counted) >= most:
+                raise TooManyFeeds(
+                    compose(
+                        "{count} markets are being watched on this server, and it takes no more: try again later.", count=most
+                    )
+                )
+
+    def _counts_for(self, viewer: str, running: _Running) -> bool:
+        return viewer in running.viewers or (running.started_by == viewer and not self._present(running))
 
     def _present(self, running: _Running) -> int:
         now = self._clock()
         return sum(now - seen < self._grace_s for seen in running.viewers.values())
 
     async def _reap(self) -> None:
+        """Stop feeds that nobody has asked for since the grace period began."""
         while True:
             await asyncio.sleep(min(1.0, self._grace_s / 4))
             if not self._lock.acquire(blocking=False):
-                continue  # someone is starting a feed, which may take its time: the loop must not wait for that
+                continue  # a feed is being started, which may take long: the loop must not wait for it
             try:
                 now = self._clock()
                 for key, running in list(self._running.items()):
                     running.viewers = {viewer: seen for viewer, seen in running.viewers.items() if now - seen < self._grace_s}
-                    if now - running.wanted >= self._grace_s:
+                    if now - running.last_asked >= self._grace_s:
                         running.future.cancel()
                         del self._running[key]
                 if not self._running:
-                    self._reaper = None  # said under the lock, so that the next viewer starts another
+                    self._reaper = None  # under the lock, so that the next viewer starts another
                     return
             finally:
                 self._lock.release()
@@ -141,10 +190,10 @@ def hub() -> Hub:
 
 
 def shutdown() -> None:
-    """Stop every feed and the loop under them; safe to call twice, and a later `hub()` starts anew."""
+    """Stop every feed and their loop; may be called twice, and a later `hub()` starts anew."""
     global _hub
     with _hub_lock:
-        one, _hub = _hub, None
-    if one is not None:
-        one.stop()
+        stopped, _hub = _hub, None
+    if stopped is not None:
+        stopped.stop()
         background_loop().stop()

@@ -1,17 +1,18 @@
-"""The recordings that come with the app: `assets/recordings/recordings.json` says what each is and where it comes from."""
+"""The recordings that come with the app, as listed in `assets/recordings/recordings.json`."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from core.messages import compose
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "recordings"
-INDEX = "recordings.json"
+FOLDER: Final = Path(__file__).resolve().parents[2] / "assets" / "recordings"
+INDEX: Final = "recordings.json"
+_JSON_KINDS: Final = {"str": str, "int": int, "float": (int, float)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,12 +20,12 @@ class Recording:
     """One bundled recording.
 
     Attributes:
-        name: the file without its ending; stays as it is, for links.
-        symbol: ccxt's, as `RecordingFeed` and a checkpoint's card know the market.
+        name: the file without its ending; links hold it, so it must not change.
+        symbol: ccxt's, by which `RecordingFeed` and a checkpoint's card know the market.
         venue, kind: "Binance"; "spot" or "perpetual".
         start_ms: milliseconds since the epoch. duration_s: seconds.
-        rows, trades: how many there are.
-        source, licence: where it was taken from, and on what terms.
+        rows, trades: their numbers.
+        source, licence: its origin and terms.
         note: a sentence or two for a person, English.
         sha256: of the book file.
     """
@@ -45,38 +46,56 @@ class Recording:
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any], folder: Path) -> Recording:
-        """From the index."""
-        values = {key: value for key, value in entry.items() if key != "file"}
-        return cls(name=Path(entry["file"]).stem, path=folder / entry["file"], **values)
+        """From an entry of the index.
+
+        Raises:
+            ValueError: where a value is missing or of another kind.
+        """
+        wanted = {"file": "str"} | {field.name: str(field.type) for field in fields(cls) if field.name not in ("name", "path")}
+        for key, kind in wanted.items():
+            value = entry.get(key)
+            if not isinstance(value, _JSON_KINDS[kind]) or isinstance(value, bool):
+                raise ValueError(compose("{key} is not given, or not of the kind {kind}", key=key, kind=kind))
+        file = entry["file"]
+        return cls(name=Path(file).stem, path=folder / file, **{key: entry[key] for key in wanted if key != "file"})
 
 
 class LibraryError(ValueError):
-    """The index or a recording is missing or not what it should be; the message says which."""
+    """The index or a recording is missing or malformed; the message says which."""
 
 
 @cache
 def recordings(folder: Path = FOLDER) -> tuple[Recording, ...]:
-    """All bundled recordings, the one to begin with first.
+    """All bundled recordings; the first is the default.
 
     Raises:
-        LibraryError: where the index cannot be read.
+        LibraryError: where the index cannot be read, or an entry is malformed.
     """
+    path = folder / INDEX
     try:
-        entries = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        return tuple(Recording.from_dict(entry, folder) for entry in entries)
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise LibraryError(
-            compose("{file} does not list the bundled recordings: {reason}", file=folder / INDEX, reason=error)
-        ) from error
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or compose("it is no JSON")
+        raise LibraryError(compose("{file} does not list the bundled recordings: {reason}", file=path, reason=reason)) from error
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+        reason = compose("a list of one object per recording is needed")
+        raise LibraryError(compose("{file} does not list the bundled recordings: {reason}", file=path, reason=reason))
+    found: list[Recording] = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            found.append(Recording.from_dict(entry, folder))
+        except ValueError as error:
+            raise LibraryError(compose("entry {number} of {file}: {reason}", number=number, file=path, reason=error)) from error
+    return tuple(found)
 
 
 def recording(name: str) -> Recording:
     """The recording of that name.
 
     Raises:
-        LibraryError: naming those there are.
+        LibraryError: where there is none; the message lists the names.
     """
-    found = {one.name: one for one in recordings()}
-    if name not in found:
-        raise LibraryError(compose("there is no recording {name!r}: choose one of {names}", name=name, names=", ".join(found)))
-    return found[name]
+    known = {entry.name: entry for entry in recordings()}
+    if name not in known:
+        raise LibraryError(compose("there is no recording {name!r}: choose one of {names}", name=name, names=", ".join(known)))
+    return known[name]

@@ -11,7 +11,7 @@ import pytest
 from core.market import hub as hub_module
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedFailed
-from core.market.hub import Hub
+from core.market.hub import Hub, TooManyFeeds
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
@@ -280,3 +280,36 @@ def test_the_process_has_one_hub_and_can_begin_again(predictor: Predictor) -> No
         wait_until(again.reached.is_set)
     finally:
         hub_module.shutdown()
+
+
+def test_one_viewer_may_open_so_many_feeds_and_all_together_so_many(predictor: Predictor, loop: BackgroundLoop) -> None:
+    hub = Hub(loop, grace_s=FOREVER, most_feeds=5, most_feeds_of_viewer=3)
+
+    def open_feed(viewer: str, key: str) -> MarketSession:
+        return hub.watch(viewer, key, lambda: MarketSession(ScriptedFeed([], key=key), predictor))
+
+    first = open_feed("ann", "ann/0")
+    for number in (1, 2):
+        open_feed("ann", f"ann/{number}")
+    with pytest.raises(TooManyFeeds, match=r"^You watch 3 markets already: close one of their tabs first\.$"):
+        open_feed("ann", "ann/3")
+    assert open_feed("ann", "ann/0") is first  # what runs goes on
+    assert open_feed("bob", "ann/0") is first  # and may be shared
+    for number in range(2):
+        open_feed("bob", f"bob/{number}")
+    with pytest.raises(
+        TooManyFeeds, match=r"^5 markets are being watched on this server, and it takes no more: try again later\.$"
+    ):
+        open_feed("eve", "eve/0")
+    assert len(hub.watched()) == 5
+
+
+def test_a_viewer_who_goes_from_feed_to_feed_is_not_refused(predictor: Predictor, loop: BackgroundLoop) -> None:
+    """Those left behind run on for the grace period, unless there are too many of them."""
+    hub, feeds = Hub(loop, grace_s=FOREVER, most_feeds_of_viewer=3), [ScriptedFeed([], key=f"feed/{i}") for i in range(10)]
+    for feed in feeds:
+        hub.watch("ann", feed.key, lambda feed=feed: MarketSession(feed, predictor))
+        wait_until(feed.reached.is_set)
+        hub.leave("ann", feed.key)
+    assert [one.key for one in hub.watched()] == ["feed/7", "feed/8", "feed/9"]
+    wait_until(lambda: all(feed.closed == 1 for feed in feeds[:7]))

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,3 +69,35 @@ def test_the_licence_is_there_and_the_rest_of_the_folder_is_listed() -> None:
     assert "Copyright (c) 2022 nkaz001" in (FOLDER / "NOTICE.md").read_text(encoding="utf-8")
     assert {path.name for path in FOLDER.glob("*.parquet")} == {one.path.name for one in recordings()}
     assert read_market([recordings()[0].path]).levels.shape[1] == 40
+
+
+ENTRY = json.loads((FOLDER / "recordings.json").read_text(encoding="utf-8"))[0]
+
+
+@pytest.mark.parametrize(
+    ("index", "reason"),
+    [
+        ("{", "it is no JSON"),
+        ("[" * 100_000, "it is no JSON"),
+        ({"file": "a.parquet"}, "a list of one object per recording is needed"),
+        ([], "a list of one object per recording is needed"),
+        (["a.parquet"], "a list of one object per recording is needed"),
+        ([None], "a list of one object per recording is needed"),
+        ([{}], "file is not given, or not of the kind str"),
+        ([{**ENTRY, "file": 7}], "file is not given, or not of the kind str"),
+        ([ENTRY, {**ENTRY, "rows": "many"}], "entry 2 of .*: rows is not given, or not of the kind int"),
+        ([{**ENTRY, "rows": True}], "rows is not given, or not of the kind int"),
+        ([{**ENTRY, "duration_s": None}], "duration_s is not given, or not of the kind float"),
+        ([{key: value for key, value in ENTRY.items() if key != "venue"}], "venue is not given, or not of the kind str"),
+    ],
+)
+def test_a_malformed_index_is_one_sentence(tmp_path: Path, index: Any, reason: str) -> None:
+    (tmp_path / "recordings.json").write_text(index if isinstance(index, str) else json.dumps(index), encoding="utf-8")
+    with pytest.raises(LibraryError, match=reason) as raised:
+        recordings(tmp_path)
+    assert "\n" not in str(raised.value)
+
+
+def test_an_entry_may_hold_more_than_is_needed(tmp_path: Path) -> None:
+    (tmp_path / "recordings.json").write_text(json.dumps([{**ENTRY, "remark": "new"}]), encoding="utf-8")
+    assert [entry.name for entry in recordings(tmp_path)] == [Path(ENTRY["file"]).stem]
