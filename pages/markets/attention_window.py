@@ -220,9 +220,9 @@ def _place(windows: RecordedWindows) -> float:
     if playing:
         _move(windows, stride)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.button(_("Back"), icon=":material/skip_previous:", key="attention:back", on_click=_move, args=(windows, -stride))
+        st.button(_("Step back"), icon=":material/skip_previous:", key="attention:back", on_click=_move, args=(windows, -stride))
         controls.play_button(playing, _play, key="attention", help=_("Walks through the recording, two steps a second."))
-        st.button(_("Forward"), icon=":material/skip_next:", key="attention:forward", on_click=_move, args=(windows, stride))
+        st.button(_("Next step"), icon=":material/skip_next:", key="attention:forward", on_click=_move, args=(windows, stride))
         strides = {code: duration(value) for code, value in STRIDES.items()}
         url_state.choice(st.selectbox, _("Step"), strides, key="stride", default="1", width=130)
         chosen = url_state.slider(

@@ -81,7 +81,7 @@ def test_playing_draws_into_the_same_plots_and_leaves_its_place_in_the_link(atte
 def test_a_link_opens_the_exact_view_in_another_browser(attention: Page, new_page: NewPage, app: AppServer) -> None:
     attention.get_by_role("button", name="Pin this window").click()
     attention.wait_for_url(re.compile("with="), timeout=PATIENCE_MS)
-    attention.get_by_role("button", name="Forward").click()
+    attention.get_by_role("button", name="Next step").click()
     attention.wait_for_url(re.compile("second=101"), timeout=PATIENCE_MS)
     path = attention.url.removeprefix(app.url)
     other = new_page(app, path)
