@@ -117,7 +117,7 @@ def test_ids_are_unique() -> None:
 
 
 def test_search_finds_words_in_both_languages_and_filters() -> None:
-    assert [entry.id for entry in search("doubled exponent")] == [entry.id for entry in search("exponente doble listado")]
+    assert [entry.id for entry in search("doubled exponent")] == [entry.id for entry in search("exponente duplicado listado")]
     assert search("ATENCION") and search("sinusoidal_encoding") and not search("no such equation")
     assert {entry.document for entry in search(document="vit-report")} == {"vit-report"}
     ctc = search(decision="D17")
