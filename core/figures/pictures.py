@@ -55,12 +55,28 @@ def picture_png(image: Bytes, *, side: int = 168) -> bytes:
     return buffer.getvalue()
 
 
+def fitted_png(image: Bytes, *, side: int) -> bytes:
+    """A PNG of a photograph whose longest side is `side` pixels, smoothed; never less than one pixel high or wide.
+
+    Args:
+        image: (height, width) or (height, width, 3).
+    """
+    drawn = Image.fromarray(image)
+    scale = side / max(drawn.size)
+    width, height = (max(1, round(length * scale)) for length in drawn.size)
+    buffer = BytesIO()
+    drawn.resize((width, height), Image.Resampling.LANCZOS).save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
 def percent(share: float) -> str:
     """A share of one as English writes it; a page passes its reader's own way."""
     return f"{share:.1%}"
 
 
-def ranking_figure(names: Sequence[str], probabilities: NDArray[np.floating], *, write: Write = percent) -> go.Figure:
+def ranking_figure(
+    names: Sequence[str], probabilities: NDArray[np.floating], *, write: Write = percent, height: int = 330
+) -> go.Figure:
     """All classes, the most probable on top, each with its probability in percent.
 
     Args:
@@ -79,7 +95,7 @@ def ranking_figure(names: Sequence[str], probabilities: NDArray[np.floating], *,
         marker={"color": [BLUE if rank == 0 else GREY for rank in range(len(order))]},
         hovertemplate="%{y}: %{x:.3~f} %<extra></extra>",
     )
-    figure.update_layout(base_layout(x_title=_("Probability (%)"), keep="ranking", legend=False, height=330))
+    figure.update_layout(base_layout(x_title=_("Probability (%)"), keep="ranking", legend=False, height=height))
     figure.update_layout(bargap=0.25, margin={"t": 8})
     figure.update_xaxes(range=[0, 115], tickvals=[0, 25, 50, 75, 100])
     figure.update_yaxes(autorange="reversed", ticks="")

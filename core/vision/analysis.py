@@ -1,13 +1,13 @@
-"""One image as a classifier reads it: its answer, and by three measures which patches that answer came from.
+"""One image as a classifier sees it: its answer, and by three measures which patches that answer came from.
 
 The three measures say different things (D23). Attention: how much of a patch one layer's head mixes into a token. Rollout: how
-much of a patch would reach the token through all layers if mixing were all they did. Relevance: what of it spoke for a class.
+much of a patch would reach the token through all layers if mixing were all they did. Relevance: how much of it spoke for a class.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,33 +17,31 @@ from core.explain.rollout import fuse_heads, rollout
 from core.vision.classifier import Classifier
 from core.vision.pictures import Bytes
 
-Look = Literal["attention", "rollout", "relevance"]
-LOOKS: Final[tuple[Look, ...]] = ("attention", "rollout", "relevance")
 CLASS_TOKEN: Final = 0
 """Number of the class token; patches follow from 1, row by row from the top."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Shares:
-    """What one token has of all others.
+class TokenShares:
+    """One row of a map: how much of every token goes into one of them.
 
     Attributes:
-        patches: (grid, grid), of each patch. class_token: of the class token.
+        patches: (grid, grid), one share per patch. class_token: the class token's share.
     """
 
     patches: NDArray[np.float64]
     class_token: float
 
     @classmethod
-    def of(cls, row: NDArray[np.floating]) -> Shares:
-        """A row over all tokens, the class token first."""
+    def of(cls, row: NDArray[np.floating]) -> TokenShares:
+        """From a row over all tokens, (1 + patches,), the class token first."""
         side = round((len(row) - 1) ** 0.5)
         return cls(patches=np.asarray(row[1:], dtype=np.float64).reshape(side, side), class_token=float(row[0]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PictureAnalysis:
-    """An image and what a classifier makes of it. Nobody writes to the arrays: they are shared.
+    """An image with a classifier's answer and attention maps. The arrays are shared: do not write to them.
 
     Attributes:
         image: uint8 (28, 28). probabilities: (classes,). strangeness: see `Classifier.strangeness`.
@@ -59,21 +57,21 @@ class PictureAnalysis:
     @property
     def ranking(self) -> list[int]:
         """All classes, the most probable first."""
-        return [int(one) for one in np.argsort(-self.probabilities, kind="stable")]
+        return [int(label) for label in np.argsort(-self.probabilities, kind="stable")]
 
     @property
-    def called(self) -> int:
+    def likeliest(self) -> int:
         """The most probable class."""
         return self.ranking[0]
 
     @property
     def garment(self) -> bool:
-        """Whether the image is as like a garment as the card's threshold asks."""
+        """Whether the image is as like the training images as the card's threshold asks."""
         return self.strangeness <= self.classifier.threshold
 
     @property
     def heads(self) -> int:
-        """Of a layer."""
+        """Attention heads per layer."""
         return self.classifier.config.heads
 
     @property
@@ -81,33 +79,33 @@ class PictureAnalysis:
         """Patches along a side."""
         return self.classifier.config.grid
 
-    def attention(self, layer: str, head: int | None, token: int = CLASS_TOKEN) -> Shares:
-        """What a token looks at in one layer: by one head, or the mean of all where None."""
+    def attention(self, layer: str, head: int | None, token: int = CLASS_TOKEN) -> TokenShares:
+        """A token's row of one layer's map: of one head, or of the mean of all where None."""
         weights = self.maps[layer]
-        return Shares.of((fuse_heads(weights) if head is None else weights[head])[token])
+        return TokenShares.of((fuse_heads(weights) if head is None else weights[head])[token])
 
-    def rolled(self, token: int = CLASS_TOKEN) -> Shares:
-        """Attention rollout through all layers."""
-        return Shares.of(rollout(list(self.maps.values()))[token])
+    def rollout(self, token: int = CLASS_TOKEN) -> TokenShares:
+        """A token's row of the attention rollout through all layers."""
+        return TokenShares.of(rollout(list(self.maps.values()))[token])
 
-    def relevance(self, label: int) -> Shares:
-        """Gradient relevance to a class's logit, at the class token, which the head reads; its own identity left out."""
+    def relevance(self, label: int) -> TokenShares:
+        """Gradient relevance to a class's logit at the class token, which the head reads, without the token's own identity."""
         model = self.classifier.model
         layers, gradients = attention_gradients(
             lambda x: model(x, return_attention=True), self.classifier.normalise(self.image[None]), label
         )
         row = relevance(layers, gradients)[CLASS_TOKEN]
         row[CLASS_TOKEN] -= 1.0
-        return Shares.of(row)
+        return TokenShares.of(row)
 
-    def glance(self, token: int = CLASS_TOKEN) -> NDArray[np.float64]:
-        """(layers, heads, grid, grid): what a token looks at in every head of every layer, patches alone."""
+    def head_maps(self, token: int = CLASS_TOKEN) -> NDArray[np.float64]:
+        """(layers, heads, grid, grid): a token's row of every head of every layer, patches alone."""
         rows = np.stack([weights[:, token, 1:] for weights in self.maps.values()]).astype(np.float64)
         return rows.reshape(*rows.shape[:2], self.grid, self.grid)
 
 
-def read(classifier: Classifier, image: Bytes) -> PictureAnalysis:
-    """Answer, doubt and all maps of one uint8 image (28, 28).
+def analyse(classifier: Classifier, image: Bytes) -> PictureAnalysis:
+    """Answer, strangeness and all maps of one uint8 image (28, 28).
 
     Raises:
         ValueError: for another shape.
@@ -120,8 +118,3 @@ def read(classifier: Classifier, image: Bytes) -> PictureAnalysis:
         strangeness=float(answers.strangeness[0]),
         maps={name: weights[0] for name, weights in classifier.attention(image[None]).items()},
     )
-
-
-def image_of(pixels: bytes, side: int) -> Bytes:
-    """uint8 (side, side) from its bytes, row by row."""
-    return np.frombuffer(pixels, np.uint8).reshape(side, side).copy()

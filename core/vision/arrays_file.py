@@ -1,4 +1,4 @@
-"""Everything a page shows of one image as a file of named arrays (.npz), which numpy opens without this app.
+"""The numbers that a page shows for one image as a file of named arrays (.npz), which numpy opens without this app.
 
 Its arrays: "image" uint8 (28, 28); "probabilities" (10,) of "classes"; "layer 1" and so on, (heads, 50, 50), token 0 being the
 class token; "rollout" (50, 50); "importance attention" and so on, (49,), for the class "explained"; and where patches are hidden
@@ -19,26 +19,26 @@ from core.vision.analysis import PictureAnalysis
 
 
 def to_npz(
-    reading: PictureAnalysis,
+    analysis: PictureAnalysis,
     importance: Mapping[str, NDArray[np.floating]],
     label: int,
     *,
     hidden: NDArray[np.bool_] | None = None,
     answer: NDArray[np.floating] | None = None,
 ) -> bytes:
-    """The file.
+    """The file's bytes.
 
     Args:
-        importance: method -> (patches,). label: the class it is about.
-        hidden: (patches,) which patches are hidden. answer: (classes,) probabilities then.
+        importance: method -> (patches,). label: the class that the importance is about.
+        hidden: (patches,) which patches are hidden. answer: (classes,) probabilities with these hidden.
     """
     arrays: dict[str, Any] = {
-        "image": reading.image,
-        "probabilities": reading.probabilities,
-        "classes": np.array(reading.classifier.class_names),
-        "explained": np.array(reading.classifier.class_names[label]),
-        **reading.maps,
-        "rollout": rollout(list(reading.maps.values())),
+        "image": analysis.image,
+        "probabilities": analysis.probabilities,
+        "classes": np.array(analysis.classifier.class_names),
+        "explained": np.array(analysis.classifier.class_names[label]),
+        **analysis.maps,
+        "rollout": rollout(list(analysis.maps.values())),
     }
     arrays |= {f"importance {method}": values for method, values in importance.items()}
     if hidden is not None and answer is not None:

@@ -1,7 +1,6 @@
-"""A trained ViT with its card, ready to be asked: grey images in, calibrated probabilities, attention and an honest doubt out.
+"""A trained ViT with its card: grey images in; calibrated probabilities, attention maps and a measure of strangeness out.
 
-The pages, the evaluation and the training's own last step all come through here, so that what a page shows is what the card's
-numbers were measured on.
+Pages, evaluation and the last step of training all use it, so that a page shows the same numbers as the card was measured with.
 
     classifier = load_classifier()                      # assets/checkpoints/vit.safetensors and its card
     p = classifier.probabilities(images)                # images: uint8 (n, 28, 28), 0 the background -> (n, 10)
@@ -13,6 +12,9 @@ numbers were measured on.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from torch import Tensor
 
 from core import checkpoints
 from core.device import best_device
+from core.messages import compose
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.vision.calibration import softmax
 from core.vision.familiarity import Familiarity
@@ -35,7 +38,7 @@ BATCH = 250
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """What the model makes of n images, from one pass.
+    """The model's answers on n images, from one pass.
 
     Attributes:
         logits: (n, classes), before calibration.
@@ -48,6 +51,24 @@ class Answers:
     strangeness: NDArray[np.float64]
 
 
+@dataclass(frozen=True, kw_only=True)
+class PhotographScores:
+    """A checkpoint on photographs that people took of garments (D29).
+
+    Attributes:
+        samples: photographs of kinds that have a class. accuracy, flagged: shares of these.
+    """
+
+    samples: int
+    accuracy: float
+    flagged: float
+
+    @classmethod
+    def from_dict(cls, scores: dict[str, Any]) -> PhotographScores:
+        """From a card's `metrics.photographs`, as `python -m core evaluate vit` prints it."""
+        return cls(samples=int(scores["samples"]), accuracy=float(scores["accuracy"]), flagged=float(scores["flagged"]))
+
+
 class Classifier:
     """One checkpoint in memory. Safe to call from several threads: nothing in it changes after loading.
 
@@ -57,11 +78,15 @@ class Classifier:
         class_names: Fashion-MNIST's ten.
         mean, std: of grey levels in [0, 1], on the training images; the model reads (grey - mean) / std.
         temperature: divides the logits; fitted on validation.
-        threshold: strangeness above which an image "does not look like a garment"; 99 % of the validation images stay under it.
+        threshold: strangeness above which an image is flagged as unlike a garment.
+        known_share: of the data set's validation images that stay under it; far fewer photographs of garments do.
+        photographs: how the checkpoint did on such photographs; None where its card does not say.
+        fingerprint: SHA-256 of the card, which tells two classifiers apart.
     """
 
     def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
         self.card: dict[str, Any] = checkpoint.card
+        self.fingerprint = hashlib.sha256(json.dumps(checkpoint.card, sort_keys=True).encode()).hexdigest()
         self.config: ViTConfig = checkpoints.read_config(checkpoint.card, ViT)
         with checkpoints.entries(checkpoint.card, "ViT") as card:
             self.class_names: tuple[str, ...] = tuple(card.get("classes", CLASSES))
@@ -69,9 +94,26 @@ class Classifier:
             self.temperature = float(card["calibration"]["temperature"])
             self.threshold = float(card["strangeness"]["threshold"])
             known = card["strangeness"]
+            self.known_share = float(known.get("known_share", 0.99))
             self.familiarity = Familiarity.from_dict(known, self.config.width) if "means" in known else None
+            self._check()
+            photographs = card["metrics"].get("photographs")
+            self.photographs = None if photographs is None else PhotographScores.from_dict(photographs)
         self.device = best_device()
         self.model = checkpoints.build_model(checkpoint, ViT, device=self.device)
+
+    def _check(self) -> None:
+        """Numbers that would make every answer meaningless.
+
+        Raises:
+            ValueError: where one of them is not finite or not positive, or the class names are not one for each output.
+        """
+        if not all(map(math.isfinite, (self.mean, self.std, self.temperature, self.threshold))):
+            raise ValueError(compose("mean, standard deviation, temperature and threshold must be finite numbers"))
+        if min(self.std, self.temperature) <= 0:
+            raise ValueError(compose("standard deviation and temperature must be above 0"))
+        if len(self.class_names) != self.config.classes or not all(isinstance(name, str) for name in self.class_names):
+            raise ValueError(compose("it must name {count} classes", count=self.config.classes))
 
     def normalise(self, images: Images) -> Tensor:
         """uint8 (n, 28, 28) -> float32 (n, 1, 28, 28) in the units the model reads, on the model's device.
@@ -92,8 +134,8 @@ class Classifier:
         features, logits = np.zeros((len(images), width)), np.zeros((len(images), classes))
         for first in range(0, len(images), BATCH):
             rows = slice(first, first + BATCH)
-            read = self.model.features(self.normalise(images[rows]))
-            features[rows], logits[rows] = read.cpu().numpy(), self.model.head(read).cpu().numpy()
+            class_tokens = self.model.features(self.normalise(images[rows]))
+            features[rows], logits[rows] = class_tokens.cpu().numpy(), self.model.head(class_tokens).cpu().numpy()
         return Answers(
             logits=logits,
             probabilities=softmax(logits / self.temperature),
@@ -116,8 +158,8 @@ class Classifier:
     def strangeness(self, images: Images) -> NDArray[np.float64]:
         """(n,): how little an image is like those trained on: see `core.vision.familiarity`.
 
-        A card without the training images' means gives the free energy of the logits (Liu et al. 2020). Compare it with
-        `threshold`. A high value is honest doubt; a low one proves nothing.
+        A card without the training images' means gives the free energy of the logits (Liu et al. 2020). To compare with
+        `threshold`: a high value is a reason for doubt, a low one proves nothing.
         """
         return self.answers(images).strangeness
 

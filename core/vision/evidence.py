@@ -1,4 +1,4 @@
-"""What each method calls important in an image for one class, ready to be put to the test (`core.explain.faithfulness`)."""
+"""Importance of an image's patches for one class by each method, as `core.explain.faithfulness` tests it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.explain.attribution import class_probability
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import without
-from core.vision.analysis import PictureAnalysis, Shares, read
+from core.vision.analysis import PictureAnalysis, TokenShares, analyse
 from core.vision.classifier import Classifier
 from core.vision.gallery import gallery
 
@@ -28,45 +28,45 @@ def patch_numbers(classifier: Classifier) -> Tensor:
 
 
 def background(classifier: Classifier, inputs: Tensor) -> Tensor:
-    """An image without anything on it, in the units the model reads: what a hidden patch shows."""
+    """An image of grey level 0 in the units the model reads: what a hidden patch shows."""
     return torch.full_like(inputs, -classifier.mean / classifier.std)
 
 
-def shares_of(importance: NDArray[np.floating]) -> Shares:
-    """(patches,) importance in the picture's rows and columns."""
+def shares_of(importance: NDArray[np.floating]) -> TokenShares:
+    """(patches,) importance laid out in the picture's rows and columns; nothing for the class token."""
     side = round(len(importance) ** 0.5)
-    return Shares(patches=np.asarray(importance, dtype=np.float64).reshape(side, side), class_token=0.0)
+    return TokenShares(patches=np.asarray(importance, dtype=np.float64).reshape(side, side), class_token=0.0)
 
 
-def evidence(reading: PictureAnalysis, label: int) -> Evidence:
-    """All methods' view of one image; importance is (patches,)."""
-    classifier = reading.classifier
+def evidence(analysis: PictureAnalysis, label: int) -> Evidence:
+    """Importance of every patch for a class, (patches,), by each method."""
+    classifier = analysis.classifier
     function = class_probability(classifier.model, label=label, temperature=classifier.temperature)
-    inputs = classifier.normalise(reading.image[None])[0]
+    inputs = classifier.normalise(analysis.image[None])[0]
     empty, parts = background(classifier, inputs), patch_numbers(classifier).to(inputs.device)
-    last = list(reading.maps)[-1]
+    last = list(analysis.maps)[-1]
     return evidence_of(
         function,
         inputs,
         empty,
         parts,
-        attention=reading.attention(last, None).patches.reshape(-1),
-        rollout=reading.rolled().patches.reshape(-1),
-        relevance=reading.relevance(label).patches.reshape(-1),
+        attention=analysis.attention(last, None).patches.reshape(-1),
+        rollout=analysis.rollout().patches.reshape(-1),
+        relevance=analysis.relevance(label).patches.reshape(-1),
     )
 
 
 def mask_of(numbers: Iterable[int], patches: int) -> Hidden:
-    """(patches,): True at the patches of these numbers, which count from 1 as on the pages."""
+    """(patches,): True at the patches of these numbers, counted from 1 as on the pages."""
     hidden = np.zeros(patches, dtype=bool)
     hidden[[number - 1 for number in numbers]] = True
     return hidden
 
 
-def hidden_answer(reading: PictureAnalysis, hidden: Hidden) -> Probabilities:
+def hidden_answer(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
     """(classes,) calibrated probabilities of the image with some patches (patches,) replaced by background."""
-    classifier = reading.classifier
-    inputs = classifier.normalise(reading.image[None])[0]
+    classifier = analysis.classifier
+    inputs = classifier.normalise(analysis.image[None])[0]
     shown = without(inputs, background(classifier, inputs), patch_numbers(classifier).to(inputs.device), hidden[None])
     with torch.no_grad():
         logits = classifier.model(shown)
@@ -74,7 +74,7 @@ def hidden_answer(reading: PictureAnalysis, hidden: Hidden) -> Probabilities:
 
 
 def sample(classifier: Classifier) -> Iterator[Evidence]:
-    """The bundled test images, each with the class that is called."""
+    """Evidence of every bundled test image for its most probable class."""
     for image in gallery()[0]:
-        reading = read(classifier, image)
-        yield evidence(reading, reading.called)
+        analysis = analyse(classifier, image)
+        yield evidence(analysis, analysis.likeliest)

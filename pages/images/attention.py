@@ -1,4 +1,4 @@
-"""What the ViT looks at: measures over the picture, all maps, patches to hide, and whether the measures tell the truth."""
+"""What the ViT looks at: five measures over the picture, all attention maps, patches to hide, deletion curves."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from core.checkpoints import CheckpointError
 from core.vision.analysis import PictureAnalysis
 from core.vision.arrays_file import to_npz
 from core.vision.classifier import Classifier
+from core.vision.evidence import mask_of
 from pages.images import (
     attention_maps,
     cached_results,
@@ -19,8 +20,7 @@ from pages.images import (
     preparation,
     ranking_panel,
 )
-from pages.images.cached_results import Question
-from pages.images.model_choice import pick_classifier
+from pages.images.model_choice import pick_classifier, show_checkpoint_error
 from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, prose
 
@@ -28,22 +28,26 @@ controls.page_header(_("What the ViT looks at"), prose("garment_attention_lead")
 
 
 def body(classifier: Classifier) -> None:
-    """The page, once there is a model."""
+    """The page for a model that is there."""
     chosen = picture_source.pick_folded()
     if chosen is None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
+        picture_source.link_to_view()
         return
-    prepared = cached_results.prepared(chosen.picture, preparation.linked())
-    question = cached_results.ask(classifier, prepared.image)
-    reading = cached_results.read(question)
+    prepared = cached_results.prepare(chosen.picture, preparation.linked())
+    analysis = cached_results.analyse(classifier, prepared.image)
     st.caption(chosen.name)
-    ranking_panel.headline(reading, chosen, prepared)
-    views(question, reading)
+    ranking_panel.warnings(analysis, prepared)
+    if prepared.empty:
+        picture_source.link_to_view()
+        return
+    ranking_panel.headline(analysis, chosen)
+    views(analysis)
 
 
 @st.fragment
-def views(question: Question, reading: PictureAnalysis) -> None:
-    """What depends on the view's own choices, which run this alone: the picture is read once."""
+def views(analysis: PictureAnalysis) -> None:
+    """The chosen view and its downloads: a fragment, so that a choice in it does not rerun the page."""
     options = {
         "picture": _("Over the picture"),
         "maps": _("All maps"),
@@ -52,35 +56,33 @@ def views(question: Question, reading: PictureAnalysis) -> None:
     }
     view = url_state.choice(st.segmented_control, _("View"), options, key="inside", required=True)
     hidden: frozenset[int] = frozenset()
-    label, downloads = reading.called, _nothing
+    label, downloads = analysis.likeliest, _no_downloads
     if view == "picture":
-        shown = patch_evidence.show(question, reading)
+        shown = patch_evidence.show(analysis)
         label, downloads = shown.label, lambda: patch_evidence.download_patches(shown)
     elif view == "maps":
-        downloads = attention_maps.show(question, reading)
+        downloads = attention_maps.show(analysis)
     elif view == "hide":
-        hidden, label, downloads = hidden_patches.show(question, reading)
+        hidden, label, downloads = hidden_patches.show(analysis)
     else:
-        card = reading.classifier.card
+        card = analysis.classifier.card
         faithfulness_view.show(
-            "vit", checkpoint=card, here=lambda: cached_results.curves(question, reading.called), unit=_("patches")
+            "vit", checkpoint=card, here=lambda: cached_results.deletion_curves(analysis, analysis.likeliest), unit=_("patches")
         )
-    _take_away(question, reading, label=label, hidden=hidden, downloads=downloads)
+    _downloads_and_links(analysis, label=label, hidden=hidden, downloads=downloads)
 
 
-def _nothing() -> None:
-    """A view without downloads of its own."""
+def _no_downloads() -> None:
+    """For a view without any."""
 
 
-def _take_away(
-    question: Question, reading: PictureAnalysis, *, label: int, hidden: frozenset[int], downloads: Callable[[], None]
-) -> None:
+def _downloads_and_links(analysis: PictureAnalysis, *, label: int, hidden: frozenset[int], downloads: Callable[[], None]) -> None:
     def arrays() -> bytes:
-        importance = cached_results.evidence(question, label).importance
+        importance = cached_results.evidence(analysis, label).importance
         if not hidden:
-            return to_npz(reading, importance, label)
-        mask = cached_results.hidden_mask(question, hidden)
-        return to_npz(reading, importance, label, hidden=mask, answer=cached_results.hidden_answer(question, hidden))
+            return to_npz(analysis, importance, label)
+        mask = mask_of(hidden, analysis.grid**2)
+        return to_npz(analysis, importance, label, hidden=mask, answer=cached_results.hidden_answer(analysis, hidden))
 
     with st.container(horizontal=True, vertical_alignment="center"):
         controls.download_bytes(
@@ -105,7 +107,7 @@ if classifier is not None:
     try:
         body(classifier)
     except CheckpointError as error:
-        controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+        show_checkpoint_error(error)
 st.markdown(prose("classify_weights"))
 with st.expander(_("How to read this page"), icon=":material/menu_book:"):
     st.markdown(prose("garment_attention_reading"))

@@ -11,9 +11,9 @@ from core.explain import summaries
 from core.figures import attention as figures
 from core.figures import pictures as picture_figures
 from core.figures.attention import MapAxis, NamedMap
-from core.vision.analysis import CLASS_TOKEN, PictureAnalysis, Shares
+from core.vision.analysis import CLASS_TOKEN, PictureAnalysis, TokenShares
 from pages.images import cached_results, patch_evidence
-from pages.images.cached_results import ROLLOUT, Question
+from pages.images.cached_results import ROLLOUT
 from pages.shared import map_explorer
 from pages.shared.language import _, number
 from pages.shared.live_plot import live_plot
@@ -23,12 +23,12 @@ KEYS: Final = Keys(layer="vlayer", scale="vscale", head="vhead", first_head=1, g
 """Layer and head go by the names that they have over the picture, so that the reader finds them again there."""
 
 
-def show(question: Question, reading: PictureAnalysis) -> Callable[[], None]:
+def show(analysis: PictureAnalysis) -> Callable[[], None]:
     """The view. Returns what draws its downloads."""
-    weights = cached_results.maps(question)
+    weights = cached_results.maps(analysis)
     names = {code: _("Rolled out") if code == ROLLOUT else _("Layer {number}").format(number=code) for code in weights}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        choice = map_explorer.pick(KEYS, names, heads=reading.heads, default=str(len(reading.maps)))
+        choice = map_explorer.pick(KEYS, names, heads=analysis.heads, default=str(len(analysis.maps)))
 
     def axis(name: str, count: int) -> MapAxis:
         return figures.token_axis(count, kind=ROLLOUT if name == ROLLOUT else "token")
@@ -40,18 +40,18 @@ def show(question: Question, reading: PictureAnalysis) -> Callable[[], None]:
                 "Rows and columns are the class token, 0, and the {count} patches row by row from the top; stripes {side} apart "
                 "are looks up and down the picture. Rolled out: the mean attention of all layers, half of each replaced by the "
                 "residual connection, multiplied from the first layer to the last."
-            ).format(count=number(reading.grid**2), side=number(reading.grid))
+            ).format(count=number(analysis.grid**2), side=number(analysis.grid))
         )
     one = map_explorer.chosen(maps, choice)
     query = Query(
-        pick=lambda: patch_evidence.pick_token(reading, _("Query (or click a row of the map, or a patch)")),
+        pick=lambda: patch_evidence.pick_token(analysis, _("Query (or click a row of the map, or a patch)")),
         take=lambda index: st.session_state.update(token=str(index)),
     )
     index = map_explorer.enlarged(
-        one, of=maps, keys=KEYS, choice=choice, query=query, beside=lambda token: _beside(reading, one, token), height=540
+        one, of=maps, keys=KEYS, choice=choice, query=query, beside=lambda token: _beside(analysis, one, token), height=540
     )
     map_explorer.row_plot(one, index, keys=KEYS, height=260, whose=_("This picture"))
-    _in_numbers(reading)
+    _in_numbers(analysis)
 
     def downloads() -> None:
         map_explorer.download_map(one, keys=KEYS)
@@ -60,7 +60,7 @@ def show(question: Question, reading: PictureAnalysis) -> Callable[[], None]:
     return downloads
 
 
-def _beside(reading: PictureAnalysis, one: NamedMap, token: int) -> None:
+def _beside(analysis: PictureAnalysis, one: NamedMap, token: int) -> None:
     """The row in words, and over the picture."""
     words = map_explorer.row_words(one, token, _position)
     if token != CLASS_TOKEN and one.name != ROLLOUT:
@@ -69,16 +69,16 @@ def _beside(reading: PictureAnalysis, one: NamedMap, token: int) -> None:
     st.markdown(words)
     live_plot(
         picture_figures.overlay_figure(
-            reading.image,
-            Shares.of(one.weights[token]).patches,
-            patch=reading.classifier.config.patch,
+            analysis.image,
+            TokenShares.of(one.weights[token]).patches,
+            patch=analysis.classifier.config.patch,
             outlined=token - 1 if token else None,
             value=_("Weight"),
             height=380,
         ),
         key="vit_picture",
         height=380,
-        on_click=lambda point: patch_evidence.take_token(point, reading, token),
+        on_click=lambda point: patch_evidence.take_token(point, analysis, token),
         filename=KEYS.file(f"picture-{one.name}"),
         alt=_("The picture, each patch glowing by the weight that the row gives it; a click reads a patch's row."),
     )
@@ -88,14 +88,14 @@ def _position(token: int) -> str:
     return _("the class token") if token == CLASS_TOKEN else _("patch {number}").format(number=token)
 
 
-def _in_numbers(reading: PictureAnalysis) -> None:
+def _in_numbers(analysis: PictureAnalysis) -> None:
     """Entropy and reach, a bar a layer."""
     st.subheader(_("How spread, how far"), anchor=False)
 
     def each(measure: Any) -> list[float]:
-        return [measure(weights) for weights in reading.maps.values()]
+        return [measure(weights) for weights in analysis.maps.values()]
 
-    tokens = reading.grid**2 + 1
+    tokens = analysis.grid**2 + 1
     map_explorer.measures(
         [
             Measure(
@@ -110,7 +110,7 @@ def _in_numbers(reading: PictureAnalysis) -> None:
                 title=_("Mean distance"),
                 unit=_("patches"),
                 values=each(summaries.mean_patch_distance),
-                even=summaries.even_patch_distance(reading.grid),
+                even=summaries.even_patch_distance(analysis.grid),
             ),
         ],
         keys=KEYS,

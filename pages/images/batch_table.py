@@ -1,4 +1,4 @@
-"""Several pictures at once: a table with thumbnails, to sort, to choose from and to take away."""
+"""Several pictures at once: a table with thumbnails and answers, to sort, to choose from and to download."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from pages.shared.language import _, ngettext, number
 
 
 def show(classifier: Classifier, chosen: ChosenPicture, recipe: Recipe) -> None:
-    """The table, all prepared by one recipe; a row's choice opens that picture below."""
+    """The table of all pictures, prepared by one recipe; choosing a row opens its picture below."""
     bar = st.progress(0.0, text=_("Classifying…"))
     rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]] = []
     for done, picture in enumerate(chosen.all):
-        prepared = cached_results.prepared(picture, recipe)
-        rows.append((picture, prepared, cached_results.read(cached_results.ask(classifier, prepared.image))))
+        prepared = cached_results.prepare(picture, recipe)
+        rows.append((picture, prepared, cached_results.analyse(classifier, prepared.image)))
         bar.progress((done + 1) / len(chosen.all), text=_("Classifying…"))
     bar.empty()
-    strange = sum(not reading.garment for _picture, _prepared, reading in rows)
+    strange = sum(not (analysis.garment or prepared.empty) for _picture, prepared, analysis in rows)
     st.subheader(ngettext("{count} picture", "{count} pictures", len(rows)).format(count=number(len(rows))), anchor=False)
     if strange:
-        words = ngettext(
+        caption = ngettext(
             "{count} of them does not look like a garment to the model.",
             "{count} of them do not look like garments to the model.",
             strange,
         )
-        st.caption(words.format(count=number(strange)))
+        st.caption(caption.format(count=number(strange)))
     names = [_("Picture"), _("As the model sees it"), _("File"), _("Class"), _("Confidence"), _("Runner-up"), _("A garment?")]
     table = pd.DataFrame([_row(classifier, *row) for row in rows], columns=names)
 
@@ -64,17 +64,22 @@ def show(classifier: Classifier, chosen: ChosenPicture, recipe: Recipe) -> None:
     )
 
 
-def _row(classifier: Classifier, picture: Picture, prepared: PreparedPicture, reading: PictureAnalysis) -> list[object]:
-    first, second = reading.ranking[:2]
+def _row(classifier: Classifier, picture: Picture, prepared: PreparedPicture, analysis: PictureAnalysis) -> list[object]:
+    first, second = analysis.ranking[:2]
     names = classifier.class_names
-    return [
+    shown = [
         _url(picture_png(prepared.step("ground").image, side=96)),
         _url(picture_png(prepared.image, side=56)),
         picture.name,
+    ]
+    if prepared.empty:
+        return [*shown, _("Nothing to see"), None, None, None]
+    return [
+        *shown,
         garment(names[first]),
-        float(reading.probabilities[first]),
+        float(analysis.probabilities[first]),
         garment(names[second]),
-        _("Yes") if reading.garment else _("It does not look so"),
+        _("Yes") if analysis.garment else _("It does not look so"),
     ]
 
 
@@ -83,17 +88,17 @@ def _url(png: bytes) -> str:
 
 
 def _for_file(classifier: Classifier, rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]]) -> pd.DataFrame:
-    """One row a picture, with all probabilities, names as the data set has them."""
+    """One row per picture with all probabilities; classes by the data set's names, none for a picture that shows nothing."""
     return pd.DataFrame(
         [
             {
                 "file": picture.name,
-                "class": classifier.class_names[reading.called],
-                "confidence": reading.probabilities[reading.called],
-                "looks_like_a_garment": reading.garment,
-                "strangeness": reading.strangeness,
-                **{name: reading.probabilities[i] for i, name in enumerate(classifier.class_names)},
+                "class": None if prepared.empty else classifier.class_names[analysis.likeliest],
+                "confidence": None if prepared.empty else analysis.probabilities[analysis.likeliest],
+                "looks_like_a_garment": analysis.garment and not prepared.empty,
+                "strangeness": analysis.strangeness,
+                **{name: analysis.probabilities[i] for i, name in enumerate(classifier.class_names)},
             }
-            for picture, _prepared, reading in rows
+            for picture, prepared, analysis in rows
         ]
     )

@@ -1,134 +1,121 @@
-"""What the classifier says of an image, computed once however many people look at it."""
+"""What a classifier computes for an image, kept for everyone who looks at the same image."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+import streamlit as st
+
 from core import checkpoints
 from core.device import serve_small_inputs
-from core.explain.faithfulness import Curves, Evidence, deletion_curves
+from core.explain import faithfulness
+from core.explain.faithfulness import Curves, Evidence
 from core.explain.rollout import rollout
 from core.models.vit import CLASSES
-from core.vision import analysis as readings
+from core.vision import analysis as analyses
 from core.vision import classifier as classifiers
 from core.vision import evidence as evidences
-from core.vision import walkthrough
-from core.vision.analysis import PictureAnalysis, Shares
+from core.vision import preprocessing, walkthrough
+from core.vision.analysis import PictureAnalysis, TokenShares
 from core.vision.classifier import Classifier
-from core.vision.evidence import Hidden, Probabilities
+from core.vision.evidence import Probabilities
 from core.vision.gallery import gallery
 from core.vision.pictures import Bytes, Picture, from_grey
-from core.vision.preprocessing import PreparedPicture, Recipe, prepare
+from core.vision.preprocessing import PreparedPicture, Recipe
 from core.vision.walkthrough import ViTWalkthrough
 
 ROLLOUT: Final = "rollout"
+HASHES: Final[dict[type | str, Any]] = {
+    Classifier: lambda classifier: classifier.fingerprint,
+    PictureAnalysis: lambda analysis: (analysis.classifier.fingerprint, analysis.image.tobytes()),
+    Picture: lambda picture: picture.id,
+    Recipe: repr,
+}
+"""What tells two arguments apart: a classifier by its card, an image by its pixels, a picture by its file."""
 
 
 def model_names() -> list[str]:
-    """The ViT checkpoints there are."""
+    """Names of the ViT checkpoints."""
     return checkpoints.names("vit", folder=checkpoints.FOLDER)
 
 
 def classifier_of(name: str) -> Classifier:
-    """A checkpoint by name, read again where its card has changed.
+    """A checkpoint by name, loaded again where its card has changed.
 
     Raises:
         CheckpointError: where it is missing or damaged.
     """
     folder = checkpoints.FOLDER
-    return _loaded(name, folder, checkpoints.read_card(name, folder=folder)["weights_sha256"])
+    return _loaded(name, folder, checkpoints.sha256(folder / f"{name}.json") if (folder / f"{name}.json").exists() else "")
 
 
-@lru_cache(maxsize=4)
+@st.cache_resource(show_spinner=False, max_entries=4)
 def _loaded(name: str, folder: Path, _digest: str) -> Classifier:
     serve_small_inputs()
     return classifiers.load_classifier(name, folder=folder)
 
 
-@dataclass(frozen=True)
-class Question:
-    """An image (by value) and who is asked, so that answers can be remembered by it."""
-
-    classifier: Classifier
-    pixels: bytes
-    side: int
-
-    def image(self) -> Bytes:
-        """uint8 (side, side)."""
-        return readings.image_of(self.pixels, self.side)
-
-
-def ask(classifier: Classifier, image: Bytes) -> Question:
-    """The question about an image, uint8 (side, side)."""
-    return Question(classifier, image.tobytes(), len(image))
-
-
-@lru_cache(maxsize=256)
-def read(question: Question) -> PictureAnalysis:
-    """Probabilities, doubt and all maps."""
+@st.cache_resource(show_spinner=False, max_entries=256, hash_funcs=HASHES)
+def analyse(classifier: Classifier, image: Bytes) -> PictureAnalysis:
+    """Probabilities, strangeness and all attention maps of an image, uint8 (side, side)."""
     serve_small_inputs()
-    return readings.read(question.classifier, question.image())
+    return analyses.analyse(classifier, image)
 
 
-@lru_cache(maxsize=128)
-def relevance(question: Question, label: int) -> Shares:
+@st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=HASHES)
+def relevance(analysis: PictureAnalysis, label: int) -> TokenShares:
     """Gradient relevance to one class."""
     serve_small_inputs()
-    return read(question).relevance(label)
+    return analysis.relevance(label)
 
 
-@lru_cache(maxsize=64)
-def maps(question: Question) -> dict[str, Any]:
+@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
+def maps(analysis: PictureAnalysis) -> dict[str, Any]:
     """Weights (heads, n, n) by the layer's number from 1; after the layers the "rollout", (1, n, n)."""
-    layers = list(read(question).maps.values())
+    layers = list(analysis.maps.values())
     return {str(i + 1): weights for i, weights in enumerate(layers)} | {ROLLOUT: rollout(layers)[None]}
 
 
-@lru_cache(maxsize=128)
-def evidence(question: Question, label: int) -> Evidence:
-    """What each method calls important for one class."""
+@st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=HASHES)
+def evidence(analysis: PictureAnalysis, label: int) -> Evidence:
+    """Importance of every patch for one class, by each method."""
     serve_small_inputs()
-    return evidences.evidence(read(question), label)
+    return evidences.evidence(analysis, label)
 
 
-@lru_cache(maxsize=128)
-def curves(question: Question, label: int) -> Curves:
-    """What is left of one class's probability while patches are deleted in each method's order."""
+@st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=HASHES)
+def deletion_curves(analysis: PictureAnalysis, label: int) -> Curves:
+    """One class's probability while patches are deleted in each method's order."""
     serve_small_inputs()
-    return deletion_curves(evidence(question, label))
+    return faithfulness.deletion_curves(evidence(analysis, label))
 
 
-@lru_cache(maxsize=512)
-def hidden_answer(question: Question, hidden: frozenset[int]) -> Probabilities:
+@st.cache_resource(show_spinner=False, max_entries=512, hash_funcs=HASHES)
+def hidden_answer(analysis: PictureAnalysis, hidden: frozenset[int]) -> Probabilities:
     """(classes,) probabilities with some patches hidden, by their numbers from 1."""
     serve_small_inputs()
-    return evidences.hidden_answer(read(question), hidden_mask(question, hidden))
+    return evidences.hidden_answer(analysis, evidences.mask_of(hidden, analysis.grid**2))
 
 
-def hidden_mask(question: Question, hidden: Iterable[int]) -> Hidden:
-    """(patches,): which patches are hidden."""
-    return evidences.mask_of(hidden, question.classifier.config.patches)
-
-
-@lru_cache(maxsize=32)
-def walk(question: Question) -> ViTWalkthrough:
-    """Every step of the forward pass."""
+@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs=HASHES)
+def walk(classifier: Classifier, image: Bytes) -> ViTWalkthrough:
+    """Every step of the forward pass for an image, uint8 (side, side)."""
     serve_small_inputs()
-    one = question.classifier
-    return walkthrough.walk(one.model, one.normalise(question.image()[None]), temperature=one.temperature)
+    return walkthrough.walk(classifier.model, classifier.normalise(image[None]), temperature=classifier.temperature)
 
 
-@lru_cache(maxsize=256)
-def prepared(picture: Picture, recipe: Recipe) -> PreparedPicture:
-    """All preprocessing steps of a picture."""
-    return prepare(picture, recipe)
+@st.cache_resource(show_spinner=False, max_entries=256, hash_funcs=HASHES)
+def prepare(picture: Picture, recipe: Recipe) -> PreparedPicture:
+    """All steps from a picture to what the model reads.
+
+    Raises:
+        ValueError: for a crop without room in it.
+    """
+    return preprocessing.prepare(picture, recipe)
 
 
-@lru_cache(maxsize=64)
+@st.cache_resource(show_spinner=False, max_entries=64)
 def gallery_picture(item: int) -> Picture:
     """One of the bundled test images."""
     images, labels, rows = gallery()
@@ -141,5 +128,5 @@ def gallery_labels() -> list[int]:
 
 
 def gallery_rows() -> list[int]:
-    """Their rows in the official test file."""
+    """The bundled test images' rows in the official test file."""
     return [int(row) for row in gallery()[2]]

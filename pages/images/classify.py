@@ -1,4 +1,4 @@
-"""Classify a garment: any picture in, what the ViT makes of it and why; and how the picture became what the model reads."""
+"""Classify a garment: the model's answer on any picture with its reasons, and each step of the picture's preparation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import streamlit as st
 from core.checkpoints import CheckpointError
 from core.vision.classifier import Classifier
 from pages.images import batch_table, picture_source, preparation, ranking_panel
-from pages.images.model_choice import pick_classifier
+from pages.images.model_choice import pick_classifier, show_checkpoint_error
 from pages.shared import controls
 from pages.shared.language import _, prose
 
@@ -15,20 +15,20 @@ controls.page_header(_("Classify a garment"), prose("classify_lead"))
 
 
 def body(classifier: Classifier) -> None:
-    """The page, once there is a model."""
+    """The page for a model that is there."""
     chosen = picture_source.pick()
     if chosen is None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
+        picture_source.link_to_view()
         return
     result = st.container()
     shown = preparation.show(chosen.picture)
-    if shown is None:
-        return
-    recipe, prepared = shown
-    with result:
-        if len(chosen.all) > 1:
-            batch_table.show(classifier, chosen, recipe)
-        ranking_panel.show(classifier, chosen, prepared)
+    if shown is not None:
+        recipe, prepared = shown
+        with result:
+            if len(chosen.all) > 1:
+                batch_table.show(classifier, chosen, recipe)
+            ranking_panel.show(classifier, chosen, prepared)
     picture_source.link_to_view()
 
 
@@ -37,6 +37,6 @@ if classifier is not None:
     try:
         body(classifier)
     except CheckpointError as error:
-        controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+        show_checkpoint_error(error)
 with st.expander(_("How a picture is prepared, and why so"), icon=":material/menu_book:"):
     st.markdown(prose("classify_reading"))

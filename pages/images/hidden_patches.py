@@ -12,7 +12,6 @@ from core.figures import pictures as figures
 from core.vision.analysis import PictureAnalysis
 from core.vision.evidence import Probabilities, shares_of
 from pages.images import cached_results, patch_evidence
-from pages.images.cached_results import Question
 from pages.images.class_names import garment
 from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, ngettext, number, percent
@@ -23,15 +22,15 @@ HIDE = "hide"
 HEIGHT = 400
 
 
-def show(question: Question, reading: PictureAnalysis) -> tuple[frozenset[int], int, Callable[[], None]]:
+def show(analysis: PictureAnalysis) -> tuple[frozenset[int], int, Callable[[], None]]:
     """The view.
 
     Returns:
         The hidden patches' numbers from 1, the class that is explained, and what draws the view's downloads.
     """
-    patches = reading.grid**2
+    patches = analysis.grid**2
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        label = patch_evidence.pick_class(reading)
+        label = patch_evidence.pick_class(analysis)
         methods = faithfulness_view.method_names()
         method = url_state.choice(st.selectbox, _("Most important by"), methods, key="by", default="occlusion", width=230)
         count = url_state.slider(_("How many"), 1, patches - 1, key="many", default=8, width=190)
@@ -40,7 +39,7 @@ def show(question: Question, reading: PictureAnalysis) -> tuple[frozenset[int], 
             icon=":material/visibility_off:",
             key="vit_hide_best",
             on_click=_hide_best,
-            args=(question, label, method, count),
+            args=(analysis, label, method, count),
             help=_("Instead of those that are hidden now."),
         )
         st.button(
@@ -52,21 +51,21 @@ def show(question: Question, reading: PictureAnalysis) -> tuple[frozenset[int], 
         _("Hidden patches (or click them)"), codes, key=HIDE, placeholder=_("None: the whole picture is shown")
     )
     hidden = frozenset(int(code) for code in chosen)
-    after = cached_results.hidden_answer(question, hidden)
-    st.markdown(_said(reading, hidden, after))
+    after = cached_results.hidden_answer(analysis, hidden)
+    st.markdown(_said(analysis, hidden, after))
     left, middle, right = st.columns([3, 4, 3])
 
     def clicked(point: Point) -> None:
-        patch = patch_evidence.patch_clicked(point, reading)
+        patch = patch_evidence.patch_clicked(point, analysis)
         if patch is not None:
             st.session_state[HIDE] = [str(one) for one in hidden ^ {patch}]
 
     crossed = [one - 1 for one in hidden]
-    patch_px = reading.classifier.config.patch
+    patch_px = analysis.classifier.config.patch
     with left:
         st.markdown(_("**The picture**: click a patch"))
         live_plot(
-            figures.overlay_figure(reading.image, None, patch=patch_px, hidden=crossed, height=HEIGHT),
+            figures.overlay_figure(analysis.image, None, patch=patch_px, hidden=crossed, height=HEIGHT),
             key="vit_hide",
             height=HEIGHT,
             on_click=clicked,
@@ -77,7 +76,7 @@ def show(question: Question, reading: PictureAnalysis) -> tuple[frozenset[int], 
         st.markdown(_("**The ranking**, before and after"))
         live_plot(
             figures.ranking_change_figure(
-                [garment(name) for name in reading.classifier.class_names], reading.probabilities, after, write=percent,
+                [garment(name) for name in analysis.classifier.class_names], analysis.probabilities, after, write=percent,
                 height=HEIGHT,
             ),
             key="vit_hide_ranking",
@@ -88,10 +87,10 @@ def show(question: Question, reading: PictureAnalysis) -> tuple[frozenset[int], 
     with right:
         st.markdown(_("**Occlusion**: each patch hidden alone"))
         with st.spinner(_("Asking the model again and again…"), show_time=False):
-            importance = cached_results.evidence(question, label).importance["occlusion"]
+            importance = cached_results.evidence(analysis, label).importance["occlusion"]
         live_plot(
             figures.overlay_figure(
-                reading.image,
+                analysis.image,
                 shares_of(importance).patches,
                 patch=patch_px,
                 signed=True,
@@ -114,7 +113,7 @@ def show(question: Question, reading: PictureAnalysis) -> tuple[frozenset[int], 
         controls.download_table(
             _("Ranking"),
             lambda: pd.DataFrame(
-                {"class": reading.classifier.class_names, "whole picture": reading.probabilities, "patches hidden": after}
+                {"class": analysis.classifier.class_names, "whole picture": analysis.probabilities, "patches hidden": after}
             ),
             key="vit_hide_table",
             filename="ranking-hidden",
@@ -124,16 +123,16 @@ def show(question: Question, reading: PictureAnalysis) -> tuple[frozenset[int], 
     return hidden, label, downloads
 
 
-def _hide_best(question: Question, label: int, method: str, count: int) -> None:
-    importance = cached_results.evidence(question, label).importance[method]
+def _hide_best(analysis: PictureAnalysis, label: int, method: str, count: int) -> None:
+    importance = cached_results.evidence(analysis, label).importance[method]
     st.session_state[HIDE] = [str(index + 1) for index, _value in summaries.strongest(importance, count)]
 
 
-def _said(reading: PictureAnalysis, hidden: frozenset[int], after: Probabilities) -> str:
+def _said(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilities) -> str:
     """What changed, in a sentence."""
-    old, before = reading.called, reading.probabilities
+    old, before = analysis.likeliest, analysis.probabilities
     new = int(after.argmax())
-    names = [garment(name) for name in reading.classifier.class_names]
+    names = [garment(name) for name in analysis.classifier.class_names]
     if not hidden:
         return _("Nothing is hidden: **{name}**, {share}. Click patches, or hide the most important ones.").format(
             name=names[old], share=percent(before[old])

@@ -1,4 +1,4 @@
-"""Which ViT answers, where there are several, and what to say where there is none."""
+"""The choice of the ViT checkpoint that answers, and the messages where none can be loaded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.shared.language import _
 
 
 def pick_classifier() -> Classifier | None:
-    """The classifier; None where there is none, and why has been said."""
+    """The chosen classifier; None, after a message, where there is none or it cannot be loaded."""
     try:
         names = cached_results.model_names()
         if not names:
@@ -26,5 +26,10 @@ def pick_classifier() -> Classifier | None:
             name = url_state.choice(st.selectbox, _("Model"), {one: one for one in names}, key="vit", default=name, width=260)
         return cached_results.classifier_of(name)
     except CheckpointError as error:
-        controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+        show_checkpoint_error(error)
         return None
+
+
+def show_checkpoint_error(error: CheckpointError) -> None:
+    """What is wrong with a checkpoint, and what to do."""
+    controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))

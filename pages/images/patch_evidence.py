@@ -12,10 +12,9 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import pictures as figures
-from core.vision.analysis import CLASS_TOKEN, PictureAnalysis, Shares
+from core.vision.analysis import CLASS_TOKEN, PictureAnalysis, TokenShares
 from core.vision.evidence import shares_of
 from pages.images import cached_results
-from pages.images.cached_results import Question
 from pages.images.class_names import garment
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, significant
@@ -34,14 +33,14 @@ class ShownPatches:
     """What is drawn: a measure and its values; the token or the class it asks about."""
 
     look: str
-    shares: Shares
+    shares: TokenShares
     token: int
     label: int
 
 
-def show(question: Question, reading: PictureAnalysis) -> ShownPatches:
+def show(analysis: PictureAnalysis) -> ShownPatches:
     """The measure's controls, the picture with its values, and in words what it found."""
-    names = [garment(name) for name in reading.classifier.class_names]
+    names = [garment(name) for name in analysis.classifier.class_names]
     looks = {
         "attention": _("Attention"),
         "rollout": _("Rollout"),
@@ -51,36 +50,36 @@ def show(question: Question, reading: PictureAnalysis) -> ShownPatches:
     }
     with st.container(horizontal=True, vertical_alignment="bottom"):
         look = url_state.choice(st.segmented_control, _("Measure"), looks, key="look", required=True)
-        layer, head = _pick_map(reading) if look == "attention" else ("", None)
-        label = pick_class(reading) if look in OF_A_CLASS else reading.called
-        token = CLASS_TOKEN if look in OF_A_CLASS else pick_token(reading)
+        layer, head = _pick_map(analysis) if look == "attention" else ("", None)
+        label = pick_class(analysis) if look in OF_A_CLASS else analysis.likeliest
+        token = CLASS_TOKEN if look in OF_A_CLASS else pick_token(analysis)
     left, right = st.columns([1, 1])
-    found = ShownPatches(look=look, shares=_shares(question, reading, look, layer, head, token, label), token=token, label=label)
+    found = ShownPatches(look=look, shares=_shares(analysis, look, layer, head, token, label), token=token, label=label)
     with left:
-        _picture(reading, found)
-        st.caption(_sentence(reading, found, names[label]))
+        _picture(analysis, found)
+        st.caption(_sentence(analysis, found, names[label]))
     with right:
         if look == "attention":
-            _glance(reading, layer, head, token)
+            _glance(analysis, layer, head, token)
         else:
             st.markdown(_explained(look))
     return found
 
 
-def _pick_map(reading: PictureAnalysis) -> tuple[str, int | None]:
-    layers = {str(i + 1): number(i + 1) for i in range(len(reading.maps))}
-    heads = {MEAN: _("Mean")} | {str(i + 1): number(i + 1) for i in range(reading.heads)}
+def _pick_map(analysis: PictureAnalysis) -> tuple[str, int | None]:
+    layers = {str(i + 1): number(i + 1) for i in range(len(analysis.maps))}
+    heads = {MEAN: _("Mean")} | {str(i + 1): number(i + 1) for i in range(analysis.heads)}
     layer = url_state.choice(st.selectbox, _("Layer"), layers, key="vlayer", default=str(len(layers)), width=110)
     head = url_state.choice(st.selectbox, _("Head"), heads, key="vhead", width=130)
-    return list(reading.maps)[int(layer) - 1], None if head == MEAN else int(head) - 1
+    return list(analysis.maps)[int(layer) - 1], None if head == MEAN else int(head) - 1
 
 
-def pick_class(reading: PictureAnalysis) -> int:
+def pick_class(analysis: PictureAnalysis) -> int:
     """The class that is explained: the one called, or any other."""
-    names = [garment(name) for name in reading.classifier.class_names]
-    options = {CALLED: _("The one called")} | {str(i): names[i] for i in reading.ranking}
+    names = [garment(name) for name in analysis.classifier.class_names]
+    options = {CALLED: _("The one called")} | {str(i): names[i] for i in analysis.ranking}
     label = url_state.choice(st.selectbox, _("Class"), options, key="garment", width=220)
-    return reading.called if label == CALLED else int(label)
+    return analysis.likeliest if label == CALLED else int(label)
 
 
 def token_name(token: int) -> str:
@@ -88,38 +87,36 @@ def token_name(token: int) -> str:
     return _("The class token") if token == CLASS_TOKEN else _("Patch {number}").format(number=number(token))
 
 
-def pick_token(reading: PictureAnalysis, label: str = "") -> int:
+def pick_token(analysis: PictureAnalysis, label: str = "") -> int:
     """The token whose view is drawn: the class token, or a patch that was clicked."""
-    tokens = {str(i): token_name(i) for i in range(reading.grid**2 + 1)}
+    tokens = {str(i): token_name(i) for i in range(analysis.grid**2 + 1)}
     words = label or _("Seen from (or click a patch)")
     return int(url_state.choice(st.selectbox, words, tokens, key="token", width=260))
 
 
-def patch_clicked(point: Point, reading: PictureAnalysis) -> int | None:
+def patch_clicked(point: Point, analysis: PictureAnalysis) -> int | None:
     """Number, from 1, of the patch that was clicked in a picture; None beside it."""
     if not (isinstance(point.x, float | int) and isinstance(point.y, float | int)):
         return None
-    return 1 + figures.patch_at(point.x, point.y, patch=reading.classifier.config.patch, grid=reading.grid)
+    return 1 + figures.patch_at(point.x, point.y, patch=analysis.classifier.config.patch, grid=analysis.grid)
 
 
-def take_token(point: Point, reading: PictureAnalysis, token: int) -> None:
+def take_token(point: Point, analysis: PictureAnalysis, token: int) -> None:
     """A click takes a patch to look from; a second one on it gives the class token back."""
-    clicked = patch_clicked(point, reading)
+    clicked = patch_clicked(point, analysis)
     if clicked is not None:
         st.session_state["token"] = str(CLASS_TOKEN if clicked == token else clicked)
 
 
-def _shares(
-    question: Question, reading: PictureAnalysis, look: str, layer: str, head: int | None, token: int, label: int
-) -> Shares:
+def _shares(analysis: PictureAnalysis, look: str, layer: str, head: int | None, token: int, label: int) -> TokenShares:
     if look == "attention":
-        return reading.attention(layer, head, token)
+        return analysis.attention(layer, head, token)
     if look == "rollout":
-        return reading.rolled(token)
+        return analysis.rollout(token)
     if look == "relevance":
-        return cached_results.relevance(question, label)
+        return cached_results.relevance(analysis, label)
     with st.spinner(_("Asking the model again and again…"), show_time=False):
-        return shares_of(cached_results.evidence(question, label).importance[look])
+        return shares_of(cached_results.evidence(analysis, label).importance[look])
 
 
 def value_names() -> dict[str, str]:
@@ -133,13 +130,13 @@ def value_names() -> dict[str, str]:
     }
 
 
-def _picture(reading: PictureAnalysis, found: ShownPatches) -> None:
+def _picture(analysis: PictureAnalysis, found: ShownPatches) -> None:
     look, token = found.look, found.token
     live_plot(
         figures.overlay_figure(
-            reading.image,
+            analysis.image,
             found.shares.patches,
-            patch=reading.classifier.config.patch,
+            patch=analysis.classifier.config.patch,
             signed=look in SIGNED,
             outlined=token - 1 if token else None,
             value=value_names()[look],
@@ -147,20 +144,20 @@ def _picture(reading: PictureAnalysis, found: ShownPatches) -> None:
         ),
         key="classify_overlay",
         height=420,
-        on_click=None if look in OF_A_CLASS else lambda point: take_token(point, reading, token),
+        on_click=None if look in OF_A_CLASS else lambda point: take_token(point, analysis, token),
         filename=look,
         alt=_("The picture, each patch glowing by how much it counts."),
     )
 
 
-def _glance(reading: PictureAnalysis, layer: str, head: int | None, token: int) -> None:
+def _glance(analysis: PictureAnalysis, layer: str, head: int | None, token: int) -> None:
     def clicked(point: Point) -> None:
         if ":" in point.trace:
             one, other = (int(part) + 1 for part in point.trace.split(":"))
             st.session_state["vlayer"], st.session_state["vhead"] = str(one), str(other)
 
     live_plot(
-        figures.heads_figure(reading.glance(token), chosen=(list(reading.maps).index(layer), head)),
+        figures.heads_figure(analysis.head_maps(token), chosen=(list(analysis.maps).index(layer), head)),
         key="classify_heads",
         height=420,
         on_click=clicked,
@@ -170,7 +167,7 @@ def _glance(reading: PictureAnalysis, layer: str, head: int | None, token: int) 
     st.caption(_("Each from 0 to its own largest weight; a click takes that layer and head."))
 
 
-def _sentence(reading: PictureAnalysis, found: ShownPatches, name: str) -> str:
+def _sentence(analysis: PictureAnalysis, found: ShownPatches, name: str) -> str:
     """The strongest patch in words."""
     patches = found.shares.patches
     place, worst = int(patches.argmax()) + 1, int(patches.argmin()) + 1
@@ -184,7 +181,7 @@ def _sentence(reading: PictureAnalysis, found: ShownPatches, name: str) -> str:
             "Patch {patch} raised the probability of {name} most, by {value}; all patches together moved it by {sum} from what "
             "an empty picture has."
         ).format(patch=place, name=name, value=value, sum=significant(float(patches.sum())))
-    even = significant(1 / (reading.grid**2 + 1))
+    even = significant(1 / (analysis.grid**2 + 1))
     words = (
         _("{who} looks most at patch {patch}, weight {value}; at all alike it would be {even}. It gives the class token {own}.")
         if found.look == "attention"

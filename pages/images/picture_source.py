@@ -1,6 +1,6 @@
-"""The pages' first question, which picture: a bundled test image, an upload or several, the camera's, or a drawing.
+"""The choice of a picture: a bundled test image, one or several uploads, a photograph by the camera, or a drawing.
 
-What is not bundled stays in the app's memory under an id (`core.vision.pictures.STORE`), which the link holds.
+Visitors' pictures stay in the app's memory under an id (`core.vision.pictures.STORE`), which the link holds.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ SET: Final = "set"
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenPicture:
-    """What is to be looked at.
+    """The chosen picture.
 
     Attributes:
-        picture: the one in question. all: it and those it came with, in their order.
-        truth: its true class, where it is known. name: what to call it.
+        picture: the one to show. all: it and those it was given with, in their order.
+        name: its caption. truth: its true class, where that is known.
     """
 
     picture: Picture
@@ -47,7 +47,7 @@ class ChosenPicture:
 
 
 def pick() -> ChosenPicture | None:
-    """The pickers. None where there is nothing to look at yet; the page has then said why."""
+    """The controls to choose by; None while nothing is chosen."""
     kinds = {"gallery": _("Test images"), "upload": _("Upload"), "camera": _("Camera"), "draw": _("Drawing")}
     with st.container(border=True):
         kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", required=True)
@@ -60,7 +60,7 @@ def pick() -> ChosenPicture | None:
 
 
 def pick_folded() -> ChosenPicture | None:
-    """The same in an expander, which opens where the link names a source: for pages on which the picture comes along."""
+    """`pick` in an expander, open where the link names a source: for pages that take over the picture of another page."""
     with st.expander(_("Choose a picture"), icon=":material/image:", expanded=st.query_params.get("from") is not None):
         return pick()
 
@@ -75,9 +75,9 @@ def _pick_test_image() -> ChosenPicture:
 
     def clicked(point: Point) -> None:
         if isinstance(point.x, float | int) and isinstance(point.y, float | int):
-            found = figures.image_at(point.x, point.y, columns=COLUMNS, count=len(sheet), side=28)
-            if found is not None:
-                st.session_state["item"] = str(sheet[found])
+            place = figures.image_at(point.x, point.y, columns=COLUMNS, count=len(sheet), side=28)
+            if place is not None:
+                st.session_state["item"] = str(sheet[place])
 
     names = {
         str(i): _("{garment}, test image {number}").format(garment=garment(CLASSES[labels[i]]), number=rows[i])
@@ -85,7 +85,7 @@ def _pick_test_image() -> ChosenPicture:
     }
     left, right = st.columns([3, 2], vertical_alignment="center")
     with right:
-        item = int(url_state.choice(st.selectbox, _("Test image (or click one)"), names, key="item", default=names_first(names)))
+        item = int(url_state.choice(st.selectbox, _("Test image (or click one)"), names, key="item", default=min(names, key=int)))
         st.caption(
             _("The first six test images of each class, a class a column. No model was trained on them or chosen by them.")
         )
@@ -102,21 +102,16 @@ def _pick_test_image() -> ChosenPicture:
 
 
 def link_to_view() -> None:
-    """The page's address; it says how long one lasts that holds a picture of the visitor's own."""
-    own = SET in st.query_params
-    controls.link_to_view(_("A picture of your own lasts as long as the app runs, the newest few of them.") if own else "")
-
-
-def names_first(names: dict[str, str]) -> str:
-    """The one that opens: the test set's own first."""
-    return min(names, key=int)
+    """The page's address, with a note on how long a visitor's picture is kept where it holds one."""
+    note = _("A picture of your own lasts as long as the app runs, the newest few of them.") if SET in st.query_params else ""
+    controls.link_to_view(note)
 
 
 # -- files, the camera, a drawing -------------------------------------------------------------------------------------------
 
 
 def _uploads() -> list[str] | None:
-    """Ids of the pictures in the uploader; None where it was not touched."""
+    """Ids of the pictures in the uploader; None where it was left alone."""
     files = st.file_uploader(
         _("Pictures: PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF, of any size and colours"),
         accept_multiple_files=True,
@@ -150,56 +145,57 @@ def _touch(kind: str) -> None:
 
 
 def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | None:
-    """Ids of what could be decoded, each file once; what could not is said.
+    """Ids of the files that could be decoded, after a message for each of the others.
 
-    None for no files, unless a person has just taken them away: a widget also comes back empty from another page.
+    None for no files, unless a person has just removed them: a widget is also empty after a visit to another page.
     """
     state = st.session_state
     if not state.pop(f"classify:touched:{kind}", False) and not files:
         return None
-    known: dict[str, str | PictureError] = state.setdefault("classify:decoded", {})
-    new = [one for one in files if _lost(known.get(one[0]))]
+    results: dict[str, str | PictureError] = state.setdefault("classify:decoded", {})
+    new = [one for one in files if _to_decode(results.get(one[0]))]
     bar = st.progress(0.0, text=_("Decoding…")) if len(new) > 1 else None
     for done, (file_id, name, file) in enumerate(new):
         try:
-            known[file_id] = STORE.keep(decode(file.getvalue(), name=name))
+            results[file_id] = STORE.keep(decode(file.getvalue(), name=name))
         except PictureError as error:
-            known[file_id] = error
+            results[file_id] = error
         if bar:
             bar.progress((done + 1) / len(new), text=_("Decoding…"))
     if bar:
         bar.empty()
     for file_id, name, _file in files:
-        found = known[file_id]
-        if isinstance(found, PictureError):
-            controls.error_box(_("{file}: {why}.").format(file=name, why=translate(str(found))))
-    ids = [found for file_id, _name, _file in files if isinstance(found := known[file_id], str)]
+        result = results[file_id]
+        if isinstance(result, PictureError):
+            controls.error_box(_("{file}: {why}.").format(file=name, why=translate(str(result))))
+    ids = [result for file_id, _name, _file in files if isinstance(result := results[file_id], str)]
     return list(dict.fromkeys(ids))
 
 
-def _lost(found: str | PictureError | None) -> bool:
-    return found is None or (isinstance(found, str) and STORE.find(found) is None)
+def _to_decode(result: str | PictureError | None) -> bool:
+    """Whether a file is new, or its picture is no longer kept."""
+    return result is None or (isinstance(result, str) and STORE.find(result) is None)
 
 
 def _pick_kept(kind: str, given: list[str] | None) -> ChosenPicture | None:
-    """Which of the pictures given now, before, or by the link."""
-    state, mine = st.session_state, f"classify:ids:{kind}"
+    """The chosen one of the pictures given now, earlier, or by the link."""
+    state, kept = st.session_state, f"classify:ids:{kind}"
     linked = st.query_params.get(SET)
     if given is not None:
-        state[mine] = given
+        state[kept] = given
     elif linked is not None and linked != state.get("classify:set:seen"):
-        state[mine] = linked.split(",")[:MOST_FILES]
-    ids: list[str] = state.get(mine, [])
-    found = {one: STORE.find(one) for one in ids}
-    pictures = [picture for picture in found.values() if picture]
-    gone = len(found) - len(pictures)
+        state[kept] = linked.split(",")[:MOST_FILES]
+    ids: list[str] = state.get(kept, [])
+    by_id = {one: STORE.find(one) for one in ids}
+    pictures = [picture for picture in by_id.values() if picture]
+    gone = len(by_id) - len(pictures)
     if gone:
-        words = ngettext(
+        sentence = ngettext(
             "A picture of this link is gone: they last as long as the app runs, the newest {kept} of them.",
             "{count} pictures of this link are gone: they last as long as the app runs, the newest {kept} of them.",
             gone,
         )
-        controls.notice("stale", words.format(count=number(gone), kept=number(KEPT)))
+        controls.notice("stale", sentence.format(count=number(gone), kept=number(KEPT)))
     url_state.remember(SET, ",".join(ids) or None)
     state["classify:set:seen"] = st.query_params.get(SET)
     if not pictures:
@@ -211,21 +207,21 @@ def _pick_kept(kind: str, given: list[str] | None) -> ChosenPicture | None:
         picture = next(one for one in pictures if one.id == chosen)
     else:
         url_state.remember("picture", None)
-    _say(picture)
+    _describe(picture)
     return ChosenPicture(picture=picture, all=tuple(pictures), name=picture.name)
 
 
-def _say(picture: Picture) -> None:
-    """What is worth knowing of the file."""
+def _describe(picture: Picture) -> None:
+    """Kind, size and mode of the file, and what was done to read it."""
     parts = [
         _("{kind}, {width} x {height} pixels, mode {mode}").format(
             kind=picture.kind, width=number(picture.width), height=number(picture.height), mode=picture.mode
         )
     ]
-    words = {
+    notes = {
         "animated": _("animated, {count} frames: the first one is taken").format(count=number(picture.frames)),
         "pages": _("{count} pages: the first one is taken").format(count=number(picture.frames)),
         "turned": _("turned upright as its EXIF data say"),
         "reduced": _("reduced for what follows"),
     }
-    st.caption("; ".join([*parts, *(words[note] for note in picture.notes)]) + ".")
+    st.caption("; ".join([*parts, *(notes[note] for note in picture.notes)]) + ".")

@@ -1,4 +1,4 @@
-"""How the picture was prepared: every step with its image, what it went by, and a way to do it otherwise."""
+"""The preparation of a picture: every step with its image and its numbers, and a control to do it otherwise."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from pages.shared.language import _, number
 
 DEFAULT: Final = Recipe()
 NUMBERS: Final = ("tolerance", "margin", "left", "top", "right", "bottom")
-"""Choices of a recipe that are percentages. Every choice goes by its own name in the URL."""
+"""Choices of a recipe that are percentages. Every choice has its own name in the URL."""
+THUMBNAIL_PX: Final = 136
+"""Longest side of a step's image; Streamlit would reduce a larger one itself, a very long one to a height of 0."""
 
 
 def options() -> dict[str, dict[str, str]]:
-    """What each step can be told, the data set's way first."""
+    """The choices of each step, the data set's way first."""
     switch = {"auto": _("As needed"), "yes": _("Yes"), "no": _("No")}
     return {
         "ground": {"white": _("On white"), "black": _("On black")},
@@ -39,7 +41,7 @@ def options() -> dict[str, dict[str, str]]:
 
 
 def titles() -> dict[StepName, str]:
-    """What a person calls the steps."""
+    """Names of the steps."""
     return {
         "ground": _("The picture"),
         "grey": _("Grey"),
@@ -53,93 +55,96 @@ def titles() -> dict[StepName, str]:
 
 
 def linked() -> Recipe:
-    """The recipe of the link, or of the page before, without its controls."""
-    found: dict[str, Any] = {}
+    """The recipe of the link, or of the page before, without showing its controls."""
+    choices: dict[str, Any] = {}
     for name, codes in options().items():
-        code = _told(name)
+        code = _linked_or_kept(name)
         url_state.remember(name, code if code in codes and code != getattr(DEFAULT, name) else None)
         if code in codes:
-            found[name] = code
+            choices[name] = code
     for name in NUMBERS:
-        told = _told(name)
-        if told is not None and told.isdecimal() and int(told) <= 100:
-            found[name] = int(told)
-            url_state.remember(name, None if int(told) == getattr(DEFAULT, name) else told)
-    recipe = Recipe(**found)
+        value = url_state.whole_number(_linked_or_kept(name), 0, 100, None)
+        if value is not None:
+            choices[name] = value
+            url_state.remember(name, None if value == getattr(DEFAULT, name) else str(value))
+    recipe = Recipe(**choices)
     return recipe if recipe.left < recipe.right and recipe.top < recipe.bottom else DEFAULT
 
 
-def _told(key: str) -> str | None:
+def _linked_or_kept(key: str) -> str | None:
+    """A choice's value in the URL, else from a page before."""
     kept = st.session_state.get(key, st.session_state.get(f"{key}:kept"))
     return st.query_params.get(key, None if kept is None else str(kept))
 
 
 def show(picture: Picture) -> tuple[Recipe, PreparedPicture] | None:
-    """All steps, and the recipe they followed; None where the choices give no image, and why has been said."""
+    """All steps with their controls; returns the recipe and its result, or None, after a message, where the crop has no room."""
     st.subheader(_("From the picture to what the model reads"), anchor=False)
     cells: dict[StepName, Any] = {}
-    found: dict[str, Any] = {}
+    choices: dict[str, Any] = {}
     with st.container(horizontal=True, key="classify_steps"):
         for place, name in enumerate(STEPS):
             with st.container(border=True, width=170, key=f"step_{name}"):
                 st.markdown(f"**{place + 1}. {titles()[name]}**")
                 cells[name] = st.container()
-                found |= _controls(name)
-    recipe = Recipe(**found)
+                choices |= _controls(name)
+    recipe = Recipe(**choices)
     try:
-        prepared = cached_results.prepared(picture, recipe)
+        prepared = cached_results.prepare(picture, recipe)
     except ValueError:
         controls.error_box(_("The box has no room in it: left must be less than right, and top less than bottom."))
         return None
     for step in prepared.steps:
         with cells[step.name]:
-            st.image(picture_png(step.image), width=136, alt=titles()[step.name])
-            st.caption(_said(step, prepared))
+            st.image(picture_png(step.image, side=THUMBNAIL_PX), width=THUMBNAIL_PX, alt=titles()[step.name])
+            st.caption(_description(step, prepared))
     return recipe, prepared
 
 
 def _controls(name: StepName) -> dict[str, Any]:
     codes = options()[name]
-    found: dict[str, Any] = {name: url_state.choice(st.selectbox, titles()[name], codes, key=name, label_visibility="collapsed")}
+    choices: dict[str, Any] = {
+        name: url_state.choice(st.selectbox, titles()[name], codes, key=name, label_visibility="collapsed")
+    }
     if name != "crop":
-        return found
-    if found[name] == "tolerance":
-        found["tolerance"] = url_state.slider(_("Tolerance, % of the range"), 0, 60, key="tolerance", default=DEFAULT.tolerance)
-    if found[name] == "box":
+        return choices
+    if choices[name] == "tolerance":
+        choices["tolerance"] = url_state.slider(_("Tolerance, % of the range"), 0, 60, key="tolerance", default=DEFAULT.tolerance)
+    if choices[name] == "box":
         edges = {"left": _("Left edge, %"), "right": _("Right edge, %"), "top": _("Top edge, %"), "bottom": _("Bottom edge, %")}
         for edge, label in edges.items():
-            found[edge] = url_state.slider(label, 0, 100, key=edge, default=getattr(DEFAULT, edge))
-    if found[name] != "whole":
-        found["margin"] = url_state.slider(_("Margin, %"), 0, 50, key="margin", default=DEFAULT.margin)
-    return found
+            choices[edge] = url_state.slider(label, 0, 100, key=edge, default=getattr(DEFAULT, edge))
+    if choices[name] != "whole":
+        choices["margin"] = url_state.slider(_("Margin, %"), 0, 50, key="margin", default=DEFAULT.margin)
+    return choices
 
 
-def _said(step: PreparationStep, prepared: PreparedPicture) -> str:
-    """What a step did, in a few words with its numbers."""
+def _description(step: PreparationStep, prepared: PreparedPicture) -> str:
+    """What a step did, with its numbers."""
     facts, done = step.facts, step.done
     if step.name == "ground":
         return _("Transparent parts got a background.") if done else _("As decoded; nothing is transparent.")
     if step.name == "grey":
         return _("0.299 R + 0.587 G + 0.114 B, unless one channel is chosen.") if done else _("Grey already.")
     if step.name == "invert":
-        words = (
+        sentence = (
             _("The corners are at {level} of 255: inverted.") if done else _("The corners are at {level} of 255: not inverted.")
         )
-        return words.format(level=number(facts["background"]))
+        return sentence.format(level=number(facts["background"]))
     if step.name == "black":
-        words = _("Everything up to {level} becomes 0, the rest is stretched.") if done else _("Nothing to do.")
-        return words.format(level=number(facts["background"]))
+        sentence = _("Everything up to {level} becomes 0, the rest is stretched.") if done else _("Nothing to do.")
+        return sentence.format(level=number(facts["background"]))
     if step.name == "crop":
         if prepared.blank and not done:
             return _("Nothing stands out from the background.")
-        words = _("{width} x {height} pixels left; tolerance {share} %.") if done else _("Nothing is cut off.")
-        return words.format(width=number(facts["width"]), height=number(facts["height"]), share=number(facts["tolerance"], 1))
+        sentence = _("{width} x {height} pixels left; tolerance {share} %.") if done else _("Nothing is cut off.")
+        return sentence.format(width=number(facts["width"]), height=number(facts["height"]), share=number(facts["tolerance"], 1))
     if step.name in ("pad", "resize"):
-        words = {
+        sentence = {
             ("pad", True): _("{side} x {side} pixels."),
             ("pad", False): _("Square already."),
             ("resize", True): _("From {side} x {side} pixels."),
             ("resize", False): _("That large already."),
         }[step.name, done]
-        return words.format(side=number(facts["side"]))
+        return sentence.format(side=number(facts["side"]))
     return _("By a Gaussian of deviation 1, as the data set does.") if done else _("Left as it is.")

@@ -1,4 +1,4 @@
-"""The answer: the class and how sure, all ten ranked, and which patches it came from by five measures."""
+"""The answer on one picture: photo, what the model reads, class and ranking side by side; then the patches it came from."""
 
 from __future__ import annotations
 
@@ -16,35 +16,34 @@ from pages.shared import controls
 from pages.shared.language import _, number, percent, prose
 from pages.shared.live_plot import live_plot
 
+HEIGHT = 270
+
 
 def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPicture) -> None:
     """The whole answer on one picture."""
-    question = cached_results.ask(classifier, prepared.image)
-    reading = cached_results.read(question)
-    names = [garment(name) for name in classifier.class_names]
-    headline(reading, chosen, prepared)
-    left, right = st.columns([2, 3])
-    with left:
+    analysis = cached_results.analyse(classifier, prepared.image)
+    warnings(analysis, prepared)
+    pictures, answer = st.columns([3, 2], gap="medium")
+    with pictures, st.container(horizontal=True, key="classify_pictures"):
+        _pictures(classifier, prepared)
+    if prepared.empty:
+        return
+    with answer:
+        headline(analysis, chosen)
         live_plot(
-            figures.overlay_figure(prepared.image, None, patch=classifier.config.patch, height=330),
-            key="classify_patches",
-            height=330,
-            filename="patches",
-            alt=_("What the model reads, 28 x 28 grey levels, cut into its patches."),
-        )
-    with right:
-        live_plot(
-            figures.ranking_figure(names, reading.probabilities, write=percent),
+            figures.ranking_figure(
+                [garment(name) for name in classifier.class_names], analysis.probabilities, write=percent, height=HEIGHT
+            ),
             key="classify_ranking",
-            height=330,
+            height=HEIGHT,
             filename="ranking",
             alt=_("All ten classes by their probability, the most probable first."),
         )
     st.subheader(_("What it attends to"), anchor=False)
-    shown = patch_evidence.show(question, reading)
+    shown = patch_evidence.show(analysis)
     st.markdown(prose("classify_weights"))
     with st.container(horizontal=True, vertical_alignment="center"):
-        # A link, which the browser follows by itself, with the picture and every choice that both pages know.
+        # A link, which the browser follows by itself, with the picture and every choice that both pages have.
         st.page_link(
             "pages/images/attention.py",
             label=_("Look inside"),
@@ -53,38 +52,75 @@ def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPictur
             query_params=st.query_params.to_dict(),
         )
         controls.download_table(
-            _("Ranking"), lambda: _ranking(reading), key="classify_ranked", filename="ranking", formats=("csv",)
+            _("Ranking"), lambda: _ranking(analysis), key="classify_ranked", filename="ranking", formats=("csv",)
         )
         patch_evidence.download_patches(shown)
 
 
-def headline(reading: PictureAnalysis, chosen: ChosenPicture, prepared: PreparedPicture) -> None:
-    """The class, how sure, whether that is right where it is known; and what makes the answer doubtful."""
-    names = [garment(name) for name in reading.classifier.class_names]
-    confidence = float(reading.probabilities[reading.called])
-    name = names[reading.called]
+def _pictures(classifier: Classifier, prepared: PreparedPicture) -> None:
+    with st.container(key="classify_photo"):
+        st.markdown(_("**The picture**"))
+        st.image(figures.fitted_png(prepared.step("ground").image, side=HEIGHT), alt=_("The picture as it was given."))
+    with st.container(key="classify_seen"):
+        st.markdown(_("**What the model reads**"))
+        live_plot(
+            figures.overlay_figure(prepared.image, None, patch=classifier.config.patch, height=HEIGHT),
+            key="classify_patches",
+            height=HEIGHT,
+            filename="patches",
+            alt=_("What the model reads, 28 x 28 grey levels, cut into its patches."),
+        )
+
+
+def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
+    """What makes the answer doubtful: nothing in the picture, no background to crop from, or an image unlike any garment."""
+    if prepared.empty:
+        controls.notice(
+            "empty",
+            _(
+                "There is nothing to see in this picture: it has one grey level throughout, or is transparent. "
+                "Give another one, or change how it is prepared."
+            ),
+        )
+        return
     if prepared.blank:
         controls.notice("empty", _("Nothing stands out from the background, so there is no garment to crop to."))
-    if not reading.garment:
-        controls.notice(
-            "stale",
-            _(
-                "This does not look like a garment to me: its strangeness is {value}, above the {limit} that 99 % of real "
-                "garments stay under. The classes below are the nearest I know, no more."
-            ).format(value=number(reading.strangeness, 2), limit=number(reading.classifier.threshold, 2)),
+    if analysis.garment:
+        return
+    classifier = analysis.classifier
+    sentence = _(
+        "This does not look like a garment to me: its strangeness is {value}, over the limit of {limit} that {share} of the data "
+        "set's own validation images stay under. The classes are the nearest I know, no more."
+    ).format(
+        value=number(analysis.strangeness, 2),
+        limit=number(classifier.threshold, 2),
+        share=percent(classifier.known_share, 0),
+    )
+    if classifier.photographs is not None:
+        sentence += " " + _("Of {count} photographs that people took of garments, {share} are over it too.").format(
+            count=number(classifier.photographs.samples), share=percent(classifier.photographs.flagged, 0)
         )
+    controls.notice("stale", sentence)
+
+
+def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:
+    """The class with its confidence, and whether it is right where the true class is known."""
+    names = [garment(name) for name in analysis.classifier.class_names]
+    confidence = float(analysis.probabilities[analysis.likeliest])
+    name = names[analysis.likeliest]
     with st.container(key="classify_headline"):
-        st.subheader(name if reading.garment else _("{name}, perhaps").format(name=name), anchor=False)
-        words = _("Confidence {share}").format(share=percent(confidence))
+        st.subheader(name if analysis.garment else _("{name}, perhaps").format(name=name), anchor=False)
+        caption = _("Confidence {share}").format(share=percent(confidence))
         if chosen.truth is not None:
-            right = chosen.truth == reading.called
-            truth = names[chosen.truth]
-            words += " · " + (_("as labelled") if right else _("wrong: it is labelled {truth}").format(truth=truth))
-        st.progress(min(max(confidence, 0.0), 1.0), text=words)
+            right = chosen.truth == analysis.likeliest
+            caption += " · " + (
+                _("as labelled") if right else _("wrong: it is labelled {truth}").format(truth=names[chosen.truth])
+            )
+        st.progress(min(max(confidence, 0.0), 1.0), text=caption)
 
 
-def _ranking(reading: PictureAnalysis) -> pd.DataFrame:
-    names = reading.classifier.class_names
+def _ranking(analysis: PictureAnalysis) -> pd.DataFrame:
+    names = analysis.classifier.class_names
     return pd.DataFrame(
-        {"class": [names[i] for i in reading.ranking], "probability": [reading.probabilities[i] for i in reading.ranking]}
+        {"class": [names[i] for i in analysis.ranking], "probability": [analysis.probabilities[i] for i in analysis.ranking]}
     )

@@ -9,9 +9,10 @@ import streamlit as st
 from core.checkpoints import CheckpointError
 from core.figures import pictures as figures
 from core.vision.classifier import Classifier
+from core.vision.pictures import Bytes
 from pages.images import cached_results, picture_source, preparation
 from pages.images import tokens_stages as stages
-from pages.images.model_choice import pick_classifier
+from pages.images.model_choice import pick_classifier, show_checkpoint_error
 from pages.images.tokens_stages import Place
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose
@@ -21,25 +22,25 @@ controls.page_header(_("Patches to tokens"), prose("tokens_lead"))
 
 
 def body(classifier: Classifier) -> None:
-    """The page, once there is a model."""
+    """The page for a model that is there."""
     chosen = picture_source.pick_folded()
     if chosen is None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
+        picture_source.link_to_view()
         return
     st.markdown(f"**{chosen.name}**")
-    image = cached_results.prepared(chosen.picture, preparation.linked()).image
-    question = cached_results.ask(classifier, image)
-    walk, names = cached_results.walk(question), _stages()
+    image = cached_results.prepare(chosen.picture, preparation.linked()).image
+    walk, names = cached_results.walk(classifier, image), _stages()
     titles = {code: title for code, (title, _show) in names.items()}
     stage = url_state.choice(st.segmented_control, _("Step of the way"), titles, key="stage", required=True)
     left, right = st.columns([2, 5])
     with left:
-        place = _place(classifier, question, with_head=stage in ("scores", "softmax", "layer"))
+        place = _place(classifier, image, with_head=stage in ("scores", "softmax", "layer"))
     with right:
         title, show = names[stage]
         st.subheader(title, anchor=False)
-        show(Place(question=question, walk=walk, **place))
-        _walk_on(stage, list(names))
+        show(Place(classifier=classifier, image=image, walk=walk, **place))
+        _step_buttons(stage, list(names))
     picture_source.link_to_view()
 
 
@@ -55,8 +56,8 @@ def _stages() -> dict[str, tuple[str, Callable[[Place], None]]]:
     }
 
 
-def _place(classifier: Classifier, question: cached_results.Question, *, with_head: bool) -> dict[str, int]:
-    """Which patch, layer and head the numbers are of."""
+def _place(classifier: Classifier, image: Bytes, *, with_head: bool) -> dict[str, int]:
+    """The chosen patch, layer and head."""
     grid, patch = classifier.config.grid, classifier.config.patch
     tokens = {str(i): _("Patch {number}").format(number=number(i)) for i in range(1, grid**2 + 1)}
     tokens["0"] = _("The class token")
@@ -68,7 +69,7 @@ def _place(classifier: Classifier, question: cached_results.Question, *, with_he
 
     token = int(url_state.choice(st.selectbox, _("Token (or click a patch)"), tokens, key="patch", default=middle))
     live_plot(
-        figures.overlay_figure(question.image(), None, patch=patch, outlined=token - 1 if token else None, height=300),
+        figures.overlay_figure(image, None, patch=patch, outlined=token - 1 if token else None, height=300),
         key="tokens_picture",
         height=300,
         on_click=clicked,
@@ -84,7 +85,7 @@ def _place(classifier: Classifier, question: cached_results.Question, *, with_he
     return {"token": token, "layer": layer, "head": head}
 
 
-def _walk_on(stage: str, codes: list[str]) -> None:
+def _step_buttons(stage: str, codes: list[str]) -> None:
     def go(code: str) -> None:
         st.session_state["stage"] = code
 
@@ -108,4 +109,4 @@ if classifier is not None:
     try:
         body(classifier)
     except CheckpointError as error:
-        controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+        show_checkpoint_error(error)

@@ -11,8 +11,9 @@ import streamlit as st
 from core.figures import pictures as picture_figures
 from core.figures import tokens as figures
 from core.vision import walkthrough
+from core.vision.classifier import Classifier
+from core.vision.pictures import Bytes
 from core.vision.walkthrough import ViTWalkthrough
-from pages.images.cached_results import Question
 from pages.images.class_names import garment
 from pages.learn.frame import equation, tex, tex_row
 from pages.shared import url_state
@@ -22,9 +23,10 @@ from pages.shared.live_plot import live_plot
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """What the numbers are of: a token of an image, in one head of one layer (all counted from 0; token 0 the class token)."""
+    """A token of an image in one head of one layer, all counted from 0; token 0 is the class token."""
 
-    question: Question
+    classifier: Classifier
+    image: Bytes
     walk: ViTWalkthrough
     token: int
     layer: int
@@ -38,7 +40,7 @@ class Place:
 
 def patches(place: Place) -> None:
     """The grid, and one patch as grey levels and as the model's units."""
-    one = place.question.classifier
+    one = place.classifier
     config = one.config
     st.markdown(
         _(
@@ -50,13 +52,13 @@ def patches(place: Place) -> None:
     if not place.token:
         st.info(_("The class token is no patch: choose one to see its pixels."))
         return
-    grey = walkthrough.tiles(place.question.image(), config.patch)[place.token - 1]
+    grey = walkthrough.tiles(place.image, config.patch)[place.token - 1]
     units = place.walk.patches[place.token - 1]
     row, column = divmod(int(grey.argmax()), config.patch)
     equation(
         r"x = \frac{g / 255 - \mu}{\sigma}",
         rf"x = \frac{{{int(grey[row, column])} / 255 - {tex(one.mean, 4)}}}{{{tex(one.std, 4)}}} = {tex(float(units.max()), 4)}",
-        words=_("The patch's brightest pixel, in row {row} and column {column}.").format(row=row + 1, column=column + 1),
+        note=_("The patch's brightest pixel, in row {row} and column {column}.").format(row=row + 1, column=column + 1),
     )
     left, right = st.columns(2)
     with left:
@@ -69,7 +71,7 @@ def patches(place: Place) -> None:
 
 def embedding(place: Place) -> None:
     """One channel by hand, then all of them."""
-    config, walk = place.question.classifier.config, place.walk
+    config, walk = place.classifier.config, place.walk
     st.markdown(
         _("One matrix, the same for every patch, makes {d} channels of a patch's {values} numbers.").format(
             d=config.width, values=config.patch**2
@@ -102,7 +104,7 @@ def embedding(place: Place) -> None:
 
 def positions(place: Place) -> None:
     """The class token goes first; a tenth of a sine says where each patch lies."""
-    config, walk = place.question.classifier.config, place.walk
+    config, walk = place.classifier.config, place.walk
     st.markdown(
         _(
             "A learnt vector, the class token, goes before the patches: what gathers in it is what the answer is read from. "
@@ -171,14 +173,14 @@ def softmax(place: Place) -> None:
     equation(
         r"a_{ij} = \frac{e^{s_{ij} - \max_k s_{ik}}}{\sum_k e^{s_{ik} - \max_k s_{ik}}}",
         rf"a_{{{place.token},{best}}} = \frac{{1}}{{{tex(total)}}} = {tex(float(weights[best]), 4)}",
-        words=_("The key with the largest score, token {key}.").format(key=best),
+        note=_("The key with the largest score, token {key}.").format(key=best),
     )
     left, right = st.columns([3, 2])
     with left:
-        config = place.question.classifier.config
+        config = place.classifier.config
         live_plot(
             picture_figures.overlay_figure(
-                place.question.image(),
+                place.image,
                 weights[1:].reshape(config.grid, config.grid),
                 patch=config.patch,
                 outlined=place.token - 1 if place.token else None,
@@ -208,7 +210,7 @@ def softmax(place: Place) -> None:
 
 def layer(place: Place) -> None:
     """What the layer makes of the token: attention, residual, norm, feed-forward, residual, norm."""
-    config, walk = place.question.classifier.config, place.walk
+    config, walk = place.classifier.config, place.walk
     one = walk.layers[place.layer]
     st.markdown(
         _(
@@ -222,7 +224,7 @@ def layer(place: Place) -> None:
         r"\begin{aligned} h_i &= \textstyle\sum_j a_{ij} v_j \\ y &= \mathrm{LN}(x + W_O [h^1 \dots h^H]) \\ "
         r"z &= \mathrm{LN}(y + \mathrm{FFN}(y)) \end{aligned}",
         rf"h_{{{place.token}}} = {_row(mixed)}",
-        words=_("What head {head} mixed for this token.").format(head=place.head + 1),
+        note=_("What head {head} mixed for this token.").format(head=place.head + 1),
     )
     names = {
         "entered": _("x: what came in"),
@@ -236,7 +238,7 @@ def layer(place: Place) -> None:
 
 def classes(place: Place) -> None:
     """The class token of the last layer, ten scores, and their softmax at the calibration's temperature."""
-    walk, one = place.walk, place.question.classifier
+    walk, one = place.walk, place.classifier
     names = [garment(name) for name in one.class_names]
     best = int(walk.logits.argmax())
     st.markdown(
@@ -250,7 +252,7 @@ def classes(place: Place) -> None:
     equation(
         r"p_c = \frac{e^{(l_c - \max l) / T}}{\sum_k e^{(l_k - \max l) / T}}",
         rf"p_{{{best + 1}}} = \frac{{{tex(float(powers[best]), 0)}}}{{{tex(total, 4)}}} = {tex(float(probabilities[best]), 4)}",
-        words=_("{name}: logit {logit}, temperature {temperature}, probability {share}.").format(
+        note=_("{name}: logit {logit}, temperature {temperature}, probability {share}.").format(
             name=names[best],
             logit=number(logit, 3),
             temperature=number(walk.temperature, 3),

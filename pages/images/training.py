@@ -129,7 +129,7 @@ def errors(card: dict[str, Any]) -> None:
     with right:
         st.subheader(_("Is its confidence worth anything?"), anchor=False)
         static_plot(
-            reliability_figure(history.reliability_bins(found["reliability"]), name="ViT"),
+            reliability_figure({"ViT": history.reliability_bins(found["reliability"])}),
             key="training_reliability",
             height=HEIGHT,
             alt=_("How often answers of each confidence were right, against the diagonal of perfect calibration."),

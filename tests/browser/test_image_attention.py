@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core import checkpoints
-from core.vision.analysis import read
+from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
 from core.vision.evidence import hidden_answer, mask_of
 from core.vision.gallery import gallery
@@ -71,7 +71,7 @@ def test_a_hidden_patch_changes_the_ranking_and_its_link_opens_the_same_view(new
         page.mouse.click(*place(page, HIDE, (column + 0.5) / 7, 3.5 / 7))
         page.wait_for_url(re.compile(f"hide={hidden}(&|$)"), timeout=PATIENCE_MS)
         drawn(page, HIDE)
-    reading = read(load_classifier(), gallery()[0][4].copy())
+    reading = analyse(load_classifier(), gallery()[0][4].copy())
     after = hidden_answer(reading, mask_of({24, 25}, 49))
     expected = [f"{100 * after[i]:.1f}%" for i in reading.ranking]
     expect(after_bars(page)).to_have_text(expected, timeout=PATIENCE_MS)

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core import checkpoints
-from core.vision.analysis import read
+from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
 from core.vision.gallery import gallery
 from core.vision.pictures import decode
@@ -72,7 +72,7 @@ def test_an_upload_is_ranked_and_its_link_opens_the_same_view(
     uploads: Page, new_page: NewPage, app: AppServer, tmp_path: Path
 ) -> None:
     file = shop_picture(tmp_path, 0, "boot.png")
-    expected = read(load_classifier(), prepare(decode(file.read_bytes())).image)
+    expected = analyse(load_classifier(), prepare(decode(file.read_bytes())).image)
     uploads.locator("input[type=file]").set_input_files(file)
     uploads.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
     drawn(uploads)

@@ -23,6 +23,14 @@ def test_a_small_picture_is_enlarged_by_whole_pixels_and_a_large_one_reduced() -
     assert large.size == (100, 50)
 
 
+@pytest.mark.parametrize(
+    ("height", "width", "size"), [(300, 600, (100, 50)), (20, 10, (50, 100)), (3, 4_000, (100, 1)), (768, 1, (1, 100))]
+)
+def test_a_photograph_is_fitted_to_a_longest_side(height: int, width: int, size: tuple[int, int]) -> None:
+    shown = Image.open(io.BytesIO(figures.fitted_png(np.full((height, width, 3), 90, np.uint8), side=100)))
+    assert shown.size == size and shown.getextrema() == ((90, 90),) * 3
+
+
 def test_the_ranking_runs_from_the_most_probable_down() -> None:
     figure = figures.ranking_figure(["a", "b", "c"], np.array([0.2, 0.7, 0.1]))
     (bars,) = figure.data

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.explain.rollout import rollout
-from core.vision.analysis import PictureAnalysis, Shares, image_of, read
+from core.vision.analysis import PictureAnalysis, TokenShares, analyse
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.gallery import gallery
 from tests.core.vision.tiny_vit import FOLDER
@@ -21,12 +21,12 @@ def classifier() -> Classifier:
 
 @pytest.fixture(scope="module")
 def reading(classifier: Classifier) -> PictureAnalysis:
-    return read(classifier, IMAGE.copy())
+    return analyse(classifier, IMAGE.copy())
 
 
 def test_the_answer_is_the_classifiers(classifier: Classifier, reading: PictureAnalysis) -> None:
     np.testing.assert_allclose(reading.probabilities, classifier.probabilities(IMAGE[None].copy())[0], atol=1e-7)
-    assert reading.called == int(reading.probabilities.argmax())
+    assert reading.likeliest == int(reading.probabilities.argmax())
     assert sorted(reading.ranking) == list(range(10))
     assert (np.diff(reading.probabilities[reading.ranking]) <= 0).all()
     assert reading.garment == (reading.strangeness <= classifier.threshold)
@@ -39,9 +39,9 @@ def test_the_measures_are_rows_over_the_patches(classifier: Classifier, reading:
     np.testing.assert_allclose(one.patches.ravel(), weights[1, 5, 1:], atol=1e-6)
     assert one.class_token == pytest.approx(float(weights[1, 5, 0]))
     np.testing.assert_allclose(reading.attention("layer 2", None).patches.ravel(), weights.mean(axis=0)[0, 1:], atol=1e-6)
-    np.testing.assert_allclose(reading.rolled().patches.ravel(), rollout([m[0] for m in maps.values()])[0, 1:], atol=1e-6)
-    np.testing.assert_allclose(reading.glance()[1, 0].ravel(), weights[0, 0, 1:], atol=1e-6)
-    assert reading.glance().shape == (2, 2, 7, 7)
+    np.testing.assert_allclose(reading.rollout().patches.ravel(), rollout([m[0] for m in maps.values()])[0, 1:], atol=1e-6)
+    np.testing.assert_allclose(reading.head_maps()[1, 0].ravel(), weights[0, 0, 1:], atol=1e-6)
+    assert reading.head_maps().shape == (2, 2, 7, 7)
 
 
 def test_relevance_depends_on_the_class_and_is_never_negative(reading: PictureAnalysis) -> None:
@@ -54,12 +54,11 @@ def test_relevance_finds_the_patch_that_alone_decides(classifier: Classifier) ->
     """On a blank image with one bright patch, no other patch differs, so the most relevant for some class is that one."""
     image = np.zeros((28, 28), np.uint8)
     image[12:16, 12:16] = 255
-    reading = read(classifier, image)
+    reading = analyse(classifier, image)
     best = max((reading.relevance(label) for label in range(10)), key=lambda one: float(one.patches.max()))
     assert int(best.patches.argmax()) == 24
 
 
-def test_small_helpers() -> None:
-    shares = Shares.of(np.arange(50.0))
+def test_a_row_is_laid_out_as_the_patches_lie() -> None:
+    shares = TokenShares.of(np.arange(50.0))
     assert shares.class_token == 0 and shares.patches[0, 0] == 1 and shares.patches[6, 6] == 49
-    np.testing.assert_array_equal(image_of(IMAGE.tobytes(), 28), IMAGE)

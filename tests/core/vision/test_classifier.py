@@ -86,6 +86,14 @@ def test_other_images_are_refused(classifier: Classifier, images: np.ndarray) ->
         ({"model": "tlob"}, "ViT is needed here"),
         ({"calibration": {}}, "lacks 'temperature'"),
         ({"config": {"p": 1}}, "describe"),
+        ({"transform": {"mean": 0.28, "std": 0.0}}, "must be above 0"),
+        ({"calibration": {"temperature": float("nan")}}, "must be finite"),
+        ({"calibration": []}, "another type"),
+        ({"strangeness": None}, "another type"),
+        ({"strangeness": {"threshold": 1.0, "means": "!", "whitening": 3}}, "describe"),
+        ({"classes": ["Dress"]}, "must name 10 classes"),
+        ({"classes": None}, "another type"),
+        ({"metrics": {"photographs": {"samples": "many"}}}, "describe"),
     ],
 )
 def test_a_card_of_something_else_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:

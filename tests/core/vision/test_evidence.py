@@ -16,7 +16,7 @@ from core import checkpoints
 from core.explain.attribution import class_probability, integrated_gradients
 from core.explain.measures import METHODS, part_sums
 from core.models.vit import ViT, ViTConfig
-from core.vision.analysis import read
+from core.vision.analysis import analyse
 from core.vision.arrays_file import to_npz
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.evidence import background, evidence, hidden_answer, mask_of, patch_numbers, shares_of
@@ -78,7 +78,7 @@ def found(planted: Classifier) -> dict[str, int]:
     images, how = striped(ASKED, seed=3, low=0.5, high=0.9)
     counts = dict.fromkeys(METHODS, 0)
     for image, one in zip(images, how, strict=True):
-        for method, importance in evidence(read(planted, image), int(one > 0)).importance.items():
+        for method, importance in evidence(analyse(planted, image), int(one > 0)).importance.items():
             counts[method] += int(importance.argmax()) == PLANTED
     return counts
 
@@ -114,7 +114,7 @@ def test_integrated_gradients_of_the_shipped_model_add_up() -> None:
     shipped = load_classifier()
     for item in range(0, 60, 6):
         image = gallery()[0][item].copy()
-        label = read(shipped, image).called
+        label = analyse(shipped, image).likeliest
         inputs = shipped.normalise(image[None])[0]
         function = class_probability(shipped.model, label=label, temperature=shipped.temperature)
         whole = integrated_gradients(function, inputs, background(shipped, inputs))
@@ -129,7 +129,7 @@ def test_hiding_patches_is_painting_them_grey_0(classifier: Classifier) -> None:
         painted[4 * row : 4 * row + 4, 4 * column : 4 * column + 4] = 0
     hidden = mask_of({1, 3 * 7 + 2 + 1, 49}, 49)
     assert hidden.sum() == 3
-    reading = read(classifier, image)
+    reading = analyse(classifier, image)
     np.testing.assert_allclose(hidden_answer(reading, hidden), classifier.probabilities(painted[None])[0], atol=1e-5)
     np.testing.assert_allclose(hidden_answer(reading, mask_of((), 49)), reading.probabilities, atol=1e-5)
     nothing = classifier.probabilities(np.zeros((1, 28, 28), np.uint8))[0]
@@ -137,7 +137,7 @@ def test_hiding_patches_is_painting_them_grey_0(classifier: Classifier) -> None:
 
 
 def test_occlusion_is_what_hiding_each_patch_costs(classifier: Classifier) -> None:
-    reading = read(classifier, gallery()[0][9].copy())
+    reading = analyse(classifier, gallery()[0][9].copy())
     label = reading.ranking[1]
     importance = evidence(reading, label).importance["occlusion"]
     for patch in (1, 25, 40):
@@ -152,17 +152,17 @@ def test_every_pixel_belongs_to_the_patch_it_lies_in(classifier: Classifier) -> 
 
 
 def test_the_file_holds_what_the_page_shows(classifier: Classifier) -> None:
-    reading = read(classifier, gallery()[0][4].copy())
-    importance = evidence(reading, reading.called).importance
+    reading = analyse(classifier, gallery()[0][4].copy())
+    importance = evidence(reading, reading.likeliest).importance
     hidden = mask_of({5}, 49)
-    data = to_npz(reading, importance, reading.called, hidden=hidden, answer=hidden_answer(reading, hidden))
+    data = to_npz(reading, importance, reading.likeliest, hidden=hidden, answer=hidden_answer(reading, hidden))
     arrays: Any
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         np.testing.assert_array_equal(arrays["image"], reading.image)
         np.testing.assert_array_equal(arrays["layer 2"], reading.maps["layer 2"])
-        np.testing.assert_allclose(arrays["rollout"][0, 1:], reading.rolled().patches.ravel())
+        np.testing.assert_allclose(arrays["rollout"][0, 1:], reading.rollout().patches.ravel())
         np.testing.assert_array_equal(arrays["probabilities"], reading.probabilities)
-        assert str(arrays["explained"]) == classifier.class_names[reading.called]
+        assert str(arrays["explained"]) == classifier.class_names[reading.likeliest]
         assert {f"importance {method}" for method in METHODS} <= set(arrays.files)
         assert arrays["hidden"].sum() == 1 and arrays["probabilities hidden"].shape == (10,)
     with np.load(io.BytesIO(to_npz(reading, importance, 0)), allow_pickle=False) as arrays:

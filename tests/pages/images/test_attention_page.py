@@ -11,11 +11,12 @@ import pytest
 from core import checkpoints
 from core.explain import summaries
 from core.models.vit import CLASSES
-from core.vision.analysis import PictureAnalysis, read
+from core.vision import analysis
+from core.vision.analysis import PictureAnalysis, analyse
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.evidence import evidence
 from core.vision.gallery import gallery
-from core.vision.pictures import from_grey
+from core.vision.pictures import STORE, from_grey
 from core.vision.preprocessing import Recipe, prepare
 from pages.images import cached_results
 from pages.shared.navigation import ROOT
@@ -43,7 +44,7 @@ def classifier(models: Path) -> Classifier:
 
 
 def reading(classifier: Classifier, item: int) -> PictureAnalysis:
-    return read(classifier, IMAGES[item].copy())
+    return analyse(classifier, IMAGES[item].copy())
 
 
 # -- opening ------------------------------------------------------------------------------------------------------------------
@@ -58,7 +59,7 @@ def test_without_a_checkpoint_it_says_how_to_get_one(monkeypatch: pytest.MonkeyP
 def test_it_opens_over_the_first_test_image(classifier: Classifier) -> None:
     app = opened()
     one = reading(classifier, 0)
-    assert app.subheader[0].value.startswith(CLASSES[one.called])
+    assert app.subheader[0].value.startswith(CLASSES[one.likeliest])
     best = int(one.attention(list(one.maps)[-1], None).patches.argmax()) + 1
     assert f"The class token looks most at patch {best}," in words(app)
     assert "not explanations by themselves" in words(app)
@@ -73,9 +74,21 @@ def test_the_prepared_image_is_the_classify_pages(classifier: Classifier, links:
     query = {"item": "7", "token": "24", "vlayer": "1", "vhead": "2", "invert": "yes", "margin": "10"}
     app = opened(**query)
     image = prepare(from_grey(IMAGES[7], name=""), Recipe(invert="yes", margin=10)).image
-    best = int(read(classifier, image).attention("layer 1", 1, token=24).patches.argmax()) + 1
+    best = int(analyse(classifier, image).attention("layer 1", 1, token=24).patches.argmax()) + 1
     assert f"Patch 24 looks most at patch {best}," in words(app)
     assert app.query_params == query and links["pages/images/classify.py"] == query
+
+
+@pytest.mark.parametrize("value", ["9" * 4_400, "-1", "101", "1_0", "\u0663", " 7", "inf"])
+def test_a_percentage_in_the_link_that_is_none_is_left_out(models: Path, value: str) -> None:
+    app = opened(crop="tolerance", tolerance=value, margin=value)
+    assert "The class token looks most at patch" in words(app)
+
+
+def test_a_picture_that_shows_nothing_has_no_answer(models: Path) -> None:
+    picture = STORE.keep(from_grey(np.full((50, 40), 200, np.uint8), name="wall"))
+    app = opened(**{"from": "upload", "set": picture})
+    assert "nothing to see in this picture" in words(app) and not app.subheader
 
 
 def test_nonsense_in_the_link_opens_with_the_defaults(models: Path) -> None:
@@ -100,7 +113,7 @@ def test_a_row_of_a_map_is_the_models(classifier: Classifier) -> None:
 
 def test_the_rollout_is_a_map_too_and_the_choice_stays_between_views(classifier: Classifier) -> None:
     app = opened(item="5", inside="maps", vlayer="rollout", token="9")
-    row = np.concatenate([[(one := reading(classifier, 5).rolled(9)).class_token], one.patches.ravel()])
+    row = np.concatenate([[(one := reading(classifier, 5).rollout(9)).class_token], one.patches.ravel()])
     assert f"({row.max():.1%})" in words(app) and "patches away" not in words(app)
     app.selectbox(key="vlayer").set_value("1")
     ran(app)
@@ -110,13 +123,20 @@ def test_the_rollout_is_a_map_too_and_the_choice_stays_between_views(classifier:
     assert app.query_params == {"item": "5", "vlayer": "1", "token": "9"}
 
 
-def test_another_map_computes_nothing_anew(models: Path) -> None:
-    app = opened(item="5", inside="maps")
-    before = cached_results.read.cache_info().misses
+def test_another_map_computes_nothing_anew(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[np.ndarray] = []
+
+    def counted(classifier: Classifier, image: np.ndarray) -> PictureAnalysis:
+        asked.append(image)
+        return analyse(classifier, image)
+
+    monkeypatch.setattr(analysis, "analyse", counted)
+    app = opened(item="5", inside="maps", margin="13", crop="tolerance")  # an image that no other test has asked for
+    assert len(asked) == 1
     for key, value in (("vhead", "2"), ("vlayer", "1"), ("token", "7")):
         app.selectbox(key=key).set_value(value)
         ran(app)
-    assert cached_results.read.cache_info().misses == before
+    assert len(asked) == 1
 
 
 # -- hidden patches -----------------------------------------------------------------------------------------------------------
@@ -161,7 +181,7 @@ def test_the_most_important_are_hidden_by_a_button(classifier: Classifier, metho
     app.button(key="vit_hide_best").click()
     ran(app)
     one = reading(classifier, 5)
-    importance = evidence(one, one.called).importance[method]
+    importance = evidence(one, one.likeliest).importance[method]
     best = sorted(int(place) + 1 for place in np.argsort(-importance, kind="stable")[:4])
     assert app.query_params["hide"] == ".".join(map(str, best))
 
@@ -172,5 +192,5 @@ def test_the_most_important_are_hidden_by_a_button(classifier: Classifier, metho
 def test_the_measures_are_put_to_the_test(classifier: Classifier) -> None:
     app = opened(item="5", inside="truth")
     one = reading(classifier, 5)
-    curves = cached_results.curves(cached_results.ask(cached_results.classifier_of("vit"), one.image), one.called)
+    curves = cached_results.deletion_curves(one, one.likeliest)
     assert f"{curves.area('occlusion'):.3f}" in words(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints
 from core.messages import Message
 from core.models.vit import CLASSES
-from core.vision.analysis import read
+from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
 from core.vision.evidence import evidence
 from core.vision.gallery import gallery
@@ -71,10 +72,10 @@ def test_a_damaged_checkpoint_says_so(monkeypatch: pytest.MonkeyPatch, models: P
 
 def test_it_opens_on_the_first_test_image(models: Path) -> None:
     app = opened()
-    reading = read(load_classifier(folder=models), IMAGES[0].copy())
+    reading = analyse(load_classifier(folder=models), IMAGES[0].copy())
     assert app.selectbox(key="item").value == "0"
-    assert app.subheader[0].value.startswith(CLASSES[reading.called])
-    assert f"{reading.probabilities[reading.called]:.1%}" in app.get("progress")[0].proto.text
+    assert app.subheader[0].value.startswith(CLASSES[reading.likeliest])
+    assert f"{reading.probabilities[reading.likeliest]:.1%}" in app.get("progress")[0].proto.text
     assert not app.query_params
 
 
@@ -87,7 +88,7 @@ def test_the_link_opens_the_same_view(models: Path) -> None:
         "1",
         "2",
     )
-    shares = read(load_classifier(folder=models), prepare(from_grey(IMAGES[7], name=""), Recipe(invert="yes", margin=10)).image)
+    shares = analyse(load_classifier(folder=models), prepare(from_grey(IMAGES[7], name=""), Recipe(invert="yes", margin=10)).image)
     best = int(shares.attention("layer 1", 1, token=24).patches.argmax()) + 1
     assert f"Patch 24 looks most at patch {best}," in words(app)
 
@@ -100,8 +101,8 @@ def test_nonsense_in_the_link_opens_with_the_defaults(models: Path) -> None:
 @pytest.mark.parametrize("look", ["rollout", "relevance"])
 def test_the_other_measures(models: Path, look: str) -> None:
     app = opened(look=look, item="3")
-    reading = read(load_classifier(folder=models), IMAGES[3].copy())
-    shares = reading.rolled() if look == "rollout" else reading.relevance(reading.called)
+    reading = analyse(load_classifier(folder=models), IMAGES[3].copy())
+    shares = reading.rollout() if look == "rollout" else reading.relevance(reading.likeliest)
     assert f"patch {int(shares.patches.argmax()) + 1}" in words(app).lower()
     assert "not explanations by themselves" in words(app)
 
@@ -109,7 +110,7 @@ def test_the_other_measures(models: Path, look: str) -> None:
 @pytest.mark.parametrize("look", ["gradients", "occlusion"])
 def test_measures_that_ask_the_pixels(models: Path, look: str) -> None:
     app = opened(look=look, item="3", garment="8")
-    importance = evidence(read(load_classifier(folder=models), IMAGES[3].copy()), 8).importance[look]
+    importance = evidence(analyse(load_classifier(folder=models), IMAGES[3].copy()), 8).importance[look]
     assert f"patch {int(importance.argmax()) + 1}" in words(app).lower() and "Bag" in words(app)
     assert f"{importance.max():.3g}"[:4] in words(app)
 
@@ -122,7 +123,7 @@ def test_a_link_leads_to_the_explorer_with_the_same_picture(models: Path, links:
 
 def test_relevance_of_another_class(models: Path) -> None:
     app = opened(look="relevance", garment="8")
-    shares = read(load_classifier(folder=models), IMAGES[0].copy()).relevance(8)
+    shares = analyse(load_classifier(folder=models), IMAGES[0].copy()).relevance(8)
     assert f"Patch {int(shares.patches.argmax()) + 1} speaks most for Bag" in words(app)
 
 
@@ -155,10 +156,10 @@ def test_an_upload_is_read_and_its_link_finds_it_again(models: Path) -> None:
     app = upload(opened(**{"from": "upload"}), ("boot.png", shop_picture(0)))
     name = decode(shop_picture(0)).id
     assert app.query_params["set"] == name
-    expected = read(load_classifier(folder=models), prepare(decode(shop_picture(0))).image)
+    expected = analyse(load_classifier(folder=models), prepare(decode(shop_picture(0))).image)
     again = opened(**app.query_params)
     for one in (app, again):
-        assert CLASSES[expected.called] in one.subheader[0].value
+        assert CLASSES[expected.likeliest] in one.subheader[0].value
         assert "300 x 400 pixels" in words(one)
 
 
@@ -180,9 +181,9 @@ def test_several_uploads_make_a_table_and_each_can_be_opened(models: Path) -> No
     assert table["File"].tolist() == ["0.png", "1.png", "2.png"]
     classifier = load_classifier(folder=models)
     for i in range(3):
-        reading = read(classifier, prepare(decode(shop_picture(i))).image)
-        assert table["Class"][i] == CLASSES[reading.called]
-        assert table["Confidence"][i] == pytest.approx(float(reading.probabilities[reading.called]), abs=1e-6)
+        reading = analyse(classifier, prepare(decode(shop_picture(i))).image)
+        assert table["Class"][i] == CLASSES[reading.likeliest]
+        assert table["Confidence"][i] == pytest.approx(float(reading.probabilities[reading.likeliest]), abs=1e-6)
         assert table["A garment?"][i] == ("Yes" if reading.garment else "It does not look so")
     second = decode(shop_picture(1)).id
     app.selectbox(key="picture").set_value(second).run()
@@ -212,6 +213,51 @@ def test_bad_uploads_get_a_sentence_each_and_the_good_one_is_read(models: Path) 
         assert expected in line
     assert "animated, 3 frames: the first one is taken" in words(app)
     assert app.subheader[0].value
+
+
+@pytest.mark.parametrize("size", [(4_000, 40), (4_000, 3), (3, 4_000), (1, 700)])
+def test_a_long_thin_picture_is_shown_and_read(models: Path, size: tuple[int, int]) -> None:
+    """Streamlit reduces an image that is wider than its place, and at 4,000 x 3 pixels came to a height of 0."""
+    width, height = size
+    levels = np.full((height, width), 255, np.uint8)
+    levels[height // 4 : max(1, height // 2), width // 4 : max(1, width // 2)] = 30
+    app = upload(opened(**{"from": "upload"}), ("belt.png", png(levels)))
+    assert f"{width:,} x {height:,} pixels" in words(app) and app.subheader[0].value
+
+
+EMPTY = {
+    "white": np.full((60, 80), 255, np.uint8),
+    "one pixel": np.full((1, 1), 90, np.uint8),
+    "transparent": np.dstack([np.random.default_rng(0).integers(0, 255, (40, 40, 3)), np.zeros((40, 40))]).astype(np.uint8),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_picture_that_shows_nothing_gets_no_class(models: Path, name: str) -> None:
+    app = upload(opened(**{"from": "upload"}), ("empty.png", png(EMPTY[name])))
+    assert "nothing to see in this picture" in words(app)
+    assert not any(name in words(app) for name in CLASSES)
+    assert [title.value for title in app.subheader] == ["From the picture to what the model reads"]
+
+
+def test_in_a_table_a_picture_that_shows_nothing_has_no_class(models: Path) -> None:
+    app = upload(opened(**{"from": "upload"}), ("boot.png", shop_picture(0)), ("white.png", png(EMPTY["white"])))
+    table = app.dataframe[0].value
+    assert table["Class"].tolist()[1] == "Nothing to see"
+    assert table["Confidence"].isna().tolist() == [False, True]
+
+
+def test_what_is_measured_of_the_threshold_is_said(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = checkpoints.load("vit", folder=models)
+    card = checkpoint.card
+    metrics = {"photographs": {"samples": 290, "accuracy": 0.3724, "flagged": 0.6828}}
+    changed = card | {"metrics": metrics, "strangeness": {"threshold": -99.0, "known_share": 0.95}}
+    (tmp_path / "vit.json").write_text(json.dumps(changed))
+    (tmp_path / "vit.safetensors").write_bytes((models / "vit.safetensors").read_bytes())
+    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
+    text = words(opened(item="4"))
+    assert "95% of the data set's own validation images stay under" in text
+    assert "Of 290 photographs that people took of garments, 68% are over it too." in text
 
 
 def test_a_link_whose_picture_is_gone_says_so(models: Path) -> None:
