@@ -4,7 +4,7 @@
 
 let plotly = null; // a promise of the library, shared by all plots of the page
 
-function loadPlotly(address) {
+export function loadPlotly(address) {
   plotly ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = address;
@@ -261,13 +261,13 @@ function painted() {
   return document.hidden ? Promise.resolve() : new Promise((done) => requestAnimationFrame(() => done()));
 }
 
-function css(element, name, otherwise) {
+export function css(element, name, otherwise) {
   const value = getComputedStyle(element).getPropertyValue(name).trim();
   return value && value !== "unset" ? value : otherwise;
 }
 
 // The page's colours as the lowest layer of a plotly template: what a figure sets itself wins.
-function theme(element) {
+export function theme(element) {
   const text = css(element, "--st-text-color", "#23272e");
   const line = css(element, "--st-border-color", "#d8d5cc");
   const background = css(element, "--st-background-color", "#ffffff");
@@ -289,7 +289,7 @@ function theme(element) {
   };
 }
 
-function merge(under, over) {
+export function merge(under, over) {
   const plain = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
   const out = { ...under };
   for (const [key, value] of Object.entries(over)) out[key] = plain(value) && plain(under[key]) ? merge(under[key], value) : value;

@@ -1,4 +1,4 @@
-"""Files the browser fetches from the app itself, under `/assets`: our scripts, and plotly.js from the installed package."""
+"""What the browser fetches besides Streamlit's own files: our scripts and plotly.js under `/assets`, and each page's HTML."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+import streamlit
 from plotly.offline import get_plotlyjs_version
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
+STYLES: Final = SCRIPTS.parent / "styles"
 PLOTLY: Final = f"/assets/plotly.min.js?v={get_plotlyjs_version()}"
 
 
@@ -29,6 +31,22 @@ class Assets(StaticFiles):
             response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
             response.headers["Content-Encoding"] = "identity"
         return response
+
+
+def page_html(_request: object) -> HTMLResponse:
+    """Streamlit's HTML, with the server's address in it: the folder that the page's own address lies in.
+
+    Without it, whoever opens a link to `/system` has the browser try `/system/_stcore/health` and `/system/_stcore/host-config`
+    first, and log a 404 for each.
+    """
+    return HTMLResponse(_page_html(), headers={"Cache-Control": "no-cache"})
+
+
+@cache
+def _page_html() -> str:
+    html = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    address = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
+    return html.replace("<head>", f"<head>\n    {address}", 1)
 
 
 @cache

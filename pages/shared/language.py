@@ -15,6 +15,7 @@ where they are shown.
 from __future__ import annotations
 
 import gettext
+from contextvars import ContextVar
 from datetime import datetime
 from functools import cache
 from io import BytesIO
@@ -39,8 +40,23 @@ LANGUAGES: Final = {"en": "English", "es": "Español"}
 PARAMETER: Final = "lang"
 
 
+_chosen: ContextVar[str | None] = ContextVar("language", default=None)
+"""Set where a text is wanted in a given language outside a page's run."""
+
+
+def translate_to(code: str, message: str) -> str:
+    """A message of core in this language, from any thread or task."""
+    token = _chosen.set(code)
+    try:
+        return messages.translate(message)
+    finally:
+        _chosen.reset(token)
+
+
 def current() -> str:
     """Code of the reader's language: the switch, else the link, else the browser, else English."""
+    if (chosen := _chosen.get()) is not None:
+        return chosen
     code = st.session_state.get(PARAMETER) or st.query_params.get(PARAMETER)
     return str(code) if code in LANGUAGES else from_browser()
 
@@ -63,14 +79,18 @@ def _(message: str) -> str:
     return catalogue(current()).gettext(message) if message else ""
 
 
+def _outside_a_run() -> bool:
+    return _chosen.get() is None and get_script_run_ctx(suppress_warning=True) is None
+
+
 def _for_this_viewer(message: str) -> str:
     """The translator that `core.messages` uses: the viewer's language in a page's run, English everywhere else."""
-    return message if get_script_run_ctx(suppress_warning=True) is None else _(message)
+    return message if _outside_a_run() else _(message)
 
 
 def _numbers_for_this_viewer(text: str) -> str:
     """A number as English writes it ("1,234.5") with the viewer's marks."""
-    if get_script_run_ctx(suppress_warning=True) is None:
+    if _outside_a_run():
         return text
     symbols = _locale().number_symbols["latn"]
     return text.translate({ord("."): symbols["decimal"], ord(","): symbols["group"]})

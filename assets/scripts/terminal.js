@@ -1,0 +1,655 @@
+// The live page's screen: one figure with a shared time axis, the ladder and the call, all drawn from the same step.
+// Python gives the layout, the styles and the words (core/figures/terminal.py, pages/markets/terminal.py); this adds the arrays.
+
+const PRICE_ROWS = 25;
+const LIVE_EDGE = 0.04; // share of the span left free right of the newest row
+const SNAPSHOT = 1;
+
+let plots = null; // live_plot.js, once it is loaded: plotly, and the page's colours as a template
+
+class Terminal {
+  constructor(parent, data) {
+    this.parent = parent;
+    this.lib = data;
+    this.store = new data.MarketData();
+    this.follow = true;
+    this.root = element("div", "terminal");
+    this.root.terminal = this;
+    this.strip = element("dl", "stat-strip terminal-strip");
+    this.notice = element("p", "terminal-notice");
+    this.notice.hidden = true;
+    this.main = element("div", "terminal-main");
+    this.chart = element("div", "terminal-chart");
+    this.heat = element("canvas", "terminal-heat");
+    this.plot = element("div", "terminal-plot");
+    this.live = element("button", "terminal-live");
+    this.live.type = "button";
+    this.live.hidden = true;
+    this.live.addEventListener("click", () => this.goLive());
+    this.chart.append(this.heat, this.plot, this.live);
+    this.ladder = element("table", "terminal-ladder");
+    this.side = element("section", "terminal-call");
+    this.help = element("dialog", "terminal-help");
+    this.spoken = element("p", "terminal-spoken");
+    this.spoken.setAttribute("aria-live", "polite");
+    this.main.append(this.chart, this.ladder, this.side);
+    this.root.append(this.strip, this.notice, this.main, this.help, this.spoken);
+    parent.append(this.root);
+    this.root.tabIndex = 0;
+    this.resizer = new ResizeObserver(() => this.resize());
+    this.resizer.observe(this.chart);
+    this.onKey = (event) => this.key(event);
+    document.addEventListener("keydown", this.onKey);
+    this.onVisible = () => document.hidden || this.request();
+    document.addEventListener("visibilitychange", this.onVisible);
+    this.frames = { drawn: 0, longest: 0, total: 0 };
+  }
+
+  // New choices of the reader, or the page run again.
+  configure(config, channel) {
+    const before = this.config;
+    this.config = config;
+    this.channel = channel;
+    this.format = formats(config);
+    if (before?.market !== config.market) {
+      this.store.clear();
+      this.follow = true;
+    }
+    if (before?.span !== config.span) this.follow = true;
+    this.buildSide();
+    if (before?.address !== config.address) this.connect();
+    this.live.textContent = config.labels.live;
+    this.help.innerHTML = `<h3>${config.labels.keys}</h3><dl>${config.keys.map(([k, t]) => `<dt>${k}</dt><dd>${t}</dd>`).join("")}</dl>`;
+    this.look = null;
+    this.request();
+  }
+
+  // -- the stream -----------------------------------------------------------------------------------------------------
+
+  connect() {
+    this.socket?.close();
+    const address = new URL(this.config.address, location.href);
+    address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(address);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    socket.onmessage = ({ data }) => (typeof data === "string" ? this.message(JSON.parse(data)) : this.receive(data));
+    socket.onopen = () => {
+      this.failures = 0;
+      this.root.dataset.stream = "open";
+    };
+    socket.onclose = (event) => {
+      if (this.closed || this.socket !== socket) return;
+      this.root.dataset.stream = "closed";
+      this.failures = (this.failures ?? 0) + 1;
+      this.say(this.config.labels.disconnected);
+      if (event.code === 4403 || this.failures >= 3) return this.channel.setTriggerValue("fallback", Date.now());
+      setTimeout(() => this.socket === socket && !this.closed && this.connect(), 500 * 2 ** this.failures);
+    };
+  }
+
+  receive(buffer) {
+    const frame = this.lib.decode(buffer);
+    const anew = this.store.take(frame);
+    if (anew && frame.kind !== SNAPSHOT) this.follow = true; // a jump clears the view
+    this.arrived = Date.now();
+    this.root.dataset.step = String(this.store.step);
+    this.request();
+  }
+
+  message({ status, text }) {
+    this.store.status = status;
+    this.say(text);
+    this.request();
+  }
+
+  say(text) {
+    this.notice.textContent = text;
+    this.notice.hidden = !text;
+  }
+
+  // -- drawing --------------------------------------------------------------------------------------------------------
+
+  request() {
+    if (this.waiting || this.closed || document.hidden) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.draw();
+    });
+  }
+
+  draw() {
+    if (!this.config || !window.Plotly || this.closed) return;
+    if (this.dragging) return;
+    const started = performance.now();
+    const row = this.store.newest;
+    this.drawStrip(row);
+    if (row) {
+      const [from, to] = this.range();
+      this.shown = this.store.between(from, to);
+      this.tick = this.lib.tickOf(row.levels) * (this.config.grouping || this.lib.fittingGroup(row.levels, PRICE_ROWS));
+      this.drawFigure(from, to);
+      this.drawLadder(row, from, to);
+      this.drawCall(row);
+      this.announce(row);
+    }
+    const took = performance.now() - started;
+    this.frames.drawn += 1;
+    this.frames.total += took;
+    this.frames.longest = Math.max(this.frames.longest, took);
+    Object.assign(this.root.dataset, {
+      drawn: String(this.frames.drawn),
+      drawnStep: String(this.store.step),
+      drawMs: took.toFixed(1),
+      longestMs: this.frames.longest.toFixed(1),
+      meanMs: (this.frames.total / this.frames.drawn).toFixed(1),
+      latencyMs: this.store.receivedMs ? String(Math.round(Date.now() - this.store.receivedMs)) : "",
+    });
+  }
+
+  range() {
+    if (!this.follow && this.kept) return this.kept;
+    const newest = this.store.newest.time;
+    const span = this.config.span * 1000;
+    return [newest - span * (1 - LIVE_EDGE), newest + span * LIVE_EDGE];
+  }
+
+  drawStrip(row) {
+    const { labels } = this.config;
+    const state = this.config.states[this.store.status] ?? "";
+    const values = [[labels.status, this.statusText(state), this.config.tones[this.store.status] ?? "plain"]];
+    if (row) {
+      const [ask, askSize, bid, bidSize] = row.levels;
+      const bids = sum(row.levels, 3);
+      const asks = sum(row.levels, 1);
+      const delta = this.store.trades.reduce((total, trade) => total + trade.side * trade.size, 0);
+      values.push([labels.mid, this.format.price(row.mid)]);
+      values.push([labels.spread, `${this.format.number(((ask - bid) / row.mid) * 1e4, 3)} ${labels.bps}`]);
+      values.push([labels.imbalance, this.format.percent((bids - asks) / (bids + asks))]);
+      values.push([labels.delta, this.store.trades.length ? this.format.signed(delta) : labels.noTrades]);
+      values.push([labels.time, this.format.time(row.time)]);
+      values.push([labels.step, this.format.number(this.store.step, 0)]);
+      if (!this.config.known) values.push([labels.training, labels.notTraining, "warning"]);
+    }
+    fill(
+      this.strip,
+      values.map(([name, value, tone = "plain"]) => [`stat stat-${tone}`, name, value]),
+    );
+  }
+
+  statusText(state) {
+    if (this.config.statusNames[this.store.status] === "warming") return state.replace("{done}", this.store.warm);
+    return this.store.provisional ? `${state} · ${this.config.labels.provisional}` : state;
+  }
+
+  drawFigure(from, to) {
+    const rows = this.shown;
+    const { traces, layout } = structuredClone(this.config.figure);
+    const column = Math.max(250, Math.ceil((to - from) / 240 / 250) * 250);
+    const { tick } = this;
+    const set = (name, values) => Object.assign(traces.find((trace) => trace.meta === name) ?? {}, values);
+    set("ask", this.lib.line(rows, (row) => row.levels[0]));
+    set("bid", this.lib.line(rows, (row) => row.levels[2]));
+    this.setTrades(set, from, to, column, tick);
+    this.setCalls(set, rows);
+    for (const head of this.config.heads) {
+      set(`signal-${head}`, this.lib.line(rows.filter((row) => row.predicted), (row) => signal(row, head)));
+    }
+    const delta = this.lib.volumeDelta(this.store.trades, from, to, column);
+    set("delta", { ...delta, width: column * 0.8, marker: { color: delta.y.map((v) => (v >= 0 ? this.config.colours.up : this.config.colours.down)) } });
+    const prices = priceRange(rows);
+    layout.xaxis = { ...layout.xaxis, range: [from, to], autorange: false };
+    layout.yaxis = { ...layout.yaxis, range: this.follow || !this.keptPrices ? prices : this.keptPrices, autorange: false };
+    layout.yaxis.tickformat = `,.${this.format.digits(row0(rows))}f`;
+    layout.shapes = [...(layout.shapes ?? []), ...this.marks(from, to)];
+    layout.template = plots.merge(plots.theme(this.parent), layout.template ?? {});
+    layout.height = this.chart.clientHeight;
+    layout.width = this.chart.clientWidth;
+    const look = JSON.stringify([this.store.step, from, to, layout.height, layout.width, layout.template.layout.font.color]);
+    if (look === this.look) return;
+    this.look = look;
+    window.Plotly.react(this.plot, traces, layout, this.plotConfig());
+    this.listen();
+    this.drawHeat();
+  }
+
+  setTrades(set, from, to, column, tick) {
+    const bins = this.lib.binTrades(this.store.trades, from, to, column, tick);
+    const largest = Math.max(...bins.map((bin) => bin.bought + bin.sold + bin.unknown), 1e-12);
+    const { colours } = this.config;
+    set("trades", {
+      x: bins.map((bin) => bin.time),
+      y: bins.map((bin) => bin.price),
+      customdata: bins.map((bin) => [this.format.significant(bin.bought), this.format.significant(bin.sold), bin.count]),
+      marker: {
+        size: bins.map((bin) => 3 + 17 * Math.sqrt((bin.bought + bin.sold + bin.unknown) / largest)),
+        color: bins.map((bin) => (bin.bought > bin.sold ? colours.up : bin.sold > bin.bought ? colours.down : colours.none)),
+        opacity: 0.55,
+        line: { width: 0.5, color: "white" },
+      },
+    });
+  }
+
+  setCalls(set, rows) {
+    const head = this.config.head;
+    const kinds = { right: [], wrong: [], pending: [] };
+    for (const row of rows) if (row.predicted && row.calls[head] !== 1) kinds[this.lib.verdict(row, head)].push(row);
+    for (const [kind, found] of Object.entries(kinds)) {
+      set(`calls-${kind}`, {
+        x: found.map((row) => row.time),
+        y: found.map((row) => row.mid),
+        marker: {
+          ...this.config.marks[kind],
+          symbol: found.map((row) => (row.calls[head] === 2 ? "triangle-up" : "triangle-down") + (kind === "pending" ? "-open" : "")),
+        },
+      });
+    }
+  }
+
+  // Horizontal lines of the reader, the volume profile's point of control, value area and VWAP, and the moment calls reach to.
+  marks(from, to) {
+    const level = (y, colour, dash) => ({ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: y, y1: y, line: { color: colour, width: 1, dash } });
+    const { colours } = this.config;
+    const shapes = this.config.lines.map((price) => level(price, colours.line, "solid"));
+    if (this.config.profile) {
+      this.profile = this.lib.volumeProfile(this.store.trades, from, to, this.tick);
+      if (this.profile) {
+        shapes.push(level(this.profile.poc, colours.line, "dash"), level(this.profile.vwap, colours.line, "dot"));
+        shapes.push({ type: "rect", xref: "paper", x0: 0, x1: 1, yref: "y", y0: this.profile.low, y1: this.profile.high, fillcolor: colours.line, opacity: 0.07, line: { width: 0 }, layer: "below" });
+      }
+    } else this.profile = null;
+    return shapes;
+  }
+
+  // Resting size behind the lines, drawn straight onto a canvas: one cell a level and row, nothing where there is no row.
+  drawHeat() {
+    const full = this.plot._fullLayout;
+    if (!full?.xaxis || !full?.yaxis) return;
+    const { xaxis, yaxis } = full;
+    const ratio = window.devicePixelRatio || 1;
+    const [width, height] = [this.chart.clientWidth, this.chart.clientHeight];
+    const canvas = this.heat;
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    const pen = canvas.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    pen.save();
+    pen.beginPath();
+    pen.rect(xaxis._offset, yaxis._offset, xaxis._length, yaxis._length);
+    pen.clip();
+    const left = xaxis.r2l(xaxis.range[0]);
+    const right = xaxis.r2l(xaxis.range[1]);
+    const [low, high] = yaxis.range;
+    const perMs = xaxis._length / (right - left);
+    const perPrice = yaxis._length / (high - low);
+    const { tick } = this;
+    const cell = Math.max(2, perPrice * tick);
+    const rows = this.store.between(left - 250, right);
+    const every = Math.max(1, Math.floor(rows.length / Math.max(1, xaxis._length)));
+    const shade = shades(rows, every, this.config.contrast, this.config.cutoff);
+    const paint = [rgb(this.config.colours.down), rgb(this.config.colours.up)];
+    for (let i = 0; i < rows.length; i += every) {
+      const row = rows[i];
+      const x = xaxis._offset + (row.time - left) * perMs;
+      const w = Math.max(1, 250 * every * perMs + 0.5);
+      for (let level = 0; level < 40; level += 4) {
+        for (let side = 0; side < 2; side++) {
+          const alpha = shade(row.levels[level + 2 * side + 1]);
+          if (alpha <= 0) continue;
+          const y = yaxis._offset + (high - row.levels[level + 2 * side]) * perPrice;
+          pen.fillStyle = `rgba(${paint[side]},${alpha})`;
+          pen.fillRect(x, y - cell / 2, w, cell);
+        }
+      }
+    }
+    pen.restore();
+  }
+
+  plotConfig() {
+    this.plotOptions ??= { displayModeBar: false, responsive: false, scrollZoom: false, doubleClick: false, locale: "en" };
+    return this.plotOptions;
+  }
+
+  listen() {
+    if (this.listening) return;
+    this.listening = true;
+    this.plot.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.plot.on("plotly_relayout", (change) => this.panned(change));
+    this.plot.addEventListener("pointerdown", () => (this.dragging = true), { capture: true });
+    window.addEventListener("pointerup", () => {
+      if (!this.dragging) return;
+      this.dragging = false;
+      this.request();
+    });
+    this.plot.on("plotly_relayouting", () => this.drawHeat());
+    this.plot.on("plotly_hover", (event) => this.hover(event));
+    this.plot.on("plotly_unhover", () => this.hover(null));
+  }
+
+  wheel(event) {
+    event.preventDefault();
+    const factor = Math.exp(event.deltaY * 0.0015);
+    const full = this.plot._fullLayout;
+    if (event.shiftKey) {
+      const [low, high] = full.yaxis.range;
+      const middle = (low + high) / 2;
+      this.keptPrices = [middle - ((high - low) / 2) * factor, middle + ((high - low) / 2) * factor];
+      this.kept = this.range();
+      this.follow = false;
+    } else {
+      const [from, to] = this.range();
+      const box = this.plot.getBoundingClientRect();
+      const share = Math.min(1, Math.max(0, (event.clientX - box.left - full.xaxis._offset) / full.xaxis._length));
+      const at = from + share * (to - from);
+      const span = Math.min(3.6e6, Math.max(5_000, (to - from) * factor));
+      this.kept = [at - share * span, at + (1 - share) * span];
+      this.follow = false;
+    }
+    this.moved();
+  }
+
+  panned(change) {
+    if (!("xaxis.range[0]" in change) && !("yaxis.range[0]" in change)) return;
+    const { xaxis, yaxis } = this.plot._fullLayout;
+    this.kept = [xaxis.r2l(xaxis.range[0]), xaxis.r2l(xaxis.range[1])];
+    this.keptPrices = [...yaxis.range];
+    this.follow = false;
+    this.moved();
+  }
+
+  moved() {
+    this.live.hidden = this.follow;
+    this.look = null;
+    this.request();
+  }
+
+  goLive() {
+    this.follow = true;
+    this.keptPrices = null;
+    this.moved();
+  }
+
+  // The size under the crosshair.
+  hover(event) {
+    this.under = event?.points?.[0] ? { time: event.xvals?.[0], price: event.yvals?.[0] } : null;
+  }
+
+  // -- ladder ---------------------------------------------------------------------------------------------------------
+
+  drawLadder(row, from, to) {
+    const { tick } = this;
+    const centre = Math.round(row.mid / tick);
+    if (this.centre === undefined || Math.abs(centre - this.centre) > PRICE_ROWS / 4 || this.ladderTick !== tick) this.centre = centre;
+    this.ladderTick = tick;
+    const sizes = [new Map(), new Map()];
+    for (let level = 0; level < 40; level += 4) {
+      for (let side = 0; side < 2; side++) {
+        const price = Math[side ? "floor" : "ceil"](Number((row.levels[level + 2 * side] / tick).toFixed(6)));
+        sizes[side].set(price, (sizes[side].get(price) ?? 0) + row.levels[level + 2 * side + 1]);
+      }
+    }
+    const traded = this.lib.volumeProfile(this.store.trades, from, to, tick)?.sizes ?? new Map();
+    const largest = Math.max(...sizes[0].values(), ...sizes[1].values());
+    const most = Math.max(...traded.values(), 1e-12);
+    const { labels } = this.config;
+    if (!this.ladderRows) {
+      this.ladder.innerHTML =
+        `<caption></caption><thead><tr><th scope="col"></th><th scope="col"></th><th scope="col"></th></tr></thead><tbody>` +
+        `<tr><td class="traded"></td><th scope="row"></th><td class="size"></td></tr>`.repeat(PRICE_ROWS) +
+        "</tbody>";
+      this.ladderRows = [...this.ladder.querySelectorAll("tbody tr")];
+    }
+    const heads = this.ladder.querySelectorAll("thead th");
+    [labels.traded, labels.price, labels.size].forEach((text, i) => put(heads[i], text));
+    put(this.ladder.caption, labels.ladder);
+    for (let i = 0; i < PRICE_ROWS; i++) {
+      const price = this.centre + Math.floor(PRICE_ROWS / 2) - i;
+      const [asks, bids, volume] = [sizes[0].get(price), sizes[1].get(price), traded.get(price)];
+      const tr = this.ladderRows[i];
+      const side = asks ? "ask" : bids ? "bid" : "none";
+      if (tr.className !== side) tr.className = side;
+      const [left, middle, right] = tr.children;
+      put(left, volume ? this.format.significant(volume) : "");
+      put(middle, this.format.price(price * tick, tick));
+      put(right, asks || bids ? this.format.significant(asks ?? bids) : "");
+      right.style.setProperty("--share", String((asks ?? bids ?? 0) / largest));
+      left.style.setProperty("--share", String((volume ?? 0) / most));
+    }
+  }
+
+  // -- the call -------------------------------------------------------------------------------------------------------
+
+  buildSide() {
+    const { labels, classes } = this.config;
+    this.side.innerHTML =
+      `<h3></h3><p class="called"></p><p class="rule"></p><div class="bars">` +
+      classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b><u hidden></u></i><em></em></div>`).join("") +
+      `</div><h4></h4><dl class="score"></dl><p class="since"></p>`;
+    put(this.side.querySelector("h3"), labels.callsAhead);
+    put(this.side.querySelector("h4"), labels.scored);
+  }
+
+  drawCall(row) {
+    const { head, rules, classes, labels } = this.config;
+    const called = this.side.querySelector(".called");
+    const rule = this.side.querySelector(".rule");
+    const bars = this.side.querySelectorAll(".bar");
+    if (!row.predicted) {
+      put(called, labels.noPrediction);
+      put(rule, labels.warming);
+      bars.forEach((bar) => bar.classList.add("empty"));
+    } else {
+      const p = row.probabilities.subarray(3 * head, 3 * head + 3);
+      const call = row.calls[head];
+      const likeliest = p.indexOf(Math.max(...p));
+      put(called, `${this.config.arrows[call]} ${classes[call]}`);
+      called.dataset.call = String(call);
+      put(rule, fillIn(call === likeliest ? labels.likeliest : labels.byThreshold, { share: this.format.percent(p[call]), likeliest: classes[likeliest] }));
+      bars.forEach((bar, k) => {
+        bar.classList.remove("empty");
+        bar.style.setProperty("--share", String(p[k]));
+        put(bar.querySelector("em"), this.format.percent(p[k]));
+        // A moving class is called where its probability exceeds that of standing still times exp(-lean).
+        const mark = bar.querySelector("u");
+        const threshold = k === 1 ? null : p[1] * Math.exp(-rules[head]);
+        mark.hidden = threshold === null || rules[head] === 0;
+        if (threshold !== null) {
+          mark.style.setProperty("--at", String(Math.min(1, threshold)));
+          mark.title = fillIn(labels.threshold, { share: this.format.percent(threshold) });
+        }
+      });
+    }
+    const score = this.store.scores[head];
+    if (!score) return;
+    fill(this.side.querySelector(".score"), [
+      ["", fillIn(labels.recent, { count: this.format.number(score.recent, 0) }), score.recent ? `${this.format.number(score.recentMatthews, 2)} / ${this.format.number(score.recentNaiveMatthews, 2)}` : "–"],
+      ["", fillIn(labels.all, { count: this.format.number(score.resolved, 0) }), score.resolved ? `${this.format.number(score.matthews, 2)} / ${this.format.number(score.naiveMatthews, 2)}` : "–"],
+    ]);
+    put(this.side.querySelector(".since"), this.store.beganMs ? fillIn(labels.since, { time: this.format.time(this.store.beganMs) }) : "");
+  }
+
+  // A changed call, at most every five seconds.
+  announce(row) {
+    if (!row.predicted) return;
+    const call = row.calls[this.config.head];
+    const now = performance.now();
+    if (call === this.announced || now - (this.announcedAt ?? -Infinity) < 5000) return;
+    this.announced = call;
+    this.announcedAt = now;
+    put(this.spoken, fillIn(this.config.labels.spoken, { call: this.config.classes[call] }));
+  }
+
+  // -- keys -----------------------------------------------------------------------------------------------------------
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || this.closed) return;
+    const typing = event.target.closest?.("input, textarea, select, [contenteditable], [role=combobox], [role=slider]");
+    if (typing) return;
+    const tell = (name, value) => this.channel.setTriggerValue("command", { name, value, at: Date.now() });
+    const acts = {
+      " ": () => tell("play", null),
+      "[": () => tell("slower", null),
+      "]": () => tell("faster", null),
+      ArrowLeft: () => this.pan(-0.25),
+      ArrowRight: () => this.pan(0.25),
+      l: () => this.goLive(),
+      f: () => this.fullScreen(),
+      "?": () => (this.help.open ? this.help.close() : this.help.showModal()),
+    };
+    for (const number of ["1", "2", "3", "4"]) acts[number] = () => tell("horizon", Number(number) - 1);
+    const act = acts[event.key] ?? acts[event.key.toLowerCase()];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  pan(share) {
+    if (!this.store.newest) return;
+    const [from, to] = this.range();
+    this.kept = [from + share * (to - from), to + share * (to - from)];
+    this.follow = false;
+    this.moved();
+  }
+
+  fullScreen() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else this.root.requestFullscreen?.();
+  }
+
+  resize() {
+    this.look = null;
+    this.request();
+  }
+
+  close() {
+    this.closed = true;
+    this.socket?.close();
+    this.resizer.disconnect();
+    document.removeEventListener("keydown", this.onKey);
+    document.removeEventListener("visibilitychange", this.onVisible);
+    window.Plotly?.purge(this.plot);
+    this.root.remove();
+  }
+}
+
+const terminals = new WeakMap();
+
+export async function receive({ data: config, parentElement, setTriggerValue, setStateValue }) {
+  const library = await import(new URL(config.data, location.origin).href);
+  plots ??= await import(new URL(config.plots, location.origin).href);
+  await plots.loadPlotly(config.plotly);
+  if (!terminals.has(parentElement)) terminals.set(parentElement, new Terminal(parentElement, library));
+  const terminal = terminals.get(parentElement);
+  terminal.configure(config, { setTriggerValue, setStateValue });
+  return () =>
+    setTimeout(() => {
+      if (parentElement.isConnected || terminals.get(parentElement) !== terminal) return;
+      terminals.delete(parentElement);
+      terminal.close();
+    });
+}
+
+// -- small parts --------------------------------------------------------------------------------------------------------
+
+function element(tag, className) {
+  const made = document.createElement(tag);
+  made.className = className;
+  return made;
+}
+
+function put(node, text) {
+  if (node && node.textContent !== text) node.textContent = text;
+}
+
+function fillIn(template, values) {
+  return template.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+// A definition list from [class, name, value], its nodes kept where their number stays the same.
+function fill(list, values) {
+  while (list.children.length > values.length) list.lastChild.remove();
+  while (list.children.length < values.length) {
+    const item = element("div", "stat");
+    item.append(document.createElement("dt"), document.createElement("dd"));
+    list.append(item);
+  }
+  values.forEach(([className, name, value], i) => {
+    const item = list.children[i];
+    if (className && item.className !== className) item.className = className;
+    put(item.firstChild, name);
+    put(item.lastChild, value);
+  });
+}
+
+function sum(levels, first) {
+  let total = 0;
+  for (let i = first; i < 40; i += 4) total += levels[i];
+  return total;
+}
+
+function signal(row, head) {
+  return row.probabilities[3 * head + 2] - row.probabilities[3 * head];
+}
+
+function row0(rows) {
+  return rows.at(-1)?.levels ?? [1];
+}
+
+function priceRange(rows) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const row of rows) {
+    low = Math.min(low, row.levels[2]);
+    high = Math.max(high, row.levels[0]);
+  }
+  const newest = rows.at(-1)?.levels;
+  if (!newest) return undefined;
+  low = Math.min(low, newest[18]);
+  high = Math.max(high, newest[16]);
+  const room = 0.06 * (high - low) || high * 1e-5;
+  return [low - room, high + room];
+}
+
+// From a resting size to how strongly it is drawn, over the log of the sizes shown.
+function shades(rows, every, contrast, cutoff) {
+  const sizes = [];
+  for (let i = 0; i < rows.length; i += Math.max(every, Math.floor(rows.length / 60))) for (let k = 1; k < 40; k += 2) sizes.push(rows[i].levels[k]);
+  sizes.sort((a, b) => a - b);
+  const at = (q) => sizes[Math.min(sizes.length - 1, Math.floor(q * sizes.length))] ?? 1;
+  const [small, large] = [at(Math.max(0.02, cutoff)), at(0.99)];
+  const span = Math.max(Math.log(large / small), 1e-9);
+  return (size) => (size < small && cutoff > 0 ? 0 : 0.04 + 0.9 * Math.min(1, Math.max(0, Math.log(size / small) / span)) ** contrast);
+}
+
+function rgb(colour) {
+  const value = parseInt(colour.slice(1), 16);
+  return `${value >> 16},${(value >> 8) & 255},${value & 255}`;
+}
+
+function formats(config) {
+  const cache = new Map();
+  const formatter = (key, options) => {
+    if (!cache.has(key)) cache.set(key, new Intl.NumberFormat(config.locale, options));
+    return cache.get(key);
+  };
+  const fixed = (digits) => formatter(`f${digits}`, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const digits = (levels) => {
+    for (let d = 0; d < 9; d++) if (Array.from(levels).every((v, i) => i % 2 || Math.abs(v * 10 ** d - Math.round(v * 10 ** d)) < 1e-4)) return d;
+    return 9;
+  };
+  let priceDigits = 2;
+  const clock = new Intl.DateTimeFormat(config.locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false, timeZone: config.zone });
+  return {
+    digits: (levels) => (priceDigits = digits(levels)),
+    price: (value, tick) => fixed(tick && tick < 1 ? Math.min(9, Math.max(priceDigits, 0)) : priceDigits).format(value),
+    number: (value, places) => (Number.isFinite(value) ? fixed(places).format(value) : "–"),
+    percent: (value) => formatter("p", { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(value),
+    significant: (value) => formatter("s", { maximumSignificantDigits: 3 }).format(value),
+    signed: (value) => formatter("d", { maximumSignificantDigits: 4, signDisplay: "exceptZero" }).format(value),
+    time: (value) => clock.format(value),
+  };
+}

@@ -1,0 +1,205 @@
+"""The live page's screen as one component: its words, its choices and the address of its stream (drawn by terminal.js)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, cast
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from core.figures import terminal as figures
+from core.market.book import STEP_MS
+from core.market.session import MarketSession
+from core.market.session_view import Status
+from core.market.stream import STATUSES
+from pages.markets import stream_route
+from pages.shared import assets
+from pages.shared.language import _, current, duration
+
+HEIGHT: Final = 660
+TONES: Final[Mapping[Status, str]] = {
+    Status.LIVE: "good",
+    Status.REPLAYING: "good",
+    Status.SIMULATING: "good",
+    Status.CONNECTING: "warning",
+    Status.WARMING: "warning",
+    Status.RECONNECTING: "warning",
+    Status.STALE: "warning",
+    Status.FAILED: "bad",
+}
+"""How a status is coloured; one that is not here is plain."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TerminalChoices:
+    """What the reader wants to see.
+
+    Attributes:
+        head: index of the chosen label and horizon. heads: indices of that label's horizons, nearest first.
+        span_s: seconds drawn while following the newest row.
+        grouping: ticks a price row of the ladder and a trade bubble cover.
+        contrast: exponent of the liquidity's shade. cutoff: share of the smallest sizes left out.
+        palette: a key of `core.figures.terminal.PALETTES`. zone: "UTC" or a name of the browser's time zone.
+        profile: whether point of control, value area and VWAP are drawn. lines: prices of the reader's own lines.
+    """
+
+    head: int
+    heads: tuple[int, ...]
+    span_s: int
+    grouping: int
+    contrast: float
+    cutoff: float
+    palette: str
+    zone: str
+    profile: bool
+    lines: tuple[float, ...]
+
+
+def status_names() -> dict[Status, str]:
+    """Every status in the reader's language."""
+    return {
+        Status.CONNECTING: _("Connecting"),
+        Status.WARMING: _("Warming up {done}/{whole}"),
+        Status.LIVE: _("Live"),
+        Status.REPLAYING: _("Replaying"),
+        Status.SIMULATING: _("Simulating"),
+        Status.PAUSED: _("Paused"),
+        Status.RECONNECTING: _("Reconnecting"),
+        Status.STALE: _("Stale"),
+        Status.ENDED: _("Ended"),
+        Status.FAILED: _("Failed"),
+    }
+
+
+def show(
+    session: MarketSession,
+    choices: TerminalChoices,
+    *,
+    viewer: str,
+    on_command: Callable[[str, Any], None],
+    on_fallback: Callable[[], None],
+) -> None:
+    """Draw the screen, or give the one that is there new choices.
+
+    Args:
+        viewer: who watches, for the stream's ticket.
+        on_command: called with the name and value of a key the reader pressed ("play", "slower", "faster", "horizon").
+        on_fallback: called where the browser cannot reach the stream.
+    """
+    predictor, entry = session.predictor, session.entry
+    palette = figures.PALETTES[choices.palette]
+    names = {head: duration(predictor.heads[head][1] * STEP_MS / 1e3) for head in choices.heads}
+    window = predictor.window
+    states = status_names()
+    config = {
+        "address": _address(session, viewer),
+        "market": session.feed.key,
+        "plotly": assets.PLOTLY,
+        "plots": assets.script("live_plot.js"),
+        "data": assets.script("terminal_data.js"),
+        "locale": current(),
+        "zone": choices.zone,
+        "figure": figures.terminal_figure(
+            [(head, names[head]) for head in choices.heads], chosen=choices.head, palette=palette, keep=session.feed.key
+        ),
+        "head": choices.head,
+        "heads": list(choices.heads),
+        "rules": [rule.lean for rule in entry.rules],
+        "known": entry.name != "pooled",
+        "span": choices.span_s,
+        "grouping": choices.grouping,
+        "contrast": choices.contrast,
+        "cutoff": choices.cutoff,
+        "profile": choices.profile,
+        "lines": list(choices.lines),
+        "colours": {"up": palette.up, "down": palette.down, "none": "#858C96", "line": "#6A5FD9"},
+        "marks": figures.call_marks(palette),
+        "states": [states[status].replace("{whole}", str(window)) for status in STATUSES],
+        "statusNames": [status.value for status in STATUSES],
+        "tones": [TONES.get(status, "plain") for status in STATUSES],
+        "classes": [_("Down"), _("Stationary"), _("Up")],
+        "arrows": ["▼", "■", "▲"],
+        "labels": _labels(names[choices.head]),
+        "keys": _keys(),
+    }
+
+    def commanded() -> None:
+        command = st.session_state["terminal"].get("command")
+        if command:
+            on_command(str(command["name"]), command.get("value"))
+
+    _component()(key="terminal", data=config, height=HEIGHT, on_command_change=commanded, on_fallback_change=on_fallback)
+
+
+def _address(session: MarketSession, viewer: str) -> str:
+    """The stream's address with this viewer's ticket, the same for as long as the viewer watches this session."""
+    memory = st.session_state.get("terminal:ticket")
+    if memory is None or memory[0] is not session or memory[1] != current():
+        ticket = stream_route.Ticket(viewer=viewer, session=session, language=current())
+        memory = st.session_state["terminal:ticket"] = (session, current(), stream_route.TICKETS.issue(ticket))
+    return f"{stream_route.PATH}?{urlencode({'ticket': memory[2]})}"
+
+
+def _labels(horizon: str) -> dict[str, str]:
+    return {
+        "status": _("Status"),
+        "mid": _("Mid"),
+        "spread": _("Spread"),
+        "bps": _("bps"),
+        "imbalance": _("Imbalance"),
+        "delta": _("Volume delta"),
+        "noTrades": _("No trades here"),
+        "time": _("Time"),
+        "step": _("Step"),
+        "training": _("Market"),
+        "notTraining": _("Not in training"),
+        "provisional": _("newest row not yet confirmed"),
+        "live": _("Back to the newest"),
+        "disconnected": _("The connection to the app was lost; connecting again."),
+        "traded": _("Traded"),
+        "price": _("Price"),
+        "size": _("Resting"),
+        "ladder": _("Order book by price"),
+        "callsAhead": _("TLOB calls, {horizon} ahead").format(horizon=horizon),
+        "noPrediction": _("No call yet"),
+        "warming": _("The first prediction needs a whole window of rows without a gap."),
+        "likeliest": _("The likeliest class, {share}."),
+        "byThreshold": _("Called at {share} by a threshold fitted on validation data. The likeliest class is {likeliest}."),
+        "threshold": _("Called above {share}"),
+        "scored": _("Matthews correlation, TLOB / momentum"),
+        "recent": _("Last {count} scored"),
+        "all": _("All {count} scored"),
+        "since": _("Scored since {time}."),
+        "spoken": _("TLOB now calls {call}."),
+        "keys": _("Keys"),
+    }
+
+
+def _keys() -> list[tuple[str, str]]:
+    return [
+        (_("Space"), _("Play or pause")),
+        ("← →", _("Move through time")),
+        ("[ ]", _("Slower, faster")),
+        ("1 – 4", _("Horizon")),
+        ("L", _("Back to the newest")),
+        ("F", _("Full screen")),
+        ("?", _("This help")),
+    ]
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    """Registered once a process; the script is fetched by address."""
+    script = f"""
+export default async function (component) {{
+  const {{ receive }} = await import(new URL("{assets.script("terminal.js")}", location.origin).href);
+  return receive(component);
+}}
+"""
+    css = (assets.STYLES / "terminal.css").read_text(encoding="utf-8")
+    return cast(
+        "Callable[..., Any]", st.components.v2.component("observatory_terminal", js=script, css=css, isolate_styles=False)
+    )
