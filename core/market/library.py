@@ -12,7 +12,7 @@ from core.messages import compose
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "assets" / "recordings"
 INDEX: Final = "recordings.json"
-_JSON_KINDS: Final = {"str": str, "int": int, "float": (int, float)}
+_JSON_KINDS: Final[dict[str, type | tuple[type, ...]]] = {"str": str, "int": int, "float": (int, float)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""One daemon thread that owns one asyncio loop: where every feed lives (DESIGN, "The flow of the live page").
+"""One daemon thread that owns one asyncio loop: where every feed lives (docs/architecture.md, "The flow of a book").
 
 Exchange objects are bound to the loop they were made in, while a web app's pages run in threads that come and go. So feeds are
 handed over here as coroutines, and pages read what they leave behind.

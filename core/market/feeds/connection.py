@@ -85,6 +85,7 @@ class Connection:
         self._make_client, self._handle = getattr(exchange, "client", None), getattr(exchange, "handle_message", None)
         self._depth = KnownDepth()
         self._check: StreamCheck | None = None
+        self._refusal: Exception | None = None
         self._compares = False
         self._recent: deque[tuple[float, FloatArray]] = deque()  # streamed books and their times, monotonic seconds
         self._last: OrderBookSnapshot | None = None
@@ -170,7 +171,14 @@ class Connection:
             self._fault.exception()
 
     async def _fetch_and_learn(self, symbol: str, limit: int | None = None, params: Mapping[str, Any] | None = None) -> Any:
-        book = await self._fetch(symbol, limit, dict(params or {}))
+        """A snapshot for ccxt. After a refusal ccxt would ask twice more at once, against the venue's Retry-After."""
+        if self._refusal is not None:
+            raise self._refusal
+        try:
+            book = await self._fetch(symbol, limit, dict(params or {}))
+        except Exception as error:
+            self._refusal = error
+            raise
         self._depth.learn(book, limit)
         return book
 
@@ -313,11 +321,11 @@ class Connection:
     async def _compare_books(self) -> None:
         """Compare the streamed book with the one on request, where nothing else would notice a lost message.
 
-        A level that differs twice, at rest about both times, was changed by a message that was lost.
+        A level that was at rest in the stream at the time, but differs, was changed by a message that was lost. What a later
+        message has put right by then goes unnoticed.
         """
-        suspects: set[tuple[str, float]] = set()
         while True:
-            await asyncio.sleep(self._timeouts.compare_s if not suspects else 0)
+            await asyncio.sleep(self._timeouts.compare_s)
             if self._confirms or self._last is None or self._unusable is not None:
                 continue
             asked_ns, asked_s = CLOCK.now_ns(), time.monotonic()
@@ -325,18 +333,14 @@ class Connection:
                 asked = snapshot_of(await self._fetch(self._symbol, poll_levels(self._exchange.id)))
             except Exception as error:
                 log.debug("the book of %s on %s could not be compared: %s", self._symbol, self._name, error)
-                await asyncio.sleep(self._timeouts.compare_s)
                 continue
             await asyncio.sleep(self._timeouts.settle_s)
-            differing = differing_levels(asked.levels, self._books_since(asked_s - self._timeouts.settle_s))
-            if differing & suspects:
+            if differing_levels(asked.levels, self._books_since(asked_s - self._timeouts.settle_s)):
                 self._fail(
                     BooksDiffer(compose("the book that {name} streams differs from the one it gives on request", name=self._name))
                 )
                 return
-            suspects = differing
-            if not differing:
-                await self._queue.put(Confirmation(until_ns=asked_ns))
+            await self._queue.put(Confirmation(until_ns=asked_ns))
 
     def _books_since(self, start_s: float) -> list[FloatArray]:
         """The streamed books that held at some time since `start_s`."""

@@ -12,16 +12,17 @@ from typing import Any, Literal
 from core.market.book import OrderBookSnapshot
 from core.market.feeds.connection import Connection, Timeouts, Transport
 from core.market.feeds.failures import Backoff, BooksDiffer, Failure, RetryVerdict, UnusableBook, WentQuiet, classify_failure
-from core.market.feeds.protocol import Confirmation, FeedEvent, FeedFailed, FeedState, StatusChange
+from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.venues import Configure, close_exchange, make_exchange
 from core.messages import Message, compose, sentence
 
 MOST_DOUBTS = 6
 """Doubtful failures in a row after which the feed gives up."""
 MOST_DIFFERENCES = 3
-"""Times that streamed books may differ from the venue's book in a row before its books are asked for one by one instead."""
+"""Times in a row that streamed books may differ from the venue's book, before its books are asked for one by one instead."""
 STEADY_S = 5.0
-"""A connection that lasted this long starts the count of failures anew."""
+"""A connection that lasted this long starts the count of failures anew, and one of `AGREED_S` that of differences."""
+AGREED_S = 60.0
 
 log = logging.getLogger(__name__)
 
@@ -88,8 +89,6 @@ class LiveFeed:
                                     live_since = time.monotonic()
                                     yield StatusChange(state=FeedState.LIVE)
                                 doubts = 0
-                            elif isinstance(event, Confirmation):
-                                differences = 0
                             yield event
                 except FeedFailed:
                     raise
@@ -104,12 +103,12 @@ class LiveFeed:
                 doubts += failure.verdict is RetryVerdict.DOUBTFUL
                 if failure.verdict is RetryVerdict.FINAL or doubts > MOST_DOUBTS:
                     raise FeedFailed(sentence(failure.reason))
-                differences += isinstance(error, BooksDiffer)
+                lived_s = 0.0 if live_since is None else time.monotonic() - live_since
+                failures = 0 if lived_s >= STEADY_S else failures
+                differences = (0 if lived_s >= AGREED_S else differences) + isinstance(error, BooksDiffer)
                 if differences >= MOST_DIFFERENCES and transport == "auto":
                     transport = "poll"
                 reload_markets = isinstance(error, (UnusableBook, WentQuiet))
-                if live_since is not None and time.monotonic() - live_since >= STEADY_S:
-                    failures = 0
                 wait_s = max(failure.retry_after_s, self._wait_s(failure, failures))
                 failures += 1
                 yield StatusChange(state=FeedState.RECONNECTING, message=_announcement(failure, wait_s), gap=True)

@@ -17,6 +17,8 @@ CHECKED_BY_CCXT: Final = frozenset(
 )
 """ccxt raises an error at a missed update, or each message is a whole book (the last four)."""
 
+MOST_DIGITS: Final = 2**53
+
 
 class StreamCheck(Protocol):
     """Checks every message of a connection."""
@@ -32,9 +34,9 @@ class StreamCheck(Protocol):
 
 
 class KrakenChecksum:
-    """Kraken's CRC32 of the ten best levels a side, of every message.
+    """Kraken's CRC32 of the ten best levels a side, in every message.
 
-    ccxt has this check, off by default; switched on it fails at once, since its books hold numbers and it takes them for text.
+    ccxt has this check, off by default. Switched on it raises an AttributeError, since it takes the book's numbers for text.
     """
 
     def __init__(self, exchange: Any, symbol: str) -> None:
@@ -48,23 +50,22 @@ class KrakenChecksum:
         for data in message["data"]:
             if data["symbol"] != self._symbol or "checksum" not in data:
                 continue
-            equal = self._checksum() == data["checksum"]
-            if message["type"] == "snapshot":
-                self.reliable = equal
-            elif self.reliable and not equal:
+            checksum = self._checksum()
+            if message["type"] == "snapshot" or checksum is None:
+                self.reliable = checksum == data["checksum"]
+            elif self.reliable and checksum != data["checksum"]:
                 return False
         return True
 
-    def _checksum(self) -> int:
+    def _checksum(self) -> int | None:
+        """Of the book as ccxt keeps it; None where one of its numbers has more digits than a float holds."""
         book, info = self._exchange.orderbooks[self._symbol], self._exchange.markets[self._symbol]["info"]
-        digits = int(info["pair_decimals"]), int(info["lot_decimals"])
-        numbers = [
-            f"{value:.{places}f}".replace(".", "").lstrip("0")
-            for side in ("asks", "bids")
-            for level in book[side][:10]
-            for value, places in zip(level[:2], digits, strict=True)
-        ]
-        return zlib.crc32("".join(numbers).encode())
+        decimals = int(info["pair_decimals"]), int(info["lot_decimals"])
+        sides = [level[:2] for side in ("asks", "bids") for level in book[side][:10]]
+        numbers = [(value, places) for level in sides for value, places in zip(level, decimals, strict=True)]
+        if any(value * 10**places > MOST_DIGITS for value, places in numbers):
+            return None
+        return zlib.crc32("".join(f"{value:.{places}f}".replace(".", "").lstrip("0") for value, places in numbers).encode())
 
 
 class BybitSequence:

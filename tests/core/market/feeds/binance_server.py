@@ -10,11 +10,15 @@ import asyncio
 import contextlib
 import gzip
 import json
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from aiohttp import WSMsgType, web
+
+from core.market.book import FloatArray, interleave
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "binance_wire"
 
@@ -72,12 +76,22 @@ class BinanceServer:
 
     Args:
         snapshot_cap: most levels a side a snapshot gives.
-        failing: HTTP status with which snapshots are refused, while set.
+        failing: HTTP status with which snapshots are refused, while set. handshake: the same for sockets.
+        retry_after: header of such a refusal.
+        lists: answers to the next requests for the list of markets, in place of the right one.
     """
 
     wire: Wire
     snapshot_cap: int = 5000
     failing: int | None = None
+    handshake: int | None = None
+    retry_after: str | None = None
+    lists: list[str] = field(default_factory=list)
+    delisted: bool = False
+    refusals: list[float] = field(default_factory=list)
+    history: list[tuple[float, FloatArray]] = field(default_factory=list)
+    """The ten best levels a side after each message, and when, seconds since the epoch; kept once `keep_history` is set."""
+    keep_history: bool = False
     sockets: dict[web.WebSocketResponse, set[str]] = field(default_factory=dict)
     snapshots: int = 0
     connections: int = 0
@@ -124,6 +138,32 @@ class BinanceServer:
         api["public"], api["fapiPublic"] = f"{web_root}/api/v3", f"{web_root}/fapi/v1"
         # ccxt tells spot from futures by "/stream" in the address, and puts "public" into the futures one itself
         api["ws"]["spot"], api["ws"]["linear"] = f"{socket_root}/stream/ws", f"{socket_root}/ws"
+
+    # -- faults -------------------------------------------------------------------------------------------------------
+
+    async def send_text(self, text: str) -> None:
+        """Send this text to everyone who follows the book."""
+        for socket, streams in list(self.sockets.items()):
+            if any("@depth" in stream for stream in streams):
+                with contextlib.suppress(ConnectionError):
+                    await socket.send_str(text)
+
+    async def ping(self) -> None:
+        """A heartbeat."""
+        for socket in list(self.sockets):
+            with contextlib.suppress(ConnectionError):
+                await socket.ping()
+
+    def next_depth(self) -> dict[str, Any]:
+        """Let the next depth message happen without sending it; returns it."""
+        while True:
+            message = self._advance()
+            if message["e"] == "depthUpdate":
+                return message
+
+    def _refuse(self, status: int) -> web.Response:
+        self.refusals.append(time.monotonic())
+        return web.Response(status=status, text="no", headers={"Retry-After": self.retry_after} if self.retry_after else None)
 
     # -- replay -------------------------------------------------------------------------------------------------------
 
@@ -193,17 +233,24 @@ class BinanceServer:
                 else:
                     levels.pop(price, None)
         self.last_id = message["u"]
+        if self.keep_history:
+            asks, bids = self.top(10)
+            self.history.append((time.time(), interleave(np.array(asks), np.array(bids))))
 
     # -- the protocol -------------------------------------------------------------------------------------------------
 
     async def _exchange_info(self, request: web.Request) -> web.Response:
+        if self.lists:
+            return web.Response(text=self.lists.pop(0), content_type="application/json")
         describe = _futures_symbol if request.match_info["api"] == "fapi" else _spot_symbol
-        symbols = [describe(base) for base in ("BTC", "ETH")]
+        symbols = [describe(base) | ({"status": "BREAK"} if self.delisted else {}) for base in ("BTC", "ETH")]
         return web.json_response({"timezone": "UTC", "serverTime": 0, "rateLimits": [], "symbols": symbols})
 
     async def _depth(self, request: web.Request) -> web.Response:
         if self.failing is not None:
-            return web.Response(status=self.failing, text="no")
+            return self._refuse(self.failing)
+        if self.delisted:
+            return web.json_response({"lastUpdateId": self.last_id, "bids": [], "asks": []})
         if request.query["symbol"] not in ("BTCUSDT", "ETHUSDT"):
             return web.json_response({"code": -1121, "msg": "Invalid symbol."}, status=400)
         self.snapshots += 1
@@ -217,7 +264,9 @@ class BinanceServer:
         stamp = {key: self.wire.snapshot[key] for key in ("E", "T") if key in self.wire.snapshot}
         return web.json_response({"lastUpdateId": self.last_id, **stamp, "bids": bids, "asks": asks})
 
-    async def _socket(self, request: web.Request) -> web.WebSocketResponse:
+    async def _socket(self, request: web.Request) -> web.StreamResponse:
+        if self.handshake is not None:
+            return self._refuse(self.handshake)
         socket = web.WebSocketResponse(heartbeat=None)
         await socket.prepare(request)
         self.connections += 1
