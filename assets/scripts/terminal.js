@@ -1,7 +1,7 @@
 // The live page's screen: one figure with a shared time axis, the ladder and the call, all drawn from the same step.
 // Python gives the layout, the styles and the words (core/figures/terminal.py, pages/markets/terminal.py); this adds the arrays.
 
-const PRICE_ROWS = 25;
+const PRICE_ROWS = 23;
 const LIVE_EDGE = 0.04; // share of the span left free right of the newest row
 const SNAPSHOT = 1;
 
@@ -26,14 +26,17 @@ class Terminal {
     this.live.type = "button";
     this.live.hidden = true;
     this.live.addEventListener("click", () => this.goLive());
-    this.chart.append(this.heat, this.plot, this.live);
+    this.over = element("canvas", "terminal-over");
+    this.chart.append(this.heat, this.plot, this.over, this.live);
+    this.map = element("canvas", "terminal-map");
+    this.map.addEventListener("pointerdown", (event) => this.seek(event));
     this.ladder = element("table", "terminal-ladder");
     this.side = element("section", "terminal-call");
     this.help = element("dialog", "terminal-help");
     this.spoken = element("p", "terminal-spoken");
     this.spoken.setAttribute("aria-live", "polite");
     this.main.append(this.chart, this.ladder, this.side);
-    this.root.append(this.strip, this.notice, this.main, this.help, this.spoken);
+    this.root.append(this.strip, this.notice, this.map, this.main, this.help, this.spoken);
     parent.append(this.root);
     this.root.tabIndex = 0;
     this.resizer = new ResizeObserver(() => this.resize());
@@ -43,6 +46,8 @@ class Terminal {
     this.onVisible = () => document.hidden || this.request();
     document.addEventListener("visibilitychange", this.onVisible);
     this.frames = { drawn: 0, longest: 0, total: 0 };
+    this.pointer = null; // where the crosshair is, in pixels of the chart
+    this.ruler = null; // {from, to} of a measurement, in data
   }
 
   // New choices of the reader, or the page run again.
@@ -56,8 +61,9 @@ class Terminal {
       this.follow = true;
     }
     if (before?.span !== config.span) this.follow = true;
-    this.buildSide();
-    if (before?.address !== config.address) this.connect();
+    if (!before || before.head !== config.head || before.locale !== config.locale) this.buildSide();
+    if (config.frame) this.receive(Uint8Array.from(atob(config.frame), (letter) => letter.charCodeAt(0)).buffer);
+    else if (before?.address !== config.address) this.connect();
     this.live.textContent = config.labels.live;
     this.help.innerHTML = `<h3>${config.labels.keys}</h3><dl>${config.keys.map(([k, t]) => `<dt>${k}</dt><dd>${t}</dd>`).join("")}</dl>`;
     this.look = null;
@@ -130,6 +136,7 @@ class Terminal {
       this.shown = this.store.between(from, to);
       this.tick = this.lib.tickOf(row.levels) * (this.config.grouping || this.lib.fittingGroup(row.levels, PRICE_ROWS));
       this.drawFigure(from, to);
+      this.drawMap(row);
       this.drawLadder(row, from, to);
       this.drawCall(row);
       this.announce(row);
@@ -186,13 +193,11 @@ class Terminal {
   drawFigure(from, to) {
     const rows = this.shown;
     const { traces, layout } = structuredClone(this.config.figure);
-    const column = Math.max(250, Math.ceil((to - from) / 240 / 250) * 250);
-    const { tick } = this;
+    this.column = Math.max(250, Math.ceil((to - from) / 240 / 250) * 250);
+    const { column } = this;
     const set = (name, values) => Object.assign(traces.find((trace) => trace.meta === name) ?? {}, values);
     set("ask", this.lib.line(rows, (row) => row.levels[0]));
     set("bid", this.lib.line(rows, (row) => row.levels[2]));
-    this.setTrades(set, from, to, column, tick);
-    this.setCalls(set, rows);
     for (const head of this.config.heads) {
       set(`signal-${head}`, this.lib.line(rows.filter((row) => row.predicted), (row) => signal(row, head)));
     }
@@ -212,39 +217,216 @@ class Terminal {
     window.Plotly.react(this.plot, traces, layout, this.plotConfig());
     this.listen();
     this.drawHeat();
+    this.drawOver();
   }
 
-  setTrades(set, from, to, column, tick) {
-    const bins = this.lib.binTrades(this.store.trades, from, to, column, tick);
-    const largest = Math.max(...bins.map((bin) => bin.bought + bin.sold + bin.unknown), 1e-12);
+  // Everything that comes in hundreds is drawn onto a canvas over the figure, by the figure's axes and in its styles.
+  drawOver() {
+    const frame = this.frame();
+    if (!frame) return;
+    const pen = this.prepare(this.over);
+    const { pane, x, y, left, right } = frame;
+    pen.save();
+    pen.beginPath();
+    pen.rect(pane.left, pane.top, pane.width, pane.height);
+    pen.clip();
+    this.drawTrades(pen, x, y, left, right);
+    this.drawCalls(pen, x, y);
+    pen.restore();
+    this.drawCrosshair(pen, frame);
+    this.drawRuler(pen, frame);
+  }
+
+  drawTrades(pen, x, y, left, right) {
+    const bins = this.lib.binTrades(this.store.trades, left, right, this.column, this.tick);
+    this.bins = bins;
+    const size = (bin) => bin.bought + bin.sold + bin.unknown;
+    const largest = Math.max(...bins.map(size), 1e-12);
     const { colours } = this.config;
-    set("trades", {
-      x: bins.map((bin) => bin.time),
-      y: bins.map((bin) => bin.price),
-      customdata: bins.map((bin) => [this.format.significant(bin.bought), this.format.significant(bin.sold), bin.count]),
-      marker: {
-        size: bins.map((bin) => 3 + 17 * Math.sqrt((bin.bought + bin.sold + bin.unknown) / largest)),
-        color: bins.map((bin) => (bin.bought > bin.sold ? colours.up : bin.sold > bin.bought ? colours.down : colours.none)),
-        opacity: 0.55,
-        line: { width: 0.5, color: "white" },
-      },
-    });
+    pen.globalAlpha = 0.55;
+    pen.strokeStyle = "white";
+    pen.lineWidth = 0.5;
+    for (const bin of bins) {
+      pen.fillStyle = bin.bought > bin.sold ? colours.up : bin.sold > bin.bought ? colours.down : colours.none;
+      pen.beginPath();
+      pen.arc(x(bin.time), y(bin.price), 1.5 + 9 * Math.sqrt(size(bin) / largest), 0, 2 * Math.PI);
+      pen.fill();
+      pen.stroke();
+    }
+    pen.globalAlpha = 1;
   }
 
-  setCalls(set, rows) {
+  drawCalls(pen, x, y) {
     const head = this.config.head;
-    const kinds = { right: [], wrong: [], pending: [] };
-    for (const row of rows) if (row.predicted && row.calls[head] !== 1) kinds[this.lib.verdict(row, head)].push(row);
-    for (const [kind, found] of Object.entries(kinds)) {
-      set(`calls-${kind}`, {
-        x: found.map((row) => row.time),
-        y: found.map((row) => row.mid),
-        marker: {
-          ...this.config.marks[kind],
-          symbol: found.map((row) => (row.calls[head] === 2 ? "triangle-up" : "triangle-down") + (kind === "pending" ? "-open" : "")),
-        },
-      });
+    const { marks } = this.config;
+    let last = -Infinity;
+    let kept = "";
+    for (const row of this.shown) {
+      if (!row.predicted || row.calls[head] === 1) continue;
+      const kind = this.lib.verdict(row, head);
+      const at = x(row.time);
+      const same = `${kind}${row.calls[head]}`;
+      if (same === kept && at - last < 4) continue; // marks of the same kind over one another
+      [last, kept] = [at, same];
+      const half = marks[kind].size / 2;
+      const up = row.calls[head] === 2 ? -1 : 1;
+      const top = y(row.mid);
+      pen.beginPath();
+      pen.moveTo(at, top + up * half);
+      pen.lineTo(at - half, top - up * half);
+      pen.lineTo(at + half, top - up * half);
+      pen.closePath();
+      pen.lineWidth = kind === "pending" ? 1.2 : 0.6;
+      pen.strokeStyle = kind === "pending" ? marks[kind].color : "white";
+      pen.fillStyle = marks[kind].color;
+      if (kind !== "pending") pen.fill();
+      pen.stroke();
     }
+  }
+
+  // Lines through all panes at the pointer, and under it the time, the price and what rests or was traded there.
+  drawCrosshair(pen, { pane, whole, x, price, time }) {
+    if (!this.pointer || this.dragging) return;
+    const [px, py] = this.pointer;
+    if (px < pane.left || px > pane.left + pane.width || py < whole.top || py > whole.bottom) return;
+    const text = getComputedStyle(this.parent).getPropertyValue("--st-text-color") || "#888";
+    pen.strokeStyle = text;
+    pen.lineWidth = 0.6;
+    pen.setLineDash([3, 3]);
+    pen.beginPath();
+    pen.moveTo(px, whole.top);
+    pen.lineTo(px, whole.bottom);
+    pen.moveTo(pane.left, py);
+    pen.lineTo(pane.left + pane.width, py);
+    pen.stroke();
+    pen.setLineDash([]);
+    if (py > pane.top + pane.height) return;
+    const at = time(px);
+    const row = this.store.rows[Math.max(0, this.store.indexOf(at + 1) - 1)];
+    const level = price(py);
+    const words = [this.format.time(at), this.format.price(level)];
+    if (row && at - row.time < 250) {
+      const resting = this.restingAt(row, level);
+      if (resting) words.push(`${this.config.labels.size} ${this.format.significant(resting)}`);
+    }
+    const bin = this.bins?.find((one) => Math.abs(x(one.time) - px) < 6 && Math.abs(one.price - level) <= this.tick);
+    if (bin) {
+      words.push(
+        fillIn(this.config.labels.bin, {
+          bought: this.format.significant(bin.bought),
+          sold: this.format.significant(bin.sold),
+          count: this.format.number(bin.count, 0),
+        }),
+      );
+    }
+    this.label(pen, words.join(" · "), Math.min(px + 8, pane.left + pane.width - 10), py - 10, pane);
+  }
+
+  restingAt(row, level) {
+    let total = 0;
+    for (let i = 0; i < 40; i += 2) if (Math.abs(row.levels[i] - level) <= this.tick / 2) total += row.levels[i + 1];
+    return total;
+  }
+
+  drawRuler(pen, { pane, x, y }) {
+    if (!this.ruler) return;
+    const { from, to } = this.ruler;
+    const [x0, y0, x1, y1] = [x(from.time), y(from.price), x(to.time), y(to.price)];
+    pen.fillStyle = this.config.colours.line;
+    pen.globalAlpha = 0.15;
+    pen.fillRect(x0, y0, x1 - x0, y1 - y0);
+    pen.globalAlpha = 1;
+    const move = to.price - from.price;
+    const words = `${this.format.signed(move)} · ${this.format.number((move / from.price) * 1e4, 2)} ${this.config.labels.bps} · ${this.format.number((to.time - from.time) / 1000, 1)} s`;
+    this.label(pen, words, x1 + 6, y1, pane);
+  }
+
+  label(pen, text, left, top, pane) {
+    pen.font = `12px ${getComputedStyle(this.root).fontFamily}`;
+    const width = pen.measureText(text).width + 10;
+    const at = Math.max(pane.left, Math.min(left, pane.left + pane.width - width));
+    pen.fillStyle = getComputedStyle(this.parent).getPropertyValue("--st-background-color") || "#fff";
+    pen.globalAlpha = 0.88;
+    pen.fillRect(at, top - 15, width, 19);
+    pen.globalAlpha = 1;
+    pen.fillStyle = getComputedStyle(this.parent).getPropertyValue("--st-text-color") || "#000";
+    pen.fillText(text, at + 5, top - 1);
+  }
+
+  // The panes in pixels, and the way from data to pixels and back.
+  frame() {
+    const full = this.plot._fullLayout;
+    if (!full?.xaxis || !full?.yaxis) return null;
+    const { xaxis, yaxis, yaxis3 } = full;
+    const left = xaxis.r2l(xaxis.range[0]);
+    const right = xaxis.r2l(xaxis.range[1]);
+    const [low, high] = yaxis.range;
+    const pane = { left: xaxis._offset, top: yaxis._offset, width: xaxis._length, height: yaxis._length };
+    return {
+      pane,
+      whole: { top: pane.top, bottom: yaxis3._offset + yaxis3._length },
+      left,
+      right,
+      low,
+      high,
+      x: (time) => pane.left + ((time - left) / (right - left)) * pane.width,
+      y: (price) => pane.top + ((high - price) / (high - low)) * pane.height,
+      time: (px) => left + ((px - pane.left) / pane.width) * (right - left),
+      price: (py) => high - ((py - pane.top) / pane.height) * (high - low),
+    };
+  }
+
+  // A canvas over the chart, cleared, in CSS pixels.
+  prepare(canvas, width = this.chart.clientWidth, height = this.chart.clientHeight) {
+    const ratio = window.devicePixelRatio || 1;
+    const size = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
+    const pen = canvas.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    return pen;
+  }
+
+  // The whole recording's mid with the playhead; a press seeks.
+  drawMap(row) {
+    const { minimap } = this.config;
+    this.map.hidden = !minimap;
+    if (!minimap) return;
+    const width = this.map.clientWidth;
+    const height = this.map.clientHeight;
+    const look = JSON.stringify([width, row.time, getComputedStyle(this.parent).color]);
+    if (look === this.mapLook) return;
+    this.mapLook = look;
+    const pen = this.prepare(this.map, width, height);
+    const [low, high] = [Math.min(...minimap.mids), Math.max(...minimap.mids)];
+    pen.strokeStyle = this.config.colours.none;
+    pen.lineWidth = 1;
+    pen.beginPath();
+    minimap.mids.forEach((mid, i) => {
+      const px = (i / (minimap.mids.length - 1)) * width;
+      const py = height - 2 - ((mid - low) / (high - low || 1)) * (height - 4);
+      if (i) pen.lineTo(px, py);
+      else pen.moveTo(px, py);
+    });
+    pen.stroke();
+    const at = ((row.time - minimap.from) / (minimap.to - minimap.from)) * width;
+    pen.fillStyle = this.config.colours.line;
+    pen.fillRect(at - 1, 0, 2, height);
+    pen.globalAlpha = 0.12;
+    pen.fillRect(0, 0, at, height);
+    pen.globalAlpha = 1;
+    this.map.dataset.share = (at / width).toFixed(4);
+  }
+
+  seek(event) {
+    const { minimap } = this.config;
+    const box = this.map.getBoundingClientRect();
+    const share = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
+    this.command("seek", Math.round((share * (minimap.to - minimap.from)) / 1000));
+  }
+
+  command(name, value) {
+    this.channel.setTriggerValue("command", { name, value, at: Date.now() });
   }
 
   // Horizontal lines of the reader, the volume profile's point of control, value area and VWAP, and the moment calls reach to.
@@ -264,43 +446,31 @@ class Terminal {
 
   // Resting size behind the lines, drawn straight onto a canvas: one cell a level and row, nothing where there is no row.
   drawHeat() {
-    const full = this.plot._fullLayout;
-    if (!full?.xaxis || !full?.yaxis) return;
-    const { xaxis, yaxis } = full;
-    const ratio = window.devicePixelRatio || 1;
-    const [width, height] = [this.chart.clientWidth, this.chart.clientHeight];
-    const canvas = this.heat;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-    }
-    const pen = canvas.getContext("2d");
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, width, height);
+    const frame = this.frame();
+    if (!frame) return;
+    const { pane, left, right, low, high } = frame;
+    const pen = this.prepare(this.heat);
     pen.save();
     pen.beginPath();
-    pen.rect(xaxis._offset, yaxis._offset, xaxis._length, yaxis._length);
+    pen.rect(pane.left, pane.top, pane.width, pane.height);
     pen.clip();
-    const left = xaxis.r2l(xaxis.range[0]);
-    const right = xaxis.r2l(xaxis.range[1]);
-    const [low, high] = yaxis.range;
-    const perMs = xaxis._length / (right - left);
-    const perPrice = yaxis._length / (high - low);
+    const perMs = pane.width / (right - left);
+    const perPrice = pane.height / (high - low);
     const { tick } = this;
     const cell = Math.max(2, perPrice * tick);
     const rows = this.store.between(left - 250, right);
-    const every = Math.max(1, Math.floor(rows.length / Math.max(1, xaxis._length)));
+    const every = Math.max(1, Math.floor(rows.length / Math.max(1, pane.width)));
     const shade = shades(rows, every, this.config.contrast, this.config.cutoff);
     const paint = [rgb(this.config.colours.down), rgb(this.config.colours.up)];
     for (let i = 0; i < rows.length; i += every) {
       const row = rows[i];
-      const x = xaxis._offset + (row.time - left) * perMs;
+      const x = pane.left + (row.time - left) * perMs;
       const w = Math.max(1, 250 * every * perMs + 0.5);
       for (let level = 0; level < 40; level += 4) {
         for (let side = 0; side < 2; side++) {
           const alpha = shade(row.levels[level + 2 * side + 1]);
           if (alpha <= 0) continue;
-          const y = yaxis._offset + (high - row.levels[level + 2 * side]) * perPrice;
+          const y = pane.top + (high - row.levels[level + 2 * side]) * perPrice;
           pen.fillStyle = `rgba(${paint[side]},${alpha})`;
           pen.fillRect(x, y - cell / 2, w, cell);
         }
@@ -325,9 +495,45 @@ class Terminal {
       this.dragging = false;
       this.request();
     });
-    this.plot.on("plotly_relayouting", () => this.drawHeat());
-    this.plot.on("plotly_hover", (event) => this.hover(event));
-    this.plot.on("plotly_unhover", () => this.hover(null));
+    this.plot.on("plotly_relayouting", () => {
+      this.drawHeat();
+      this.drawOver();
+    });
+    this.chart.addEventListener("pointermove", (event) => this.track(event));
+    this.chart.addEventListener("pointerleave", () => {
+      this.pointer = null;
+      this.drawOver();
+    });
+    this.chart.addEventListener("dblclick", (event) => this.toggleLine(event));
+  }
+
+  track(event) {
+    const box = this.chart.getBoundingClientRect();
+    this.pointer = [event.clientX - box.left, event.clientY - box.top];
+    if (this.measuring) {
+      const frame = this.frame();
+      this.ruler = { from: this.measuring, to: { time: frame.time(this.pointer[0]), price: frame.price(this.pointer[1]) } };
+    }
+    if (!this.crossing) {
+      this.crossing = true;
+      requestAnimationFrame(() => {
+        this.crossing = false;
+        this.drawOver();
+      });
+    }
+  }
+
+  // A line at this price, or away with the one that is there; the page keeps it in the link.
+  toggleLine(event) {
+    const frame = this.frame();
+    if (!frame) return;
+    const box = this.chart.getBoundingClientRect();
+    const price = frame.price(event.clientY - box.top);
+    const near = (frame.high - frame.low) / 60;
+    const { lines } = this.config;
+    const hit = lines.find((line) => Math.abs(line - price) < near);
+    const rounded = Number((Math.round(price / this.tick) * this.tick).toPrecision(10));
+    this.command("lines", hit === undefined ? [...lines, rounded] : lines.filter((line) => line !== hit));
   }
 
   wheel(event) {
@@ -371,11 +577,6 @@ class Terminal {
     this.follow = true;
     this.keptPrices = null;
     this.moved();
-  }
-
-  // The size under the crosshair.
-  hover(event) {
-    this.under = event?.points?.[0] ? { time: event.xvals?.[0], price: event.yvals?.[0] } : null;
   }
 
   // -- ladder ---------------------------------------------------------------------------------------------------------
@@ -489,7 +690,7 @@ class Terminal {
     if (event.ctrlKey || event.metaKey || event.altKey || this.closed) return;
     const typing = event.target.closest?.("input, textarea, select, [contenteditable], [role=combobox], [role=slider]");
     if (typing) return;
-    const tell = (name, value) => this.channel.setTriggerValue("command", { name, value, at: Date.now() });
+    const tell = (name, value) => this.command(name, value);
     const acts = {
       " ": () => tell("play", null),
       "[": () => tell("slower", null),
@@ -498,6 +699,7 @@ class Terminal {
       ArrowRight: () => this.pan(0.25),
       l: () => this.goLive(),
       f: () => this.fullScreen(),
+      m: () => this.measure(),
       "?": () => (this.help.open ? this.help.close() : this.help.showModal()),
     };
     for (const number of ["1", "2", "3", "4"]) acts[number] = () => tell("horizon", Number(number) - 1);
@@ -513,6 +715,15 @@ class Terminal {
     this.kept = [from + share * (to - from), to + share * (to - from)];
     this.follow = false;
     this.moved();
+  }
+
+  // Begins a measurement at the pointer, ends the one under way, or takes the last one away.
+  measure() {
+    const frame = this.frame();
+    if (this.measuring) this.measuring = null;
+    else if (this.ruler) this.ruler = null;
+    else if (frame && this.pointer) this.measuring = { time: frame.time(this.pointer[0]), price: frame.price(this.pointer[1]) };
+    this.drawOver();
   }
 
   fullScreen() {

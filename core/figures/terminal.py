@@ -60,21 +60,17 @@ def terminal_figure(heads: Sequence[tuple[int, str]], *, chosen: int, palette: P
         keep: plotly's `uirevision`: while it stays the same, legend choices stay.
     """
     figure = go.Figure()
-    figure.update_layout(base_layout(keep=keep, hover="x"))
+    figure.update_layout(base_layout(keep=keep, legend=True))
     step = {"shape": "hv", "width": 1.3}
     figure.add_scatter(meta="ask", name=_("Best ask"), mode="lines", line={**step, "color": palette.down}, x=[], y=[])
     figure.add_scatter(meta="bid", name=_("Best bid"), mode="lines", line={**step, "color": palette.up}, x=[], y=[])
+    # Dots and marks come in hundreds: they are drawn on a canvas over the figure; here they stand in the legend.
     figure.add_scatter(
-        meta="trades",
-        name=_("Trades"),
-        mode="markers",
-        hovertemplate=_("%{y}: bought %{customdata[0]}, sold %{customdata[1]}, %{customdata[2]} trades") + "<extra></extra>",
-        x=[],
-        y=[],
+        meta="trades", name=_("Trades"), mode="markers", marker={"size": 9, "color": palette.up}, x=[None], y=[None]
     )
     names = {"right": _("Call came true"), "wrong": _("Call was wrong"), "pending": _("Call not yet known")}
     for kind, marker in call_marks(palette).items():
-        figure.add_scatter(meta=f"calls-{kind}", name=names[kind], mode="markers", marker=marker, hoverinfo="skip", x=[], y=[])
+        figure.add_scatter(meta=f"calls-{kind}", name=names[kind], mode="markers", marker=marker, x=[None], y=[None])
     for position, (head, name) in enumerate(heads):
         strong = head == chosen
         figure.add_scatter(
@@ -96,11 +92,12 @@ def terminal_figure(heads: Sequence[tuple[int, str]], *, chosen: int, palette: P
         _("Volume delta: bought less sold"),
     )
     figure.update_layout(
+        hovermode=False,
         margin={"l": 6, "r": 78, "t": 24, "b": 34},
         bargap=0,
         dragmode="pan",
-        xaxis={"type": "date", "anchor": "y3", "title": {"text": _("Time (UTC)")}, "showspikes": True, **_SPIKE},
-        yaxis={"domain": PANES[0], "showspikes": True, **_SPIKE, **axis},
+        xaxis={"type": "date", "anchor": "y3", "title": {"text": _("Time (UTC)")}},
+        yaxis={"domain": PANES[0], **axis},
         yaxis2={
             "domain": PANES[1],
             "range": [-1, 1],
@@ -136,6 +133,3 @@ def _pane_title(pane: tuple[float, float], text: str) -> dict[str, Any]:
         "font": {"size": 11},
         "opacity": 0.8,
     }
-
-
-_SPIKE: Final[dict[str, Any]] = {"spikemode": "across", "spikethickness": 1, "spikedash": "dot", "spikesnap": "cursor"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -34,6 +35,15 @@ TONES: Final[Mapping[Status, str]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
+class Minimap:
+    """A whole recording in small: its mids at even steps, from its first to its last row (milliseconds)."""
+
+    from_ms: int
+    to_ms: int
+    mids: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class TerminalChoices:
     """What the reader wants to see.
 
@@ -56,6 +66,7 @@ class TerminalChoices:
     zone: str
     profile: bool
     lines: tuple[float, ...]
+    minimap: Minimap | None = None
 
 
 def status_names() -> dict[Status, str]:
@@ -81,6 +92,7 @@ def show(
     viewer: str,
     on_command: Callable[[str, Any], None],
     on_fallback: Callable[[], None],
+    streamed: bool = True,
 ) -> None:
     """Draw the screen, or give the one that is there new choices.
 
@@ -88,6 +100,7 @@ def show(
         viewer: who watches, for the stream's ticket.
         on_command: called with the name and value of a key the reader pressed ("play", "slower", "faster", "horizon").
         on_fallback: called where the browser cannot reach the stream.
+        streamed: False puts the newest rows into the component itself, for a browser that cannot reach the stream.
     """
     predictor, entry = session.predictor, session.entry
     palette = figures.PALETTES[choices.palette]
@@ -95,7 +108,8 @@ def show(
     window = predictor.window
     states = status_names()
     config = {
-        "address": _address(session, viewer),
+        "address": _address(session, viewer) if streamed else "",
+        "frame": None if streamed else base64.b64encode(session.snapshot(choices.span_s * 1000 // STEP_MS)[0]).decode(),
         "market": session.feed.key,
         "plotly": assets.PLOTLY,
         "plots": assets.script("live_plot.js"),
@@ -115,6 +129,7 @@ def show(
         "cutoff": choices.cutoff,
         "profile": choices.profile,
         "lines": list(choices.lines),
+        "minimap": _minimap(choices.minimap),
         "colours": {"up": palette.up, "down": palette.down, "none": "#858C96", "line": "#6A5FD9"},
         "marks": figures.call_marks(palette),
         "states": [states[status].replace("{whole}", str(window)) for status in STATUSES],
@@ -143,6 +158,10 @@ def _address(session: MarketSession, viewer: str) -> str:
     return f"{stream_route.PATH}?{urlencode({'ticket': memory[2]})}"
 
 
+def _minimap(minimap: Minimap | None) -> dict[str, Any] | None:
+    return None if minimap is None else {"from": minimap.from_ms, "to": minimap.to_ms, "mids": list(minimap.mids)}
+
+
 def _labels(horizon: str) -> dict[str, str]:
     return {
         "status": _("Status"),
@@ -162,6 +181,7 @@ def _labels(horizon: str) -> dict[str, str]:
         "traded": _("Traded"),
         "price": _("Price"),
         "size": _("Resting"),
+        "bin": _("bought {bought}, sold {sold}, {count} trades"),
         "ladder": _("Order book by price"),
         "callsAhead": _("TLOB calls, {horizon} ahead").format(horizon=horizon),
         "noPrediction": _("No call yet"),
@@ -186,6 +206,9 @@ def _keys() -> list[tuple[str, str]]:
         ("1 – 4", _("Horizon")),
         ("L", _("Back to the newest")),
         ("F", _("Full screen")),
+        ("M", _("Ruler: begin, end, remove")),
+        (_("Double click"), _("A line at this price, or remove it")),
+        (_("Wheel"), _("Zoom time; with Shift, prices")),
         ("?", _("This help")),
     ]
 

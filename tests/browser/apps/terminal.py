@@ -38,7 +38,7 @@ def main() -> None:
         palette="safe",
         zone="UTC",
         profile=True,
-        lines=(),
+        lines=(61800.0,),
     )
     terminal.show(
         session,
