@@ -1,6 +1,7 @@
 """Writes rows to Parquet files as they arrive: short segments, each of which is whole or absent.
 
-The files are those of `core.market.book` (DESIGN "Shared contracts"), with trades beside them (`core.market.feeds.trades`).
+The files are those of `core.market.book` (docs/architecture.md, "Contracts"), with trades beside them
+(`core.market.feeds.trades`).
 Until a segment is complete, its rows lie in a journal, from which the next recording restores them if this process was killed.
 """
 

@@ -1,4 +1,4 @@
-"""One row every 250 ms: the last book received, for as long as it may be carried (DESIGN, "The flow of the live page")."""
+"""One row every 250 ms: the last book received, for as long as it may be carried (docs/architecture.md, "The flow of a book")."""
 
 from __future__ import annotations
 

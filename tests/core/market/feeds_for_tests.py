@@ -1,4 +1,4 @@
-"""Feeds that do what a test tells them to, and waits that end."""
+"""Feeds that follow a script, and waits that end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Step = FeedEvent | Exception | Callable[[], None]
 
 
 def books(rows: BookRows, *, received_ns: int | None = None) -> list[FeedEvent]:
-    """A snapshot a row."""
+    """One snapshot per row."""
     now = time.time_ns() if received_ns is None else received_ns
     return [
         OrderBookSnapshot(levels=levels, exchange_ms=int(when), received_ns=now + i)
@@ -24,10 +24,10 @@ def books(rows: BookRows, *, received_ns: int | None = None) -> list[FeedEvent]:
 
 
 class ScriptedFeed:
-    """Plays a script: events are yielded, exceptions raised, functions called; then it waits, or ends where told to.
+    """Plays a script: events are yielded, exceptions raised, functions called; then it waits, or ends where `ends` is set.
 
     Attributes:
-        opened, closed: how often an iteration began and ended, in whatever way.
+        opened, closed: how often an iteration began and ended.
         thread: the one it last ran in.
     """
 
@@ -55,7 +55,7 @@ class ScriptedFeed:
         try:
             for number, step in enumerate(self.script):
                 if number % self.together == self.together - 1:
-                    await asyncio.sleep(0.002)  # let the worker take what there is
+                    await asyncio.sleep(0.002)  # let the worker take the items so far
                 for event in self._play(step):
                     yield event
             self.reached.set()
@@ -87,8 +87,8 @@ def replaying(rows: BookRows) -> list[FeedEvent]:
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Until it holds; fails the test where it never does."""
+    """Wait until the condition holds; fail the test where it does not within `seconds`."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "what was waited for did not happen"
+        assert time.monotonic() < end, "the condition did not come true in time"
         time.sleep(0.005)

@@ -1,6 +1,8 @@
-"""The grid sampler against its sentence: a row every 250 ms, the last book received at or before it, nothing past the limit."""
+"""The grid sampler: one row every 250 ms, the last book received at or before it, nothing past the limit."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -152,3 +154,60 @@ def test_no_row_comes_before_the_first_book(before: int) -> None:
     assert sampler.advance(START + 10_000) == []
     rows = sampler.push(book(0, START + 250 - before))
     assert numbers(rows) == ([(250, 0)] if before == 0 else [])
+
+
+# -- confirmation (D27) ---------------------------------------------------------------------------------------------------
+
+
+def arrive(sampler: GridSampler, number: int, at: int, *, confirms: bool = True) -> list[tuple[int, int]]:
+    snapshot = replace(book(number, 0), confirms=confirms)
+    return numbers(sampler.push(snapshot, at_ms=START + at))
+
+
+def test_a_row_is_confirmed_by_the_next_book() -> None:
+    sampler = GridSampler()
+    assert arrive(sampler, 0, 250) == [(250, 0)]
+    assert numbers(sampler.advance(START + 500)) == [(500, 0)]
+    assert sampler.confirmed_ms < START + 250  # nothing has come after either row
+    assert arrive(sampler, 1, 600) == []
+    assert START + 500 <= sampler.confirmed_ms < START + 600
+
+
+def test_a_book_that_may_follow_a_lost_one_confirms_nothing() -> None:
+    sampler = GridSampler()
+    arrive(sampler, 0, 100)
+    assert arrive(sampler, 1, 600, confirms=False) == [(250, 0), (500, 0)]
+    assert sampler.confirmed_ms < START + 250
+    sampler.confirm(START + 400)
+    assert START + 250 <= sampler.confirmed_ms < START + 500
+
+
+def test_a_row_on_the_very_moment_of_a_book_shows_it_and_is_provisional() -> None:
+    sampler = GridSampler()
+    arrive(sampler, 0, 100)
+    assert arrive(sampler, 1, 250) == [(250, 1)]
+    assert sampler.confirmed_ms < START + 250
+
+
+def test_a_feed_with_its_own_time_confirms_its_rows_itself() -> None:
+    sampler = GridSampler()
+    for number, at in enumerate((250, 500, 60_000, 750)):  # wound back at the end
+        sampler.push(book(number, START + at))
+        assert sampler.confirmed_ms == START + at
+
+
+def test_a_book_that_is_lost_leaves_the_grid_empty_until_the_next() -> None:
+    sampler = GridSampler()
+    arrive(sampler, 0, 100)
+    assert numbers(sampler.lose(START + 600)) == [(250, 0), (500, 0)]
+    assert sampler.advance(START + 5_000) == []
+    assert arrive(sampler, 1, 5_100) == []
+    assert numbers(sampler.advance(START + 5_250)) == [(5_250, 1)]
+
+
+def test_a_book_that_is_lost_between_two_rows_leaves_no_hole() -> None:
+    sampler = GridSampler()
+    arrive(sampler, 0, 100)
+    assert numbers(sampler.lose(START + 260)) == [(250, 0)]
+    assert arrive(sampler, 1, 400) == []
+    assert numbers(sampler.advance(START + 500)) == [(500, 1)]

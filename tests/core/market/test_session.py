@@ -23,6 +23,8 @@ from tests.core.market.feeds_for_tests import ScriptedFeed, Step, books, replayi
 from tests.core.market.helpers import HEADS, random_book, real_rows, tiny_predictor, with_hole
 
 ROWS = real_rows(4)
+FLOAT32 = 1e-5
+"""Batches of different sizes are summed in different orders: some tens of float32's steps of 6e-8 for a probability."""
 GAP = StatusChange(state=FeedState.REPLAYING, gap=True)
 
 
@@ -62,7 +64,7 @@ def test_predictions_are_those_of_the_predictor_however_rows_arrive(predictor: P
     assert view.step == session.step == 150
     ends = list(range(predictor.window - 1, 150))
     assert view.predictions["timestamp"].tolist() == rows.timestamps[ends].tolist()
-    np.testing.assert_allclose(view.predictions["probabilities"], expected_predictions(predictor, rows, ends), atol=1e-6)
+    np.testing.assert_allclose(view.predictions["probabilities"], expected_predictions(predictor, rows, ends), atol=FLOAT32)
     np.testing.assert_allclose(view.predictions["mid"], rows.mid[ends])
 
 
@@ -150,7 +152,7 @@ def test_a_gap_starts_the_warm_up_anew(predictor: Predictor, loop: BackgroundLoo
     # rows 40 to 62 are not predicted on; 63 is the first to end a window after the gap
     assert view.predictions["timestamp"].tolist() == ROWS.timestamps[[*range(23, 40), *range(63, 70)]].tolist()
     np.testing.assert_allclose(
-        view.predictions["probabilities"][-7:], expected_predictions(predictor, ROWS, list(range(63, 70))), atol=1e-6
+        view.predictions["probabilities"][-7:], expected_predictions(predictor, ROWS, list(range(63, 70))), atol=FLOAT32
     )
     # nor is anything scored across it: the ten rows before it stay open
     assert view.predictions["truth"][:17, 0].tolist().count(-1) == 10

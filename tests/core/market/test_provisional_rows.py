@@ -1,0 +1,163 @@
+"""Rows that the venue has not confirmed (D27) are shown and predicted on, but neither scored nor kept; and live time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.market.book import STEP_MS, OrderBookSnapshot
+from core.market.feeds.background import BackgroundLoop
+from core.market.feeds.clock import SteadyClock
+from core.market.feeds.protocol import BookLost, Confirmation, FeedState, StatusChange
+from core.market.predictor import Predictor
+from core.market.session import MarketSession
+from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until
+from tests.core.market.helpers import real_rows, tiny_predictor
+
+ROWS = real_rows(4)
+LIVE = StatusChange(state=FeedState.LIVE)
+SECOND_NS = 1_000_000_000
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
+
+
+@pytest.fixture
+def loop() -> Iterator[BackgroundLoop]:
+    loop = BackgroundLoop("test")
+    yield loop
+    loop.stop()
+
+
+def book(number: int, *, ago_s: float = 0.0, confirms: bool = True) -> OrderBookSnapshot:
+    received_ns = time.time_ns() - int(ago_s * SECOND_NS)
+    return OrderBookSnapshot(levels=ROWS.levels[number], exchange_ms=0, received_ns=received_ns, confirms=confirms)
+
+
+def watching(predictor: Predictor, loop: BackgroundLoop, *script: object) -> tuple[MarketSession, ScriptedFeed]:
+    feed = ScriptedFeed([LIVE, *script], clock="wall")  # type: ignore[list-item]
+    session = MarketSession(feed, predictor)
+    loop.submit(session.run())
+    return session, feed
+
+
+def test_a_row_that_nothing_has_confirmed_is_shown_and_predicted_on_but_not_scored(
+    predictor: Predictor, loop: BackgroundLoop
+) -> None:
+    session, feed = watching(predictor, loop, book(0, ago_s=9.0))
+    wait_until(lambda: session.view().provisional >= 34)
+    view = session.view()
+    assert view.provisional == len(view.timestamps)
+    assert len(view.predictions) == len(view.timestamps) - predictor.window + 1
+    assert len(session.export()) == 0
+    assert session.scores(0).resolved == 0
+    assert session.freeze() is None
+    feed.send(book(1))
+    wait_until(lambda: len(session.export()) > 0)
+    later = session.view()
+    assert later.provisional <= 2
+    assert len(session.export()) == len(later.predictions) - later.provisional
+    assert later.predictions["timestamp"][: len(view.predictions)].tolist() == view.predictions["timestamp"].tolist()
+    assert np.array_equal(later.predictions["probabilities"][: len(view.predictions)], view.predictions["probabilities"])
+    assert session.scores(0).resolved > 0
+    assert session.freeze() is not None
+
+
+def test_a_tail_that_is_never_confirmed_becomes_a_gap(predictor: Predictor, loop: BackgroundLoop) -> None:
+    session, feed = watching(predictor, loop, book(0, ago_s=9.0), book(1, ago_s=1.0))
+    wait_until(lambda: session.view().provisional >= 3)
+    confirmed = session.export()["timestamp"].tolist()
+    assert confirmed
+    feed.send(StatusChange(state=FeedState.RECONNECTING, gap=True))
+    wait_until(lambda: session.view().warm == 0)
+    view = session.view()
+    assert view.provisional == 0
+    assert view.predictions["timestamp"].tolist() == confirmed == session.export()["timestamp"].tolist()
+    assert view.timestamps[-1] == confirmed[-1]
+    feed.send(LIVE, book(2), *[book(3)])
+    wait_until(lambda: session.view().provisional >= 1)
+    assert session.view().warm < predictor.window  # the warm-up starts anew
+
+
+def test_books_that_may_follow_a_lost_one_are_confirmed_by_the_venue_alone(predictor: Predictor, loop: BackgroundLoop) -> None:
+    session, feed = watching(predictor, loop, book(0, ago_s=9.0, confirms=False), book(1, ago_s=1.0, confirms=False))
+    wait_until(lambda: len(session.view().predictions) >= 10)
+    assert len(session.export()) == 0
+    feed.send(Confirmation(until_ns=time.time_ns() - 2 * SECOND_NS))
+    wait_until(lambda: len(session.export()) > 0)
+    assert 8 <= session.view().provisional <= 40
+    assert session.export()["timestamp"].max() < time.time() * 1e3 - 1_900
+
+
+def test_while_a_book_cannot_be_used_there_are_no_rows(predictor: Predictor, loop: BackgroundLoop) -> None:
+    session, feed = watching(predictor, loop, book(0, ago_s=9.0))
+    wait_until(lambda: session.step >= 30)
+    lost_ns = time.time_ns()
+    feed.send(Confirmation(until_ns=lost_ns), BookLost(from_ns=lost_ns))
+    wait_until(lambda: session.view().provisional == 0)
+    steps = session.step
+    time.sleep(0.6)
+    assert session.step == steps
+    feed.send(book(1), book(2))
+    wait_until(lambda: session.step > steps)
+    timestamps = session.view().timestamps
+    assert (np.diff(timestamps) > STEP_MS).sum() == 1
+    assert session.view().warm < predictor.window
+
+
+# -- the machine's clock ----------------------------------------------------------------------------------------------
+
+
+def test_a_steady_clock_never_runs_back_and_counts_jumps_forward(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, wall = 50 * SECOND_NS, 1_700_000_000 * SECOND_NS
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now)
+    monkeypatch.setattr(time, "time_ns", lambda: wall)
+    clock = SteadyClock()
+    assert clock.now_ns() == wall
+    now, wall = now + SECOND_NS, wall - 3_600 * SECOND_NS
+    assert clock.now_ns() == 1_700_000_001 * SECOND_NS
+    assert clock.jumps == 0
+    wall = 1_700_003_600 * SECOND_NS
+    assert clock.now_ns() == wall
+    assert clock.jumps == 1
+    now, wall = now + SECOND_NS, wall + SECOND_NS
+    assert clock.now_ns() == wall
+    assert clock.jumps == 1
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_setting_the_clock_neither_wipes_nor_invents_rows(
+    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    clock, real = SteadyClock(), time.time_ns
+    monkeypatch.setattr("core.market.session.CLOCK", clock)
+
+    def arriving(number: int) -> OrderBookSnapshot:
+        return replace(book(number), received_ns=clock.now_ns())
+
+    session, feed = watching(predictor, loop, book(0, ago_s=9.0), book(1))
+    wait_until(lambda: len(session.export()) > 5 and session.scores(0).resolved > 0)
+    before, resolved = session.export()["timestamp"].tolist(), session.scores(0).resolved
+    monkeypatch.setattr(time, "time_ns", lambda: real() + hours * 3_600 * SECOND_NS)
+    steps = session.step
+    for number in range(2, 6):
+        feed.send(arriving(number))
+        time.sleep(0.3)
+    wait_until(lambda: session.step >= steps + 3)
+    timestamps = session.view().timestamps
+    assert session.export()["timestamp"].tolist()[: len(before)] == before
+    assert session.scores(0).resolved >= resolved
+    assert (np.diff(timestamps) > 0).all()
+    jumped = timestamps[timestamps > before[-1] + 1_800_000]
+    if hours < 0:
+        assert len(jumped) == 0
+        assert (np.diff(timestamps) == STEP_MS).all()  # and the grid goes on without a hole
+    else:
+        assert 3 <= len(jumped) <= 12  # those of the real time since; ten seconds carried would be forty
+        assert timestamps[len(timestamps) - len(jumped) - 1] < before[-1] + 5_000

@@ -1,0 +1,137 @@
+"""However a recording ends, its rows are on disk; what an earlier one left behind is restored or removed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.market.book import read_market, read_rows
+from core.market.feeds.market_process import MarketProcess, MarketSettings
+from core.market.feeds.protocol import Trade
+from core.market.feeds.trades import read_trades
+from core.market.journal import lock
+from core.market.recorder import SegmentWriter
+
+START_MS = 1_700_000_000_000
+RECORDING = """
+import asyncio, sys
+from pathlib import Path
+from core.cli.record import record_until_signal
+from core.market.feeds.simulated import SimulatedFeed
+
+def show(progress):
+    print(progress.rows, flush=True)
+
+asyncio.run(record_until_signal(SimulatedFeed(3, start_ms=%d), Path(sys.argv[1]), on_progress=show))
+"""
+
+
+def recording(folder: Path, rows: int) -> tuple[subprocess.Popen[str], int]:
+    """A process that records a simulation in real time, once it has so many rows; and how many it had reported."""
+    process = subprocess.Popen([sys.executable, "-c", RECORDING % START_MS, str(folder)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    reported = 0
+    for line in process.stdout:
+        reported = int(line)
+        if reported >= rows:
+            break
+    return process, reported
+
+
+def expected(count: int) -> np.ndarray:
+    market = MarketProcess(3)
+    return np.array([market.step(MarketSettings()).levels for _ in range(count)])
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_loses_nothing(tmp_path: Path, ending: signal.Signals) -> None:
+    process, reported = recording(tmp_path, 9)
+    process.send_signal(ending)
+    rest = process.communicate(timeout=30)[0].split()
+    rows = read_market(sorted(tmp_path.glob("*.parquet")))
+    assert len(rows) == int((rest or [reported])[-1])
+    np.testing.assert_array_equal(rows.levels, expected(len(rows)))
+    assert process.returncode == 0
+    assert not list(tmp_path.glob(".*"))  # no journal left
+
+
+def test_a_killed_process_loses_a_few_seconds_at_most(tmp_path: Path) -> None:
+    process, reported = recording(tmp_path, 24)
+    process.kill()
+    process.communicate(timeout=30)
+    assert not list(tmp_path.glob("*.parquet"))
+    with SegmentWriter(tmp_path, "other") as writer:
+        assert len(writer.files) == 1
+    rows = read_market(sorted(tmp_path.glob("*.parquet")))
+    assert reported - len(rows) <= 5 * 4
+    assert len(rows) >= 4
+    np.testing.assert_array_equal(rows.levels, expected(len(rows)))
+    assert writer.files[0].name == "simulated_20231114T221320.000Z.parquet"
+    assert not list(tmp_path.glob(".*"))
+
+
+def killed_writer(folder: Path, levels: np.ndarray, **options: int) -> SegmentWriter:
+    """A writer whose process has ended without closing it."""
+    writer = SegmentWriter(folder, "BTC/USDT", **options)
+    for row, book in enumerate(levels):
+        writer.add_trade(Trade(price=1.0 + row, size=2.0, side="buy", exchange_ms=START_MS + 250 * row))
+        writer.add((START_MS + 250 * row, book))
+        writer.save_journal()
+    assert writer._journal is not None
+    writer._journal.close()
+    return writer
+
+
+def test_rows_and_trades_come_back_from_the_journal_even_where_it_was_cut_off(tmp_path: Path) -> None:
+    levels = expected(10)
+    killed_writer(tmp_path, levels)
+    (journal,) = tmp_path.glob(".*.journal.part")
+    journal.write_bytes(journal.read_bytes()[:-100])  # in the middle of the last trades
+    SegmentWriter(tmp_path, "BTC/USDT").close()
+    (path,) = tmp_path.glob("*.parquet")
+    np.testing.assert_array_equal(read_rows(path).levels, levels[:9])
+    assert [trade.price for trade in read_trades(path)] == [1.0 + row for row in range(9)]
+
+
+def test_a_segment_that_was_written_already_is_not_restored_again(tmp_path: Path) -> None:
+    killed_writer(tmp_path, expected(5))
+    (journal,) = tmp_path.glob(".*.journal.part")
+    kept = journal.read_bytes()
+    SegmentWriter(tmp_path, "BTC/USDT").close()
+    journal.write_bytes(kept)  # killed between writing the segment and removing the journal
+    SegmentWriter(tmp_path, "BTC/USDT").close()
+    assert len(list(tmp_path.glob("*.parquet"))) == 1
+
+
+def test_a_journal_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
+    running = SegmentWriter(tmp_path, "ETH/USDT")
+    running.add((START_MS, expected(1)[0]))
+    SegmentWriter(tmp_path, "BTC/USDT").close()
+    assert not list(tmp_path.glob("*.parquet"))
+    running.close()
+    assert len(list(tmp_path.glob("*.parquet"))) == 1
+
+
+def test_half_written_files_and_trades_without_a_book_are_removed(tmp_path: Path) -> None:
+    trades = tmp_path / "trades"
+    with SegmentWriter(tmp_path, "BTC/USDT") as writer:
+        writer.add_trade(Trade(price=1.0, size=2.0, side="buy", exchange_ms=START_MS))
+        writer.add((START_MS, expected(1)[0]))
+    whole = {writer.files[0], trades / writer.files[0].name}
+    for leftover in (tmp_path / ".x.parquet.part", trades / ".x.parquet.part", trades / "BTC-USDT_20231114T221321.000Z.parquet"):
+        leftover.write_bytes(b"half")
+    own = {tmp_path / "notes.part", trades / "mine.parquet"}
+    for path in own:
+        path.write_bytes(b"the reader's own")
+    at_work = tmp_path / ".y.parquet.part"
+    with at_work.open("wb") as file:
+        assert lock(file)
+        SegmentWriter(tmp_path, "BTC/USDT").close()
+        assert {path for path in tmp_path.rglob("*") if path.is_file()} == whole | own | {at_work}
+    SegmentWriter(tmp_path, "BTC/USDT").close()
+    assert not at_work.exists()
