@@ -12,6 +12,7 @@ import math
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, Trade
+from core.market.ledger.keeper import LedgerItem, LedgerKeeper
+from core.market.ledger.writer import LedgerRow
 from core.market.predictor import Predictions, Predictor
 from core.market.recent_rows import RecentRows
 from core.market.sampler import GridRow, GridSampler
@@ -79,9 +82,10 @@ class MarketSession:
 
     Args:
         feed: the source of books; its `market` selects the entry of the predictor's card.
+        ledger: writes every prediction down before its outcome is known; None writes nothing.
     """
 
-    def __init__(self, feed: Feed, predictor: Predictor) -> None:
+    def __init__(self, feed: Feed, predictor: Predictor, *, ledger: LedgerKeeper | None = None) -> None:
         self.feed, self.predictor = feed, predictor
         self.entry = predictor.market(f"{feed.key} {feed.market}")
         self.started = time.time()
@@ -98,6 +102,7 @@ class MarketSession:
         self._row_received_ns = 0  # when the newest row's book arrived
         self._step = 0
         self.frames = StepCollector()
+        self.ledger = ledger
         self._received_ns = 0  # when the newest book arrived
         self._sampler = GridSampler()
         self._announced_ms = 0  # the confirmation that the worker was last told of
@@ -130,6 +135,9 @@ class MarketSession:
                 log.exception("the session of %s failed", self.feed.key)
                 fault = type(faults.exceptions[0]).__name__
                 self._set(FeedState.FAILED, compose("The session stopped by a fault of the program ({fault}).", fault=fault))
+            finally:
+                if self.ledger is not None:
+                    self.ledger.close()
 
     async def _follow(self) -> None:
         """Process every event; set the final state once the worker has processed them all."""
@@ -236,6 +244,8 @@ class MarketSession:
                     windows.append(np.stack(self._window))
             lengths.append(self._run_length)
         predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
+        if self.ledger is not None:
+            self.ledger.take(self._ledger_items(batch, lengths, windows, predictions))
         done_ns = CLOCK.now_ns()
         with self._lock:
             used, fresh = 0, None
@@ -258,6 +268,24 @@ class MarketSession:
                 self._time(fresh, predictions, done_ns)
             self.frames.publish(self._present(), self._board.log.dtype)
             self._stepped.notify_all()
+
+    def _ledger_items(
+        self, batch: list[_Item], lengths: list[int], windows: list[FloatArray], predictions: Predictions | None
+    ) -> Iterator[LedgerItem]:
+        used = 0
+        for item, length in zip(batch, lengths, strict=True):
+            if item is None:
+                yield None
+            elif isinstance(item, _Confirmed):
+                yield item.until_ms
+            if isinstance(item, _Row) and not item.provisional:
+                yield item.timestamp
+            if isinstance(item, _Row) and predictions is not None and length >= self.predictor.window:
+                answer = {"probabilities": predictions.probabilities[used], "calls": predictions.calls[used]}
+                yield LedgerRow(timestamp=item.timestamp, levels=item.levels, window=windows[used], **answer)
+                used += 1
+            elif isinstance(item, _Row):
+                yield LedgerRow(timestamp=item.timestamp, levels=item.levels)
 
     def _restart_window(self) -> None:
         self._window.clear()
@@ -308,6 +336,7 @@ class MarketSession:
     def _set(self, state: FeedState, message: str) -> None:
         with self._lock:
             self._state, self._message = state, message
+        self.frames.stream.wake()
 
     def wait_beyond(self, step: int, timeout_s: float) -> bool:
         """Wait for a later step than this one, up to the timeout, seconds; returns whether there is one."""
@@ -317,31 +346,39 @@ class MarketSession:
     def view(self, rows: int = 1_200) -> View:
         """The last `rows` rows and their predictions, provisional ones included."""
         with self._lock:
-            tail = self._rows.tail(rows)
-            timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
-            provisional = min(len(self._provisional), len(timestamps))
-            predictions = np.concatenate([self._board.log.tail(rows), self._provisional_predictions()])
-            trades = np.array(self._trades, dtype=np.float64).reshape(-1, 4)
-            latencies = np.array(self._latencies, dtype=np.float64).reshape(-1, 4)
-            state, message, step = self._state, self._message, self._step
-            warm = min(self._since_gap, self.predictor.window)
-            received_ns, row_received_ns = self._received_ns, self._row_received_ns
+            return self._view(rows)
+
+    def _view(self, rows: int) -> View:
+        tail = self._rows.tail(rows)
+        timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
+        predictions = np.concatenate([self._board.log.tail(rows), self._provisional_predictions()])
+        trades = np.array(self._trades, dtype=np.float64).reshape(-1, 4)
+        latencies = np.array(self._latencies, dtype=np.float64).reshape(-1, 4)
+        warm = min(self._since_gap, self.predictor.window)
         first = timestamps[0] if len(timestamps) else 0
-        age_ms = (CLOCK.now_ns() - received_ns) / 1e6 if received_ns else math.inf
+        age_ms = self._age_ms()
         return View(
-            status=self._status(state, age_ms, warm),
-            message=message,
-            step=step,
+            status=self._status(self._state, age_ms, warm),
+            message=self._message,
+            step=self._step,
             warm=warm,
-            provisional=provisional,
+            provisional=min(len(self._provisional), len(timestamps)),
             timestamps=timestamps,
             levels=levels,
             trades=trades[trades[:, 0] >= first],
             predictions=predictions[predictions["timestamp"] >= first],
             age_ms=age_ms,
-            received_ms=row_received_ns / 1e6,
+            received_ms=self._row_received_ns / 1e6,
             latency=latency_of(latencies),
         )
+
+    def status_now(self) -> tuple[Status, str]:
+        """The status, and the feed's message."""
+        with self._lock:
+            return self._status(self._state, self._age_ms(), min(self._since_gap, self.predictor.window)), self._message
+
+    def _age_ms(self) -> float:
+        return (CLOCK.now_ns() - self._received_ns) / 1e6 if self._received_ns else math.inf
 
     def _provisional_predictions(self) -> NDArray[np.void]:
         log = self._board.log
@@ -353,7 +390,7 @@ class MarketSession:
         log = self._board.log
         return SessionPresent(
             step=self._step,
-            status=self._status(self._state, 0.0, warm := min(self._since_gap, self.predictor.window)),
+            status=self._status(self._state, self._age_ms(), warm := min(self._since_gap, self.predictor.window)),
             warm=warm,
             scores=np.array([score_row(self._board, head) for head in heads]),
             received_ms=self._row_received_ns / 1e6,
@@ -363,8 +400,8 @@ class MarketSession:
 
     def snapshot(self, rows: int) -> tuple[bytes, int]:
         """The last `rows` rows as one frame that replaces everything a viewer has, and its version."""
-        view = self.view(rows)
         with self._lock:
+            view = self._view(rows)
             content = FrameContent(
                 kind=FrameKind.SNAPSHOT,
                 timestamps=view.timestamps,
