@@ -1,5 +1,6 @@
 # make run    the app on http://localhost:8501
 # make test   all tests, those in a browser included
+# make numeric   the numeric tests again, under several instruction sets and numbers of threads
 # make lint   ruff and mypy
 # make messages   take new strings into the catalogues of assets/locale
 
@@ -9,7 +10,7 @@ ADDRESS ?= localhost
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint messages
+.PHONY: run test numeric lint messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -17,6 +18,9 @@ run: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+
+numeric: $(VENV)/.installed-dev
+	$(BIN)/python scripts/numeric_tests.py $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

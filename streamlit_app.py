@@ -15,9 +15,9 @@ from starlette.routing import Mount, Route
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.garbage_collection import settle
+from core.garbage_collection import freeze_loaded
 from pages.shared import controls, language, navigation
-from pages.shared.assets import Assets
+from pages.shared.assets import Assets, page_html
 
 ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 
@@ -47,14 +47,15 @@ def main() -> None:
             language.switch()
         controls.presentation_switch()
     page.run()
-    settle()
+    freeze_loaded()
 
 
 if get_script_run_ctx(suppress_warning=True) is None:
     # By its folder `pages/` Streamlit takes the app for one of the old kind until st.navigation first runs, and tells the first
     # visitor after a start that the linked page does not exist.
     PagesManager.uses_pages_directory = False
-    routes = [Mount("/assets", Assets()), Route(f"/{navigation.ENTRIES[0].url}", to_the_first)]
+    first, *others = (f"/{entry.url}" for entry in navigation.ENTRIES)
+    routes = [Mount("/assets", Assets()), Route(first, to_the_first), *(Route(url, page_html) for url in others)]
     app = st.App(__file__, routes=routes, lifespan=lifespan)
 else:
     main()

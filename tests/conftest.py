@@ -1,4 +1,4 @@
-"""What all tests share: which Chromium the browser tests drive, and the skip where there is none."""
+"""What all tests share: which tests are numeric, and which Chromium the browser tests drive, skipped where there is none."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ CANDIDATES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-st
 HOW = "no Chromium found: install one (apt-get install chromium) or set CHROMIUM=/path/to/it to run the browser tests"
 
 
+NUMERIC = re.compile(r"tests/core/(nn|models|explain|market|lecture|signs|vision)/(?!feeds/|ledger/)")
+"""Folders whose tests hang on floating-point arithmetic: `make numeric` runs them under several instruction sets."""
+
+
 def find_chromium() -> str | None:
     """CHROMIUM, else the first candidate on the path."""
     named = os.environ.get("CHROMIUM")
@@ -25,6 +29,9 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if NUMERIC.search(item.path.as_posix()):
+            item.add_marker("numeric")
     if find_chromium() is None and os.environ.get("CI", "").lower() != "true":
         for item in items:
             if item.get_closest_marker("browser"):

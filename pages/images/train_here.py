@@ -1,4 +1,4 @@
-"""Train a small ViT on this machine and watch it learn; the run goes on while the visitor looks at other pages."""
+"""Train a small ViT on this machine: settings, progress and curves; the run continues while the visitor is on other pages."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import streamlit as st
 
 from core.figures import training as figures
 from core.models.vit import ViTConfig
-from core.runs import history
-from core.runs.local_training import Plan, Standing, TrainError, trainer
-from pages.shared import controls
+from core.runs import data_folders, history
+from core.runs.local_training import Plan, RunStatus, TrainError, shared_trainer
+from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number, percent, prose
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
@@ -20,20 +20,12 @@ HEIGHT = 300
 SMOOTHING = 0.1
 PATCHES = (2, 4, 7, 14)
 EXAMPLE = "fashion-mnist"
-"""What such a folder is called."""
+"""Name of such a folder, shown where none is typed."""
 
 
-def ask() -> Plan | None:
-    """The choices; None where they do not name a folder."""
-    folder = st.text_input(
-        _("Folder of Fashion-MNIST's four IDX files"),
-        key="data",
-        bind="query-params",
-        placeholder=EXAMPLE,
-        help=_(
-            "A folder on the machine that runs this app. What is missing there is downloaded from the data set's own address."
-        ),
-    ).strip()
+def settings() -> Plan | None:
+    """The controls; None while they name no folder."""
+    folder = _typed_folder() if data_folders.any_folder() else _known_folder()
     first, second, third = st.columns(3)
     with first:
         images = st.select_slider(
@@ -54,73 +46,102 @@ def ask() -> Plan | None:
             bind="query-params",
             format_func=lambda r: f"{r:.0e}",
         )
-    if not folder:
+    if folder is None:
         controls.notice("empty", _("Name a folder to begin: the data set is not part of this app."))
         return None
-    return Plan(data=Path(folder).expanduser(), images=images, epochs=epochs, width=width, layers=layers, patch=patch, rate=rate)
+    return Plan(data=folder, images=images, epochs=epochs, width=width, layers=layers, patch=patch, rate=rate)
 
 
-def begin(plan: Plan | None) -> None:
-    """The start button, and what it will do."""
-    running = trainer().standing().running
+def _known_folder() -> Path:
+    """One of the folders that whoever runs the app has allowed."""
+    folders = {str(place): folder for place, folder in enumerate(data_folders.folders())}
+    chosen = "0"
+    if len(folders) > 1:
+        names = {place: folder.name for place, folder in folders.items()}
+        chosen = url_state.choice(st.selectbox, _("Data set"), names, key="folder", width=320)
+    st.caption(
+        _(
+            "Trains on the files in the folder {name}. Whoever runs this app can allow others: `{setting}`, see the README."
+        ).format(name=folders[chosen].name, setting=data_folders.SETTING)
+    )
+    return folders[chosen]
+
+
+def _typed_folder() -> Path | None:
+    """Any folder of the machine, which whoever runs the app has allowed; None while none is typed."""
+    folder = st.text_input(
+        _("Folder of Fashion-MNIST's four IDX files"),
+        key="data",
+        bind="query-params",
+        placeholder=EXAMPLE,
+        help=_(
+            "A folder on the machine that runs this app. What is missing there is downloaded from the data set's own address."
+        ),
+    ).strip()
+    return Path(folder).expanduser() if folder else None
+
+
+def start(plan: Plan | None) -> None:
+    """The start button, and whether it will download the data set first."""
+    running = shared_trainer().status().running
     label = _("Start training")
     if (
         st.button(label, type="primary", icon=":material/play_arrow:", disabled=plan is None or running, key="train_start")
         and plan
     ):
         try:
-            trainer().start(plan)
+            shared_trainer().start(plan)
         except (TrainError, OSError) as error:
             controls.error_box(str(error))
             return
         st.rerun()
-    if plan is not None and plan.to_fetch and not running:
+    if plan is not None and plan.needs_download and not running:
         st.caption(
             _("The training files are not in that folder: about 26 MB will be downloaded first and checked against their MD5.")
         )
 
 
-@st.fragment(run_every=EVERY_S if trainer().standing().running else None)
+@st.fragment(run_every=EVERY_S if shared_trainer().status().running else None)
 def watch(was_running: bool) -> None:
-    """The run, while it lasts and after it."""
-    standing = trainer().standing()
-    if standing.running != was_running:
+    """The run's progress and curves, every second while it lasts."""
+    status = shared_trainer().status()
+    if status.running != was_running:
         st.rerun()
-    if standing.phase == "idle":
+    if status.phase == "idle":
         return
-    _words(standing)
-    if standing.history:
-        _curves(standing)
+    _progress(status)
+    if status.history:
+        _curves(status)
 
 
-def _words(standing: Standing) -> None:
-    if standing.phase == "failed":
-        controls.error_box(_("The training ended with an error: {why}").format(why=standing.said))
+def _progress(status: RunStatus) -> None:
+    if status.phase == "failed":
+        controls.error_box(_("The training ended with an error: {why}").format(why=status.message))
         return
-    if standing.phase == "starting":
+    if status.phase == "starting":
         st.progress(0.0, text=_("Starting: reading the images, or downloading them."))
-        if standing.said:
-            st.caption(standing.said)
-    elif standing.running:
-        left = standing.remaining_s
+        if status.message:
+            st.caption(status.message)
+    elif status.running:
+        left = status.remaining_s
         st.progress(
-            standing.share,
+            status.share,
             text=_("Epoch {epoch} of {epochs}, step {step} of {total}; {left} to go").format(
-                epoch=min(standing.epoch + 1, standing.epochs),
-                epochs=standing.epochs,
-                step=number(standing.step),
-                total=number(standing.total),
+                epoch=min(status.epoch + 1, status.epochs),
+                epochs=status.epochs,
+                step=number(status.step),
+                total=number(status.total),
                 left=duration(left) if left is not None else _("some time"),
             ),
         )
-    if standing.running and st.button(_("Stop"), icon=":material/stop:", key="train_stop"):
-        trainer().stop()
+    if status.running and st.button(_("Stop"), icon=":material/stop:", key="train_stop"):
+        shared_trainer().stop()
         st.rerun()
-    stats = [Stat(name=_("Time"), value=duration(standing.elapsed_s))]
-    if standing.loss is not None:
-        stats.append(Stat(name=_("Loss, newest step"), value=number(standing.loss, 3)))
-    if standing.history:
-        best = max(standing.history, key=lambda row: row["score"])
+    stats = [Stat(name=_("Time"), value=duration(status.elapsed_s))]
+    if status.loss is not None:
+        stats.append(Stat(name=_("Loss, newest step"), value=number(status.loss, 3)))
+    if status.history:
+        best = max(status.history, key=lambda row: row["score"])
         stats.append(
             Stat(
                 name=_("Best validation accuracy"),
@@ -131,8 +152,8 @@ def _words(standing: Standing) -> None:
     stat_strip(stats)
 
 
-def _curves(standing: Standing) -> None:
-    run = history.from_history(standing.history, smoothing=SMOOTHING, classes=ViTConfig().classes)
+def _curves(status: RunStatus) -> None:
+    run = history.run_from_history(status.history, smoothing=SMOOTHING, classes=ViTConfig().classes)
     left, right = st.columns(2)
     with left:
         live_plot(
@@ -151,9 +172,9 @@ def _curves(standing: Standing) -> None:
 
 
 def keep() -> None:
-    """Put a finished run among the checkpoints, or look at its card."""
-    card = trainer().card()
-    if card is None or trainer().standing().phase != "finished":
+    """The controls that put a finished run among the checkpoints."""
+    card = shared_trainer().card()
+    if card is None or shared_trainer().status().phase != "finished":
         return
     st.subheader(_("Keep it"), anchor=False)
     st.caption(_("It can be repeated with `{command}`.").format(command=card["command"]))
@@ -161,7 +182,7 @@ def keep() -> None:
     name = left.text_input(_("Name of the checkpoint"), value="my-vit", key="keep_name", max_chars=40).strip()
     if right.button(_("Keep as a checkpoint"), icon=":material/save:", key="train_keep"):
         try:
-            path = trainer().keep(name)
+            path = shared_trainer().keep(name)
         except (TrainError, OSError) as error:
             controls.error_box(str(error))
         else:
@@ -174,6 +195,7 @@ def keep() -> None:
 
 
 controls.page_header(_("Train here"), prose("garment_train_here"))
-begin(ask())
-watch(trainer().standing().running)
+start(settings())
+watch(shared_trainer().status().running)
 keep()
+controls.link_to_view()

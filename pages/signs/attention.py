@@ -5,28 +5,28 @@ from __future__ import annotations
 import streamlit as st
 
 from core.figures.attention import NamedMap
-from core.signs import gloss_measures as lookings
-from core.signs.gloss_measures import Looks
+from core.signs import gloss_measures
+from core.signs.gloss_measures import ClipMeasures
+from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, number, prose
-from pages.signs import attention_frames, attention_spread, clip_and_model, recognise_attention
-from pages.signs import cached_results as answers
-from pages.signs.cached_results import Clip, Model
+from pages.signs import attention_frames, attention_spread, cached_results, clip_and_model, recognise_attention
+from pages.signs.cached_results import Clip
 
 
 @st.fragment
-def body(model: Model, clip: Clip, found: Recognition) -> None:
+def body(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
     """Everything beneath the pickers; runs by itself when a map, a gloss or a measure is chosen."""
     with st.spinner(_("Following the attention…"), show_time=True):
-        looked = answers.looks(model, clip)
+        measures = cached_results.measures(recogniser, clip)
     views = {"maps": _("Attention maps"), "frames": _("Frames behind each gloss"), "truth": _("Is it telling the truth?")}
     view = url_state.choice(st.segmented_control, _("View"), views, key="sview", required=True)
     map_shown, rows_shown = None, None
     if view == "maps":
-        map_shown = recognise_attention.show(clip, found, rolled=looked.rolled)
-        attention_spread.show(found, looked)
-    elif not looked.glosses:
+        map_shown = recognise_attention.show(clip, found, rolled=measures.rolled)
+        attention_spread.show(found, measures)
+    elif not measures.glosses:
         controls.notice(
             "empty",
             _(
@@ -35,41 +35,41 @@ def body(model: Model, clip: Clip, found: Recognition) -> None:
             ),
         )
     elif view == "frames":
-        rows_shown = attention_frames.show(model, clip, found, looked)
+        rows_shown = attention_frames.show(recogniser, clip, found, measures)
     else:
-        _truth(model, clip, found, looked)
-    _take_away(model, clip, found, looked, map_shown, rows_shown)
+        _truth(recogniser, clip, found, measures)
+    _take_away(recogniser, clip, found, measures, map_shown, rows_shown)
 
 
-def _truth(model: Model, clip: Clip, found: Recognition, looked: Looks) -> None:
-    gloss = looked.glosses[attention_frames.pick_gloss(model, found, looked)]
+def _truth(recogniser: Recogniser, clip: Clip, found: Recognition, measures: ClipMeasures) -> None:
+    gloss = measures.glosses[attention_frames.pick_gloss(recogniser, found, measures)]
     if attention_frames.too_long(found):
         return
     faithfulness_view.show(
         "iiga",
-        checkpoint=model.recogniser.card,
-        here=lambda: answers.curves(model, clip, frame=gloss.peak, label=gloss.label),
+        checkpoint=recogniser.card,
+        here=lambda: cached_results.curves(recogniser, clip, frame=gloss.peak, label=gloss.label),
         unit=_("frames"),
     )
 
 
 def _take_away(
-    model: Model,
+    recogniser: Recogniser,
     clip: Clip,
     found: Recognition,
-    looked: Looks,
+    measures: ClipMeasures,
     map_shown: NamedMap | None,
     rows_shown: attention_frames.ShownGlosses | None,
 ) -> None:
-    chosen = attention_frames.chosen(looked)
+    chosen = attention_frames.chosen(measures)
 
     def arrays() -> bytes:
         """Made when asked for: integrated gradients and occlusion of the chosen gloss may not have been computed yet."""
         importance = {}
-        if chosen is not None and len(found.seconds) <= lookings.MOST_FRAMES:
-            gloss = looked.glosses[chosen]
-            importance = answers.evidence(model, clip, frame=gloss.peak, label=gloss.label).importance
-        return lookings.to_npz(found, looked, model.recogniser.vocabulary.names, importance, chosen)
+        if chosen is not None and len(found.seconds) <= gloss_measures.MOST_FRAMES:
+            gloss = measures.glosses[chosen]
+            importance = cached_results.evidence(recogniser, clip, frame=gloss.peak, label=gloss.label).importance
+        return gloss_measures.to_npz(found, measures, recogniser.vocabulary.names, importance, chosen)
 
     with st.container(horizontal=True):
         controls.download_bytes(
@@ -78,9 +78,8 @@ def _take_away(
         if map_shown is not None:
             attention_spread.download(map_shown)
         if rows_shown is not None:
-            attention_frames.download(model, found, looked, rows_shown)
-        own = _("A clip of your own lasts as long as the app runs, the newest few of them.")
-        controls.link_to_view(own if "file" in st.query_params else "")
+            attention_frames.download(recogniser, found, measures, rows_shown)
+        clip_and_model.link_to_view()
 
 
 controls.page_header(_("What IIGA looks at"), prose("sign_attention_lead"))
@@ -93,7 +92,7 @@ if picked is not None and picked.clip is not None and picked.found is not None:
             sentence=" ".join(picked.found.greedy) or _("nothing"),
         )
     )
-    body(picked.model, picked.clip, picked.found)
+    body(picked.recogniser, picked.clip, picked.found)
 st.markdown(prose("sign_attention_weights"))
 with st.expander(_("How to read this page"), icon=":material/menu_book:"):
     st.markdown(prose("sign_attention_reading"))

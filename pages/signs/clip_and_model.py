@@ -1,4 +1,4 @@
-"""What two pages ask first: which clip, which model; and the clip read by it."""
+"""The pickers of clip and model that two pages share, and the model's reading of the clip."""
 
 from __future__ import annotations
 
@@ -8,68 +8,74 @@ from typing import Final
 import streamlit as st
 
 from core.checkpoints import CheckpointError
+from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from core.signs.uploaded_weights import MOST_MIB
 from pages.shared import controls, url_state
 from pages.shared.language import _, number
-from pages.signs import cached_results as answers
-from pages.signs import clip_source
-from pages.signs.cached_results import Clip, Model
+from pages.signs import cached_results, clip_source
+from pages.signs.cached_results import Clip
 
 KEYS: Final = (
     "input", "model", "sample", "sentence", "file", "start", "fit", "hold", "slayer", "sscale", "shead", "frame", "lang",
 )  # fmt: skip
-"""Of the URL, what names a clip and where one looks at it."""
+"""URL parameters that name a clip, and the map and frame shown of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picked:
-    """A model, and where there is one the clip and what the model makes of it."""
+    """The chosen model; its clip and the reading of it, where there is a clip that can be read."""
 
-    model: Model
+    recogniser: Recogniser
     clip: Clip | None = None
     found: Recognition | None = None
 
 
 def pick() -> Picked | None:
-    """The pickers. None where no model can be had yet; what is missing, the page has said."""
+    """The pickers. None where there is no model yet, after a notice or an error that says why."""
     with st.container(border=True):
         source = clip_source.pick_source()
-        model = _pick_model(clip_source.front_of(source))
-        clip = clip_source.pick(source, model.recogniser) if model else None
-    if model is None:
+        recogniser = _pick_model(clip_source.front_of(source))
+        clip = clip_source.pick(source, recogniser) if recogniser else None
+    if recogniser is None:
         return None
     if clip is None:
-        return Picked(model=model)
+        return Picked(recogniser=recogniser)
     try:
         with st.spinner(_("Reading the clip…"), show_time=True):
-            return Picked(model=model, clip=clip, found=answers.read(model, clip))
+            return Picked(recogniser=recogniser, clip=clip, found=cached_results.read(recogniser, clip))
     except ValueError as error:
         controls.error_box(str(error), remedy=_("Choose another clip or another model."))
-        return Picked(model=model)
+        return Picked(recogniser=recogniser)
 
 
 def link() -> dict[str, str]:
-    """What a link to the other page carries, so that it opens the same clip."""
-    asked = st.query_params.to_dict()
-    return {key: asked[key] for key in KEYS if key in asked}
+    """The URL parameters with which the other page opens the same clip."""
+    parameters = st.query_params.to_dict()
+    return {key: parameters[key] for key in KEYS if key in parameters}
 
 
-def _pick_model(front: str) -> Model | None:
-    """A shipped checkpoint, or the visitor's own; None where there is none yet, and the page has said so."""
+def link_to_view() -> None:
+    """The page's address, with a note on how long a visitor's clip is kept where it holds one."""
+    note = _("A clip of your own lasts as long as the app runs, the newest few of them.") if "file" in st.query_params else ""
+    controls.link_to_view(note)
+
+
+def _pick_model(front: str) -> Recogniser | None:
+    """A shipped checkpoint or the visitor's own; None where there is none, after saying so."""
     try:
-        options = {name: name for name in answers.model_names(front)}
-        options[answers.OWN] = _("Your own")
+        options = {name: name for name in cached_results.model_names(front)}
+        options[cached_results.OWN] = _("Your own")
         chosen = url_state.choice(st.selectbox, _("Model"), options, key="model")
-        if chosen != answers.OWN:
-            return answers.shipped(chosen)
-        return _own(front)
+        if chosen != cached_results.OWN:
+            return cached_results.shipped(chosen)
+        return _uploaded(front)
     except CheckpointError as error:
         controls.error_box(str(error), remedy=_("Choose another model."))
         return None
 
 
-def _own(front: str) -> Model | None:
+def _uploaded(front: str) -> Recogniser | None:
     left, right = st.columns(2)
     with left:
         weights = st.file_uploader(
@@ -87,16 +93,16 @@ def _own(front: str) -> Model | None:
         )
         return None
     with st.spinner(_("Checking and loading the checkpoint…"), show_time=True):
-        model = answers.brought(card, weights)
-    if model.recogniser.front != front:
+        recogniser = cached_results.uploaded(card, weights)
+    if recogniser.front != front:
         controls.error_box(
             _("This checkpoint reads {own}, and the chosen clip is of {clip}.").format(
-                own=_fronts()[model.recogniser.front], clip=_fronts()[front]
+                own=_fronts()[recogniser.front], clip=_fronts()[front]
             ),
             remedy=_("Choose another kind of clip."),
         )
         return None
-    return model
+    return recogniser
 
 
 def _fronts() -> dict[str, str]:

@@ -48,6 +48,7 @@ def page() -> None:
     _collapse()
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("ctc_reading"))
+    controls.link_to_view()
 
 
 def _numbers(problem: Problem, skip: bool) -> None:
@@ -149,12 +150,13 @@ def _cell(found: Lattice) -> tuple[int, int]:
     """The framed frame and state, counted from 0; kept in the URL."""
     steps, states = found.alpha.shape
     text = str(st.session_state.get(CELL) or st.query_params.get(CELL) or "")
-    frame, dot, state = text.partition(".")
-    if not (dot and frame.isdecimal() and state.isdecimal() and 1 <= int(frame) <= steps and int(state) < states):
+    first, _dot, second = text.partition(".")
+    frame, state = url_state.whole_number(first, 1, steps, None), url_state.whole_number(second, 0, states - 1, None)
+    if frame is None or state is None:
         url_state.remember(CELL, None)
         return min(1, steps - 1), min(1, states - 1)
     url_state.remember(CELL, text)
-    return int(frame) - 1, int(state)
+    return frame - 1, state
 
 
 def _step(found: Lattice, problem: Problem, t: int, s: int) -> None:

@@ -44,6 +44,7 @@ def page() -> None:
     _rouge(reference, hypothesis)
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("metrics_reading"))
+    controls.link_to_view()
 
 
 def _pick() -> tuple[list[str], list[str]]:

@@ -10,15 +10,15 @@ import streamlit as st
 from core import usage
 from core.figures import signs as figures
 from core.signs import ctc_lab, metrics
+from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number, percent, prose, size
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
-from pages.signs import cached_results as answers
-from pages.signs import clip_and_model, recognise_attention, recognise_tracks
+from pages.signs import cached_results, clip_and_model, recognise_attention, recognise_tracks
 from pages.signs.alignment import alignment_table, error_stats
-from pages.signs.cached_results import Clip, Model
+from pages.signs.cached_results import Clip
 
 
 def page() -> None:
@@ -28,21 +28,22 @@ def page() -> None:
     if picked is None:
         return
     if picked.clip is not None and picked.found is not None:
-        _show(picked.model, picked.clip, picked.found)
-    _vocabulary(picked.model)
-    _card(picked.model)
+        _show(picked.recogniser, picked.clip, picked.found)
+    _vocabulary(picked.recogniser)
+    _card(picked.recogniser)
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("recognise_reading"))
+    clip_and_model.link_to_view()
 
 
 # -- what it says ------------------------------------------------------------------------------------------------------------
 
 
-def _show(model: Model, clip: Clip, found: Recognition) -> None:
-    guesses = _sentences(model, clip, found)
+def _show(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
+    guesses = _sentences(recogniser, clip, found)
     if clip.kind == "tracks":
         recognise_tracks.show(clip)
-    _through_time(model, clip, found)
+    _through_time(recogniser, clip, found)
     _scores(clip, found, guesses)
     st.subheader(_("What attention looks at"), anchor=False)
     recognise_attention.show(clip, found)
@@ -53,15 +54,31 @@ def _show(model: Model, clip: Clip, found: Recognition) -> None:
         help=_("Opens this clip on the page that asks what each gloss rests on, and whether the maps tell the truth."),
         query_params=clip_and_model.link(),
     )
-    _downloads(model, found)
+    _downloads(recogniser, found)
 
 
-def _sentences(model: Model, clip: Clip, found: Recognition) -> dict[str, tuple[str, ...]]:
-    """The greedy and the beam's sentence, and what the reading cost."""
+def _sentences(recogniser: Recogniser, clip: Clip, found: Recognition) -> dict[str, tuple[str, ...]]:
+    """The sentence by greedy decoding, which is the answer, and by beam search; and the cost of the reading."""
+    st.subheader(_("Read from {title}").format(title=f"`{clip.title.replace('`', ' ')}`"), anchor=False)
+    _doubts(recogniser, clip, found)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         width = url_state.slider(_("Width of the beam"), 1, 64, key="beams", default=16, width=260)
+        power = url_state.slider(
+            _("Power of the frames' probabilities"),
+            1.0,
+            4.0,
+            key="power",
+            default=recogniser.beam_power,
+            step=0.5,
+            width=260,
+            help=_(
+                "The beam adds up all alignments of a sentence, so a small probability counts once for every frame where a gloss "
+                "could stand: at a power of 1, forty frames of an empty wall are read as a digit. A higher power sharpens each "
+                "frame first; the default was chosen on validation."
+            ),
+        )
         weight: float | None = None
-        if model.recogniser.bigram is not None:
+        if recogniser.bigram is not None:
             weighed = st.toggle(
                 _("With a bigram of the training sentences"),
                 key="lm",
@@ -70,23 +87,23 @@ def _sentences(model: Model, clip: Clip, found: Recognition) -> dict[str, tuple[
             )
             if weighed:
                 weight = url_state.slider(_("Weight of the bigram"), 0.0, 2.0, key="lmw", default=0.5, step=0.1, width=260)
-    beam = answers.beam(model, clip, width=width, weight=weight)
+    beam = cached_results.beam(recogniser, clip, width=width, power=power, weight=weight)
     first = beam[0].glosses if beam else ()
     signed, greedy, beamed = st.columns(3)
     with signed:
         _sentence(_("Signed"), clip.glosses, clip.note or _("Nobody said: type it below to compare."))
     with greedy:
-        _sentence(_("Greedy"), found.greedy, _("The likeliest label of each frame, collapsed."))
+        _sentence(_("Greedy"), found.greedy, _("The answer: the likeliest label of each frame, collapsed."))
     with beamed:
         note = _("P(sentence) = {share} over the paths that the beam kept.")
         _sentence(_("Beam"), first, note.format(share=percent(beam[0].probability)) if beam else "")
-    parameters = int(model.recogniser.card["parameters"])
+    parameters = int(recogniser.card["parameters"])
     rate = len(clip.data) / max(found.took_s, 1e-9)
     stat_strip(
         [
             Stat(name=_("Frames"), value=number(len(clip.data)), note=_("{fps} a second").format(fps=number(clip.fps))),
             Stat(name=_("Took"), value=duration(found.took_s), note=_("{rate} frames a second").format(rate=number(rate))),
-            Stat(name=_("Memory"), value=size(usage.use().memory), note=_("of this app, everything in it")),
+            Stat(name=_("Memory"), value=size(usage.process_usage().memory), note=_("of this app, everything in it")),
             Stat(name=_("Parameters"), value=number(parameters), note=size(4 * parameters)),
         ]
     )
@@ -104,6 +121,20 @@ def _sentences(model: Model, clip: Clip, found: Recognition) -> dict[str, tuple[
     return {"greedy": found.greedy, "beam": first}
 
 
+def _doubts(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
+    """What was left out of the answer as too unsure, and that no hand is seen where nothing remains."""
+    least = percent(recogniser.least_probability, 0)
+    unsure = ", ".join(f"`{gloss}` ({percent(probability, 0)})" for gloss, probability in found.doubtful)
+    if clip.kind == "frames" and not found.greedy:
+        controls.notice("empty", _("No hand sign is seen in this clip: it gets no gloss."))
+    if unsure:
+        st.caption(
+            _("Left out as too unsure: {glosses}. A gloss counts where its surest frame gives it {least} or more.").format(
+                glosses=unsure, least=least
+            )
+        )
+
+
 def _sentence(name: str, glosses: tuple[str, ...] | None, note: str) -> None:
     with st.container(border=True):
         st.caption(name)
@@ -112,10 +143,10 @@ def _sentence(name: str, glosses: tuple[str, ...] | None, note: str) -> None:
         st.caption(note)
 
 
-def _through_time(model: Model, clip: Clip, found: Recognition) -> None:
+def _through_time(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
     st.subheader(_("Glosses through time"), anchor=False)
-    names = model.recogniser.vocabulary.names
-    strip = answers.strip(clip, 14)
+    names = recogniser.vocabulary.names
+    strip = cached_results.strip(clip, 14)
     labels = len(figures.labels_shown(found.probabilities))
     static_plot(
         figures.clip_figure(found.probabilities, names, found.seconds, strip=strip, keep=clip.key),
@@ -168,16 +199,16 @@ def _scores(clip: Clip, found: Recognition, guesses: dict[str, tuple[str, ...]])
 # -- what it knows -------------------------------------------------------------------------------------------------------------
 
 
-def _vocabulary(model: Model) -> None:
-    glosses = model.recogniser.vocabulary.glosses
+def _vocabulary(recogniser: Recogniser) -> None:
+    glosses = recogniser.vocabulary.glosses
     with st.expander(_("What it can know: {count} glosses").format(count=number(len(glosses))), icon=":material/list:"):
         st.caption(_("Anything else that is signed comes out as one of these, or as nothing."))
         st.markdown(" · ".join(f"`{gloss}`" for gloss in glosses))
 
 
-def _card(model: Model) -> None:
+def _card(recogniser: Recogniser) -> None:
     """The model's scores on data it did not learn from, each with what it was measured on."""
-    card: dict[str, Any] = model.recogniser.card
+    card: dict[str, Any] = recogniser.card
     scores = card.get("metrics", {})
     names = {
         "dev": _("Dev signers: 500 synthetic sentences of real photos"),
@@ -206,8 +237,8 @@ def _card(model: Model) -> None:
         st.caption(_("Trained with `{command}` on {date}.").format(command=card.get("command", "–"), date=card.get("date", "–")))
 
 
-def _downloads(model: Model, found: Recognition) -> None:
-    names = list(model.recogniser.vocabulary.names)
+def _downloads(recogniser: Recogniser, found: Recognition) -> None:
+    names = list(recogniser.vocabulary.names)
 
     def table() -> pd.DataFrame:
         frame = pd.DataFrame(found.probabilities, columns=names)

@@ -19,7 +19,6 @@ from tests.browser.server import ROOT, AppServer, serve
 
 # Nothing else is excused. Each entry says why.
 EXPECTED = (
-    re.compile(r"404 .*/[\w-]+/_stcore/(health|host-config)"),  # Streamlit asks both for a deep link's folder and the root
     re.compile(r"WebGL"),  # software rendering tells so
     re.compile(r"WebSocket connection to .* failed"),  # a page closed while its socket was opening
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block
 
 from core.market.hub import shutdown
 from pages.shared import language
@@ -18,6 +19,15 @@ def no_feed_left() -> Iterator[None]:
     shutdown()
 
 
+def labels(block: Block) -> Iterator[str]:
+    """Labels of all popovers under a block of the page."""
+    for child in block.children.values():
+        if child.type == "popover":
+            yield child.proto.popover.label
+        if isinstance(child, Block):
+            yield from labels(child)
+
+
 def title_in(code: str, entry: PageEntry) -> str:
     """Run the page as a browser in that language asks for it."""
     app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=90)
@@ -26,6 +36,8 @@ def title_in(code: str, entry: PageEntry) -> str:
     app.switch_page(entry.file).run()
     assert not app.exception, app.exception[0].value
     assert app.title, f"{entry.file} shows no title"
+    shown = list(labels(app._tree))
+    assert shown.count(language.catalogue(code).gettext("Link to this view")) == 1, f"{entry.file} has no link to its view"
     return str(app.title[0].value)
 
 
