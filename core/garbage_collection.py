@@ -1,6 +1,7 @@
-"""Keeps Python's garbage collector away from what never becomes garbage: libraries, models, everything a page has loaded.
+"""Resets CPython's full-collection threshold after imports.
 
-With torch in memory a full collection takes 0.1 s, in which nothing else of the process runs.
+With torch in memory a full collection takes 0.1 s, during which no other thread of the process runs. `gc.freeze` takes libraries,
+models and loaded pages, which never become garbage, out of all later collections.
 """
 
 from __future__ import annotations
@@ -9,22 +10,21 @@ import gc
 import sys
 import threading
 
-_alone = threading.Lock()
-_modules = 0  # loaded when things were last set aside
+_lock = threading.Lock()
+_frozen_modules = 0  # loaded at the last freeze
 
 
-def settle() -> bool:
-    """Set aside what is there by now, where modules have come since the last time; whether any had.
+def freeze_loaded() -> bool:
+    """Freeze all present objects where modules have been imported since the last call; returns whether any had.
 
-    What is set aside and later dropped is still freed, save where it refers to itself. Later collections look at newer objects
-    alone, so they are short, and Python makes them often.
+    A frozen object that is dropped later is still freed by its reference count, unless it is part of a cycle.
     """
-    global _modules
-    with _alone:
-        if len(sys.modules) == _modules:
+    global _frozen_modules
+    with _lock:
+        if len(sys.modules) == _frozen_modules:
             return False
-        _modules = len(sys.modules)
+        _frozen_modules = len(sys.modules)
         gc.collect()
         gc.freeze()
-        gc.collect()  # by what this one finds Python reckons when the next is due
+        gc.collect()  # its number of survivors, now small, is CPython's threshold for the next full collection
         return True

@@ -1,4 +1,4 @@
-"""What this process uses of the machine, and what it is made of."""
+"""What this process uses of the machine: memory, processor, GPU; and where models compute."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ import torch
 from core.device import best_device
 
 PACKAGES = ("streamlit", "plotly", "torch", "numpy", "pandas", "pyarrow", "ccxt", "safetensors")
-"""The packages whose versions matter when something is to be reproduced."""
+"""Packages whose versions decide whether a result can be reproduced."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Use:
-    """Now.
+class ProcessUsage:
+    """What this process uses at one moment.
 
     Attributes:
-        memory: resident bytes; machine_memory: all there is.
-        cpu: share of one core since the last call, so up to `cores`; 0 on the first call.
-        threads: of this process. uptime_s: since it started.
+        memory: resident bytes of the process. machine_memory: bytes of the machine.
+        cpu: processor time over wall time since the last call, so up to `cores`; 0 on the first call.
+        cores: that the process may use. threads: of the process. uptime_s: seconds since it started.
     """
 
     memory: int
@@ -41,11 +41,11 @@ def _process() -> psutil.Process:
     return psutil.Process()
 
 
-def use() -> Use:
+def process_usage() -> ProcessUsage:
     """What this process uses now."""
     process = _process()
     with process.oneshot():
-        return Use(
+        return ProcessUsage(
             memory=process.memory_info().rss,
             machine_memory=psutil.virtual_memory().total,
             cpu=process.cpu_percent() / 100,
@@ -60,8 +60,13 @@ def _cores() -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Device:
-    """Where models compute. `name` is the card's, or the processor's architecture; `memory` is the card's bytes, 0 on a CPU."""
+class ComputeDevice:
+    """The device that `core.device.best_device` chooses.
+
+    Attributes:
+        kind: "cuda" or "cpu". name: of the GPU, or the processor's architecture. memory: bytes of the GPU, 0 for a CPU.
+        threads: that PyTorch computes on where it computes on the processor.
+    """
 
     kind: str
     name: str
@@ -69,32 +74,32 @@ class Device:
     threads: int
 
 
-def device() -> Device:
-    """The device that `core.device` picks, in words."""
+def compute_device() -> ComputeDevice:
+    """The device that models with a choice compute on."""
     kind = best_device().type
     if kind == "cuda":
         card = torch.cuda.get_device_properties(0)
-        return Device(kind=kind, name=card.name, memory=card.total_memory, threads=torch.get_num_threads())
-    return Device(kind=kind, name=platform.machine(), memory=0, threads=torch.get_num_threads())
+        return ComputeDevice(kind=kind, name=card.name, memory=card.total_memory, threads=torch.get_num_threads())
+    return ComputeDevice(kind=kind, name=platform.machine(), memory=0, threads=torch.get_num_threads())
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardUse:
-    """A CUDA device now.
+class GPUUsage:
+    """What is in use of a CUDA device at one moment.
 
     Attributes:
-        memory: bytes in use on it, by whomever; total: all it has. own: bytes that this process's tensors hold.
-        busy: share of the last moments in which something ran on it, 0 to 1; None where its driver does not say.
+        memory: bytes in use by all processes. total: bytes that it has. tensors: bytes of this process's tensors.
+        busy: share of the last sample period in which a kernel ran, 0 to 1; None where the driver does not say.
     """
 
     memory: int
     total: int
-    own: int
+    tensors: int
     busy: float | None
 
 
-def card_use() -> CardUse | None:
-    """The use of the CUDA device that models compute on; None where they compute on the processor."""
+def gpu_usage() -> GPUUsage | None:
+    """The usage of the CUDA device that models compute on; None where they compute on the processor."""
     if best_device().type != "cuda":
         return None
     free, total = torch.cuda.mem_get_info()
@@ -103,4 +108,4 @@ def card_use() -> CardUse | None:
         busy = torch.cuda.utilization() / 100
     except (ModuleNotFoundError, RuntimeError, pynvml.NVMLError):
         busy = None
-    return CardUse(memory=total - free, total=total, own=torch.cuda.memory_allocated(), busy=busy)
+    return GPUUsage(memory=total - free, total=total, tensors=torch.cuda.memory_allocated(), busy=busy)

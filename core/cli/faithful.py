@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core import checkpoints
-from core.device import serve_small_inputs
+from core.device import use_one_thread
 from core.explain import findings
 from core.explain.faithfulness import Evidence, deletion_curves, to_dict
 
@@ -33,7 +33,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _run(o: argparse.Namespace) -> None:
     from tqdm import tqdm
 
-    serve_small_inputs()
+    use_one_thread()
     card = checkpoints.read_card(o.checkpoint, folder=checkpoints.FOLDER)
     curves = []
     for place, one in enumerate(tqdm(_sample(card), unit="input", desc=o.checkpoint, disable=None)):

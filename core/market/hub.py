@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from core.device import serve_small_inputs
+from core.device import use_one_thread
 from core.market.feeds.background import BackgroundLoop, background_loop
 from core.market.session import MarketSession
 from core.messages import compose
@@ -184,7 +184,7 @@ def hub() -> Hub:
     global _hub
     with _hub_lock:
         if _hub is None:
-            serve_small_inputs()
+            use_one_thread()
             _hub = Hub(background_loop())
         return _hub
 

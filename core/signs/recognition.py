@@ -1,4 +1,4 @@
-"""One clip, read once: probabilities, attention, both decodings, and what it cost."""
+"""The model's reading of one clip: probabilities, attention, both decodings, and the time they took."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.device import serve_small_inputs
+from core.device import use_one_thread
 from core.signs.decoding import Bigram
 from core.signs.recogniser import Recogniser
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recognition:
-    """What a model makes of a clip. Nobody writes to the arrays: they are shared.
+    """The reading of one clip. The arrays are shared and read-only.
 
     Attributes:
         log_probabilities: (T', V). probabilities: the same as shares of 1. attention: sub-layer -> (heads, T', T').
-        seconds: (T',) where each of the model's frames lies in the clip. greedy: the best path's sentence.
+        seconds: (T',) where each of the model's frames lies in the clip.
+        greedy: the best path's sentence. doubtful: the glosses left out of it as too unsure, with their probability.
         path: the likeliest label of each frame, by name. took_s: wall-clock time of the forward pass.
     """
 
@@ -29,13 +30,14 @@ class Recognition:
     attention: dict[str, NDArray[np.float32]]
     seconds: NDArray[np.float64]
     greedy: tuple[str, ...]
+    doubtful: tuple[tuple[str, float], ...]
     path: tuple[str, ...]
     took_s: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class Guess:
-    """A sentence of the beam. `probability` is P(sentence | frames) over the paths that were kept, `score` what ranked it."""
+    """A sentence of the beam: P(sentence | sharpened frames) over the paths that were kept, and the score that ranked it."""
 
     glosses: tuple[str, ...]
     probability: float
@@ -48,7 +50,7 @@ def read(recogniser: Recogniser, clip: NDArray[Any], seconds: NDArray[np.float64
     Args:
         seconds: (T,) of the clip's own frames; a model of tracks sees every `stride`-th.
     """
-    serve_small_inputs()
+    use_one_thread()
     began = time.perf_counter()
     found = recogniser.answer(clip, speaker=speaker)
     took = time.perf_counter() - began
@@ -60,16 +62,25 @@ def read(recogniser: Recogniser, clip: NDArray[Any], seconds: NDArray[np.float64
         attention=found.attention,
         seconds=np.asarray(seconds, dtype=np.float64)[:: recogniser.stride][:steps],
         greedy=tuple(recogniser.greedy(found.log_probabilities)),
+        doubtful=tuple((names[span.label], span.probability) for span in recogniser.doubtful(found.log_probabilities)),
         path=tuple(names[label] for label in found.log_probabilities.argmax(axis=1).tolist()),
         took_s=took,
     )
 
 
 def beam(
-    recogniser: Recogniser, found: Recognition, *, width: int, bigram: Bigram | None = None, weight: float = 0.5, most: int = 5
+    recogniser: Recogniser,
+    found: Recognition,
+    *,
+    width: int,
+    power: float | None = None,
+    bigram: Bigram | None = None,
+    weight: float = 0.5,
+    most: int = 5,
 ) -> list[Guess]:
-    """The likeliest sentences, best first."""
+    """The likeliest sentences by beam search, best first; see `Recogniser.beam`."""
+    hypotheses = recogniser.beam(found.log_probabilities, width=width, power=power, bigram=bigram, weight=weight)
     return [
         Guess(glosses=tuple(glosses), probability=float(np.exp(one.log_probability)), score=one.score)
-        for glosses, one in recogniser.beam(found.log_probabilities, width=width, bigram=bigram, weight=weight)[:most]
+        for glosses, one in hypotheses[:most]
     ]

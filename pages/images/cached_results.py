@@ -8,7 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from core import checkpoints
-from core.device import serve_small_inputs
+from core.device import use_one_thread
 from core.explain import faithfulness
 from core.explain.faithfulness import Curves, Evidence
 from core.explain.rollout import rollout
@@ -46,27 +46,27 @@ def classifier_of(name: str) -> Classifier:
     Raises:
         CheckpointError: where it is missing or damaged.
     """
-    folder = checkpoints.FOLDER
-    return _loaded(name, folder, checkpoints.sha256(folder / f"{name}.json") if (folder / f"{name}.json").exists() else "")
+    card = checkpoints.FOLDER / f"{name}.json"
+    return _loaded(name, checkpoints.FOLDER, checkpoints.sha256(card) if card.exists() else "")
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def _loaded(name: str, folder: Path, _digest: str) -> Classifier:
-    serve_small_inputs()
+def _loaded(name: str, folder: Path, card_digest: str) -> Classifier:  # the digest is part of the cache's key
+    use_one_thread()
     return classifiers.load_classifier(name, folder=folder)
 
 
 @st.cache_resource(show_spinner=False, max_entries=256, hash_funcs=HASHES)
 def analyse(classifier: Classifier, image: Bytes) -> PictureAnalysis:
     """Probabilities, strangeness and all attention maps of an image, uint8 (side, side)."""
-    serve_small_inputs()
+    use_one_thread()
     return analyses.analyse(classifier, image)
 
 
 @st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=HASHES)
 def relevance(analysis: PictureAnalysis, label: int) -> TokenShares:
     """Gradient relevance to one class."""
-    serve_small_inputs()
+    use_one_thread()
     return analysis.relevance(label)
 
 
@@ -80,28 +80,28 @@ def maps(analysis: PictureAnalysis) -> dict[str, Any]:
 @st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=HASHES)
 def evidence(analysis: PictureAnalysis, label: int) -> Evidence:
     """Importance of every patch for one class, by each method."""
-    serve_small_inputs()
+    use_one_thread()
     return evidences.evidence(analysis, label)
 
 
 @st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=HASHES)
 def deletion_curves(analysis: PictureAnalysis, label: int) -> Curves:
     """One class's probability while patches are deleted in each method's order."""
-    serve_small_inputs()
+    use_one_thread()
     return faithfulness.deletion_curves(evidence(analysis, label))
 
 
 @st.cache_resource(show_spinner=False, max_entries=512, hash_funcs=HASHES)
 def hidden_answer(analysis: PictureAnalysis, hidden: frozenset[int]) -> Probabilities:
     """(classes,) probabilities with some patches hidden, by their numbers from 1."""
-    serve_small_inputs()
+    use_one_thread()
     return evidences.hidden_answer(analysis, evidences.mask_of(hidden, analysis.grid**2))
 
 
 @st.cache_resource(show_spinner=False, max_entries=32, hash_funcs=HASHES)
 def walk(classifier: Classifier, image: Bytes) -> ViTWalkthrough:
     """Every step of the forward pass for an image, uint8 (side, side)."""
-    serve_small_inputs()
+    use_one_thread()
     return walkthrough.walk(classifier.model, classifier.normalise(image[None]), temperature=classifier.temperature)
 
 

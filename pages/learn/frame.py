@@ -1,14 +1,14 @@
-"""The parts that all lecture pages are made of, so that a class finds each in the same place.
+"""What all lecture pages share: title and parts, dials, equations with numbers, claims, the snippet and the link.
 
     part = frame.open_page("positions", _("Positional encoding"), parts={"matrix": _("The matrix"), ...})
-    chosen = frame.dials("pe_dial", {"n": frame.Dial(_("Length"), lambda: url_state.slider(...)), ...})
+    chosen = frame.dials("dial", {"n": frame.slider(_("Length"), 8, 256, key="n", default=64), ...})
     frame.equation(r"PE_{pos,2i} = ...", frame.tex(value))
     static_plot(...)
     frame.look_for(frame.passage("positions", "matrix"))
     frame.close_page("positions", sources="...", values={"LENGTH": 64})
 
-Words stand in `assets/text/<language>/learn_<page>.md`, a section `## name` for each use;
-snippets in `assets/snippets/<page>.py`.
+The prose is in `assets/text/<language>/learn_<page>.md`, one section `## name` per use; the snippets are in
+`assets/snippets/<page>.py`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from typing import Any, Final
 
 import streamlit as st
 
-from core.device import serve_small_inputs
+from core.device import use_one_thread
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose, significant
+from pages.shared.url_state import Number
 
 SNIPPETS: Final = Path(__file__).resolve().parents[2] / "assets" / "snippets"
 SECTION: Final = re.compile(r"^## +(\w+) *$", re.MULTILINE)
@@ -39,17 +40,63 @@ PRESENTING_CSS: Final = '[class*="st-key-learn_controls"], :has(> [class*="st-ke
 
 @dataclass(frozen=True)
 class Dial:
-    """One thing a page lets its reader change.
+    """A value that the reader can change.
 
     Attributes:
-        name: translated, short: it is a button among its neighbours.
-        draw: draws the widget, which keeps its own place in the URL, and returns its value.
-        shown: what the value is called beside the other dials; as it is where None.
+        label: translated, short: it is a button among the other dials.
+        draw: draws the widget, which keeps its value in the URL, and returns the value.
+        shown: text of a value, for the line that lists the dials not on display; see `_value_text` where None.
     """
 
-    name: str
+    label: str
     draw: Callable[[], Any]
     shown: Callable[[Any], str] | None = None
+
+
+def slider(label: str, low: Number, high: Number, *, key: str, default: Number, short: str = "", **more: Any) -> Dial:
+    """A dial for a number; see `url_state.slider`.
+
+    Args:
+        short: name among the other dials; the label where empty.
+        more: for the widget, such as `step`.
+    """
+    return Dial(short or label, lambda: url_state.slider(label, low, high, key=key, default=default, **more))
+
+
+def choice(
+    label: str,
+    options: Mapping[str, str],
+    *,
+    key: str,
+    default: str | None = None,
+    widget: Callable[..., Any] = st.segmented_control,
+    value: Callable[[str], Any] = str,
+    short: str = "",
+) -> Dial:
+    """A dial for one of several codes; see `url_state.choice`.
+
+    Args:
+        options: label by code. widget: st.segmented_control, st.pills, st.selectbox, st.select_slider or st.radio.
+        value: turns a code into the dial's value.
+        short: name among the other dials; the label where empty.
+    """
+    required = {"required": True} if widget in (st.segmented_control, st.pills) else {}
+    labels = {value(code): text for code, text in options.items()}
+    return Dial(
+        short or label,
+        lambda: value(url_state.choice(widget, label, options, key=key, default=default, **required)),
+        lambda chosen: labels.get(chosen, str(chosen)),
+    )
+
+
+def whole_numbers(*values: int) -> dict[str, str]:
+    """Options for a `choice` of whole numbers, written as the reader's language does."""
+    return {str(value): number(value) for value in values}
+
+
+def switch(label: str, *, key: str, short: str = "") -> Dial:
+    """A dial that is on or off."""
+    return Dial(short or label, lambda: st.toggle(label, key=key, bind="query-params"))
 
 
 def open_page(page: str, title: str, *, parts: Mapping[str, str] | None = None) -> str:
@@ -62,7 +109,7 @@ def open_page(page: str, title: str, *, parts: Mapping[str, str] | None = None) 
     Returns:
         The code of the part; "" where there are no parts.
     """
-    serve_small_inputs()
+    use_one_thread()
     st.html(f"<style>{CSS}{PRESENTING_CSS if controls.presenting() else ''}</style>")
     controls.page_header(title, passage(page, "lead"))
     if not parts:
@@ -74,8 +121,8 @@ def open_page(page: str, title: str, *, parts: Mapping[str, str] | None = None) 
 
 @cache
 def _sections(content: str) -> dict[str, str]:
-    found = SECTION.split(content)
-    return {name: body.strip() for name, body in zip(found[1::2], found[2::2], strict=True)}
+    parts = SECTION.split(content)
+    return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def passage(page: str, section: str) -> str:
@@ -88,25 +135,25 @@ def passage(page: str, section: str) -> str:
 
 
 def controls_block(key: str = "") -> Any:
-    """A container for widgets; presentation mode hides it, and what was chosen stays."""
+    """A container for widgets, which presentation mode hides without changing their values."""
     return st.container(key=f"learn_controls{'_' if key else ''}{key}")
 
 
 def dials(key: str, offered: Mapping[str, Dial], *, label: str | None = None, first: str | None = None) -> dict[str, Any]:
-    """One control at a time: a row of names, and under it the widget of the chosen one alone.
+    """A row of the dials' names, and under it the widget of the chosen dial.
 
-    The others are drawn too, unseen, so that each keeps its value and its place in the URL.
+    The widgets of the other dials are drawn but hidden, so that each keeps its value and its URL parameter.
 
     Args:
         key: of the choice of a dial, and its URL parameter.
         offered: dial by code.
-        label: what the row of names is called; "Change one thing" where None.
-        first: code of the dial shown where the URL names none; the first one where None.
+        label: of the row of names; "Change one thing" where None.
+        first: code of the dial on display where the URL names none; the first one where None.
 
     Returns:
         The value of each dial, by code.
     """
-    names = {code: dial.name for code, dial in offered.items()}
+    names = {code: dial.label for code, dial in offered.items()}
     values: dict[str, Any] = {}
     with controls_block(key):
         if len(offered) == 1:
@@ -115,12 +162,12 @@ def dials(key: str, offered: Mapping[str, Dial], *, label: str | None = None, fi
         for code, dial in offered.items():
             with st.container(key=f"dial_{'on' if code == on else 'off'}_{key}_{code}"):
                 values[code] = dial.draw()
-        rest = [f"{dial.name}: {_shown(dial, values[code])}" for code, dial in offered.items() if code != on]
+        rest = [f"{dial.label}: {_value_text(dial, values[code])}" for code, dial in offered.items() if code != on]
         st.caption(" · ".join(rest))
     return values
 
 
-def _shown(dial: Dial, value: Any) -> str:
+def _value_text(dial: Dial, value: Any) -> str:
     if dial.shown is not None:
         return dial.shown(value)
     if isinstance(value, bool):
@@ -130,39 +177,39 @@ def _shown(dial: Dial, value: Any) -> str:
     return significant(value, 6) if isinstance(value, float) else str(value)
 
 
-def equation(formula: str, numbers: str = "", *, words: str = "") -> None:
-    """The equation, and beside it the same equation with this input's numbers in it; both LaTeX.
+def equation(formula: str, calculation: str = "", *, note: str = "") -> None:
+    """The equation, and beside it the same equation with this page's numbers; both LaTeX.
 
     Args:
-        formula: as the document writes it. numbers: with `tex`, `tex_row` and `tex_matrix` for values.
-        words: a line under the numbers: which entry, which unit.
+        formula: as the document writes it. calculation: its values written by `tex`, `tex_row` and `tex_matrix`.
+        note: a line under the calculation: which entry, which unit.
     """
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption(_("The equation"))
         st.latex(formula)
-    if numbers:
+    if calculation:
         with right:
             st.caption(_("With the numbers on this page"))
-            st.latex(numbers)
-            if words:
-                st.caption(words)
+            st.latex(calculation)
+            if note:
+                st.caption(note)
 
 
 def tex(value: float, digits: int = 3) -> str:
-    """A number for LaTeX in the reader's own writing: 0.125 or 0{,}125."""
+    """A number for LaTeX as the reader's language writes it: 0.125 or 0{,}125."""
     if value != value or value in (float("inf"), float("-inf")):
         return r"-\infty" if value < 0 else r"\infty" if value > 0 else r"\text{–}"
     return number(round(value, digits) + 0.0, digits).replace(",", "{,}")  # + 0.0 makes a zero of -0.0
 
 
 def tex_row(values: Iterable[float], digits: int = 2, *, most: int = 6) -> str:
-    """A row vector in brackets; one longer than `most` keeps its first entries and its last."""
+    """A row vector in brackets; of one longer than `most`, the first entries, dots and the last."""
     return rf"\begin{{bmatrix}}{_row(list(values), digits, most)}\end{{bmatrix}}"
 
 
 def tex_matrix(rows: Iterable[Iterable[float]], digits: int = 2, *, most: int = 6) -> str:
-    """A matrix in brackets; what goes beyond `most` rows or columns is dots, but the last one."""
+    """A matrix in brackets; of more than `most` rows or columns, the first ones, dots and the last."""
     lines = [_row(list(row), digits, most) for row in rows]
     if len(lines) > most:
         dots = " & ".join([r"\vdots"] * (lines[0].count("&") + 1))
@@ -178,13 +225,17 @@ def _row(values: list[float], digits: int, most: int) -> str:
 
 
 def look_for(sentence: str) -> None:
-    """What to look for in the figure above, one line."""
+    """A box that says what to look for in the figure above."""
     name = _("What to look for")
     st.info(f"**{name}:** {sentence}", icon=":material/visibility:")
 
 
 def check(sentence: str, *, holds: bool) -> None:
-    """A claim that was just checked on the numbers shown, and whether it holds; the sentence says how far off it is."""
+    """A box with a claim about the numbers on the page: green where it holds, else yellow.
+
+    Args:
+        sentence: the claim, with the measured deviation.
+    """
     (st.success if holds else st.warning)(sentence, icon=":material/check_circle:" if holds else ":material/error:")
 
 
@@ -194,10 +245,10 @@ def _source(page: str) -> str:
 
 
 def snippet(page: str, values: Mapping[str, Any] | None = None) -> str:
-    """The page's snippet with this page's values in the place of its own.
+    """The page's snippet with the page's values put in.
 
     Args:
-        values: by the name of a variable that the snippet sets at the start of a line, on one line.
+        values: by the name of a variable that the snippet sets at the start of a line.
 
     Raises:
         KeyError: for a name the snippet does not set.
@@ -218,8 +269,14 @@ def notebook(code: str) -> str:
     return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
 
 
+def link_only() -> None:
+    """The foot of a page that an error leaves without values for its snippet: the link to this view."""
+    with controls_block("foot"):
+        controls.link_to_view()
+
+
 def close_page(page: str, *, sources: str, values: Mapping[str, Any] | None = None) -> None:
-    """What stands under every lecture page: the snippet with its downloads, the link to this view, and where it all comes from.
+    """The foot of every lecture page: the snippet with its downloads, the link to this view, and the sources.
 
     Args:
         sources: documents and sections, and decisions (D11), translated.

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from core import checkpoints
-from core.device import serve_small_inputs
+from core.device import use_one_thread
 from core.explain import attribution, faithfulness
 from core.explain.attribution import Attribution, BaselineKind
 from core.explain.faithfulness import Curves
@@ -104,7 +104,7 @@ def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
 
 
 def _fitting(window: FrozenWindow) -> Predictor:
-    serve_small_inputs()  # of this thread, too: a page may compute before any feed runs
+    use_one_thread()  # of this thread, too: a page may compute before any feed runs
     predictor = predictor_of(window.predictor)
     if len(window) != predictor.window:
         raise WindowError(f"the window has {len(window)} rows: the model {window.predictor} takes {predictor.window}")

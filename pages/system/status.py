@@ -1,4 +1,4 @@
-"""The System page: where the app computes, what it uses, which feeds run, which checkpoints it has."""
+"""The System page: usage of the machine, running feeds, the device, an epoch's time, checkpoints and versions."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ import streamlit as st
 from core import checkpoints, usage
 from core.market.hub import hub
 from core.messages import translate
-from core.models.vit import ViTConfig
-from core.runs.epoch_time import BATCH, STEPS, EpochTime, epoch_times
+from core.models.vit import ViT, ViTConfig
+from core.runs.epoch_time import BATCH, IMAGES, STEPS, EpochTime, epoch_times
 from pages.shared import controls, language, navigation, url_state
-from pages.shared.language import _, duration, number, percent, size
+from pages.shared.language import _, duration, ngettext, number, percent, size
 
 TIMED = "system:timed"
 
 
-def use_now() -> None:
-    """Memory and processor of this process, and the running feeds."""
-    use = usage.use()
+def current_usage() -> None:
+    """Memory, processor time and threads of this process, and what is in use of the GPU."""
+    use = usage.process_usage()
     columns = st.columns(4)
     columns[0].metric(_("Memory"), size(use.memory), help=_("Of {total} in this machine.").format(total=size(use.machine_memory)))
     columns[1].metric(_("Processor"), percent(use.cpu, 0), help=_("Of one core; this process may use {n}.").format(n=use.cores))
     columns[2].metric(_("Threads"), number(use.threads))
     columns[3].metric(_("Running for"), duration(use.uptime_s))
-    card = usage.card_use()
-    if card is not None:
+    gpu = usage.gpu_usage()
+    if gpu is not None:
         columns = st.columns(4)
-        everyone = _("In use by anyone, of {total}.").format(total=size(card.total))
-        columns[0].metric(_("GPU memory"), size(card.memory), help=everyone)
-        columns[1].metric(_("GPU busy"), _("unknown") if card.busy is None else percent(card.busy, 0))
-        columns[2].metric(_("This app on the GPU"), size(card.own), help=_("What its tensors hold."))
+        everyone = _("In use by all programs, of {total}.").format(total=size(gpu.total))
+        columns[0].metric(_("GPU memory"), size(gpu.memory), help=everyone)
+        columns[1].metric(_("GPU busy"), _("unknown") if gpu.busy is None else percent(gpu.busy, 0))
+        columns[2].metric(_("This app on the GPU"), size(gpu.tensors), help=_("Memory of its tensors."))
 
 
 def feeds() -> None:
-    """The feeds somebody watches."""
+    """The feeds that viewers watch, with their numbers of viewers and rows."""
     running = hub().watched()
     if not running:
-        controls.notice("empty", _("No feed is running. One starts when somebody opens a market page."))
+        controls.notice("empty", _("No feed is running. One starts when a market page is opened."))
         return
     st.table(
         [
@@ -55,42 +55,49 @@ def feeds() -> None:
 
 @st.fragment(run_every=2)
 def live_part() -> None:
-    """What changes by itself."""
-    use_now()
+    """The part that is drawn anew every two seconds."""
+    current_usage()
     st.subheader(_("Feeds"), anchor=False)
     feeds()
 
 
 def device() -> None:
-    """Where models compute."""
-    where = usage.device()
+    """The device that each model computes on."""
+    where = usage.compute_device()
     if where.kind == "cuda":
-        st.markdown(_("Models compute on **{name}** with {memory}.").format(name=where.name, memory=size(where.memory)))
+        st.markdown(
+            _("TLOB and the ViT compute on **{name}** with {memory}; IIGA and the dates Transformer on the processor.").format(
+                name=where.name, memory=size(where.memory)
+            )
+        )
     else:
         st.markdown(
-            _("Models compute on the **processor** ({name}), on {n} threads; a CUDA device is used where there is one.").format(
-                name=where.name, n=where.threads
-            )
+            ngettext(
+                "Models compute on the **processor** ({name}), on {n} thread; a CUDA device would serve TLOB and the ViT.",
+                "Models compute on the **processor** ({name}), on {n} threads; a CUDA device would serve TLOB and the ViT.",
+                where.threads,
+            ).format(name=where.name, n=number(where.threads))
         )
 
 
 def epoch_time() -> None:
-    """What training costs here: timed when asked for, on the processor and on a GPU where there is one."""
-    st.markdown(_("How long would an epoch of the garments' Vision Transformer take here, 55,000 images?"))
+    """Measures an epoch of training when the button is pressed, on the processor and on a GPU where there is one."""
+    question = _("How long would an epoch of {count} images of the garments' Vision Transformer take on this machine?")
+    st.markdown(question.format(count=number(IMAGES)))
     if st.button(_("Time it"), icon=":material/timer:", key="system_epoch"):
-        config = ViTConfig(**checkpoints.read_card("vit")["config"])
+        config: ViTConfig = checkpoints.read_config(checkpoints.read_card("vit"), ViT)
         with st.spinner(_("Timing some steps of training…"), show_time=True):
             st.session_state[TIMED] = list(epoch_times(config))
     timed: list[EpochTime] | None = st.session_state.get(TIMED)
     if timed is None:
         return
     names = {"cpu": _("Processor"), "cuda": _("GPU")}
-    a_step = _("A step of {count} images").format(count=number(BATCH))
+    step = _("A step of {count} images").format(count=number(BATCH))
     st.table(
         [
             {
                 _("Device"): names[one.device],
-                a_step: _("{value} ms").format(value=number(1e3 * one.step_s, 1)),
+                step: _("{value} ms").format(value=number(1e3 * one.step_s, 1)),
                 _("An epoch"): duration(one.epoch_s),
                 _("Times as fast"): number(timed[0].step_s / one.step_s, 1),
             }
@@ -98,15 +105,15 @@ def epoch_time() -> None:
         ]
     )
     st.caption(
-        _("Median of {steps} steps, every patch seen; threads of the processor: {n}, beside all else that runs.").format(
+        _("Median of {steps} steps without patch dropout, on {n} threads of the processor, while the app goes on.").format(
             steps=number(STEPS), n=number(timed[0].threads)
         )
-        + ("" if len(timed) > 1 else " " + _("There is no CUDA device; where there is one, its time stands below."))
+        + ("" if len(timed) > 1 else " " + _("This machine has no CUDA device to compare with."))
     )
 
 
 def checkpoint_cards() -> None:
-    """The checkpoints on disk; one of them in full."""
+    """A table of the checkpoints, and one card in full."""
     cards, broken = [], []
     for name in (path.stem for path in sorted(checkpoints.FOLDER.glob("*.json"))):
         try:
@@ -138,19 +145,19 @@ def _row(card: dict[str, Any]) -> dict[str, str]:
 
 
 def about() -> None:
-    """Versions, language, licences."""
+    """Versions of the packages, the reader's language, and licences."""
     left, right = st.columns(2)
     with left:
         st.subheader(_("Versions"), anchor=False)
-        found = checkpoints.versions(*usage.PACKAGES)
-        st.table([{_("Package"): name, _("Version"): number_} for name, number_ in found.items()])
+        versions = checkpoints.versions(*usage.PACKAGES)
+        st.table([{_("Package"): name, _("Version"): version} for name, version in versions.items()])
     with right:
         st.subheader(_("Language"), anchor=False)
         st.markdown(
             _("Shown in **{language}**. The browser asks for {locale} and is in the time zone {zone}.").format(
                 language=language.LANGUAGES[language.current()],
                 locale=st.context.locale or _("no language"),
-                zone=st.context.timezone or "UTC",
+                zone=st.context.timezone or _("unknown"),
             )
         )
         st.subheader(_("Licences"), anchor=False)
@@ -174,3 +181,4 @@ except checkpoints.CheckpointError as error:
 st.subheader(_("Checkpoints"), anchor=False)
 checkpoint_cards()
 about()
+controls.link_to_view()

@@ -29,10 +29,10 @@ class Knot:
 def test_what_is_loaded_is_set_aside_once_and_later_knots_are_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     before = gc.get_freeze_count()
     monkeypatch.setitem(sys.modules, "a_new_one", types.ModuleType("a_new_one"))
-    assert garbage_collection.settle()
+    assert garbage_collection.freeze_loaded()
     kept = gc.get_freeze_count()
     assert kept > before + 10_000  # pytest alone has more
-    assert not garbage_collection.settle()  # nothing has come
+    assert not garbage_collection.freeze_loaded()  # nothing has come
     knot = Knot()
     seen = weakref.ref(knot)
     del knot
@@ -42,10 +42,10 @@ def test_what_is_loaded_is_set_aside_once_and_later_knots_are_freed(monkeypatch:
 
 
 def test_new_modules_are_set_aside_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    garbage_collection.settle()
+    garbage_collection.freeze_loaded()
     before = gc.get_freeze_count()
     monkeypatch.setitem(sys.modules, "another_new_one", types.ModuleType("another_new_one"))
     held = [Knot() for _ in range(500)]
-    assert garbage_collection.settle()
+    assert garbage_collection.freeze_loaded()
     assert gc.get_freeze_count() >= before + 500
     assert held[0].me is held[0]

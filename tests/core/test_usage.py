@@ -19,17 +19,17 @@ def test_memory_is_what_the_kernel_counts() -> None:
     held = bytearray(64 * 1024**2)
     with open("/proc/self/statm") as statm:
         resident = int(statm.read().split()[1]) * resource.getpagesize()
-    assert usage.use().memory == pytest.approx(resident, rel=0.05)
-    assert usage.use().memory > len(held)
-    assert usage.use().machine_memory == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert usage.process_usage().memory == pytest.approx(resident, rel=0.05)
+    assert usage.process_usage().memory > len(held)
+    assert usage.process_usage().machine_memory == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def test_a_new_thread_is_counted() -> None:
-    before = usage.use().threads
+    before = usage.process_usage().threads
     stop = threading.Event()
     thread = threading.Thread(target=stop.wait)
     thread.start()
-    during = usage.use().threads
+    during = usage.process_usage().threads
     stop.set()
     thread.join()
     assert during == before + 1
@@ -41,17 +41,17 @@ def cpu_and_wall() -> tuple[float, float]:
 
 
 def test_the_share_of_a_core_is_time_computed_over_time_passed() -> None:
-    usage.use()
+    usage.process_usage()
     before = cpu_and_wall()
     while cpu_and_wall()[0] - before[0] < 0.5:
         sum(range(1000))
-    shown, after = usage.use().cpu, cpu_and_wall()
+    shown, after = usage.process_usage().cpu, cpu_and_wall()
     assert shown == pytest.approx((after[0] - before[0]) / (after[1] - before[1]), rel=0.25)
-    assert usage.use().uptime_s > 0
+    assert usage.process_usage().uptime_s > 0
 
 
 def test_the_device_is_the_one_models_use() -> None:
-    device = usage.device()
+    device = usage.compute_device()
     assert device.kind == ("cuda" if torch.cuda.is_available() else "cpu")
     assert device.threads == torch.get_num_threads()
     assert (device.memory > 0) == (device.kind == "cuda")

@@ -24,16 +24,16 @@ def test_an_epoch_is_its_steps() -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_without_a_cuda_device_there_is_no_use_of_one() -> None:
-    assert usage.card_use() is None
+    assert usage.gpu_usage() is None
 
 
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_memory_on_the_card_is_what_tensors_hold() -> None:
-    before = usage.card_use()
+    before = usage.gpu_usage()
     held = torch.zeros(64, 1024, 1024, device="cuda")
-    after = usage.card_use()
+    after = usage.gpu_usage()
     assert before is not None and after is not None
-    assert after.own - before.own >= held.numel() * 4
+    assert after.tensors - before.tensors >= held.numel() * 4
     assert after.memory <= after.total
     assert after.busy is None or 0 <= after.busy <= 1

@@ -20,4 +20,22 @@ def test_an_epoch_is_timed_on_every_device() -> None:
     assert list(rows["Device"]) == (["Processor", "GPU"] if torch.cuda.is_available() else ["Processor"])
     assert rows["Times as fast"].iloc[0] == "1.0"
     said = " ".join(caption.value for caption in app.caption)
-    assert ("There is no CUDA device" in said) != torch.cuda.is_available()
+    assert ("This machine has no CUDA device" in said) != torch.cuda.is_available()
+
+
+def test_everything_on_it_is_translated() -> None:
+    """What stays the same in Spanish is a name, a number or a text of its own language."""
+
+    def texts(locale: str) -> set[str]:
+        app = AppTest.from_file(str(ROOT / "pages" / "system" / "status.py"), default_timeout=90)
+        app.context = {"locale": locale, "timezone": "America/Lima"}
+        app.run()
+        assert not app.exception
+        found = [element.value for element in [*app.title, *app.subheader, *app.markdown, *app.caption, *app.info, *app.error]]
+        found += [element.label for element in [*app.button, *app.selectbox, *app.metric, *app.expander]]
+        found += [str(column) for table in app.table for column in table.value.columns]
+        return {text for text in found if any(character.isalpha() for character in text)}
+
+    notices = (ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
+    same = {text for text in texts("en") & texts("es") if text[:200] not in notices.replace("\n## ", "\n##### ")}
+    assert same <= {"Feed"}, same
