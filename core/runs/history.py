@@ -1,4 +1,4 @@
-"""Training runs as tables: a checkpoint's own epochs, from its card, and the 25 epochs that the ViT report prints."""
+"""Training runs read from checkpoints' cards, and the 25 epochs that the ViT report prints."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from core import checkpoints
+from core.messages import compose
+from core.vision.classifier import PhotographScores
 
 REPORT = Path(__file__).resolve().parents[2] / "assets" / "pictures" / "garments" / "report_epochs.csv"
 """The table of vit-report section 6 (cuadro 1), as printed: percentages, and the loss with label smoothing 0.1."""
@@ -25,12 +29,12 @@ class Run:
 
     Attributes:
         epoch: from 1.
-        train_accuracy, held_out_accuracy: shares of one; held out are validation images here, test images in the report.
+        train_accuracy, held_out_accuracy: from 0 to 1; held out are validation images here, test images in the report.
         train_loss, held_out_loss: cross-entropy with label smoothing less `floor`, nats; all NaN where never measured.
         rate: learning rate at the epoch's end; NaN where not given.
-        seconds: an epoch took.
+        seconds: duration of the epoch.
         floor: the least the smoothed loss can be, which was taken off.
-        stages: first epoch of each stage after the first, where a run went on from another.
+        stages: first epoch of each stage after the first, where a run continued from another.
     """
 
     epoch: NDArray[np.int64]
@@ -49,9 +53,81 @@ class Run:
         return self.train_accuracy - self.held_out_accuracy
 
     def table(self) -> pd.DataFrame:
-        """One row an epoch, for a download."""
+        """One row per epoch, for a download."""
         columns = ("epoch", "train_accuracy", "held_out_accuracy", "train_loss", "held_out_loss", "rate", "seconds")
         return pd.DataFrame({name: getattr(self, name) for name in columns})
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartScores:
+    """A checkpoint's scores on the test or the validation images.
+
+    Attributes:
+        samples: images; None where the card does not say.
+        confusion: (classes, classes) counts, rows the truth.
+        reliability: (bins,) each: "confidence", "accuracy" (NaN in an empty bin), "count".
+    """
+
+    samples: int | None
+    accuracy: float
+    calibration_error: float
+    confusion: NDArray[np.int64]
+    reliability: dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mistake:
+    """A wrong answer on a test image: its row in the test file, the true and the given class, the confidence."""
+
+    index: int
+    label: int
+    answer: int
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRecord:
+    """What a ViT's card says of its training.
+
+    Attributes:
+        parts: scores by "test", where the test images were read, and "validation".
+        photographs: scores on photographs that people took; None where the card has none.
+        teacher_accuracy: of the teacher on the validation images; None without a teacher.
+    """
+
+    run: Run
+    command: str
+    date: str
+    parameters: int
+    class_names: tuple[str, ...]
+    temperature: float
+    parts: dict[str, PartScores]
+    mistakes: tuple[Mistake, ...]
+    photographs: PhotographScores | None
+    teacher_accuracy: float | None
+
+
+def read_record(card: dict[str, Any]) -> TrainingRecord:
+    """The training that a ViT's card describes.
+
+    Raises:
+        CheckpointError: where the card lacks a part of it, or a part is of another type or shape.
+    """
+    with checkpoints.entries(card, "ViT"):
+        classes = len(card["classes"])
+        metrics, teacher = card["metrics"], card.get("teacher")
+        return TrainingRecord(
+            run=run_from_card(card),
+            command=str(card["command"]),
+            date=str(card["date"]),
+            parameters=int(card["parameters"]),
+            class_names=tuple(map(str, card["classes"])),
+            temperature=float(card["calibration"]["temperature"]),
+            parts={name: _part_scores(metrics[name], classes) for name in ("test", "validation") if name in metrics},
+            mistakes=tuple(_mistake(row, classes) for row in card.get("mistakes", [])),
+            photographs=PhotographScores.from_dict(metrics["photographs"]) if "photographs" in metrics else None,
+            teacher_accuracy=float(teacher["validation_accuracy"]) if teacher else None,
+        )
 
 
 def smoothing_floor(smoothing: float, classes: int) -> float:
@@ -64,22 +140,23 @@ def smoothing_floor(smoothing: float, classes: int) -> float:
     return -sum(p * math.log(p) for p in [top, *[rest] * (classes - 1)] if p > 0)
 
 
-def run_of(card: dict[str, Any]) -> Run:
-    """The epochs that a ViT's card tells of, those of the runs it started from first."""
-    history: list[dict[str, float]] = []
-    told: dict[str, Any] | None = card
-    while told:
-        history = [*told["history"], *history]
-        told = told.get("started_from")
-    return from_history(
-        history,
-        smoothing=float(card["training"]["smoothing"]),
-        classes=len(card["classes"]),
-    )
+def run_from_card(card: dict[str, Any]) -> Run:
+    """The epochs in a ViT's card, after those of the runs it started from.
+
+    Raises:
+        CheckpointError: where the card's history is missing or malformed.
+    """
+    with checkpoints.entries(card, "ViT"):
+        history: list[dict[str, float]] = []
+        stage: dict[str, Any] | None = card
+        while stage:
+            history = [*stage["history"], *history]
+            stage = stage.get("started_from")
+        return run_from_history(history, smoothing=float(card["training"]["smoothing"]), classes=len(card["classes"]))
 
 
-def from_history(history: list[dict[str, float]], *, smoothing: float, classes: int) -> Run:
-    """The same from the rows that `core.training.loop` writes; an epoch 0 after others begins a new stage."""
+def run_from_history(history: list[dict[str, float]], *, smoothing: float, classes: int) -> Run:
+    """A run from the rows that `core.training.loop` writes; an epoch 0 after others begins a new stage."""
 
     def column(key: str) -> NDArray[np.float64]:
         return np.array([row.get(key, math.nan) for row in history], dtype=np.float64)
@@ -116,13 +193,27 @@ def report_run() -> Run:
     )
 
 
-def counts(confusion: list[list[int]]) -> NDArray[np.int64]:
-    """A card's confusion matrix as an array, rows the truth."""
-    return np.array(confusion, dtype=np.int64)
-
-
-def reliability_bins(found: dict[str, list[float | None]]) -> dict[str, NDArray[np.float64]]:
-    """A card's reliability as arrays (bins,), NaN in an empty bin: `confidence`, `accuracy`, `count`."""
-    return {
-        name: np.array([math.nan if one is None else one for one in values], dtype=np.float64) for name, values in found.items()
+def _part_scores(scores: dict[str, Any], classes: int) -> PartScores:
+    confusion = np.array(scores["confusion"], dtype=np.int64)
+    reliability = {
+        name: np.array([math.nan if value is None else value for value in scores["reliability"][name]], dtype=np.float64)
+        for name in ("confidence", "accuracy", "count")
     }
+    if confusion.shape != (classes, classes) or len({len(values) for values in reliability.values()}) != 1:
+        raise ValueError(compose("its confusion matrix or its reliability is of another shape"))
+    return PartScores(
+        samples=int(scores["samples"]) if "samples" in scores else None,
+        accuracy=float(scores["accuracy"]),
+        calibration_error=float(scores["calibration_error"]),
+        confusion=confusion,
+        reliability=reliability,
+    )
+
+
+def _mistake(row: dict[str, Any], classes: int) -> Mistake:
+    mistake = Mistake(
+        index=int(row["index"]), label=int(row["label"]), answer=int(row["called"]), confidence=float(row["confidence"])
+    )
+    if not (0 <= mistake.label < classes and 0 <= mistake.answer < classes):
+        raise ValueError(compose("a mistake in it names a class that it does not have"))
+    return mistake

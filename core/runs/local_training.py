@@ -1,7 +1,7 @@
-"""A small ViT trained on this machine while the app runs: one run a process, as a command of its own, watched by its files.
+"""Training a small ViT on this machine while the app runs: one run at a time, in a process of its own, watched by its files.
 
-Training is another process (`python -m core train vit`), so it neither slows the pages nor ends when a visitor goes elsewhere,
-and what the page shows of it can be repeated by the command in the checkpoint's card.
+The process runs `python -m core train vit`, so that it neither slows the pages nor ends when a visitor goes elsewhere, and the
+command in the checkpoint's card repeats the run. It ends with the app (`core.runs.attached`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from core import checkpoints
 from core.messages import compose
+from core.runs import data_folders
 from core.vision.idx import missing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,16 +33,16 @@ Phase = Literal["idle", "starting", "training", "finishing", "finished", "failed
 
 
 class TrainError(ValueError):
-    """A wish that cannot be met; the message says why."""
+    """A run that cannot be started, or a result that cannot be kept; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What to train.
+    """The settings of a run.
 
     Attributes:
-        data: folder of the IDX files; fetched into it where missing.
-        images: of the training file, validation included; a multiple of 100.
+        data: folder of the IDX files; downloaded into it where missing.
+        images: taken of the training file, validation included; a multiple of 100.
         epochs, batch, rate, seed: of the run. patch, width, heads, layers: of the model (its FFN is twice as wide).
     """
 
@@ -57,7 +58,7 @@ class Plan:
     seed: int = 0
 
     @property
-    def to_fetch(self) -> bool:
+    def needs_download(self) -> bool:
         """Whether the folder lacks the training files."""
         return bool(missing(self.data, TRAIN_FILES))
 
@@ -82,19 +83,19 @@ class Plan:
             "init": "plain",
             "seed": self.seed,
         }
-        return ["train", "vit", *(word for key, value in named.items() for word in (f"--{key}", str(value))), "--no-test"]
+        return ["train", "vit", *(part for key, value in named.items() for part in (f"--{key}", str(value))), "--no-test"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
-    """How the run stands.
+class RunStatus:
+    """The state of the run.
 
     Attributes:
         step, total: optimiser steps done and planned. epoch, epochs: likewise.
-        elapsed_s: since the first step. remaining_s: at the pace so far, None before there is one.
-        loss: of the newest step, None before it.
-        history: a row an epoch, as in a card.
-        said: the newest line of the run's own output: what it is doing, or why it failed.
+        elapsed_s: seconds since the first step.
+        loss: of the newest step, None before the first.
+        history: one row per epoch, as in a card.
+        message: the newest line of the run's output: what it is doing, or why it failed.
     """
 
     phase: Phase = "idle"
@@ -106,7 +107,7 @@ class Standing:
     elapsed_s: float = 0.0
     loss: float | None = None
     history: list[dict[str, float]] = field(default_factory=list)
-    said: str = ""
+    message: str = ""
 
     @property
     def running(self) -> bool:
@@ -115,19 +116,23 @@ class Standing:
 
     @property
     def share(self) -> float:
-        """Done so far, 0 to 1."""
+        """Share of the steps that are done, 0 to 1."""
         return min(1.0, self.step / self.total) if self.total else 0.0
 
     @property
     def remaining_s(self) -> float | None:
-        """Seconds to go at the pace so far."""
+        """Seconds to go at the pace so far; None before there is one."""
         return None if self.step < 2 else self.elapsed_s / self.step * (self.total - self.step)
 
 
 class Trainer:
-    """Starts, watches, stops and keeps one run at a time. Safe to call from several threads."""
+    """Starts, watches, stops and keeps one run at a time. Safe to call from several threads.
 
-    def __init__(self, *, command: tuple[str, ...] = (sys.executable, "-m", "core")) -> None:
+    Args:
+        command: runs a command of `python -m core` that ends with this process; is given the run's folder and the arguments.
+    """
+
+    def __init__(self, *, command: tuple[str, ...] = (sys.executable, "-m", "core.runs.attached")) -> None:
         self._command = command
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -136,62 +141,70 @@ class Trainer:
         atexit.register(self.close)
 
     def start(self, plan: Plan) -> None:
-        """Begin a run; an earlier one's unkept result is dropped.
+        """Begin a run; the result of an earlier one is removed unless it was kept.
 
         Raises:
-            TrainError: where one is still running, or the folder cannot be used.
+            TrainError: where one is still running, or the folder is no folder or not one of the allowed.
         """
         with self._lock:
             if self._process is not None and self._process.poll() is None:
                 raise TrainError(compose("a run is under way already: stop it first"))
+            if not data_folders.allowed(plan.data):
+                raise TrainError(
+                    compose(
+                        "this app may not train from {folder}: whoever runs it can allow that by {setting}",
+                        folder=plan.data,
+                        setting=data_folders.SETTING,
+                    )
+                )
             if plan.data.exists() and not plan.data.is_dir():
                 raise TrainError(compose("{folder} is a file: name the folder that holds the four IDX files", folder=plan.data))
             self._drop()
             self._plan, self._work = plan, Path(tempfile.mkdtemp(prefix="vit-here-"))
             with (self._work / "output").open("wb") as output:
                 self._process = subprocess.Popen(
-                    [*self._command, *plan.arguments(self._work)],
+                    [*self._command, str(self._work), *plan.arguments(self._work)],
                     cwd=ROOT,
                     stdout=output,
                     stderr=subprocess.STDOUT,
-                    stdin=subprocess.DEVNULL,
+                    stdin=subprocess.PIPE,
                     env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"},
                 )
 
     def stop(self) -> None:
-        """Ask the run to end with its best epoch so far; before its first epoch has ended there is none, and it is dropped."""
+        """Let the run end with its best epoch so far; before the end of its first epoch there is none, and it is removed."""
         with self._lock:
             if self._work is not None and self._process is not None and self._process.poll() is None:
-                if self._told(self._work).get("history"):
+                if _progress(self._work).get("history"):
                     (self._work / "progress.stop").touch()
                 else:
                     self._end()
                     self._drop()
 
-    def standing(self) -> Standing:
-        """How the run stands now."""
+    def status(self) -> RunStatus:
+        """The state of the run now."""
         with self._lock:
             if self._process is None or self._work is None:
-                return Standing()
-            told, code = self._told(self._work), self._process.poll()
-            said = _last_line(self._work / "output")
+                return RunStatus()
+            progress, code = _progress(self._work), self._process.poll()
+            message = _last_line(self._work / "output")
             stopping = (self._work / "progress.stop").exists()
-        phase: Phase = "training" if told else "starting"
-        if code is None and told and (stopping or told["step"] >= told["total"]):
+        phase: Phase = "training" if progress else "starting"
+        if code is None and progress and (stopping or progress["step"] >= progress["total"]):
             phase = "finishing"
         elif code is not None:
             phase = "finished" if code == 0 else "failed"
-        return Standing(
+        return RunStatus(
             phase=phase,
             plan=self._plan,
-            step=told.get("step", 0),
-            total=told.get("total", 0),
-            epoch=told.get("epoch", 0),
-            epochs=told.get("epochs", 0),
-            elapsed_s=told.get("elapsed", 0.0),
-            loss=told.get("loss"),
-            history=told.get("history", []),
-            said=said,
+            step=progress.get("step", 0),
+            total=progress.get("total", 0),
+            epoch=progress.get("epoch", 0),
+            epochs=progress.get("epochs", 0),
+            elapsed_s=progress.get("elapsed", 0.0),
+            loss=progress.get("loss"),
+            history=progress.get("history", []),
+            message=message,
         )
 
     def card(self) -> dict[str, Any] | None:
@@ -238,17 +251,20 @@ class Trainer:
                 self._process.wait()
 
     def _drop(self) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
         if self._work is not None:
             shutil.rmtree(self._work, ignore_errors=True)
         self._process = self._work = self._plan = None
 
-    @staticmethod
-    def _told(work: Path) -> dict[str, Any]:
-        try:
-            told: dict[str, Any] = json.loads((work / "progress.json").read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return {}
-        return told
+
+def _progress(work: Path) -> dict[str, Any]:
+    """The progress file of a run, see `core.training.progress_file`; empty before there is one."""
+    try:
+        progress: dict[str, Any] = json.loads((work / "progress.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return progress
 
 
 def _last_line(path: Path) -> str:
@@ -264,17 +280,17 @@ _shared: Trainer | None = None
 _shared_lock = threading.Lock()
 
 
-def trainer() -> Trainer:
-    """The process's one trainer, which every visitor's page shows."""
+def shared_trainer() -> Trainer:
+    """The one trainer of the process, which every visitor's page shows."""
     global _shared
     with _shared_lock:
         _shared = _shared or Trainer()
         return _shared
 
 
-def wait(one: Trainer, seconds: float) -> Standing:
-    """Until the run ends, or the seconds are over."""
+def wait(trainer: Trainer, seconds: float) -> RunStatus:
+    """Wait until the run ends or the seconds are over; returns its state then."""
     until = time.monotonic() + seconds
-    while one.standing().running and time.monotonic() < until:
+    while trainer.status().running and time.monotonic() < until:
         time.sleep(0.1)
-    return one.standing()
+    return trainer.status()

@@ -1,15 +1,18 @@
-"""The training pages in a browser: the shipped run's curves and mistakes, and a run that outlives a change of page."""
+"""The training pages in a browser: the shipped run's curves and mistakes, and a run that continues on other pages."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import expect
 
+from core.runs import data_folders
 from tests.browser.conftest import NewPage
-from tests.browser.server import AppServer
+from tests.browser.server import ROOT, AppServer, serve
 from tests.core.vision.test_idx import write
 
 PATIENCE_MS = 120_000
@@ -27,13 +30,31 @@ def test_the_shipped_run_and_a_link_to_its_errors(new_page: NewPage, app: AppSer
     expect(toggle).not_to_be_checked(timeout=PATIENCE_MS)
 
 
-def test_a_run_goes_on_while_its_visitor_is_elsewhere_and_is_stopped(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
+@pytest.fixture
+def open_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppServer]:
+    """An app of its own, whose visitors may name any folder."""
+    monkeypatch.setenv(data_folders.SETTING, data_folders.ANY)
+    with serve(ROOT / "streamlit_app.py", tmp_path) as server:
+        yield server
+
+
+def test_a_visitor_cannot_name_a_folder_unless_that_is_set(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
+    page = new_page(app, f"/train-here?data={tmp_path}")
+    expect(page.get_by_role("button", name="Start training")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text(data_folders.SETTING)).to_be_visible()
+    assert page.get_by_label("Folder of Fashion-MNIST").count() == 0
+
+
+def test_a_run_continues_while_its_visitor_is_on_another_page_and_is_stopped(
+    new_page: NewPage, open_app: AppServer, tmp_path: Path
+) -> None:
     labels = np.arange(2_000) % 10
     images = np.random.default_rng(0).integers(0, 256, (2_000, 28, 28)) // 2 + 12 * labels[:, None, None]
-    write(tmp_path, "train", images, labels)
-    page = new_page(app, f"/train-here?data={tmp_path}&images=1000&epochs=40&width=24&layers=1&patch=14")
+    data = tmp_path / "data"
+    write(data, "train", images, labels)
+    page = new_page(open_app, f"/train-here?data={data}&images=1000&epochs=40&width=24&layers=1&patch=14")
     page.get_by_role("button", name="Start training").click()
-    _standing(page)
+    expect(page.get_by_text(re.compile(r"Starting:|Epoch \d+ of 40"))).to_be_visible(timeout=PATIENCE_MS)
     page.get_by_role("link", name="System").first.click()
     expect(page.get_by_role("heading", name="System", exact=True)).to_be_visible(timeout=PATIENCE_MS)
     page.get_by_role("link", name="Train here").first.click()
@@ -42,7 +63,3 @@ def test_a_run_goes_on_while_its_visitor_is_elsewhere_and_is_stopped(new_page: N
     if stop.is_visible():
         stop.click()
     expect(page.get_by_role("button", name="Keep as a checkpoint")).to_be_visible(timeout=PATIENCE_MS)
-
-
-def _standing(page: Page) -> None:
-    expect(page.get_by_text(re.compile(r"Starting:|Epoch \d+ of 40"))).to_be_visible(timeout=PATIENCE_MS)

@@ -7,11 +7,11 @@ import plotly.graph_objects as go
 import pytest
 
 from core.figures import training as figures
-from core.runs.history import from_history, report_run
+from core.runs.history import report_run, run_from_history
 
 ROW = {"rate": 1e-3, "validation_accuracy": 0.8, "train_loss": 0.6, "validation_loss": 0.7}
 HISTORY = [ROW | {"epoch": epoch % 2, "train_accuracy": 0.8 + epoch / 50} for epoch in range(4)]
-RUN = from_history(HISTORY, smoothing=0.1, classes=10)
+RUN = run_from_history(HISTORY, smoothing=0.1, classes=10)
 
 
 def named(figure: go.Figure) -> dict[str, go.Scatter]:

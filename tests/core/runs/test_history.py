@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from core.runs.history import counts, from_history, reliability_bins, report_run, run_of
+from core import checkpoints
+from core.runs.history import read_record, report_run, run_from_card, run_from_history
 
 ROW = {
     "epoch": 0,
@@ -30,29 +33,91 @@ def test_the_reports_table_is_whole() -> None:
 
 def test_stages_follow_each_other() -> None:
     history = [ROW, ROW | {"epoch": 1}, ROW | {"epoch": 2}]
-    card = {
+    staged = {
+        "name": "staged",
         "history": history,
         "training": {"smoothing": 0.0},
         "classes": list(range(10)),
         "started_from": {"history": history[:2]},
     }
-    run = run_of(card)
+    run = run_from_card(staged)
     assert run.epoch.tolist() == [1, 2, 3, 4, 5]
     assert run.stages == (3,)
     assert run.floor == 0
     np.testing.assert_allclose(run.gap, 0.1)
     assert run.table().shape == (5, 7)
-    alone = run_of(card | {"started_from": None})
+    alone = run_from_card(staged | {"started_from": None})
     assert alone.stages == ()
 
 
 def test_what_a_history_lacks_is_not_a_number() -> None:
-    run = from_history([{"epoch": 0, "train_accuracy": 0.5}], smoothing=0.1, classes=10)
+    run = run_from_history([{"epoch": 0, "train_accuracy": 0.5}], smoothing=0.1, classes=10)
     assert np.isnan(run.held_out_accuracy).all()
 
 
-def test_a_cards_lists_become_arrays() -> None:
-    assert counts([[3, 1], [0, 4]]).sum() == 8
-    bins = reliability_bins({"confidence": [None, 0.5], "accuracy": [None, 1.0], "count": [0, 2]})
-    assert np.isnan(bins["confidence"][0])
-    assert bins["count"].tolist() == [0, 2]
+def card(**changes: Any) -> dict[str, Any]:
+    """Of two classes."""
+    scores = {
+        "samples": 8,
+        "accuracy": 0.875,
+        "calibration_error": 0.02,
+        "confusion": [[3, 1], [0, 4]],
+        "reliability": {"confidence": [None, 0.5], "accuracy": [None, 1.0], "count": [0, 8]},
+    }
+    return {
+        "name": "small",
+        "command": "python -m core train vit",
+        "date": "2026-01-02",
+        "parameters": 12,
+        "classes": ["Dress", "Coat"],
+        "calibration": {"temperature": 1.5},
+        "training": {"smoothing": 0.1},
+        "history": [ROW],
+        "metrics": {"test": scores, "validation": {**scores, "samples": 4}},
+        "mistakes": [{"index": 3, "label": 0, "called": 1, "confidence": 0.9}],
+        **changes,
+    }
+
+
+def test_a_card_becomes_a_record() -> None:
+    record = read_record(card(teacher={"validation_accuracy": 0.9}))
+    assert list(record.parts) == ["test", "validation"] and record.parts["validation"].samples == 4
+    test = record.parts["test"]
+    assert test.confusion.sum() == test.samples == 8
+    assert np.isnan(test.reliability["confidence"][0]) and test.reliability["count"].tolist() == [0, 8]
+    assert (record.mistakes[0].index, record.mistakes[0].answer, record.teacher_accuracy) == (3, 1, 0.9)
+    assert record.photographs is None and record.run.epoch.tolist() == [1]
+
+
+def test_the_shipped_card_is_a_record() -> None:
+    record = read_record(checkpoints.read_card("vit"))
+    assert record.parts["test"].samples == 10_000 == record.parts["test"].confusion.sum()
+    assert record.photographs is not None and record.photographs.samples == 290
+
+
+MALFORMED: list[tuple[dict[str, Any], str]] = [
+    ({"classes": None}, "another type"),
+    ({"history": 3}, "another type"),
+    ({"history": [[1]]}, "another type"),
+    ({"training": {}}, "it lacks 'smoothing'"),
+    ({"training": {"smoothing": "much"}}, "could not convert"),
+    ({"calibration": []}, "another type"),
+    ({"parameters": 1e999}, "another type"),
+    ({"metrics": {"test": {}}}, "it lacks"),
+    ({"metrics": {"test": {**card()["metrics"]["test"], "confusion": [[1, 2]]}}}, "another shape"),
+    ({"metrics": {"test": {**card()["metrics"]["test"], "confusion": [[1, 2], [3]]}}}, "describe"),
+    (
+        {"metrics": {"test": {**card()["metrics"]["test"], "reliability": {"confidence": [], "accuracy": [1], "count": []}}}},
+        "shape",
+    ),
+    ({"mistakes": [3]}, "another type"),
+    ({"mistakes": [{"index": 3, "label": 0, "called": 7, "confidence": 0.9}]}, "a class that it does not have"),
+    ({"started_from": {"history": None}}, "another type"),
+    ({"teacher": "he"}, "another type"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), MALFORMED, ids=[str(place) for place in range(len(MALFORMED))])
+def test_a_malformed_card_gets_one_sentence(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(checkpoints.CheckpointError, match=words):
+        read_record(card(**change))

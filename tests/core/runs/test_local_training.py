@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -12,14 +16,17 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.runs.local_training import NAME, Plan, Standing, Trainer, TrainError, trainer, wait
+from core.runs import data_folders
+from core.runs.local_training import NAME, Plan, RunStatus, Trainer, TrainError, shared_trainer, wait
 from tests.core.vision.test_idx import write
 
 PATIENCE = 120.0
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Plan:
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    monkeypatch.setenv(data_folders.SETTING, data_folders.ANY)
     labels = np.arange(300) % 10
     images = np.random.default_rng(0).integers(0, 256, (300, 28, 28)) // 2 + 12 * labels[:, None, None]
     write(tmp_path / "data", "train", images, labels)
@@ -33,34 +40,34 @@ def one() -> Iterator[Trainer]:
     made.close()
 
 
-def until(one: Trainer, wanted: str) -> Standing:
+def until(one: Trainer, wanted: str) -> RunStatus:
     over = time.monotonic() + PATIENCE
-    while (standing := one.standing()).phase != wanted and standing.running and time.monotonic() < over:
+    while (status := one.status()).phase != wanted and status.running and time.monotonic() < over:
         time.sleep(0.05)
-    return one.standing()
+    return one.status()
 
 
 def test_a_run_is_watched_to_its_end_and_kept(one: Trainer, plan: Plan, tmp_path: Path) -> None:
-    assert one.standing() == Standing()
+    assert one.status() == RunStatus()
     assert one.card() is None
     with pytest.raises(TrainError, match="no finished run"):
         one.keep("early")
     one.start(plan)
-    assert one.standing().phase in ("starting", "training")
+    assert one.status().phase in ("starting", "training")
     with pytest.raises(TrainError, match="under way"):
         one.start(plan)
-    standing = wait(one, PATIENCE)
-    assert standing.phase == "finished", standing.said
-    assert standing.step == standing.total == 2 * (300 - 30) // 30
-    assert standing.share == 1
-    assert standing.remaining_s == pytest.approx(0)
-    assert [row["epoch"] for row in standing.history] == [0, 1]
+    status = wait(one, PATIENCE)
+    assert status.phase == "finished", status.message
+    assert status.step == status.total == 2 * (300 - 30) // 30
+    assert status.share == 1
+    assert status.remaining_s == pytest.approx(0)
+    assert [row["epoch"] for row in status.history] == [0, 1]
     kept = tmp_path / "kept"
     one.keep("my-vit", folder=kept)
     checkpoint = checkpoints.load("my-vit", folder=kept)
     assert checkpoint.card["config"]["width"] == 24
     assert checkpoint.card["history"][-1]["validation_accuracy"] == pytest.approx(
-        standing.history[-1]["validation_accuracy"], rel=1e-4
+        status.history[-1]["validation_accuracy"], rel=1e-4
     )
     with pytest.raises(TrainError, match="already"):
         one.keep("my-vit", folder=kept)
@@ -72,12 +79,12 @@ def test_a_run_is_watched_to_its_end_and_kept(one: Trainer, plan: Plan, tmp_path
 def test_stopping_keeps_the_best_epoch_so_far(one: Trainer, plan: Plan) -> None:
     one.start(Plan(**{**plan.__dict__, "epochs": 5_000}))
     over = time.monotonic() + PATIENCE
-    while not one.standing().history and time.monotonic() < over:
+    while not one.status().history and time.monotonic() < over:
         time.sleep(0.05)
     one.stop()
-    standing = wait(one, PATIENCE)
-    assert standing.phase == "finished", standing.said
-    assert standing.step < standing.total
+    status = wait(one, PATIENCE)
+    assert status.phase == "finished", status.message
+    assert status.step < status.total
     card = one.card()
     assert card is not None
     assert 1 <= len(card["history"]) < 5_000
@@ -92,16 +99,16 @@ def stub(tmp_path: Path, text: str) -> Trainer:
 def test_stopping_before_an_epoch_drops_the_run(tmp_path: Path, plan: Plan) -> None:
     one = stub(tmp_path, "import time\ntime.sleep(600)")
     one.start(plan)
-    assert one.standing().phase == "starting"
+    assert one.status().phase == "starting"
     one.stop()
-    assert one.standing() == Standing()
+    assert one.status() == RunStatus()
 
 
 def test_a_failed_run_says_why(tmp_path: Path, plan: Plan) -> None:
     one = stub(tmp_path, "import sys\nprint('0%|   | 0/3\\r50%|  | 1/3')\nsys.exit('python -m core train: the disk is full')")
     one.start(plan)
-    standing = wait(one, PATIENCE)
-    assert (standing.phase, standing.said) == ("failed", "the disk is full")
+    status = wait(one, PATIENCE)
+    assert (status.phase, status.message) == ("failed", "the disk is full")
     one.close()
 
 
@@ -115,22 +122,81 @@ def test_the_pace_so_far_tells_what_is_left(tmp_path: Path, plan: Plan) -> None:
         "time.sleep(600)",
     )
     one.start(plan)
-    standing = until(one, "training")
-    assert (standing.share, standing.remaining_s, standing.loss) == (0.25, 150.0, 1.5)
+    status = until(one, "training")
+    assert (status.share, status.remaining_s, status.loss) == (0.25, 150.0, 1.5)
     one.close()
-    assert one.standing() == Standing()
+    assert one.status() == RunStatus()
 
 
 def test_a_file_in_the_folders_place_is_refused(one: Trainer, plan: Plan, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TrainError, match="is a file"):
         one.start(Plan(data=tmp_path / "file"))
-    assert Plan(data=tmp_path / "none").to_fetch
-    assert not plan.to_fetch
+    assert Plan(data=tmp_path / "none").needs_download
+    assert not plan.needs_download
+
+
+PARENT = """
+import sys, time
+from pathlib import Path
+from core.runs.local_training import Plan, Trainer
+trainer = Trainer()
+trainer.start(Plan(data=Path(sys.argv[1]), images=300, epochs=5_000, batch=30, width=24, layers=1, patch=7))
+print(trainer._process.pid, trainer._work, flush=True)
+time.sleep(600)
+"""
+
+
+def running(pid: int) -> bool:
+    """Whether there is a process of that number; one that has ended and waits for its parent does not count."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux's /proc which processes there are")
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_training_ends_with_the_process_that_started_it(plan: Plan, end: signal.Signals) -> None:
+    """However that ends; nothing of the run is left on the disk."""
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(plan.data)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid, work = parent.stdout.readline().split()
+    try:
+        over = time.monotonic() + PATIENCE
+        while not (Path(work) / "progress.json").exists() and running(int(pid)) and time.monotonic() < over:
+            time.sleep(0.05)
+        assert running(int(pid))
+        parent.send_signal(end)
+        parent.wait()
+        while (running(int(pid)) or Path(work).exists()) and time.monotonic() < over:
+            time.sleep(0.05)
+        assert not running(int(pid)) and not Path(work).exists()
+    finally:
+        parent.kill()
+        parent.wait()
+        parent.stdout.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+
+
+def test_only_the_folders_that_are_set_are_trained_from(
+    one: Trainer, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(data_folders.SETTING)
+    assert data_folders.folders() == [data_folders.DEFAULT] and not data_folders.any_folder()
+    with pytest.raises(TrainError, match="may not train from"):
+        one.start(plan)
+    monkeypatch.setenv(data_folders.SETTING, os.pathsep.join([str(tmp_path / "a"), "", str(tmp_path / "b")]))
+    assert data_folders.folders() == [tmp_path / "a", tmp_path / "b"]
+    assert data_folders.allowed(tmp_path / "b") and not data_folders.allowed(tmp_path) and not data_folders.allowed(plan.data)
+    monkeypatch.setenv(data_folders.SETTING, "any")
+    assert data_folders.any_folder() and data_folders.allowed(plan.data)
+    assert data_folders.folders() == [data_folders.DEFAULT]
 
 
 def test_there_is_one_trainer_a_process(tmp_path: Path) -> None:
-    assert trainer() is trainer()
+    assert shared_trainer() is shared_trainer()
     words = Plan(data=tmp_path).arguments(tmp_path)
     assert words[:2] == ["train", "vit"]
     assert words[words.index("--name") + 1] == NAME

@@ -18,7 +18,7 @@ from core import checkpoints
 from core.cli import main
 from core.models.garment_teacher import GarmentTeacher
 from core.models.vit import ViT, ViTConfig
-from core.runs.history import run_of, smoothing_floor
+from core.runs.history import run_from_card, smoothing_floor
 from core.training.augment import Augmentation
 from core.training.vit import PLAIN, ViTTask, ViTTraining, drawn_patches, prepare
 from core.vision.classifier import load_classifier
@@ -176,7 +176,7 @@ def test_the_command_trains_calibrates_tests_and_can_be_gone_on_from(
     card = checkpoints.read_card("b", folder=tmp_path)
     assert card["started_from"]["epochs"] == 2
     assert str(tmp_path) not in json.dumps(card)
-    run = run_of(card)
+    run = run_from_card(card)
     assert run.epoch.tolist() == [1, 2, 3, 4]
     assert run.stages == (3,)
     test = card["metrics"]["test"]

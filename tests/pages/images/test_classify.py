@@ -67,6 +67,17 @@ def test_a_damaged_checkpoint_says_so(monkeypatch: pytest.MonkeyPatch, models: P
     assert "SHA-256 differs" in words(opened())
 
 
+def test_a_changed_card_is_read_anew(monkeypatch: pytest.MonkeyPatch, models: Path, tmp_path: Path) -> None:
+    (tmp_path / "vit.safetensors").write_bytes((models / "vit.safetensors").read_bytes())
+    card = json.loads((models / "vit.json").read_text())
+    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
+    doubted = []
+    for threshold in (99.0, -99.0):
+        (tmp_path / "vit.json").write_text(json.dumps(card | {"strangeness": {"threshold": threshold}}))
+        doubted.append("does not look like a garment to me" in words(opened(item="4")))
+    assert doubted == [False, True]
+
+
 # -- test images --------------------------------------------------------------------------------------------------------------
 
 
@@ -88,7 +99,9 @@ def test_the_link_opens_the_same_view(models: Path) -> None:
         "1",
         "2",
     )
-    shares = analyse(load_classifier(folder=models), prepare(from_grey(IMAGES[7], name=""), Recipe(invert="yes", margin=10)).image)
+    shares = analyse(
+        load_classifier(folder=models), prepare(from_grey(IMAGES[7], name=""), Recipe(invert="yes", margin=10)).image
+    )
     best = int(shares.attention("layer 1", 1, token=24).patches.argmax()) + 1
     assert f"Patch 24 looks most at patch {best}," in words(app)
 

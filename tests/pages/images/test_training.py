@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.models.vit import CLASSES
-from core.runs import local_training
-from core.runs.local_training import Plan, Standing
+from core.runs import data_folders, local_training
+from core.runs.local_training import Plan, RunStatus
 from pages.images import class_names
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran, words
@@ -49,7 +51,7 @@ def test_the_shipped_run_is_shown_with_its_cards_numbers() -> None:
 
 
 def test_without_a_checkpoint_the_page_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.checkpoints.names", lambda *_: [])
+    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
     assert "no trained ViT" in words(opened("training.py"))
 
 
@@ -57,19 +59,19 @@ class Stub:
     """A trainer that stands as it is told to."""
 
     def __init__(self) -> None:
-        self.now = Standing()
+        self.now = RunStatus()
         self.done: list[Any] = []
 
-    def standing(self) -> Standing:
+    def status(self) -> RunStatus:
         return self.now
 
     def start(self, plan: Plan) -> None:
         self.done.append(plan)
-        self.now = Standing(phase="starting", plan=plan, said="reading")
+        self.now = RunStatus(phase="starting", plan=plan, message="reading")
 
     def stop(self) -> None:
         self.done.append("stop")
-        self.now = Standing(phase="finished", step=5, total=10, epoch=1, epochs=2, history=ROWS)
+        self.now = RunStatus(phase="finished", step=5, total=10, epoch=1, epochs=2, history=ROWS)
 
     def card(self) -> dict[str, Any] | None:
         return {"command": "python -m core train vit", "parameters": 1234} if self.now.phase == "finished" else None
@@ -84,7 +86,7 @@ class Stub:
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
     made = Stub()
-    monkeypatch.setattr(local_training, "trainer", lambda: made)
+    monkeypatch.setattr(local_training, "shared_trainer", lambda: made)
     return made
 
 
@@ -92,7 +94,8 @@ def button(app: AppTest, key: str) -> Any:
     return next(one for one in app.button if one.key == key)
 
 
-def test_a_run_from_start_to_keeping(stub: Stub, tmp_path: Path) -> None:
+def test_a_run_from_start_to_keeping(stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(data_folders.SETTING, data_folders.ANY)
     app = opened("train_here.py")
     assert "Name a folder" in words(app)
     assert button(app, "train_start").disabled
@@ -104,7 +107,7 @@ def test_a_run_from_start_to_keeping(stub: Stub, tmp_path: Path) -> None:
     assert (plan.data, plan.epochs, plan.width, plan.images) == (tmp_path, 7, 64, 2000)
     assert "reading" in words(app)
     assert button(app, "train_start").disabled
-    stub.now = Standing(
+    stub.now = RunStatus(
         phase="training", plan=plan, step=30, total=120, epoch=1, epochs=4, elapsed_s=60.0, loss=0.987, history=ROWS
     )
     text = words(ran(app))
@@ -122,6 +125,39 @@ def test_a_run_from_start_to_keeping(stub: Stub, tmp_path: Path) -> None:
     assert stub.done[-1] == "mine"
 
 
+def test_a_visitor_may_only_train_from_the_folders_that_are_set(
+    stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The link's folder is left out, and the page says what would allow it."""
+    monkeypatch.delenv(data_folders.SETTING, raising=False)
+    app = opened("train_here.py", data=str(tmp_path))
+    assert not app.text_input and "fashion-mnist" in words(app) and data_folders.SETTING in words(app)
+    button(app, "train_start").click()
+    ran(app)
+    assert [plan.data for plan in stub.done] == [data_folders.DEFAULT]
+    monkeypatch.setenv(data_folders.SETTING, os.pathsep.join(str(tmp_path / name) for name in ("first", "second")))
+    app = opened("train_here.py")
+    assert app.selectbox(key="folder").options == ["first", "second"]
+
+
+@pytest.mark.parametrize("parameter", ["epochs", "layers", "images", "width", "patch", "rate"])
+@pytest.mark.parametrize("value", ["9" * 4_400, "inf", "nan", "-1", "x"])
+def test_nonsense_in_the_link_opens_with_the_defaults(stub: Stub, parameter: str, value: str) -> None:
+    app = opened("train_here.py", **{parameter: value})
+    button(app, "train_start").click()
+    ran(app)
+    (plan,) = stub.done
+    assert getattr(plan, parameter) == getattr(Plan(data=plan.data), parameter)
+
+
+def test_a_card_that_tells_of_no_training_gets_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    card = checkpoints.read_card("vit") | {"history": [[1, 2]]}
+    (tmp_path / "vit.json").write_text(json.dumps(card))
+    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
+    app = opened("training.py")
+    assert len(app.error) == 1 and "does not describe" in app.error[0].value and not app.subheader
+
+
 def test_a_failure_is_told_in_a_sentence(stub: Stub) -> None:
-    stub.now = Standing(phase="failed", said="train-images is damaged")
+    stub.now = RunStatus(phase="failed", message="train-images is damaged")
     assert "ended with an error: train-images is damaged" in words(opened("train_here.py"))

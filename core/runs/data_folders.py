@@ -1,0 +1,29 @@
+"""The folders of Fashion-MNIST's files that visitors of the app may train from, as the environment sets them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+SETTING: Final = "OBSERVATORY_TRAIN_FOLDERS"
+"""Environment variable: folders separated as in PATH, or `any` for whichever folder a visitor names."""
+ANY: Final = "any"
+DEFAULT: Final = Path(__file__).resolve().parents[2] / "data" / "fashion-mnist"
+"""The only folder where nothing is set."""
+
+
+def any_folder() -> bool:
+    """Whether a visitor may name any folder of the machine."""
+    return os.environ.get(SETTING, "").strip() == ANY
+
+
+def folders() -> list[Path]:
+    """The folders to choose from, at least one."""
+    named = [] if any_folder() else [part.strip() for part in os.environ.get(SETTING, "").split(os.pathsep)]
+    return [Path(part).expanduser() for part in named if part] or [DEFAULT]
+
+
+def allowed(folder: Path) -> bool:
+    """Whether a visitor may train from this folder."""
+    return any_folder() or folder in folders()
