@@ -1,4 +1,4 @@
-"""Counting a model's parameters, from the live model and not from a document (D4)."""
+"""Counts the parameters of a built model (D4)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from torch import nn
 
 
 def count(module: nn.Module) -> int:
-    """Numbers that training changes."""
+    """Number of trainable values."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 
 def by_part(module: nn.Module) -> dict[str, int]:
-    """Count of each named part directly under the module, those of a list one by one; they sum to `count`."""
+    """Count of each direct child and parameter by name, each layer of a list by itself; they sum to `count`."""
     parts: dict[str, int] = {}
     for name, child in module.named_children():
         if isinstance(child, nn.ModuleList):

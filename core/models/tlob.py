@@ -1,4 +1,4 @@
-"""TLOB: attention over time and over features, in turn (tlob-architecture sections 2 to 6; Berti and Kasneci 2025).
+"""TLOB: attention over time and over features, alternating (tlob-architecture sections 2 to 6; Berti and Kasneci 2025).
 
     book (batch, 128, 40) -> BiN -> Linear -> + positions -> pairs x [time-to-time, feature-to-feature] -> pool -> MLP
 
@@ -8,7 +8,7 @@ The document calls the two layers of a pair spatial and temporal; here a layer i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, overload
 
 import torch
 from torch import Tensor, nn
@@ -30,14 +30,14 @@ class TLOBConfig(AttentionConfig):
         features: book columns a timestep.
         width: channels after the embedding.
         heads: attention heads; each is as wide as the layer, as in the document's listing.
-        pairs: time-to-time and feature-to-feature layers, in pairs (1 to 12).
+        pairs: how many times a time-to-time layer and a feature-to-feature layer follow each other (1 to 12).
         positions: "learned" or "sinusoidal".
         qkv: "double" is the document's listing, "single" the lean layer of its parameter table (D4).
         pooling: over timesteps: "mean" is the document's (D6), "last" the newest step, "learned" a trained weighting.
-        outputs: classifier heads on the one trunk, e.g. one a horizon.
+        outputs: classifier heads on the shared layers, for example one per horizon.
         dropout: inside the MLPs.
-        mirrored: answer with the mean of two passes: over the book, and over the same book upside down (`upside_down`), whose UP
-            is this one's DOWN. Such a model has no preferred direction, whatever its weights. In training it makes one pass.
+        mirrored: average the logits of two passes: over the book, and over the same book with its sides swapped (`upside_down`),
+            whose UP is this book's DOWN. Such a model prefers no direction, whatever its weights. Training makes one pass.
     """
 
     model: ClassVar[str] = "tlob"
@@ -96,19 +96,21 @@ FI2010 = TLOBConfig(steps=100, width=144, heads=8)
 def upside_down(x: Tensor) -> Tensor:
     """The same market mirrored: sides swapped, prices negated. UP becomes DOWN.
 
-    It holds for inputs whose prices are told from the mid, as signed distances or moves; for raw prices it has no meaning.
+    It holds for inputs whose prices are signed distances from the mid or moves of it; for raw prices it has no meaning.
 
     Args:
         x: (..., features), columns ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ...
     """
-    ask_price, ask_size, bid_price, bid_size = x.unflatten(-1, (-1, 4)).unbind(-1)
-    return torch.stack([-bid_price, bid_size, -ask_price, ask_size], dim=-1).flatten(-2)
+    levels = x.unflatten(-1, (-1, 4))  # (..., features) -> (..., levels, 4)
+    ask_price, ask_size, bid_price, bid_size = levels.unbind(-1)  # each (..., levels)
+    mirrored = torch.stack([-bid_price, bid_size, -ask_price, ask_size], dim=-1)  # (..., levels, 4)
+    return mirrored.flatten(-2)  # -> (..., features)
 
 
 class TLOBLayer(nn.Module):
-    """x -> MLP(LayerNorm(x + attention(x))) + x, over the axis the caller put second (section 5.1).
+    """x -> MLP(LayerNorm(x + attention(x))) + x, attention over the second axis (section 5.1).
 
-    The second residual starts from the layer's input, not from the normed sum: so the listing has it.
+    The second residual adds the layer's input and not the normed sum, as in the document's listing.
     """
 
     def __init__(self, size: int, heads: int, *, qkv: Literal["double", "single"], dropout: float) -> None:
@@ -155,7 +157,7 @@ class TLOB(nn.Module):
 
     @property
     def layer_names(self) -> list[str]:
-        """Such as "time-to-time 1" and "feature-to-feature 1": one a layer, in order."""
+        """One name per layer, in order: "time-to-time 1", "feature-to-feature 1", "time-to-time 2", ..."""
         kinds = ("time-to-time", "feature-to-feature")
         return [f"{kind} {pair}" for pair in range(1, self.config.pairs + 1) for kind in kinds]
 
@@ -167,6 +169,10 @@ class TLOB(nn.Module):
             return x[:, -1]
         return torch.einsum("btc,t->bc", x, self.pool_logits.softmax(dim=0))
 
+    @overload
+    def forward(self, x: Tensor, *, return_attention: Literal[False] = False) -> Tensor: ...
+    @overload
+    def forward(self, x: Tensor, *, return_attention: Literal[True]) -> tuple[Tensor, AttentionMaps]: ...
     def forward(self, x: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
         """Logits for DOWN, STATIONARY, UP.
 
@@ -174,7 +180,7 @@ class TLOB(nn.Module):
             x: (batch, steps, features), oldest step first, columns ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ...
             return_attention: also return each layer's weights, by name: (batch, heads, steps, steps) for
                 time-to-time, (batch, heads, width, width) for feature-to-feature, whose axes are learned channels (D2).
-                Of a mirrored model they are those of the pass over the book as it is.
+                For a mirrored model they are the weights of the pass over the book as it is.
 
         Returns:
             (batch, 3), or (batch, outputs, 3) where the configuration has several outputs.
@@ -193,23 +199,23 @@ class TLOB(nn.Module):
             )
         logits, maps = self._once(x, return_attention=return_attention)
         if self.config.mirrored and not self.training:
-            # A pass of its own, so that the maps remain tensors through which gradients of the answer can be taken.
+            # In a separate pass and not in one batch, so that gradients of the logits can be taken at the first pass's maps.
             mirrored, _ = self._once(upside_down(x), return_attention=False)
             logits = (logits + mirrored.flip(-1)) / 2
-        logits = logits[:, 0] if self.config.outputs == 1 else logits
+        logits = logits[:, 0] if self.config.outputs == 1 else logits  # (batch, 1, 3) -> (batch, 3)
         return (logits, maps) if return_attention else logits
 
     def _once(self, x: Tensor, *, return_attention: bool) -> tuple[Tensor, AttentionMaps]:
         """Logits (batch, outputs, 3) of one pass, and the weights where asked for."""
         maps: AttentionMaps = {}
-        x = self.bin_norm(x.transpose(1, 2)).transpose(1, 2)
-        x = self.positions(self.embedding(x))
+        x = self.bin_norm(x.transpose(1, 2)).transpose(1, 2)  # over (batch, features, steps), back to (batch, steps, features)
+        x = self.positions(self.embedding(x))  # (batch, steps, features) -> (batch, steps, width)
         for index, (name, layer) in enumerate(zip(self.layer_names, self.layers, strict=True)):
             over_features = index % 2 == 1
-            x = x.transpose(1, 2) if over_features else x
+            x = x.transpose(1, 2) if over_features else x  # (batch, steps, width) -> (batch, width, steps)
             x, weights = layer(x, return_attention=return_attention)
-            x = x.transpose(1, 2) if over_features else x
+            x = x.transpose(1, 2) if over_features else x  # (batch, width, steps) -> (batch, steps, width)
             if weights is not None:
                 maps[name] = weights
-        pooled = self.pool(x)
-        return torch.stack([classifier(pooled) for classifier in self.classifiers], dim=1), maps
+        pooled = self.pool(x)  # (batch, steps, width) -> (batch, width)
+        return torch.stack([classifier(pooled) for classifier in self.classifiers], dim=1), maps  # (batch, outputs, 3)

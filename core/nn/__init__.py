@@ -1,4 +1,4 @@
-"""The shared vocabulary of every model here: attention, positions, feed-forward, norms, masks, the encoder layer."""
+"""Layers that all models share: attention, masks, positional encodings, feed-forward networks, norms, the encoder layer."""
 
 from core.nn.attention import AttentionMaps, MultiHeadAttention, scaled_dot_product_attention
 from core.nn.encoder import EncoderLayer

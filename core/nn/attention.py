@@ -7,6 +7,7 @@ sequence-modelling "Atención Escalar de Producto"; Vaswani et al. 2017, equatio
 from __future__ import annotations
 
 import math
+from typing import Literal, overload
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +17,18 @@ AttentionMaps = dict[str, Tensor]
 """What a model returns beside its output: layer name -> weights (batch, heads, queries, keys)."""
 
 
+@overload
+def scaled_dot_product_attention(
+    q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, return_weights: Literal[False] = False
+) -> tuple[Tensor, None]: ...
+@overload
+def scaled_dot_product_attention(
+    q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, return_weights: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def scaled_dot_product_attention(
+    q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, return_weights: bool
+) -> tuple[Tensor, Tensor | None]: ...
 def scaled_dot_product_attention(
     q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, return_weights: bool = False
 ) -> tuple[Tensor, Tensor | None]:
@@ -27,15 +40,15 @@ def scaled_dot_product_attention(
         v: (..., keys, d_v).
         mask: boolean, True where a query may look; broadcastable to (..., queries, keys).
             A forbidden score is set to -inf before the softmax (D20). A query with no key at all gets zeros on both paths.
-        return_weights: take the explicit path and hand back the weights; otherwise PyTorch's fused kernel runs,
-            which never holds them.
+        return_weights: compute by the explicit softmax and return the weights too; otherwise PyTorch's fused kernel computes,
+            which never stores them.
 
     Returns:
         The output (..., queries, d_v), and the weights (..., queries, keys) or None.
     """
     if not return_weights:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask), None
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (..., queries, d_k) x (..., d_k, keys) -> (..., queries, keys)
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)
     weights = scores.softmax(dim=-1)
@@ -66,7 +79,8 @@ class MultiHeadAttention(nn.Module):
 
     def split_heads(self, x: Tensor) -> Tensor:
         """(batch, length, heads * d_k) -> (batch, heads, length, d_k)."""
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        x = x.unflatten(-1, (self.heads, -1))  # (batch, length, heads * d_k) -> (batch, length, heads, d_k)
+        return x.transpose(1, 2)  # -> (batch, heads, length, d_k)
 
     def forward(
         self,
@@ -88,4 +102,5 @@ class MultiHeadAttention(nn.Module):
         value = key if value is None else value
         q, k, v = (self.split_heads(x) for x in (self.q(query), self.k(key), self.v(value)))
         y, weights = scaled_dot_product_attention(q, k, v, mask=mask, return_weights=return_attention)
-        return self.out(y.transpose(1, 2).flatten(2)), weights
+        y = y.transpose(1, 2).flatten(2)  # (batch, heads, queries, d_k) -> (batch, queries, heads * d_k)
+        return self.out(y), weights

@@ -14,7 +14,7 @@ class EncoderLayer(nn.Module):
     Args:
         width: channels of a token. heads: must divide `width`. hidden: middle width of the feed-forward network.
         dropout: inside the feed-forward network, and on what each sublayer adds.
-        pre_norm: x + Sublayer(LayerNorm(x)) instead (iiga-equations section 7), to compare.
+        pre_norm: x + Sublayer(LayerNorm(x)) instead (iiga-equations section 7), for comparison.
     """
 
     def __init__(self, width: int, heads: int, hidden: int, *, dropout: float = 0.0, pre_norm: bool = False) -> None:
@@ -28,7 +28,7 @@ class EncoderLayer(nn.Module):
         for linear in (self.attention.q, self.attention.k, self.attention.v, self.attention.out):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
-        nn.init.normal_(self.feed_forward.fc2.weight, std=0.5 * hidden**-0.5)  # half size: the report's own (section 2.3)
+        nn.init.normal_(self.feed_forward.fc2.weight, std=0.5 * hidden**-0.5)  # half of the usual size (vit-report section 2.3)
         nn.init.zeros_(self.feed_forward.fc2.bias)
 
     def forward(self, x: Tensor, *, mask: Tensor | None = None, return_attention: bool = False) -> tuple[Tensor, Tensor | None]:

@@ -1,4 +1,4 @@
-"""The position-wise network between two attentions.
+"""The position-wise feed-forward network.
 
 Sources: tlob-architecture section 5.3 (exact GELU), vit-report section 2.3 (tanh GELU), iiga-equations section 8 (ReLU).
 """
@@ -32,7 +32,7 @@ class FeedForward(nn.Module):
 
     Args:
         width: size of the last axis that comes in.
-        hidden: size of the middle; the documents take 4 * width.
+        hidden: size of the middle layer; the documents take 4 * width.
         output: size that comes out; `width` where not given.
     """
 

@@ -1,4 +1,4 @@
-"""Which query may look at which key: True where it may (D20: everything else becomes -inf before the softmax)."""
+"""Attention masks: True where a query may look at a key; the other scores become -inf before the softmax (D20)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ def window_mask(length: int, window: int, *, device: torch.device | None = None)
     if window < 0:
         raise ValueError(f"a window of {window} leaves a query nothing to look at: it must be 0 or more")
     position = torch.arange(length, device=device)
-    return (position[:, None] - position[None, :]).abs() <= window
+    return (position[:, None] - position[None, :]).abs() <= window  # (length, 1) - (1, length) -> (length, length)
 
 
 def padding_mask(lengths: Tensor, length: int) -> Tensor:
-    """(batch, 1, 1, length): keys before each sequence's own end; broadcasts over heads and queries."""
-    return (torch.arange(length, device=lengths.device)[None, :] < lengths[:, None])[:, None, None, :]
+    """(batch, 1, 1, length): keys before each sequence's end; broadcasts over heads and queries."""
+    before_end = torch.arange(length, device=lengths.device)[None, :] < lengths[:, None]  # (1, length) < (batch, 1)
+    return before_end[:, None, None, :]  # (batch, length) -> (batch, 1, 1, length)

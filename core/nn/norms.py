@@ -8,8 +8,8 @@ from torch import Tensor, nn
 class BiN(nn.Module):
     """0.5 * batch norm + 0.5 * instance norm (tlob-architecture section 2.2, D5).
 
-    The instance half removes each window's own level and scale; the batch half keeps how this window stands among
-    others. Both add an epsilon to the variance, so a constant channel gives a finite value.
+    The instance half removes each window's own level and scale; the batch half keeps its level and scale relative to the other
+    windows. Both add an epsilon to the variance, so that a constant channel gives a finite value.
     """
 
     def __init__(self, channels: int) -> None:

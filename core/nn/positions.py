@@ -21,7 +21,7 @@ def sinusoidal_encoding(
         width: channels; an odd width ends on a sine.
         base: 10,000 in every document.
         scale: 0.1 in the ViT report, 1 elsewhere.
-        doubled_exponent: the ViT report's listing, which doubles an index that is even already (D11).
+        doubled_exponent: as in the ViT report's listing, which doubles an index that is already even (D11).
 
     Returns:
         (length, width), float32.
@@ -29,7 +29,7 @@ def sinusoidal_encoding(
     position = torch.arange(length, dtype=torch.float64)[:, None]
     even = torch.arange(0, width, 2, dtype=torch.float64)
     exponent = even * (2.0 if doubled_exponent else 1.0) / width
-    angle = position * torch.exp(-math.log(base) * exponent)
+    angle = position * torch.exp(-math.log(base) * exponent)  # (length, 1) * (ceil(width / 2),) -> (length, ceil(width / 2))
     encoding = torch.empty(length, width, dtype=torch.float64)
     encoding[:, 0::2] = torch.sin(angle)
     encoding[:, 1::2] = torch.cos(angle)[:, : width // 2]
@@ -37,7 +37,7 @@ def sinusoidal_encoding(
 
 
 class SinusoidalPositions(nn.Module):
-    """Adds the fixed encoding; holds no parameter. A shorter sequence takes the first rows."""
+    """Adds the fixed encoding; has no parameters. A shorter sequence takes the first rows."""
 
     encoding: Tensor
 
@@ -51,7 +51,7 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Module):
-    """Adds a trained vector a position, drawn from N(0, std^2) at first (the TLOB document: std 1)."""
+    """Adds one trained vector per position, initialised from N(0, std^2) (the TLOB document: std 1)."""
 
     def __init__(self, length: int, width: int, *, std: float = 1.0) -> None:
         super().__init__()
