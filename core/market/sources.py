@@ -1,4 +1,4 @@
-"""What can be watched, as values: each names its feed and knows how to start it."""
+"""Sources of a market: values that identify a feed and create it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
 
 LEAD_ROWS = 400
-"""Rows that come at once where a feed has a past to give: a hundred seconds, so that the page opens with predictions on
-it, some of them already scored."""
+"""Rows of a recording or a simulation that are played at once: a hundred seconds, so that the page opens with predictions, some
+of them scored."""
 
 
 class MarketSource(Protocol):
-    """Something to watch. `key` is its feed's key."""
+    """Identifies a feed and creates it."""
 
     @property
     def key(self) -> str:
-        """What two viewers must agree on to share one feed."""
+        """The feed's key: viewers with the same key share one feed."""
         ...
 
     def feed(self) -> Feed:
-        """A feed, not yet started.
+        """A new feed, not started.
 
         Raises:
             BookError: where a recording cannot be read.
@@ -35,17 +35,18 @@ class MarketSource(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingSource:
-    """A bundled recording, by its name in the library."""
+    """A bundled recording, by its name in the library; `owner` keeps viewers' playbacks apart."""
 
     name: str
+    owner: str = ""
 
     @property
     def key(self) -> str:
-        return f"recording/{self.name}"
+        return _owned(f"recording/{self.name}", self.owner)
 
     def feed(self) -> RecordingFeed:
-        one = library.recording(self.name)
-        return RecordingFeed(one.path, market=one.symbol, lead=LEAD_ROWS, key=self.key)
+        recording = library.recording(self.name)
+        return RecordingFeed(recording.path, market=recording.symbol, lead=LEAD_ROWS, key=self.key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +66,19 @@ class LiveSource:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedSource:
-    """A seeded market."""
+    """A simulated market, by its seed; `owner` keeps viewers' markets apart."""
 
     seed: int
+    owner: str = ""
 
     @property
     def key(self) -> str:
-        return f"simulated/{self.seed}"
+        return _owned(f"simulated/{self.seed}", self.owner)
 
     def feed(self) -> SimulatedFeed:
-        return SimulatedFeed(self.seed, lead=LEAD_ROWS)
+        return SimulatedFeed(self.seed, lead=LEAD_ROWS, key=self.key)
+
+
+def _owned(key: str, owner: str) -> str:
+    """What is played belongs to whoever plays it: two owners of one recording have a feed each. "" is shared by all."""
+    return f"{key}~{owner}" if owner else key

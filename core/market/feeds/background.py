@@ -1,7 +1,7 @@
-"""One daemon thread that owns one asyncio loop: where every feed lives (docs/architecture.md, "The flow of a book").
+"""One daemon thread with one asyncio loop, in which every feed runs (docs/architecture.md, "The flow of a book").
 
-Exchange objects are bound to the loop they were made in, while a web app's pages run in threads that come and go. So feeds are
-handed over here as coroutines, and pages read what they leave behind.
+Exchange objects are bound to the loop they were made in, while a web app's pages run in short-lived threads. So pages submit
+feeds here as coroutines, and read their results.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class BackgroundLoop:
-    """A loop in a thread of its own, started by the first `submit` and again by the first one after a `stop`."""
+    """A loop in its own thread, started by the first `submit`, and by the first one after a `stop`."""
 
     def __init__(self, name: str = "market") -> None:
         self.name = name
@@ -28,17 +28,17 @@ class BackgroundLoop:
 
     @property
     def running(self) -> bool:
-        """Whether the thread is there and takes work."""
+        """Whether the thread runs."""
         thread = self._thread
         return thread is not None and thread.is_alive()
 
     def submit(self, coro: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run a coroutine in the loop; cancelling the future cancels it. May be called from any thread.
+        """Run a coroutine in the loop, from any thread; cancelling the future cancels it.
 
         Raises:
             RuntimeError: from within the loop while it is stopping.
         """
-        if threading.current_thread() is self._thread:  # the lock may be held by a `stop` that waits for this very thread
+        if threading.current_thread() is self._thread:  # a `stop` may hold the lock and wait for this thread
             assert self._loop is not None
             assert self._halt is not None
             if self._halt.is_set():
@@ -49,7 +49,7 @@ class BackgroundLoop:
             return asyncio.run_coroutine_threadsafe(coro, self._started())
 
     def call_soon(self, function: Callable[..., object], *args: object) -> None:
-        """Call a plain function in the loop, soon; does nothing where the loop is not running."""
+        """Call a plain function in the loop; does nothing where the loop is not running."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
             try:
@@ -58,7 +58,7 @@ class BackgroundLoop:
                 return
 
     def stop(self, timeout: float = 10.0) -> None:
-        """Cancel every task, let each clean up, and end the thread. Nothing happens where none runs.
+        """Cancel every task, wait for its clean-up, and end the thread; does nothing where none runs.
 
         Raises:
             RuntimeError: from within the loop, or where a task would not end within `timeout` seconds.
@@ -85,7 +85,7 @@ class BackgroundLoop:
         return self._loop
 
     def _run(self, ready: threading.Event) -> None:
-        # asyncio.run ends as we want to end: it cancels what is left, waits for it, and closes generators and worker threads
+        # asyncio.run also cancels the remaining tasks, waits for them, and closes generators and worker threads
         asyncio.run(self._until_halted(ready))
 
     async def _until_halted(self, ready: threading.Event) -> None:
@@ -105,7 +105,7 @@ def background_loop() -> BackgroundLoop:
 def _at_exit() -> None:
     try:
         _background.stop()
-    except RuntimeError:  # the thread is a daemon: what will not stop is not waited for
+    except RuntimeError:  # a task ignores being cancelled: the thread is a daemon and ends with the process
         return
 
 

@@ -1,6 +1,6 @@
-"""What there is to choose from: exchanges with an order book, and the markets of one of them.
+"""The catalogue of exchanges with an order book, and of the markets of each.
 
-The exchanges are known without a network. The markets are asked for; where nobody answers there is a short list of common ones.
+The exchanges are known without a network. The markets are requested; for exchanges that do not answer there is a short list.
 """
 
 from __future__ import annotations
@@ -38,81 +38,81 @@ class ListedMarket:
 
 
 class CatalogueUnavailable(Exception):
-    """The list of markets could not be had; the message is for a person, and `common_markets` is there in its place."""
+    """The list of markets could not be loaded; the message is for a person. `common_markets` gives a substitute."""
 
 
 @cache
 def exchanges() -> tuple[ExchangeEntry, ...]:
-    """Every exchange of ccxt that gives order books, by name. The first call takes about a second: ccxt is imported."""
+    """Every exchange of ccxt with order books, sorted by name. The first call imports ccxt, which takes about a second."""
     _, plain = ccxt_modules()
     entries = []
     for name in plain.exchanges:
-        one = make_exchange(name)
-        if one.has.get("fetchOrderBook") or one.has.get("watchOrderBook"):
-            socket, trades = bool(one.has.get("watchOrderBook")), bool(one.has.get("watchTrades"))
-            entries.append(ExchangeEntry(id=name, name=str(one.name), socket=socket, trades=trades))
+        exchange = make_exchange(name)
+        socket, trades = bool(exchange.has.get("watchOrderBook")), bool(exchange.has.get("watchTrades"))
+        if socket or exchange.has.get("fetchOrderBook"):
+            entries.append(ExchangeEntry(id=name, name=str(exchange.name), socket=socket, trades=trades))
     return tuple(sorted(entries, key=lambda entry: entry.name.lower()))
 
 
 async def markets(exchange: str, *, configure: Configure | None = None) -> list[ListedMarket]:
-    """The spot, perpetual and dated markets an exchange trades now, spot first, by symbol. Run it in the background loop.
+    """The spot, perpetual and dated markets that an exchange trades, spot first, by symbol. Run it in the background loop.
 
     Raises:
         CatalogueUnavailable: with no network, or where the exchange does not answer.
         FeedFailed: for an exchange that does not exist.
     """
-    one = await asyncio.to_thread(make_exchange, exchange, None, configure)
+    client = await asyncio.to_thread(make_exchange, exchange, None, configure)
     try:
-        found = await one.load_markets()
+        listed = await client.load_markets()
     except Exception as error:
-        reason = classify_failure(error, str(one.name), compose("its markets")).reason
+        reason = classify_failure(error, str(client.name), compose("its markets")).reason
         raise CatalogueUnavailable(
-            compose("The markets of {name} could not be listed: {reason}.", name=one.name, reason=reason)
+            compose("The markets of {name} could not be listed: {reason}.", name=client.name, reason=reason)
         ) from error
     finally:
-        await close_exchange(one)
+        await close_exchange(client)
     entries = [
         ListedMarket(symbol=market["symbol"], kind=market["type"])
-        for market in found.values()
+        for market in listed.values()
         if market["type"] in KINDS and market.get("active") is not False
     ]
     return sorted(entries, key=lambda entry: (KINDS.index(entry.kind), entry.symbol))
 
 
 def common_markets(exchange: str) -> list[ListedMarket]:
-    """Markets the exchange is known to have had, for when it cannot be asked; empty for one without a list."""
+    """Well-known markets of an exchange, for when it does not answer; empty where there is no list of it."""
     return [ListedMarket(symbol=symbol, kind="swap" if ":" in symbol else "spot") for symbol in COMMON.get(exchange, ())]
 
 
-def _of(bases: str, *quotes: str) -> tuple[str, ...]:
+def _pairs(bases: str, *quotes: str) -> tuple[str, ...]:
     return tuple(f"{base}/{quote}" for quote in quotes for base in bases.split())
 
 
 COMMON: dict[str, tuple[str, ...]] = {
     "binance": (
-        *_of("BTC ETH BNB SOL XRP DOGE ADA NEXO", "USDT"),
+        *_pairs("BTC ETH BNB SOL XRP DOGE ADA NEXO", "USDT"),
         "ETH/BTC",
-        *_of("BTC ETH SOL XRP", "USDT:USDT"),
+        *_pairs("BTC ETH SOL XRP", "USDT:USDT"),
         "BTC/USD:BTC",
         "ETH/USD:ETH",
     ),
-    "binanceus": _of("BTC ETH SOL", "USDT"),
-    "bitfinex": (*_of("BTC ETH SOL XRP", "USD"), "ETH/BTC"),
-    "bitget": (*_of("BTC ETH SOL XRP DOGE", "USDT"), *_of("BTC ETH SOL", "USDT:USDT")),
-    "bitstamp": (*_of("BTC ETH XRP", "USD"), *_of("BTC ETH", "EUR")),
-    "bybit": (*_of("BTC ETH SOL XRP DOGE", "USDT"), *_of("BTC ETH SOL", "USDT:USDT"), "BTC/USD:BTC"),
-    "coinbase": (*_of("BTC ETH SOL XRP DOGE", "USD"), "ETH/BTC", "BTC/EUR"),
-    "cryptocom": (*_of("BTC ETH SOL", "USD"), *_of("BTC ETH", "USDT")),
+    "binanceus": _pairs("BTC ETH SOL", "USDT"),
+    "bitfinex": (*_pairs("BTC ETH SOL XRP", "USD"), "ETH/BTC"),
+    "bitget": (*_pairs("BTC ETH SOL XRP DOGE", "USDT"), *_pairs("BTC ETH SOL", "USDT:USDT")),
+    "bitstamp": (*_pairs("BTC ETH XRP", "USD"), *_pairs("BTC ETH", "EUR")),
+    "bybit": (*_pairs("BTC ETH SOL XRP DOGE", "USDT"), *_pairs("BTC ETH SOL", "USDT:USDT"), "BTC/USD:BTC"),
+    "coinbase": (*_pairs("BTC ETH SOL XRP DOGE", "USD"), "ETH/BTC", "BTC/EUR"),
+    "cryptocom": (*_pairs("BTC ETH SOL", "USD"), *_pairs("BTC ETH", "USDT")),
     "deribit": ("BTC/USD:BTC", "ETH/USD:ETH"),
-    "gate": (*_of("BTC ETH SOL XRP", "USDT"), *_of("BTC ETH SOL", "USDT:USDT")),
-    "gemini": _of("BTC ETH SOL", "USD"),
-    "htx": (*_of("BTC ETH SOL XRP", "USDT"), *_of("BTC ETH", "USDT:USDT")),
-    "hyperliquid": _of("BTC ETH SOL", "USDC:USDC"),
-    "kraken": (*_of("BTC ETH SOL XRP DOGE", "USD"), *_of("BTC ETH SOL", "EUR"), "ETH/BTC"),
-    "krakenfutures": _of("BTC ETH SOL", "USD:USD"),
-    "kucoin": (*_of("BTC ETH SOL XRP", "USDT"), "ETH/BTC", *_of("BTC ETH", "USDT:USDT")),
-    "mexc": (*_of("BTC ETH SOL XRP", "USDT"), *_of("BTC ETH", "USDT:USDT")),
-    "okx": (*_of("BTC ETH SOL XRP DOGE", "USDT"), *_of("BTC ETH SOL", "USDT:USDT"), "BTC/USD:BTC"),
-    "upbit": _of("BTC ETH XRP", "KRW"),
+    "gate": (*_pairs("BTC ETH SOL XRP", "USDT"), *_pairs("BTC ETH SOL", "USDT:USDT")),
+    "gemini": _pairs("BTC ETH SOL", "USD"),
+    "htx": (*_pairs("BTC ETH SOL XRP", "USDT"), *_pairs("BTC ETH", "USDT:USDT")),
+    "hyperliquid": _pairs("BTC ETH SOL", "USDC:USDC"),
+    "kraken": (*_pairs("BTC ETH SOL XRP DOGE", "USD"), *_pairs("BTC ETH SOL", "EUR"), "ETH/BTC"),
+    "krakenfutures": _pairs("BTC ETH SOL", "USD:USD"),
+    "kucoin": (*_pairs("BTC ETH SOL XRP", "USDT"), "ETH/BTC", *_pairs("BTC ETH", "USDT:USDT")),
+    "mexc": (*_pairs("BTC ETH SOL XRP", "USDT"), *_pairs("BTC ETH", "USDT:USDT")),
+    "okx": (*_pairs("BTC ETH SOL XRP DOGE", "USDT"), *_pairs("BTC ETH SOL", "USDT:USDT"), "BTC/USD:BTC"),
+    "upbit": _pairs("BTC ETH XRP", "KRW"),
 }
-"""A start, not a promise: a market that is gone is reported by name when it is opened."""
+"""Well-known markets by exchange. Opening one that no longer exists says so."""

@@ -90,8 +90,8 @@ class LiveFeed:
                                     yield StatusChange(state=FeedState.LIVE)
                                 doubts = 0
                             yield event
-                except FeedFailed:
-                    raise
+                except FeedFailed as failed:
+                    raise FeedFailed(sentence(str(failed))) from failed
                 except (Exception, asyncio.CancelledError) as raised:
                     task = asyncio.current_task()
                     if isinstance(raised, asyncio.CancelledError) and task is not None and task.cancelling():

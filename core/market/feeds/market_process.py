@@ -1,7 +1,7 @@
-"""A made-up market, one step every 250 ms: a latent value that wanders, quotes that follow it, queues that live on their prices.
+"""A simulated market, one step every 250 ms: a latent value that follows a random walk, quotes that follow it, and their queues.
 
-Not calibrated to any venue. What it keeps of a real book is what a model can lean on: sizes lean to one side before the price
-goes there, because one flow drives both; a queue stays at its price when the best price moves away; prices rest between moves.
+It is not calibrated to any venue. Like a real book it has what a model can use: sizes shift to one side before the price moves
+there, because one order flow drives both; a queue stays at its price when the best price moves; prices rest between moves.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from core.market.feeds.trades import Side
 
 DT_S = STEP_MS / 1e3
 DEPTH = 40
-"""Ticks kept a side: those past the tenth come into view when the price moves."""
+"""Ticks per side: those past the tenth become visible when the price moves."""
 LOT = 100
 """Sizes are whole hundredths."""
 FLOOR_TICKS = 1_000.0
-"""The value turns back here, so that no price comes near zero."""
+"""The value is reflected here, so that no price comes near zero."""
 FLOW_MEMORY_S = 10.0
 DRIFT_BPS = 0.5
-"""Basis points a second the value drifts under full pressure."""
+"""Drift of the value under full pressure, basis points per second."""
 TOUCHED = 0.3
-"""Chance that a queue changes in a step."""
+"""Probability that a queue changes in a step."""
 KEPT = 0.6
-"""How much of a queue's departure from its mean survives a change."""
+"""Autocorrelation of a queue's deviation from its mean over one change."""
 LOG_SPREAD = 0.6
 """Standard deviation of log sizes about their mean."""
 LEANING = 0.9
-"""How far full pressure moves the mean log size at the touch, up on one side and down on the other."""
+"""Shift of the mean log size at the best prices under full pressure: up on one side, down on the other."""
 TRADES_A_STEP = 0.6
 
 _RANK = np.arange(DEPTH)
@@ -41,12 +41,12 @@ _NEARNESS = np.exp(-_RANK / 4.0)
 
 @dataclass(frozen=True, kw_only=True)
 class MarketSettings:
-    """What may be changed while the market runs.
+    """Settings that may change while the market runs.
 
     Attributes:
         volatility_bps: standard deviation of the value's own noise over one second, basis points, 0 to 50.
         spread_ticks: best ask less best bid, 1 to 20 ticks.
-        pressure: -1 (all sell) to 1 (all buy): makes the value drift and the sizes near the touch lean.
+        pressure: -1 (all sell) to 1 (all buy): makes the value drift, and shifts the sizes near the best prices.
 
     Raises:
         ValueError: for a value out of its range.
@@ -71,11 +71,11 @@ class MarketStep:
 
 
 class MarketProcess:
-    """The market itself: the same seed and the same settings at the same steps give the same books.
+    """The simulated market: the same seed and the same settings at the same steps give the same books.
 
     Args:
-        seed: of everything random.
-        start_price: of the first mid, quote currency. ticks_per_unit: 100 makes a tick of 0.01.
+        seed: of the random generator.
+        start_price: the first mid-price, quote currency. ticks_per_unit: 100 makes a tick of 0.01.
 
     Raises:
         ValueError: for a start price of fewer than 2,000 ticks.
@@ -102,7 +102,7 @@ class MarketProcess:
         return MarketStep(levels=levels, trades=self._trades(levels, lean, moved[0]))
 
     def _push(self, settings: MarketSettings) -> float:
-        """Move the value; returns the pressure it was under, -1 to 1."""
+        """Move the value; returns the pressure of this step, -1 to 1."""
         memory = math.exp(-DT_S / FLOW_MEMORY_S)
         flow_noise, value_noise = self._random.standard_normal(2)
         self._flow = memory * self._flow + math.sqrt(1 - memory**2) * flow_noise
@@ -114,7 +114,7 @@ class MarketProcess:
         return lean
 
     def _requote(self, spread: int) -> tuple[int, int]:
-        """Quotes follow the value once it is three quarters of a tick away; returns how far bid and ask moved, ticks."""
+        """Quotes follow the value once it is three quarters of a tick away; returns the moves of bid and ask, ticks."""
         away = self._value - (self._bid + self._spread / 2)
         before = self._bid, self._bid + self._spread
         if abs(away) > 0.75 or spread != self._spread:
@@ -123,7 +123,7 @@ class MarketProcess:
         return self._bid - before[0], self._bid + self._spread - before[1]
 
     def _shift(self, queues: FloatArray, toward: int) -> FloatArray:
-        """The best price moved `toward` the other side by so many ticks (negative: away): queues stay on their prices."""
+        """Queues keep their prices when the best price moves `toward` the other side by so many ticks (negative: away)."""
         count = min(abs(toward), DEPTH)
         if toward > 0:  # new best prices, whose queues are short at first
             return np.concatenate([self._fresh(_MEAN[:count] - LOG_SPREAD), queues[: DEPTH - count]])
@@ -150,7 +150,7 @@ class MarketProcess:
     def _trades(self, levels: FloatArray, lean: float, moved: int) -> tuple[tuple[float, float, Side], ...]:
         signs = np.where(self._random.random(self._random.poisson(TRADES_A_STEP)) < 0.5 + 0.35 * lean, 1, -1).tolist()
         if moved:
-            signs.append(1 if moved > 0 else -1)  # somebody took the price there
+            signs.append(1 if moved > 0 else -1)  # the trade that moved the price
         trades: list[tuple[float, float, Side]] = []
         for sign in signs:
             price, size = (levels[0], levels[1]) if sign > 0 else (levels[2], levels[3])

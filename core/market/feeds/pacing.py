@@ -1,7 +1,7 @@
-"""When the next row of something that can be played is due: speed, pause and step, against a clock that never drifts.
+"""When the next row of a recording or a simulation is due: speed, pause and single steps.
 
-Rows lie one grid step apart. A row's moment is counted from an anchor, not from the row before it, so that late wake-ups do not
-add up; every change of speed sets a new anchor.
+Rows are one grid step apart. Each is due relative to an anchor, not to the row before it, so that delays do not add up. Every
+change of speed sets a new anchor.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from dataclasses import dataclass
 from core.market.book import STEP_MS
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0)
-"""Speeds worth offering; None stands for "as fast as it goes"."""
+"""Speeds to offer, multiples of real time. The speed None means "as fast as possible"."""
 CHUNK = 64
-"""Rows handed out in one go at most, so that a burst leaves the loop to others in between."""
+"""Most rows at once: after so many, other tasks of the loop get their turn."""
 MOST_LATE_S = 2.0
-"""Past this much delay (a machine asleep, a listener too slow) the lost time is let go rather than caught up in a burst."""
+"""A longer delay (the machine slept, the consumer is too slow) is skipped instead of made up for in a burst."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Due:
-    """What to do now.
+    """Rows that are due.
 
     Attributes:
-        rows: how many rows to hand out at once.
-        wait_s: seconds until the next one after those; None where only a control can bring one (paused).
+        rows: their number.
+        wait_s: seconds until the next one after them; None while paused.
     """
 
     rows: int
@@ -36,11 +36,11 @@ class Due:
 
 
 class Pacer:
-    """Says how many rows are due. Every method may be called from any thread.
+    """Counts the rows that are due. Every method may be called from any thread.
 
     Args:
-        speed: multiple of real time, above 0; None or infinity for as fast as it goes.
-        clock: seconds, never running backwards.
+        speed: multiple of real time, above 0; None or infinity for as fast as possible.
+        clock: monotonic seconds.
         on_change: called after every change of a control, from the thread that made it.
     """
 
@@ -60,16 +60,16 @@ class Pacer:
 
     @property
     def speed(self) -> float | None:
-        """Multiple of real time; None for as fast as it goes."""
+        """Multiple of real time; None for as fast as possible."""
         return None if math.isinf(self._speed) else self._speed
 
     @property
     def paused(self) -> bool:
-        """Whether rows come by `step` alone."""
+        """Whether rows are due after `step` only."""
         return self._paused
 
     def set_speed(self, speed: float | None) -> None:
-        """Play on at another speed.
+        """Change the speed.
 
         Raises:
             ValueError: for a speed that is not above 0.
@@ -77,38 +77,38 @@ class Pacer:
         wanted = _checked(speed)
         with self._lock:
             step_s, now = STEP_MS / 1e3 / self._speed, self._clock()
-            # what has passed of the present step stays passed, or a slider being dragged would hold the play up
+            # the part of the step that has passed stays passed, or dragging a slider would stop the playback
             waited = 1 - (self._anchor + self._taken * step_s - now) / step_s if step_s else 1.0
             self._speed = wanted
             self._anchor, self._taken = now - min(max(waited, 0.0), 1.0) * STEP_MS / 1e3 / wanted, 1
         self._on_change()
 
     def pause(self) -> None:
-        """Stop handing out rows."""
+        """No row is due until `resume` or `step`."""
         with self._lock:
             self._paused = True
         self._on_change()
 
     def resume(self) -> None:
-        """Go on, the next row one step from now."""
+        """Continue; the next row is due one step from now."""
         with self._lock:
             self._paused, self._stepping = False, 0
             self._anchor, self._taken = self._clock(), 1
         self._on_change()
 
     def step(self) -> None:
-        """While paused: one row more."""
+        """While paused: one more row is due."""
         with self._lock:
             self._stepping += self._paused
         self._on_change()
 
-    def begin(self) -> None:
-        """The next row is due one step from now (at the start and after a jump, when a row was handed out just now)."""
+    def restart(self) -> None:
+        """The next row is due one step from now: at the start, and after a jump."""
         with self._lock:
             self._anchor, self._taken, self._stepping = self._clock(), 1, 0
 
     def due(self) -> Due:
-        """The rows due now, which count as handed out."""
+        """The rows due now; the next call does not count them again."""
         with self._lock:
             if self._paused:
                 rows, self._stepping = min(self._stepping, CHUNK), max(0, self._stepping - CHUNK)
@@ -119,7 +119,7 @@ class Pacer:
             now = self._clock()
             if now - (self._anchor + self._taken * step_s) > max(MOST_LATE_S, step_s):
                 self._anchor = now - self._taken * step_s
-            # a hair of tolerance: a wait that ends a rounding error early is not sent back to wait again
+            # the tolerance is for waits that end a rounding error too early
             passed = math.floor((now - self._anchor) / step_s + 1e-6) + 1
             rows = min(max(passed - self._taken, 0), CHUNK)
             self._taken += rows

@@ -1,6 +1,6 @@
-"""What a recording and a simulation have in common: rows that are there for the asking, handed out at a pace.
+"""The base of recordings and simulations: feeds whose rows are played at a chosen speed.
 
-Controls may be called from any thread; the rows come out in the loop that iterates `events`.
+Controls may be called from any thread; rows are produced in the loop that iterates `events`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class PlayedFeed(ABC):
     Args:
         key, market: see `protocol.Feed`.
         playing: its state while it plays.
-        speed: multiple of real time; None for as fast as it goes.
-        clock: seconds, never running backwards.
+        speed: multiple of real time; None for as fast as possible.
+        clock: monotonic seconds.
     """
 
     clock: Literal["wall", "event"] = "event"
@@ -38,7 +38,7 @@ class PlayedFeed(ABC):
 
     @property
     def speed(self) -> float | None:
-        """Multiple of real time; None for as fast as it goes."""
+        """Multiple of real time; None for as fast as possible."""
         return self._pacer.speed
 
     @property
@@ -47,7 +47,7 @@ class PlayedFeed(ABC):
         return self._pacer.paused
 
     def set_speed(self, speed: float | None) -> None:
-        """Play at this multiple of real time, None for as fast as it goes.
+        """Play at this multiple of real time; None for as fast as possible.
 
         Raises:
             ValueError: for a speed that is not above 0.
@@ -55,22 +55,22 @@ class PlayedFeed(ABC):
         self._pacer.set_speed(speed)
 
     def pause(self) -> None:
-        """Stop where it is."""
+        """Pause the playback."""
         self._pacer.pause()
 
     def resume(self) -> None:
-        """Play on."""
+        """Continue the playback."""
         self._pacer.resume()
 
     def step(self) -> None:
-        """One row more, while paused."""
+        """Play one more row, while paused."""
         self._pacer.step()
 
     async def events(self) -> AsyncIterator[FeedEvent]:
         """See `protocol.Feed.events`. One iteration at a time."""
         loop, wake = asyncio.get_running_loop(), asyncio.Event()
         self._wake = lambda: _call(loop, wake.set)
-        self._pacer.begin()
+        self._pacer.restart()
         state: FeedState | None = None
         try:
             while True:
@@ -82,7 +82,7 @@ class PlayedFeed(ABC):
                     yield StatusChange(state=state)
                 at_once = self._at_once(state)
                 if at_once:
-                    self._pacer.begin()
+                    self._pacer.restart()
                     for event in at_once:
                         yield event
                 due = self._pacer.due()
@@ -96,7 +96,7 @@ class PlayedFeed(ABC):
                     if not paused and self._changes != before:
                         break
                 if due.rows or due.wait_s == 0:
-                    await asyncio.sleep(0)  # a burst of rows must not keep the loop from everyone else
+                    await asyncio.sleep(0)  # other tasks of the loop get their turn between bursts
                 elif self._changes == before:
                     await _wait(wake, due.wait_s)
         finally:
@@ -107,7 +107,7 @@ class PlayedFeed(ABC):
         self._wake()
 
     def _at_once(self, state: FeedState) -> list[FeedEvent]:
-        """What is to come out now whatever the pace: after a jump. Empty where there was none."""
+        """Events to emit at once, after a jump; empty where there was none."""
         return []
 
     @abstractmethod
@@ -126,7 +126,7 @@ async def _wait(wake: asyncio.Event, seconds: float | None) -> None:
 def _call(loop: asyncio.AbstractEventLoop, function: Callable[[], object]) -> None:
     try:
         loop.call_soon_threadsafe(function)
-    except RuntimeError:  # the loop was closed meanwhile: nobody is listening
+    except RuntimeError:  # the loop was closed meanwhile
         return
 
 

@@ -1,4 +1,4 @@
-"""A file of books played back: the app's default source, and the one to study."""
+"""A recording as a feed: plays back a file of books. The app's default source."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from core.market.book import STEP_MS, OrderBookSnapshot, read_market, segments
+from core.market.feeds.clock import CLOCK
 from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.trades import read_trades
@@ -22,14 +23,14 @@ class RecordingFeed(PlayedFeed):
     A hole in the file is skipped and marked as a gap.
 
     Args:
-        path: the file; one that is not on the grid is put on it.
-        market: what to look up in a checkpoint's card, "NEXO/USDT".
-        speed: multiple of real time, None for as fast as it goes.
-        lead: rows that come at once at the start and, those before the target, after a jump: with a model's window here, its
-            first prediction needs no waiting.
-        loop: begin again at the end; otherwise the feed ends there.
-        key: to keep two playbacks of one file apart.
-        clock: seconds, never running backwards.
+        path: the file; one that is not on the grid is resampled to it.
+        market: the symbol by which a checkpoint's card knows the market, "NEXO/USDT".
+        speed: multiple of real time, None for as fast as possible.
+        lead: rows that are played at once at the start, and before the target of a jump: with a model's window or more, its
+            first prediction is there at once.
+        loop: whether to start again at the end; otherwise the feed ends there.
+        key: distinguishes two playbacks of one file.
+        clock: monotonic seconds.
 
     Raises:
         BookError: where the file breaks the contract (`core.market.book`).
@@ -60,7 +61,7 @@ class RecordingFeed(PlayedFeed):
         self._lock = threading.Lock()
         self._next = 0
         self._jump: int | None = min(self._lead, len(self._book)) - 1
-        self._begun = False
+        self._started = False
 
     @property
     def length(self) -> int:
@@ -74,7 +75,7 @@ class RecordingFeed(PlayedFeed):
 
     @property
     def position(self) -> int:
-        """The row that came out last (0 before any has)."""
+        """The row that was played last (0 before the first)."""
         return self._jump if self._jump is not None else max(0, self._next - 1)
 
     @property
@@ -103,8 +104,8 @@ class RecordingFeed(PlayedFeed):
                 return []
             piece = int(self._starts[np.searchsorted(self._starts, target, side="right") - 1])
             first, self._next = max(piece, target - self._lead + 1), target + 1
-        events: list[FeedEvent] = [StatusChange(state=state, gap=True)] if self._begun else []
-        self._begun = True
+        events: list[FeedEvent] = [StatusChange(state=state, gap=True)] if self._started else []
+        self._started = True
         for row in range(first, target + 1):
             events += self._events_of(row)
         return events
@@ -126,5 +127,5 @@ class RecordingFeed(PlayedFeed):
     def _events_of(self, row: int) -> list[FeedEvent]:
         when = int(self._book.timestamps[row])
         first, last = (bisect.bisect_right(self._trade_times, edge) for edge in (when - STEP_MS, when))
-        book = OrderBookSnapshot(levels=self._book.levels[row], exchange_ms=when, received_ns=time.time_ns(), sequence=row)
+        book = OrderBookSnapshot(levels=self._book.levels[row], exchange_ms=when, received_ns=CLOCK.now_ns(), sequence=row)
         return [*self._trades[first:last], book]

@@ -1,4 +1,4 @@
-"""The simulated market as a feed: a classroom's order book, which the teacher can push about."""
+"""The simulated market as a feed, with settings that can be changed while it runs."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ import time
 from collections.abc import Callable
 
 from core.market.book import STEP_MS, OrderBookSnapshot
+from core.market.feeds.clock import CLOCK
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, Trade
 
 
 class SimulatedFeed(PlayedFeed):
-    """One row every 250 ms of its own time, which begins where this machine's clock stands.
+    """One row every 250 ms of its own time, which starts at this machine's time.
 
     Args:
         seed: the same seed, and the same settings at the same steps, give the same books.
-        settings: to begin with.
-        speed: multiple of real time, None for as fast as it goes.
-        lead: rows that come at once at the start, as if the market had been watched for a while.
-        start_price: of the first mid. start_ms: time of the first row (by default so that the lead ends now).
-        key: to keep two markets of one seed apart.
-        clock: seconds, never running backwards.
+        settings: at the start.
+        speed: multiple of real time, None for as fast as possible.
+        lead: rows that are played at once at the start.
+        start_price: the first mid-price. start_ms: time of the first row (by default such that the lead ends now).
+        key: distinguishes two markets of one seed.
+        clock: monotonic seconds.
 
     Raises:
         ValueError: for a speed that is not above 0, or a start price too low.
@@ -53,18 +54,18 @@ class SimulatedFeed(PlayedFeed):
 
     @property
     def settings(self) -> MarketSettings:
-        """What holds from the next step on."""
+        """The settings from the next step on."""
         return self._settings
 
     @property
     def position(self) -> int:
-        """Steps made so far."""
+        """Steps so far."""
         return self._step
 
     def adjust(
         self, *, volatility_bps: float | None = None, spread_ticks: int | None = None, pressure: float | None = None
     ) -> MarketSettings:
-        """Change what is given, from the next step on; may be called from any thread.
+        """Change some settings, from the next step on; may be called from any thread.
 
         Raises:
             ValueError: for a value out of its range (see `MarketSettings`).
@@ -85,9 +86,9 @@ class SimulatedFeed(PlayedFeed):
 
     def _row(self, state: FeedState) -> list[FeedEvent]:
         if self._start_ms is None:
-            self._start_ms = (time.time_ns() // 1_000_000 // STEP_MS - self._lead - 1) * STEP_MS
+            self._start_ms = (CLOCK.now_ns() // 1_000_000 // STEP_MS - self._lead - 1) * STEP_MS
         step = self._process.step(self._settings)
         when = self._start_ms + self._step * STEP_MS
         self._step += 1
         trades = [Trade(price=price, size=size, side=side, exchange_ms=when) for price, size, side in step.trades]
-        return [*trades, OrderBookSnapshot(levels=step.levels, exchange_ms=when, received_ns=time.time_ns(), sequence=self._step)]
+        return [*trades, OrderBookSnapshot(levels=step.levels, exchange_ms=when, received_ns=CLOCK.now_ns(), sequence=self._step)]

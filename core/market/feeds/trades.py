@@ -1,7 +1,7 @@
-"""Trades beside a book file: `folder/name.parquet` has them in `folder/trades/name.parquet`, where there are any.
+"""Files of trades: those of the book file `folder/name.parquet` are in `folder/trades/name.parquet`, if there are any.
 
 Columns: `timestamp` (int64, ms), `price`, `size` (float64), `side` (int8, the aggressor's: 1 buy, -1 sell, 0 unknown).
-They lie in a folder of their own so that every Parquet file in the first one is a book.
+They have their own folder, so that every Parquet file in the first one is a book.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ CODES: dict[Side, int] = {side: code for code, side in SIDES.items()}
 
 
 def trades_path(book: Path) -> Path:
-    """Where the trades of a book file are."""
+    """Path of the trades of a book file."""
     return book.parent / "trades" / f"{book.stem}.parquet"
 
 
 def trades_table(trades: Iterable[Trade]) -> pa.Table:
-    """The file's table."""
+    """Trades as a table of `SCHEMA`."""
     rows = [
         {"timestamp": trade.exchange_ms, "price": trade.price, "size": trade.size, "side": CODES[trade.side]} for trade in trades
     ]
@@ -39,10 +39,10 @@ def trades_table(trades: Iterable[Trade]) -> pa.Table:
 
 
 def read_trades(book: Path) -> list[Trade]:
-    """The trades of a book file in time order; none where there is no such file.
+    """The trades of a book file in time order; an empty list where it has none.
 
     Raises:
-        BookError: where the file is not what it should be.
+        BookError: where the file cannot be read, or lacks a column.
     """
     path = trades_path(book)
     if not path.is_file():

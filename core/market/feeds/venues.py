@@ -1,9 +1,9 @@
-"""How deep a book to ask each venue for, read from the source of the pinned ccxt (4.5.90), and how to make its exchange objects.
+"""Creates ccxt's exchange objects, and the depth to request of each venue (from the source of the pinned ccxt, 4.5.90).
 
-A stream of changes on top of a snapshot knows nothing of the prices the snapshot left out, and ccxt drops what lies past the
-depth asked for. So where the client keeps the book (Binance), deep is right: replayed from recorded messages, a book of 100
-levels a side has a wrong level among its first ten in one of five books within six minutes of BTC/USDT, one of 1,000 in two of
-3,449 (`reach` watches for the rest). Where the venue itself keeps the best n levels up to date, little more than ten is right.
+A stream of changes to a snapshot says nothing of prices that the snapshot left out, and ccxt drops levels past the requested
+depth. Where the client keeps the book (Binance), the depth must be large: replayed from recorded messages, within six minutes of
+BTC/USDT a book of 100 levels a side has a wrong level among its first ten in one of five books, one of 1,000 levels in two of
+3,449 (`books.KnownDepth` catches the rest). Where the venue keeps the best n levels up to date, little more than ten is enough.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from core.market.feeds.protocol import FeedFailed
 from core.messages import compose
 
 Configure = Callable[[Any], None]
-"""Changes a fresh ccxt exchange object before its first use: other addresses, a proxy, options."""
+"""Changes a new ccxt exchange object before its first use: addresses, a proxy, options."""
 
 BINANCE = frozenset({"binance", "binanceus", "binanceusdm", "binancecoinm"})
 CLOSE_S = 2.0
 SOCKET_LEVELS = {"kraken": 25, "bybit": 50, "bybiteu": 50, "kucoin": 50, "kucoinfutures": 50, "whitebit": 50}
-"""Valid: Kraken 10, 25, 100, 500, 1000; Bybit 1, 50, 200, 1000; KuCoin 5, 50 (the whole book each time), 20, 100; WhiteBIT up to
-100. Every other venue is asked for what ccxt asks by default (OKX 400 levels, Coinbase the whole book)."""
+"""Valid depths: Kraken 10, 25, 100, 500, 1000; Bybit 1, 50, 200, 1000; KuCoin 5, 50 (the whole book each time), 20, 100;
+WhiteBIT up to 100. Other venues get ccxt's default (OKX 400 levels, Coinbase the whole book)."""
 POLL_LEVELS = {**dict.fromkeys(BINANCE, 20), "kucoin": 20, "kucoinfutures": 20, "bybit": 25, "bybiteu": 25}
 
 
 @cache
 def ccxt_modules() -> tuple[Any, Any]:
-    """`ccxt.pro` and `ccxt.async_support`, imported on first use: it takes about a second and 100 MB."""
+    """`ccxt.pro` and `ccxt.async_support`, imported on first use, which takes about a second and 100 MB."""
     import ccxt.async_support
     import ccxt.pro
 
@@ -38,7 +38,7 @@ def ccxt_modules() -> tuple[Any, Any]:
 
 
 def make_exchange(exchange: str, symbol: str | None = None, configure: Configure | None = None) -> Any:
-    """A ccxt exchange object, with sockets where ccxt has them; it does nothing yet and binds itself to a loop when first used.
+    """A ccxt exchange object, with sockets where ccxt has them. It binds itself to a loop when first used.
 
     Raises:
         FeedFailed: where ccxt knows no such exchange.
@@ -73,20 +73,20 @@ def poll_levels(exchange: str) -> int | None:
 
 
 async def close_exchange(exchange: Any) -> None:
-    """Close an exchange object's sockets and session; what it knows of its markets stays.
+    """Close an exchange object's sockets and session; it keeps its list of markets.
 
-    A peer that is gone does not answer a closing handshake: its sockets are cut after a moment.
+    A peer that no longer answers a closing handshake is cut off after `CLOSE_S` seconds.
     """
     try:
         async with asyncio.timeout(CLOSE_S):
             await exchange.close()
     except TimeoutError:
-        exchange.clients.clear()  # so that the second call goes straight to the session, and that closes what is under it
+        exchange.clients.clear()  # so that the second call closes the session at once, and its sockets with it
         await exchange.close()
 
 
 def nearest(name: str, names: list[str], count: int = 3) -> str:
-    """The spellings closest to a name, as "a, b and c"; empty where none is close."""
+    """The names closest in spelling, as "a, b and c"; empty where none is close."""
     folded = {known.upper(): known for known in names}
     close = [folded[match] for match in get_close_matches(name.upper(), list(folded), n=count, cutoff=0.5)]
     return " and ".join(part for part in (", ".join(close[:-1]), *close[-1:]) if part)

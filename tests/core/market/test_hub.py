@@ -1,4 +1,4 @@
-"""The hub: one session a feed however many look, stopped some time after the last; nothing left behind."""
+"""The hub: one session per feed, shared by its viewers, stopped some time after the last one left; nothing left behind."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_two_feeds_are_two_sessions(predictor: Predictor, loop: BackgroundLoop) 
 
 
 class Clock:
-    """Seconds that pass when a test says so."""
+    """Seconds that a test sets."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -84,14 +84,14 @@ def test_an_empty_recording_writes_nothing_and_a_segment_of_nothing_is_refused(t
 def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
     one = recording("binance_spot_ethusdt_2024-08-08")
     feed = RecordingFeed(one.path, market=one.symbol, speed=None, loop=False)
-    told: list[RecordingProgress] = []
-    files = asyncio.run(record(feed, tmp_path, on_progress=told.append, segment_rows=500))
+    reports: list[RecordingProgress] = []
+    files = asyncio.run(record(feed, tmp_path, on_progress=reports.append, segment_rows=500))
     assert [len(read_rows(path)) for path in files] == [500, 500, 377]
     again, first = read_market(files), read_rows(one.path)
     np.testing.assert_array_equal(again.levels, first.levels)
     np.testing.assert_array_equal(again.timestamps, first.timestamps)
     assert [trade for path in files for trade in read_trades(path)] == read_trades(one.path)
-    assert (told[-1].rows, told[-1].seconds, told[-1].state) == (1_377, 344.25, FeedState.ENDED)
+    assert (reports[-1].rows, reports[-1].seconds, reports[-1].state) == (1_377, 344.25, FeedState.ENDED)
 
 
 def test_a_simulation_is_recorded_for_as_long_as_asked_by_its_own_clock(tmp_path: Path) -> None:
@@ -104,10 +104,10 @@ def test_a_simulation_is_recorded_for_as_long_as_asked_by_its_own_clock(tmp_path
 def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with BinanceServer(fixture("spot_btcusdt_20240808")) as server:
-            enough, told = asyncio.Event(), list[RecordingProgress]()
+            enough, reports = asyncio.Event(), list[RecordingProgress]()
 
             def note(progress: RecordingProgress) -> None:
-                told.append(progress)
+                reports.append(progress)
                 if progress.rows >= 6:
                     enough.set()
 
@@ -120,7 +120,7 @@ def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> 
             recording_it.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await recording_it
-            assert told[-1].state is FeedState.LIVE
+            assert reports[-1].state is FeedState.LIVE
 
     asyncio.run(asyncio.wait_for(scenario(), 60))
     rows = read_market(sorted(tmp_path.glob("*.parquet")))

@@ -1,4 +1,4 @@
-"""A session with feeds that do as they are told: warm-up, gaps, predictions, statuses, winding back, ends of all kinds."""
+"""A session with scripted feeds: warm-up, gaps, predictions, statuses, winding back, and all kinds of ends."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_volatility_is_what_it_is_set_to() -> None:
 
 
 def test_sizes_lean_before_the_price_moves() -> None:
-    """The point of it: with nobody pushing, the book says something of the next seconds."""
+    """Without any pressure set, the book's imbalance predicts the next seconds."""
     correlations = []
     for seed in range(20):
         books = np.array([step.levels for _, step in play(seed, [(MarketSettings(), 2_000)])])

@@ -20,7 +20,7 @@ class Clock:
 def begun(speed: float | None = 1.0) -> tuple[Pacer, Clock]:
     clock = Clock()
     pacer = Pacer(speed, clock=clock)
-    pacer.begin()
+    pacer.restart()
     return pacer, clock
 
 
@@ -114,9 +114,9 @@ def test_a_speed_that_plays_nothing_is_refused(speed: float) -> None:
     assert pacer.speed == 1.0
 
 
-def test_whoever_waits_is_told_of_every_change() -> None:
-    told: list[int] = []
-    pacer = Pacer(1.0, on_change=lambda: told.append(1))
+def test_whoever_waits_is_changes_of_every_change() -> None:
+    changes: list[int] = []
+    pacer = Pacer(1.0, on_change=lambda: changes.append(1))
     for change in (lambda: pacer.set_speed(2.0), pacer.pause, pacer.step, pacer.resume):
         change()
-    assert len(told) == 4
+    assert len(changes) == 4
