@@ -30,6 +30,8 @@ SIGNED_GLOW: Final[Scale] = [
     (0.55, "rgba(47,126,199,0.1)"), (0.75, "rgba(47,126,199,0.6)"), (1.0, "rgba(47,126,199,0.95)"),
 ]  # fmt: skip
 """Lowered, neither, raised over a grey picture: the colours of `style.DIVERGING`, opacity as in `GLOW`."""
+BLOCK: Final = 4
+"""Enlargement from which on single pixels are meant to be seen."""
 INFERNO: Final[Scale] = [
     (0.0, "#000004"), (0.14, "#280B53"), (0.29, "#65156E"), (0.43, "#9F2A63"), (0.57, "#D44842"), (0.71, "#F57D15"),
     (0.86, "#FAC127"), (1.0, "#FCFFA4"),
@@ -56,7 +58,7 @@ def picture_png(image: Bytes, *, side: int = 168) -> bytes:
 
 
 def fitted_png(image: Bytes, *, side: int) -> bytes:
-    """A PNG of a photograph whose longest side is `side` pixels, smoothed; never less than one pixel high or wide.
+    """A PNG whose longest side is `side` pixels and the other 1 at least; smoothed, unless its pixels become `BLOCK` wide.
 
     Args:
         image: (height, width) or (height, width, 3).
@@ -65,7 +67,8 @@ def fitted_png(image: Bytes, *, side: int) -> bytes:
     scale = side / max(drawn.size)
     width, height = (max(1, round(length * scale)) for length in drawn.size)
     buffer = BytesIO()
-    drawn.resize((width, height), Image.Resampling.LANCZOS).save(buffer, format="PNG")
+    kind = Image.Resampling.NEAREST if scale >= BLOCK else Image.Resampling.LANCZOS
+    drawn.resize((width, height), kind).save(buffer, format="PNG")
     return buffer.getvalue()
 
 

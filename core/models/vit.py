@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, overload
 
 import torch
 from torch import Tensor, nn
@@ -31,11 +31,7 @@ CLASSES = (
 )
 """Fashion-MNIST's classes, in the order of its labels 0 to 9."""
 
-NEIGHBOURS = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
-"""Steps down and to the right, in patches, that the heads of a local start look along, in turn."""
-SHARPNESS = (10.0, 2.8)
-"""Scale of a local start's queries and keys: in the first layer, where positions are still a tenth, and after a LayerNorm."""
-EVERY = slice(None)
+ALL_LAYERS = slice(None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +48,7 @@ class ViTConfig(AttentionConfig):
         classes: outputs.
         position_scale: factor on the sinusoidal positions; the report's 0.1 (D11).
         dropout: inside the feed-forward networks, and on what each sublayer adds.
-        start: weights before training: "plain", or "local", which lets heads begin by looking at neighbouring patches.
+        start: weights before training: "plain", or "local" (`core.training.vit_start`). Without effect on the built network.
     """
 
     model: ClassVar[str] = "vit"
@@ -137,79 +133,44 @@ class ViT(nn.Module):
         self.positions = SinusoidalPositions(1 + c.patches, c.width, scale=c.position_scale)
         self.layers = nn.ModuleList(EncoderLayer(c.width, c.heads, c.hidden, dropout=c.dropout) for _ in range(c.layers))
         self.head = nn.Linear(c.width, c.classes)
-        self._start_gently()
-        if c.start == "local":
-            self._start_local()
-
-    def _start_gently(self) -> None:
-        """Small embeddings, so that positions of a tenth are heard from the start."""
-        nn.init.trunc_normal_(self.embedding.weight, std=0.05)
+        nn.init.trunc_normal_(self.embedding.weight, std=0.05)  # small, since the positions are scaled by 0.1
         nn.init.zeros_(self.embedding.bias)
-
-    @torch.no_grad()
-    def _start_local(self) -> None:
-        """Let each head but the last layer's begin by looking at one neighbour of its own patch, as a convolution's filter would.
-
-        Only the starting values differ from a plain ViT, and training may leave them behind (after Zheng et al. 2024,
-        "Structured initialization for vision transformers"). A head of width 2m reads the m fastest pairs of the positions:
-        turning the pair (sin wa, cos wa) by the angle w k gives the query of position a + k, whose product with the key of
-        position b, the sum of cos w(a + k - b), is largest at b = a + k. Nothing else is written to those channels at first.
-        """
-        c = self.config
-        size = c.width // c.heads
-        pairs = size // 2
-        speed = 10_000.0 ** (-torch.arange(0, 2 * pairs, 2) / c.width)
-        self.embedding.weight[: 2 * pairs] = 0.0
-        self.class_token.copy_(-self.positions.encoding[0])  # no place of its own: it looks everywhere
-        for index, layer in enumerate(self.layers[:-1]):
-            assert isinstance(layer, EncoderLayer)
-            layer.attention.out.weight[: 2 * pairs] = 0.0
-            layer.feed_forward.fc2.weight[: 2 * pairs] = 0.0
-            for head in range(c.heads):
-                down, right = NEIGHBOURS[(index * c.heads + head) % len(NEIGHBOURS)]
-                angle = speed * (c.grid * down + right)
-                query, key = torch.zeros(size, c.width), torch.zeros(size, c.width)
-                for pair in range(pairs):
-                    sine, cosine = angle[pair].sin(), angle[pair].cos()
-                    here = slice(2 * pair, 2 * pair + 2)
-                    query[here, here] = torch.stack([torch.stack([cosine, sine]), torch.stack([-sine, cosine])])
-                    key[here, here] = torch.eye(2)
-                rows = slice(head * size, (head + 1) * size)
-                layer.attention.q.weight[rows] = SHARPNESS[min(index, 1)] * query
-                layer.attention.k.weight[rows] = SHARPNESS[min(index, 1)] * key
 
     @property
     def layer_names(self) -> list[str]:
-        """Such as "layer 1": one a layer, in order; the keys of the attention maps."""
+        """One name per layer, in order: "layer 1", "layer 2", ...; the keys of the attention maps."""
         return [f"layer {index}" for index in range(1, self.config.layers + 1)]
 
     def patches(self, x: Tensor) -> Tensor:
         """(batch, 1, side, side) -> (batch, patches, patch * patch): rows of patches from the top, pixels row by row."""
         c = self.config
-        tiles = x.reshape(-1, c.grid, c.patch, c.grid, c.patch).transpose(2, 3)
-        return tiles.reshape(-1, c.patches, c.patch**2)
+        cut = x.reshape(-1, c.grid, c.patch, c.grid, c.patch)  # -> (batch, patch row, pixel row, patch column, pixel column)
+        tiles = cut.transpose(2, 3)  # -> (batch, patch row, patch column, pixel row, pixel column)
+        return tiles.reshape(-1, c.patches, c.patch**2)  # -> (batch, patches, patch * patch)
 
     def tokens(self, x: Tensor, *, keep: Tensor | None = None) -> Tensor:
-        """What enters the first layer: (batch, 1 + patches, width), the class token first, positions added.
+        """The input of the first layer: (batch, 1 + patches, width), the class token first, positions added.
 
         Args:
             x: images, as in `forward`.
-            keep: (batch, kept) indices of the patches to keep; the others are left out, positions stay true.
+            keep: (batch, kept) indices of the patches to keep; the others are left out, each keeps its own position.
         """
-        patches = self.patches(x)
-        class_token = self.class_token + self.positions.encoding[0]
-        encoding = self.positions.encoding[1:]
+        patches = self.patches(x)  # (batch, patches, patch * patch)
+        class_token = self.class_token + self.positions.encoding[0]  # (1, 1, width)
+        encoding = self.positions.encoding[1:]  # (patches, width)
         if keep is None:
-            embedded = self.embedding(patches) + encoding
+            embedded = self.embedding(patches) + encoding  # (batch, patches, width)
         else:
-            kept = patches.gather(1, keep[..., None].expand(-1, -1, patches.shape[-1]))
-            embedded = self.embedding(kept) + encoding[keep]
-        return torch.cat([class_token.expand(len(x), -1, -1), embedded], dim=1)
+            indices = keep[..., None].expand(-1, -1, patches.shape[-1])  # (batch, kept) -> (batch, kept, patch * patch)
+            embedded = self.embedding(patches.gather(1, indices)) + encoding[keep]  # (batch, kept, width)
+        return torch.cat([class_token.expand(len(x), -1, -1), embedded], dim=1)  # (batch, 1 + patches, width)
 
-    def encode(self, tokens: Tensor, *, return_attention: bool = False, layers: slice = EVERY) -> tuple[Tensor, AttentionMaps]:
+    def encode(
+        self, tokens: Tensor, *, return_attention: bool = False, layers: slice = ALL_LAYERS
+    ) -> tuple[Tensor, AttentionMaps]:
         """Run the encoder layers, or a slice of them.
 
-        (batch, n, width) -> the same shape, and the maps by layer name (empty unless asked for).
+        (batch, n, width) -> the same shape, and the weights (batch, heads, n, n) by layer name, none unless asked for.
         """
         maps: AttentionMaps = {}
         for name, layer in zip(self.layer_names[layers], self.layers[layers], strict=True):
@@ -220,8 +181,14 @@ class ViT(nn.Module):
 
     def features(self, x: Tensor) -> Tensor:
         """(batch, 1, side, side) -> (batch, width): the class token after the last layer, which the head reads."""
-        return self.encode(self.tokens(x))[0][:, 0]
+        return self.encode(self.tokens(x))[0][:, 0]  # (batch, 1 + patches, width) -> (batch, width)
 
+    @overload
+    def forward(self, x: Tensor, *, return_attention: Literal[False] = False, keep: Tensor | None = None) -> Tensor: ...
+    @overload
+    def forward(
+        self, x: Tensor, *, return_attention: Literal[True], keep: Tensor | None = None
+    ) -> tuple[Tensor, AttentionMaps]: ...
     def forward(
         self, x: Tensor, *, return_attention: bool = False, keep: Tensor | None = None
     ) -> Tensor | tuple[Tensor, AttentionMaps]:
@@ -231,7 +198,7 @@ class ViT(nn.Module):
             x: (batch, 1, side, side), grey levels in normalised units (the card's mean and standard deviation).
             return_attention: also return each layer's weights, all heads (D13): name -> (batch, heads, 1 + patches,
                 1 + patches), index 0 the class token.
-            keep: patches to look at (patch dropout while training); all where left out.
+            keep: (batch, kept) indices of the patches to read (patch dropout in training); all where left out.
 
         Returns:
             (batch, classes).
@@ -245,5 +212,5 @@ class ViT(nn.Module):
                 compose("this ViT takes images of shape (batch, 1, {side}, {side}), not {found}", side=side, found=tuple(x.shape))
             )
         tokens, maps = self.encode(self.tokens(x, keep=keep), return_attention=return_attention)
-        logits: Tensor = self.head(tokens[:, 0])
+        logits: Tensor = self.head(tokens[:, 0])  # (batch, width) -> (batch, classes)
         return (logits, maps) if return_attention else logits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ from torch import Tensor
 from core import checkpoints
 from core.device import best_device
 from core.models.vit import CLASSES, ViT, ViTConfig
+from core.training.card import Weights, load_start, origin_entries, save_origin, training_entries
 from core.training.distil import Student
 from core.training.loop import Callback, LoopSettings, fit
-from core.training.vit import VALIDATION, ViTTask, ViTTraining, answer, prepare, some_of
-from core.training.vit_card import basics, begin_with, remember_origin
+from core.training.vit import VALIDATION, ViTTask, ViTTraining, answer, data_entries, prepare, some_of
 from core.training.vit_evaluation import evaluate, scores, worst_mistakes
+from core.training.vit_start import start_local
 from core.training.vit_teacher import load_teacher
+from core.training.widening import widened
 from core.vision.calibration import fit_temperature, softmax
 from core.vision.classifier import Classifier
 from core.vision.familiarity import Familiarity
@@ -62,8 +65,10 @@ def run(
     garments = prepare(images_of(data, images, training.split_seed), split_seed=training.split_seed, held_out=held_out_of(images))
     torch.manual_seed(training.seed)
     model = ViT(config)
-    before = None if start is None else begin_with(model, start)
-    remember_origin(state, before)
+    if config.start == "local":
+        start_local(model)
+    before = None if start is None else load_start(model, start, adapt=partial(_vit_weights, model))
+    save_origin(state, before)
     device = best_device()
     master = None if teacher is None else load_teacher(teacher, folder=folder).to(device)
     pupil = model if master is None else Student(model, cells=master.config.stages[1], depth=training.hint_depth)
@@ -73,11 +78,11 @@ def run(
             master.compile(dynamic=False)
     task = ViTTask(garments, training, patches=config.patches, teacher=master)
     progress = fit(pupil, task, loop, device=device, callbacks=callbacks, resume_from=state)
-    card = basics(data, garments, training, loop, progress) | {
-        "model": "vit",
-        "config": config.to_dict(),
+    card: dict[str, Any] = {
+        **origin_entries(config, seed=training.seed, started_from=before),
+        **data_entries(data, garments, training),
+        **training_entries(training, loop, progress),
         "classes": list(CLASSES),
-        "started_from": before,
         "teacher": None if teacher is None else teacher_entry(teacher, folder),
     }
     normalised = task.normalise(garments.validation_images)
@@ -124,6 +129,13 @@ def features(model: ViT, images: Tensor, *, batch: int = 250) -> Floats:
     """What the head reads of normalised images: (n, width)."""
     device = next(model.parameters()).device
     return torch.cat([model.features(part.to(device)).cpu() for part in images.split(batch)]).double().numpy()
+
+
+def _vit_weights(model: ViT, weights: Weights) -> Weights:
+    """An earlier run's weights for the model; the earlier feed-forward networks may be narrower (`core.training.widening`)."""
+    # a run with a teacher keeps the ViT's weights as "vit...", beside the "bridge..." that compares it with the teacher
+    own = {key.removeprefix("vit."): value for key, value in weights.items() if not key.startswith("bridge.")}
+    return widened(own, model.state_dict())
 
 
 def teacher_entry(name: str, folder: Path) -> dict[str, Any]:

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from core.models.parameters import by_part, count
-from core.models.vit import CLASSES, NEIGHBOURS, ViT, ViTConfig
+from core.models.vit import CLASSES, ViT, ViTConfig
 from core.nn import EncoderLayer
+from core.training.vit_start import NEIGHBOURS, start_local
 from tests.core.models import numpy_vit
 
 CONFIGS = [
@@ -24,6 +25,8 @@ def unsettled(config: ViTConfig) -> ViT:
     """A model in use, with nothing left at a value that hides a mistake: norms and biases are random too."""
     torch.manual_seed(3)
     model = ViT(config).eval()
+    if config.start == "local":
+        start_local(model)
     with torch.no_grad():
         for name, value in model.named_parameters():
             if "norm" in name or name.endswith("bias"):
@@ -104,6 +107,7 @@ def test_a_local_start_looks_at_one_neighbour_a_head() -> None:
     """In the middle of the picture each head's largest weight lies where its step points."""
     torch.manual_seed(0)
     model = ViT(ViTConfig(width=96, heads=4, layers=3, start="local"))
+    start_local(model)
     _, maps = model(torch.randn(64, 1, 28, 28), return_attention=True)
     for layer in range(2):
         mean = maps[f"layer {layer + 1}"].mean(dim=0)[:, 1 + 24, 1:]
