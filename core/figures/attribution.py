@@ -133,7 +133,7 @@ def moments_figure(values: NDArray[np.floating], seconds: FloatArray, *, keep: s
     figure.add_bar(
         x=seconds,
         y=sums,
-        name=_("Added by this moment"),
+        name=_("Contribution of this moment"),
         showlegend=False,
         marker={"color": np.where(sums >= 0, BLUE, ORANGE), "line": {"width": 0}},
         hovertemplate="%{x:.2f} s: %{y:+.3~g}<extra></extra>",

@@ -90,7 +90,7 @@ def _position(token: int) -> str:
 
 def _in_numbers(analysis: PictureAnalysis) -> None:
     """Entropy and reach, a bar a layer."""
-    st.subheader(_("How spread, how far"), anchor=False)
+    st.subheader(_("Entropy and distance"), anchor=False)
 
     def each(measure: Any) -> list[float]:
         return [measure(weights) for weights in analysis.maps.values()]

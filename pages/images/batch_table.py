@@ -79,7 +79,7 @@ def _row(classifier: Classifier, picture: Picture, prepared: PreparedPicture, an
         garment(names[first]),
         float(analysis.probabilities[first]),
         garment(names[second]),
-        _("Yes") if analysis.garment else _("It does not look so"),
+        _("Yes") if analysis.garment else _("It does not look like one"),
     ]
 
 

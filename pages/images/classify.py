@@ -38,5 +38,5 @@ if classifier is not None:
         body(classifier)
     except CheckpointError as error:
         show_checkpoint_error(error)
-with st.expander(_("How a picture is prepared, and why so"), icon=":material/menu_book:"):
+with st.expander(_("How a picture is prepared, and why"), icon=":material/menu_book:"):
     st.markdown(prose("classify_reading"))

@@ -70,7 +70,7 @@ def show(analysis: PictureAnalysis) -> tuple[frozenset[int], int, Callable[[], N
             height=HEIGHT,
             on_click=clicked,
             filename="hidden-patches",
-            alt=_("The picture in its patches, the hidden ones crossed out; a click hides a patch or shows it again."),
+            alt=_("The picture cut into its patches, the hidden ones crossed out; a click hides a patch or shows it again."),
         )
     with middle:
         st.markdown(_("**The ranking**, before and after"))
@@ -86,7 +86,7 @@ def show(analysis: PictureAnalysis) -> tuple[frozenset[int], int, Callable[[], N
         )  # fmt: skip
     with right:
         st.markdown(_("**Occlusion**: each patch hidden alone"))
-        with st.spinner(_("Asking the model again and again…"), show_time=False):
+        with st.spinner(_("Running the model once for each patch…"), show_time=False):
             importance = cached_results.evidence(analysis, label).importance["occlusion"]
         live_plot(
             figures.overlay_figure(

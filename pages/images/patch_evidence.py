@@ -115,7 +115,7 @@ def _shares(analysis: PictureAnalysis, look: str, layer: str, head: int | None, 
         return analysis.rollout(token)
     if look == "relevance":
         return cached_results.relevance(analysis, label)
-    with st.spinner(_("Asking the model again and again…"), show_time=False):
+    with st.spinner(_("Running the model once for each patch…"), show_time=False):
         return shares_of(cached_results.evidence(analysis, label).importance[look])
 
 

@@ -125,7 +125,7 @@ def _description(step: PreparationStep, prepared: PreparedPicture) -> str:
     if step.name == "ground":
         return _("Transparent parts got a background.") if done else _("As decoded; nothing is transparent.")
     if step.name == "grey":
-        return _("0.299 R + 0.587 G + 0.114 B, unless one channel is chosen.") if done else _("Grey already.")
+        return _("0.299 R + 0.587 G + 0.114 B, unless one channel is chosen.") if done else _("Already grey.")
     if step.name == "invert":
         sentence = (
             _("The corners are at {level} of 255: inverted.") if done else _("The corners are at {level} of 255: not inverted.")
@@ -142,9 +142,9 @@ def _description(step: PreparationStep, prepared: PreparedPicture) -> str:
     if step.name in ("pad", "resize"):
         sentence = {
             ("pad", True): _("{side} x {side} pixels."),
-            ("pad", False): _("Square already."),
+            ("pad", False): _("Already square."),
             ("resize", True): _("From {side} x {side} pixels."),
-            ("resize", False): _("That large already."),
+            ("resize", False): _("Already of that size."),
         }[step.name, done]
         return sentence.format(side=number(facts["side"]))
     return _("By a Gaussian of deviation 1, as the data set does.") if done else _("Left as it is.")

@@ -32,7 +32,7 @@ def body(classifier: Classifier) -> None:
     image = cached_results.prepare(chosen.picture, preparation.linked()).image
     walk, names = cached_results.walk(classifier, image), _stages()
     titles = {code: title for code, (title, _show) in names.items()}
-    stage = url_state.choice(st.segmented_control, _("Step of the way"), titles, key="stage", required=True)
+    stage = url_state.choice(st.segmented_control, _("Step"), titles, key="stage", required=True)
     left, right = st.columns([2, 5])
     with left:
         place = _place(classifier, image, with_head=stage in ("scores", "softmax", "layer"))
@@ -74,7 +74,7 @@ def _place(classifier: Classifier, image: Bytes, *, with_head: bool) -> dict[str
         height=300,
         on_click=clicked,
         filename="picture",
-        alt=_("The picture in its patches; a click chooses one."),
+        alt=_("The picture cut into its patches; a click chooses one."),
     )
     layers = {str(i + 1): number(i + 1) for i in range(classifier.config.layers)}
     heads = {str(i + 1): number(i + 1) for i in range(classifier.config.heads)}

@@ -81,7 +81,7 @@ def embedding(place: Place) -> None:
         st.info(_("The class token is not embedded: it is learnt as it is. Choose a patch to see one embedded."))
         return
     patch = place.token - 1
-    channel = url_state.slider(_("Channel to do by hand"), 1, config.width, key="byhand", default=1) - 1
+    channel = url_state.slider(_("Channel to work out"), 1, config.width, key="byhand", default=1) - 1
     pieces = walk.contribution(patch, channel)
     total, bias, whole = float(pieces.sum()), float(walk.bias[channel]), float(walk.embedded[patch, channel])
     equation(

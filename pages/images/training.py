@@ -31,7 +31,7 @@ def header(record: TrainingRecord) -> None:
             Stat(
                 name=_("Test accuracy"),
                 value=percent(test.accuracy, 2),
-                note=_("{n} images, which chose nothing").format(n=number(test.samples or 0)),
+                note=_("{n} images, not used to choose anything").format(n=number(test.samples or 0)),
             ),
             Stat(
                 name=_("Calibration error"),
@@ -51,7 +51,7 @@ def header(record: TrainingRecord) -> None:
         )
     if validation:
         stats.append(
-            Stat(name=_("Validation accuracy"), value=percent(validation.accuracy, 2), note=_("the epoch was chosen by it"))
+            Stat(name=_("Validation accuracy"), value=percent(validation.accuracy, 2), note=_("used to choose the epoch"))
         )
     stats += [
         Stat(name=_("Parameters"), value=number(record.parameters)),
@@ -133,7 +133,7 @@ def errors(record: TrainingRecord) -> None:
     names = [garment(name) for name in record.class_names]
     left, right = st.columns([3, 2])
     with left:
-        st.subheader(_("Which is taken for which"), anchor=False)
+        st.subheader(_("Which class is taken for which"), anchor=False)
         static_plot(
             figures.confusion_figure(scores.confusion, names),
             key="training_confusion",
@@ -141,7 +141,7 @@ def errors(record: TrainingRecord) -> None:
             alt=_("Counts of true classes against the model's answers."),
         )
     with right:
-        st.subheader(_("Is its confidence worth anything?"), anchor=False)
+        st.subheader(_("Is its confidence calibrated?"), anchor=False)
         static_plot(
             reliability_figure({"ViT": scores.reliability}),
             key="training_reliability",

@@ -17,8 +17,8 @@ from core.market.windows import FrozenWindow
 from core.models.tlob import CLASSES
 from pages.markets import cached_results as answers
 from pages.markets.cached_results import WindowAnswer
+from pages.markets.call_rules import class_names, describe_call
 from pages.markets.live_controls import horizon_name
-from pages.markets.live_panels import class_names
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, significant
 from pages.shared.live_plot import live_plot
@@ -49,6 +49,7 @@ def show(window: FrozenWindow, reading: WindowAnswer) -> bool:
     """The view of one window; whether there was one to show."""
     head = pick_head(reading)
     explained, baseline, compressed = _pick(reading.calls[head])
+    describe_call(reading.entry.rules[head], reading.probabilities[head].tolist(), reading.calls[head])
     with st.spinner(_("Integrating gradients…"), show_time=False):
         try:
             found = answers.attribute(window, head, explained, baseline)
@@ -112,7 +113,7 @@ def no_gradients() -> None:
 
 
 def _pick(called: int) -> tuple[int, BaselineKind, bool]:
-    baselines = {"still": _("This window's average, standing still"), "newest": _("The newest book, standing still")}
+    baselines = {"still": _("This window's average, held constant"), "newest": _("The newest book, held constant")}
     shades = {"compressed": _("Compressed"), "linear": _("Linear")}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         explained = pick_class(called)

@@ -13,7 +13,7 @@ from core.figures.attention import MapAxis, NamedMap
 from core.market.book import STEP_MS
 from core.market.windows import FrozenWindow
 from pages.markets.cached_results import FEATURE, ROLLOUT, TIME, WindowAnswer
-from pages.markets.live_model import mirrored_words
+from pages.markets.live_model import mirrored_sentence
 from pages.shared import map_explorer, url_state
 from pages.shared.language import _, number
 from pages.shared.map_explorer import Choice, Keys, Measure, Query
@@ -47,7 +47,7 @@ def show(window: FrozenWindow, reading: WindowAnswer, other: WindowAnswer | None
             )
         )
     if reading.predictor.config.mirrored:
-        st.caption(f"{mirrored_words()} " + _("The maps are of the pass over the book as it is."))
+        st.caption(f"{mirrored_sentence()} " + _("The maps are of the pass over the book as it is."))
     one = map_explorer.chosen(maps, choice)
     compared = map_explorer.chosen(against, choice) if against else None
 
@@ -127,7 +127,7 @@ def _position(axis: MapAxis, index: int) -> str:
 
 def _in_numbers(reading: WindowAnswer, other: WindowAnswer | None) -> None:
     """Entropy and reach, a bar a layer."""
-    st.subheader(_("How spread, how far"), anchor=False)
+    st.subheader(_("Entropy and distance"), anchor=False)
     steps, width, step = reading.predictor.window, reading.predictor.config.width, STEP_MS / 1e3
 
     def each(source: WindowAnswer | None, kind: str, measure: Any) -> list[float] | None:

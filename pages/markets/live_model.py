@@ -1,4 +1,4 @@
-"""What answers on the live page: the checkpoint, its card, and how it did on data it never saw."""
+"""The model of the live page: its checkpoint's card, its scores on test data, and its parameters."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ import streamlit as st
 from core import checkpoints
 from core.market.predictor import POOLED, MarketCard, Predictor
 from core.models.parameters import by_part, count
+from pages.markets.call_rules import rule_names
 from pages.markets.live_controls import ViewChoices, horizon_name
-from pages.markets.live_scores import rule_names
+from pages.markets.live_scores import forecaster_names
 from pages.shared.language import _, number, prose
 
 DOCUMENT: Final = "tlob_document"
-"""The checkpoint of the document's own form, which is reported beside the shipped one (D6)."""
+"""The checkpoint of the document's own form, whose scores stand beside the shipped one's (D6)."""
 
 
 def show(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:
-    """Model and card, folded away until asked for."""
+    """An expander with the model's scores and its card."""
     with st.expander(_("Model and card: {name}").format(name=predictor.card["name"]), icon=":material/badge:"):
-        st.markdown(
-            _("This market is not in the card: the pooled thresholds and constants of the markets it was trained on are used.")
-            if entry.name == POOLED
-            else _("Thresholds and constants of this market, from its training part.")
-        )
+        if entry.name != POOLED:
+            st.markdown(_("Thresholds and constants of this market, from its training part."))
         st.markdown(
             _("A move counts from {alpha} basis points on ({horizon} ahead).").format(
                 alpha=number(entry.alphas[choices.head] * 1e4, 3), horizon=horizon_name(choices.horizon)
@@ -33,21 +31,28 @@ def show(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:
         )
         left, right = st.columns([3, 2])
         with left:
-            st.markdown(_("**Test part of each market it was trained on** (the last 20 % of time, which chose nothing)"))
+            st.markdown(_("**Test part of each market it was trained on** (the last 20 % of time, not used to choose anything)"))
             st.dataframe(_test_table(predictor.card, choices), hide_index=True, width="stretch")
+            st.caption(
+                _(
+                    "LightGBM: gradient-boosted trees on hand-made features of the book. Models that give probabilities call "
+                    "the likeliest class or by a fitted threshold, whichever scores better on validation data; the momentum rule "
+                    "and always stationary give none and keep their plain form."
+                )
+            )
         with right:
             st.markdown(_("**Parameters, counted in the live model: {count}**").format(count=number(count(predictor.model))))
             st.dataframe(_parameter_table(predictor), hide_index=True, width="stretch", height=260)
         if predictor.config.mirrored:
-            st.markdown(mirrored_words())
+            st.markdown(mirrored_sentence())
         st.markdown(prose("tlob_card"))
         st.json(
             {key: value for key, value in predictor.card.items() if key not in ("metrics", "markets", "history")}, expanded=False
         )
 
 
-def mirrored_words() -> str:
-    """What a mirrored model does, in a sentence."""
+def mirrored_sentence() -> str:
+    """One sentence on what a mirrored model does."""
     return _(
         "The answer is the mean of two passes: over the book, and over the same book upside down (sides swapped, prices "
         "negated), whose up counts as down; so the model has no preferred direction."
@@ -55,35 +60,43 @@ def mirrored_words() -> str:
 
 
 def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
-    names = rule_names() | {DOCUMENT: _("TLOB, the document's form")}
-    beside = _results_of_document(card)
+    """Scores on the test parts by market, horizon and forecaster, of the label chosen."""
+    names = forecaster_names() | {DOCUMENT: _("TLOB, the document's form"), "lightgbm": "LightGBM"}
+    beside = {DOCUMENT: _document_tests(card)} | {
+        peer: _by_head(results["test"]) for peer, results in card["metrics"].get("peers", {}).items() if peer in names
+    }
     rows = []
-    for market, results in card["metrics"].get("test", {}).items():
-        for result in results:
-            if result["label"] != choices.label:
-                continue
-            other = beside.get((market, result["label"], result["horizon"]))
-            found_by = {"tlob": result} | ({DOCUMENT: other} if other else {}) | result["baselines"]
-            for rule, found in found_by.items():
-                rows.append(
-                    {
-                        _("Market"): market,
-                        _("Horizon"): result["horizon"],
-                        _("Rule"): names[rule],
-                        _("Macro-F1"): number(found["macro_f1"], 3),
-                        _("Matthews"): number(found["matthews"], 3),
-                        _("Accuracy"): number(found["accuracy"], 3),
-                    }
-                )
+    for place, result in _by_head(card["metrics"].get("test", {})).items():
+        market, label, horizon = place
+        if label != choices.label:
+            continue
+        others = {name: results[place] for name, results in beside.items() if place in results}
+        for name, scores in ({"tlob": result} | others | result["baselines"]).items():
+            rows.append(
+                {
+                    _("Market"): market,
+                    _("Horizon"): horizon,
+                    _("Forecaster"): names[name],
+                    _("Calls"): rule_names()[scores["call"]] if "call" in scores else "",
+                    _("Macro-F1"): number(scores["macro_f1"], 3),
+                    _("Matthews"): number(scores["matthews"], 3),
+                    _("Accuracy"): number(scores["accuracy"], 3),
+                    _("Calibration error"): number(scores["ece"], 3) if "ece" in scores else "",
+                }
+            )
     return pd.DataFrame(rows)
 
 
-def _results_of_document(card: dict[str, Any]) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Test results of the document's form (D6), by market, label and horizon; none where it is the model itself, or not here."""
+def _by_head(tests: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """A card's test results by market, label and horizon."""
+    return {(market, one["label"], one["horizon"]): one for market, results in tests.items() for one in results}
+
+
+def _document_tests(card: dict[str, Any]) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Test results of the document's form (D6); none where it is the model itself, or is not there."""
     if card["name"] == DOCUMENT or DOCUMENT not in checkpoints.names("tlob", folder=checkpoints.FOLDER):
         return {}
-    tested = checkpoints.read_card(DOCUMENT, folder=checkpoints.FOLDER)["metrics"].get("test", {})
-    return {(market, one["label"], one["horizon"]): one for market, results in tested.items() for one in results}
+    return _by_head(checkpoints.read_card(DOCUMENT, folder=checkpoints.FOLDER)["metrics"].get("test", {}))
 
 
 def _parameter_table(predictor: Predictor) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The scoreboard: TLOB beside the rules that know nothing, on what happened next."""
+"""The scoreboard: scores of TLOB and of the naive rules on this session's outcomes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pages.shared.language import _, number, percent
 from pages.shared.live_plot import live_plot
 
 
-def rule_names() -> dict[str, str]:
-    """Who is scored, in the reader's language."""
+def forecaster_names() -> dict[str, str]:
+    """The model and the naive rules scored beside it, in the reader's language, by code."""
     return {"tlob": "TLOB", "momentum": _("Momentum rule"), "stationary": _("Always stationary")}
 
 
@@ -27,7 +27,7 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
     if not found.resolved:
         controls.notice(
             "loading",
-            _("No prediction has come due yet: each is scored {horizon} after it was made.").format(
+            _("No prediction can be scored yet: each is scored {horizon} after it was made.").format(
                 horizon=horizon_name(choices.horizon)
             ),
         )
@@ -51,20 +51,24 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
         )
     with reliability:
         live_plot(
-            figures.reliability_figure(found.reliability),
+            figures.reliability_figure({_("Likeliest class"): found.reliability, _("Class called"): found.call_reliability}),
             key="reliability",
             height=280,
             filename="reliability",
-            alt=_("How often calls of each confidence came true."),
+            alt=_("How often the likeliest class and the class called came true, by the probability they were given."),
         )
-        st.caption(_("Expected calibration error {ece}").format(ece=percent(float(found.reliability["ece"][0]))))
+        st.caption(
+            _("Expected calibration error (likeliest class, 15 bins) {error}; mean gap of the calls {gap}").format(
+                error=percent(float(found.reliability["gap"][0])), gap=percent(float(found.call_reliability["gap"][0]))
+            )
+        )
 
 
 def _table(found: HeadScores) -> pd.DataFrame:
     spans = {_("all"): found.session, _("last {count}").format(count=number(min(ROLLING, found.resolved))): found.rolling}
     rows = []
     for span, matrices in spans.items():
-        for rule, name in rule_names().items():
+        for rule, name in forecaster_names().items():
             got = scores.summary(matrices[rule])
             rows.append(
                 {

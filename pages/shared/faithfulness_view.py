@@ -45,7 +45,7 @@ def show(model: str, *, checkpoint: dict[str, Any], here: Callable[[], Curves | 
     left, right = st.columns(2)
     with left:
         st.markdown(_("**This input**"))
-        with st.spinner(_("Deleting part after part…"), show_time=True):
+        with st.spinner(_("Deleting one part after another…"), show_time=True):
             mine = here()
         if mine is not None:
             _curves(mine, names, order=order, unit=unit, key="truth_here", alt=_("Deletion curves of this input."))
@@ -72,7 +72,7 @@ def _finding(card: dict[str, Any]) -> Finding | None:
     if found is None:
         controls.notice(
             "empty",
-            _("Nobody has measured this model over the bundled sample: run `python -m core faithful {name}`.").format(name=name),
+            _("This model has not been measured on the bundled sample: run `python -m core faithful {name}`.").format(name=name),
         )
         return None
     if found.weights_sha256 != card.get("weights_sha256"):
@@ -148,7 +148,7 @@ def _about_attention(verdicts: dict[str, FaithfulnessVerdict]) -> str:
     elif attention.gain < -2 * attention.error:
         knows = _("Deleting what attention looks at most hurts the answer less than deleting at random does")
     else:
-        knows = _("Deleting what attention looks at most hurts the answer no more, that can be told, than deleting at random")
+        knows = _("Deleting what attention looks at most does not measurably hurt the answer more than deleting at random")
     words = _(
         "{knows} (area {gain}; better than chance on {share} of the inputs). It comes {place} of {count} methods; "
         "the best here is {best}, {its}."
@@ -164,7 +164,7 @@ def _about_attention(verdicts: dict[str, FaithfulnessVerdict]) -> str:
     if best == "attention":
         lesson = _("Here attention is as good a guide as any; on another model or other inputs it need not be.")
     else:
-        lesson = _("So a map of attention shows what the model mixes; what it answers by has to be asked with the others.")
+        lesson = _("So a map of attention shows what the model mixes; the other methods say what its answer rests on.")
     return f"{words} {lesson}"
 
 

@@ -30,8 +30,8 @@ def body(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
         controls.notice(
             "empty",
             _(
-                "No gloss is read in this clip: the likeliest label of every frame is the blank, so there is nothing to look "
-                "behind. Choose another clip, or look at the attention maps."
+                "No gloss is read in this clip: the likeliest label of every frame is the blank, so there is no gloss "
+                "to explain. Choose another clip, or look at the attention maps."
             ),
         )
     elif view == "frames":

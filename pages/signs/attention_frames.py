@@ -9,15 +9,16 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import frames as figures
-from core.signs import gloss_measures as lookings
-from core.signs.evidence import Spoken
-from core.signs.gloss_measures import ASKED, RELEVANCE, ROLLOUT, CountedGlosses, Looks
+from core.signs import gloss_measures
+from core.signs.decoding import GlossSpan
+from core.signs.gloss_measures import ASKED, RELEVANCE, ROLLOUT, ClipMeasures, StrongestFrames
+from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, ngettext, number, percent, significant
 from pages.shared.live_plot import Point, live_plot
-from pages.signs import cached_results as answers
-from pages.signs.cached_results import Clip, Model
+from pages.signs import cached_results
+from pages.signs.cached_results import Clip
 from pages.signs.recognise_attention import titles
 
 GLOSS: Final = "gloss"
@@ -34,13 +35,13 @@ class ShownGlosses:
     rows: Any
 
 
-def show(model: Model, clip: Clip, found: Recognition, looked: Looks) -> ShownGlosses:
+def show(recogniser: Recogniser, clip: Clip, found: Recognition, measures: ClipMeasures) -> ShownGlosses:
     """The view; returns the heatmap that it shows."""
-    measures = _measures(found, asked=not too_long(found))
+    options = _measures(found, asked=not too_long(found))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = pick_gloss(model, found, looked)
+        chosen = pick_gloss(recogniser, found, measures)
         measure = url_state.choice(
-            st.selectbox, _("Measure"), measures, key="measure", default=RELEVANCE, width=340, help=_meanings()
+            st.selectbox, _("Measure"), options, key="measure", default=RELEVANCE, width=340, help=_meanings()
         )
         every = measure in ASKED and st.toggle(
             _("For all glosses"),
@@ -48,49 +49,50 @@ def show(model: Model, clip: Clip, found: Recognition, looked: Looks) -> ShownGl
             bind="query-params",
             help=_("This measure asks the model again for every frame of every gloss: about a second a gloss on a short clip."),
         )
-    rows = _rows(model, clip, looked, measure, chosen, every=every)
-    gloss, names = looked.glosses[chosen], model.recogniser.vocabulary.names
-    told = lookings.counted(rows[chosen], gloss)
+    rows = _rows(recogniser, clip, measures, measure, chosen, every=every)
+    gloss, names = measures.glosses[chosen], recogniser.vocabulary.names
+    strongest = gloss_measures.strongest_frames(rows[chosen], gloss)
 
     def choose(point: Point) -> None:
         if point.y is not None:
-            st.session_state[GLOSS] = str(min(max(round(float(point.y)), 0), len(looked.glosses) - 1) + 1)
+            st.session_state[GLOSS] = str(min(max(round(float(point.y)), 0), len(measures.glosses) - 1) + 1)
 
     live_plot(
         figures.glosses_figure(
-            rows, looked.glosses, names, found.seconds, chosen=chosen, measure=_unit(measure), strip=answers.strip(clip, STRIP),
+            rows, measures.glosses, names, found.seconds, chosen=chosen, measure=_unit(measure),
+            strip=cached_results.strip(clip, STRIP),
             keep=f"{clip.key}:{measure}",
         ),
         key="signs_glosses",
-        height=figures.glosses_height(len(looked.glosses)),
+        height=figures.glosses_height(len(measures.glosses)),
         on_click=choose,
         filename=f"frames-behind-glosses-{measure}".replace(" ", "-"),
         alt=_("Glosses by frames: how much each frame counts for each gloss; a click chooses a gloss."),
     )  # fmt: skip
-    if measure in ASKED and not every and len(looked.glosses) > 1:
+    if measure in ASKED and not every and len(measures.glosses) > 1:
         st.caption(_("Computed for the chosen gloss alone. Click on another row, or switch on all glosses."))
     st.subheader(names[gloss.label], anchor=False)
-    st.markdown(_sentence(gloss, names[gloss.label], found, measure, told, rows[chosen]))
+    st.markdown(_sentence(gloss, names[gloss.label], found, measure, strongest, rows[chosen]))
     live_plot(
         figures.gloss_figure(
-            rows[chosen], gloss, found.seconds, counted=told.frames, measure=_unit(measure),
-            left=figures.left_px([names[one.label] for one in looked.glosses]), keep=f"{clip.key}:{measure}",
+            rows[chosen], gloss, found.seconds, counted=strongest.frames, measure=_unit(measure),
+            left=figures.left_px([names[one.label] for one in measures.glosses]), keep=f"{clip.key}:{measure}",
         ),
         key="signs_gloss",
         height=280,
         filename="frames-behind-a-gloss",
         alt=_("How much each frame counts for the chosen gloss, a bar a frame; its own frames and its surest one are marked."),
     )  # fmt: skip
-    _pictures(model, clip, gloss, found, measure, told, rows[chosen])
+    _pictures(recogniser, clip, gloss, found, measure, strongest, rows[chosen])
     return ShownGlosses(measure=measure, rows=rows)
 
 
 # -- the choices ---------------------------------------------------------------------------------------------------------------
 
 
-def pick_gloss(model: Model, found: Recognition, looked: Looks) -> int:
+def pick_gloss(recogniser: Recogniser, found: Recognition, measures: ClipMeasures) -> int:
     """Which gloss of the best path, as an index."""
-    names, seconds = model.recogniser.vocabulary.names, found.seconds
+    names, seconds = recogniser.vocabulary.names, found.seconds
     span = _("{gloss} · {first} to {last} s")
     options = {
         str(place): span.format(
@@ -98,30 +100,30 @@ def pick_gloss(model: Model, found: Recognition, looked: Looks) -> int:
             first=number(float(seconds[one.first]), 2),
             last=number(float(seconds[one.last]), 2),
         )
-        for place, one in enumerate(looked.glosses, start=1)
+        for place, one in enumerate(measures.glosses, start=1)
     }
     return int(url_state.choice(st.selectbox, _("Gloss (or click one)"), options, key=GLOSS, width=280)) - 1
 
 
-def chosen(looked: Looks) -> int | None:
+def chosen(measures: ClipMeasures) -> int | None:
     """The gloss that is or was chosen, as an index; the first one where none was, None in a clip without any."""
-    if not looked.glosses:
+    if not measures.glosses:
         return None
-    code = str(st.session_state.get(GLOSS) or st.query_params.get(GLOSS) or "1")
-    return int(code) - 1 if code.isdecimal() and 1 <= int(code) <= len(looked.glosses) else 0
+    code = st.session_state.get(GLOSS) or st.query_params.get(GLOSS)
+    return url_state.whole_number(code, 1, len(measures.glosses), 1) - 1
 
 
 def too_long(found: Recognition) -> bool:
     """Whether the clip is too long to be asked about frame by frame; if so, that is said."""
     frames = len(found.seconds)
-    if frames <= lookings.MOST_FRAMES:
+    if frames <= gloss_measures.MOST_FRAMES:
         return False
     controls.notice(
         "stale",
         _(
             "This clip has {frames} frames: integrated gradients, occlusion and deletion ask the model again for every frame, "
             "and are offered up to {most}. The other measures take any length."
-        ).format(frames=number(frames), most=number(lookings.MOST_FRAMES)),
+        ).format(frames=number(frames), most=number(gloss_measures.MOST_FRAMES)),
     )
     return True
 
@@ -141,25 +143,25 @@ def _meanings() -> str:
     )
 
 
-def _rows(model: Model, clip: Clip, looked: Looks, measure: str, chosen: int, *, every: bool) -> Any:
+def _rows(recogniser: Recogniser, clip: Clip, measures: ClipMeasures, measure: str, chosen: int, *, every: bool) -> Any:
     """(glosses, T') of the measure; of those that ask the model, the chosen gloss's alone unless all are wanted."""
     if measure not in ASKED:
-        return looked.rows[measure]
+        return measures.rows[measure]
 
-    def asked(gloss: Spoken) -> Any:
-        return answers.evidence(model, clip, frame=gloss.peak, label=gloss.label).importance[measure]
+    def asked(gloss: GlossSpan) -> Any:
+        return cached_results.evidence(recogniser, clip, frame=gloss.peak, label=gloss.label).importance[measure]
 
-    count = len(looked.glosses)
+    count = len(measures.glosses)
     if not every:
-        with st.spinner(_("Asking the model frame by frame…"), show_time=True):
-            return lookings.one_row(asked(looked.glosses[chosen]), chosen, count)
-    bar = st.progress(0.0, text=_("Asking the model frame by frame…"))
+        with st.spinner(_("Running the model once for each frame…"), show_time=True):
+            return gloss_measures.one_row(asked(measures.glosses[chosen]), chosen, count)
+    bar = st.progress(0.0, text=_("Running the model once for each frame…"))
     rows = []
-    for place, gloss in enumerate(looked.glosses, start=1):
+    for place, gloss in enumerate(measures.glosses, start=1):
         rows.append(asked(gloss))
-        bar.progress(place / count, text=_("Asking the model frame by frame…"))
+        bar.progress(place / count, text=_("Running the model once for each frame…"))
     bar.empty()
-    return lookings.all_rows(rows)
+    return gloss_measures.all_rows(rows)
 
 
 # -- in words, and in pictures -------------------------------------------------------------------------------------------------
@@ -177,7 +179,7 @@ def _value(measure: str, value: float) -> str:
     return significant(value) if measure == RELEVANCE else percent(value)
 
 
-def _sentence(gloss: Spoken, name: str, found: Recognition, measure: str, told: CountedGlosses, row: Any) -> str:
+def _sentence(gloss: GlossSpan, name: str, found: Recognition, measure: str, strongest: StrongestFrames, row: Any) -> str:
     """Which frames count most, and whether they are the gloss's own."""
 
     def second(frame: int) -> str:
@@ -190,65 +192,67 @@ def _sentence(gloss: Spoken, name: str, found: Recognition, measure: str, told: 
         peak=second(gloss.peak),
         share=percent(float(found.probabilities[gloss.peak, gloss.label])),
     )
-    if not told.frames:
+    if not strongest.frames:
         return words + " " + _("By this measure no frame speaks for it.")
     each = _("{second} s ({value})")
-    listed = ", ".join(each.format(second=second(frame), value=_value(measure, float(row[frame]))) for frame in told.frames)
+    listed = ", ".join(each.format(second=second(frame), value=_value(measure, float(row[frame]))) for frame in strongest.frames)
     most = ngettext(
         "By this measure this frame counts most: {frames}.",
         "By this measure these frames count most: {frames}.",
-        len(told.frames),
+        len(strongest.frames),
     )
     words += " " + most.format(frames=listed)
-    words += " " + _where(told)
+    words += " " + _where(strongest)
     if measure == "occlusion":
         words += " " + _("Hiding the first of them alone takes {loss} percentage points from that probability.").format(
-            loss=number(100 * told.largest, 1)
+            loss=number(100 * strongest.largest, 1)
         )
     if measure == "gradients":
         words += " " + _("All frames together add {total} percentage points to what the clip's mean frame gives.").format(
-            total=number(100 * told.total, 1)
+            total=number(100 * strongest.total, 1)
         )
     return words
 
 
-def _where(told: CountedGlosses) -> str:
-    count = len(told.frames)
-    if told.inside == count:
+def _where(strongest: StrongestFrames) -> str:
+    count = len(strongest.frames)
+    if strongest.inside == count:
         words = ngettext("It lies inside the gloss's own run.", "All {count} lie inside the gloss's own run.", count)
-    elif not told.inside:
+    elif not strongest.inside:
         words = ngettext("It lies outside the gloss's own run.", "None of the {count} lies inside the gloss's own run.", count)
     else:
         words = ngettext(
             "{inside} of the {count} lies inside the gloss's own run.",
             "{inside} of the {count} lie inside the gloss's own run.",
-            told.inside,
+            strongest.inside,
         )
-    return words.format(count=number(count), inside=number(told.inside))
+    return words.format(count=number(count), inside=number(strongest.inside))
 
 
-def _pictures(model: Model, clip: Clip, gloss: Spoken, found: Recognition, measure: str, told: CountedGlosses, row: Any) -> None:
+def _pictures(
+    recogniser: Recogniser, clip: Clip, gloss: GlossSpan, found: Recognition, measure: str, strongest: StrongestFrames, row: Any
+) -> None:
     """The frames that count most, enlarged, strongest first."""
     inside, outside = _("{second} s · {value}"), _("{second} s · {value} · outside its run")
     with st.container(horizontal=True, key="signs_counted"):
-        for frame in told.frames:
-            picture = answers.picture(clip, min(frame * model.recogniser.stride, len(clip.data) - 1))
+        for frame in strongest.frames:
+            picture = cached_results.picture(clip, min(frame * recogniser.stride, len(clip.data) - 1))
             words = inside if gloss.first <= frame <= gloss.last else outside
             caption = words.format(second=number(float(found.seconds[frame]), 2), value=_value(measure, float(row[frame])))
             st.image(picture.decode() if clip.kind == "tracks" else picture, caption=caption, width=THUMB_PX)
-    if clip.kind == "tracks" and told.frames:
-        st.caption(_("Blue is the left hand, orange the right hand, grey the nose; the line is the way they came."))
+    if clip.kind == "tracks" and strongest.frames:
+        st.caption(_("Blue is the left hand, orange the right hand, grey the nose; the line is their recent path."))
 
 
-def download(model: Model, found: Recognition, looked: Looks, shown: ShownGlosses) -> None:
+def download(recogniser: Recogniser, found: Recognition, measures: ClipMeasures, shown: ShownGlosses) -> None:
     """The heatmap as a table, a row a gloss."""
-    names = model.recogniser.vocabulary.names
+    names = recogniser.vocabulary.names
 
     def table() -> pd.DataFrame:
         frame = pd.DataFrame(shown.rows, columns=[round(float(second), 3) for second in found.seconds])
-        frame.insert(0, "gloss", [names[one.label] for one in looked.glosses])
+        frame.insert(0, "gloss", [names[one.label] for one in measures.glosses])
         for place, part in enumerate(("first", "last", "peak"), start=1):
-            frame.insert(place, f"{part}_s", [round(float(found.seconds[getattr(one, part)]), 3) for one in looked.glosses])
+            frame.insert(place, f"{part}_s", [round(float(found.seconds[getattr(one, part)]), 3) for one in measures.glosses])
         return frame
 
     controls.download_table(

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.figures import signs as figures
 from core.figures.attention import NamedMap
-from core.signs.gloss_measures import Looks
+from core.signs.gloss_measures import ClipMeasures
 from core.signs.recognition import Recognition
 from pages.shared import controls
 from pages.shared.language import _
@@ -15,10 +15,10 @@ from pages.shared.live_plot import live_plot
 from pages.signs.recognise_attention import titles
 
 
-def show(found: Recognition, looked: Looks) -> None:
+def show(found: Recognition, measures: ClipMeasures) -> None:
     """The part of the page."""
-    st.subheader(_("How spread, how far"), anchor=False)
-    names, spreads = titles(found), looked.spreads
+    st.subheader(_("Entropy and distance"), anchor=False)
+    names, spreads = titles(found), measures.spreads
     entropies = {names[name]: (one.entropy, one.even_entropy) for name, one in spreads.items()}
     distances = {names[name]: (one.distance, one.even_distance) for name, one in spreads.items()}
     parts = (

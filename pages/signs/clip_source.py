@@ -1,4 +1,4 @@
-"""The recognition page's first question, which clip: a bundled one, a file, pictures, the camera, or a tracked sentence."""
+"""Picks the clip to recognise: a bundled one, a film, pictures, the camera, or a tracked sentence."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ MOST_FILE_MB: Final = 200
 MOST_PICTURES: Final = 128
 STOPPED: Final = "signs:stopped"
 READ: Final = "signs:read"
-"""Of each upload and its settings, the clip it gave."""
+"""Session key of the films already decoded: (file, settings) -> footage."""
 SHOTS: Final = "signs:shots"
+FILE: Final = "file"
+"""URL parameter that names the visitor's own clip in the store."""
 
 
 def pick_source() -> str:
-    """Where the clip comes from, by code."""
+    """The selector of clip sources; returns the chosen code."""
     sources = {
         "digits": _("Bundled clip"),
         "video": _("Video file"),
@@ -38,20 +40,32 @@ def pick_source() -> str:
         "camera": _("Camera"),
         "tracks": _("Tracked ASL sentence"),
     }
-    return url_state.choice(st.segmented_control, _("Clip from"), sources, key="input", required=True)
+    return url_state.choice(st.segmented_control, _("Clip from"), sources, key="input", required=True, on_change=_forget_clip)
 
 
 def front_of(source: str) -> str:
-    """What kind of model reads it."""
+    """What a model must read to take clips of this source: "frames" or "tracks"."""
     return "tracks" if source == "tracks" else "frames"
 
 
 def pick(source: str, recogniser: Recogniser) -> Clip | None:
-    """The clip, as this model takes it; None where there is none yet, and the page has said so."""
+    """The clip, as this model takes it; None where there is none or it cannot be read, after showing a notice or an error.
+
+    The clip of a link stands in only where nothing was chosen: under the error of a file that failed, no earlier answer stays.
+    """
     if source in ("tracks", "digits"):
         return bundled(front_of(source), recogniser)
-    picked = {"video": _film, "pictures": _pictures, "camera": _camera}[source](recogniser)
-    return picked or _linked(recogniser)
+    chosen, clip = {"video": _film, "pictures": _pictures, "camera": _camera}[source](recogniser)
+    if not chosen:
+        return _linked(recogniser)
+    if clip is None:
+        _forget_clip()
+    return clip
+
+
+def _forget_clip() -> None:
+    """Take the visitor's clip out of the URL, when its file is replaced or removed, or does not decode."""
+    url_state.remember(FILE, None)
 
 
 # -- bundled -----------------------------------------------------------------------------------------------------------------
@@ -103,54 +117,55 @@ def _bundled(recogniser: Recogniser, **arguments: Any) -> Clip | None:
 # -- files, the camera ---------------------------------------------------------------------------------------------------------
 
 
-def _film(recogniser: Recogniser) -> Clip | None:
+def _film(recogniser: Recogniser) -> tuple[bool, Clip | None]:
+    """Whether a film was chosen, and its clip; likewise `_pictures` and `_camera`."""
     file = st.file_uploader(
         _("Video: mp4, mov, webm, mkv, avi or gif, of any size, rate and rotation"),
         type=list(video.SUFFIXES),
         key="signs:film",
         max_upload_size=MOST_FILE_MB,
         help=_("It stays in this app's memory while the page is open and goes nowhere else."),
+        on_change=_forget_clip,
     )
     start, fit = _film_settings()
     if file is None:
-        return None
+        return False, None
     footage = _sampled(file.name, file, recogniser, start=start, fit=fit, show=True, identity=file.file_id)
-    return _kept(file.name, footage) if footage else None
+    return True, _kept(file.name, footage) if footage else None
 
 
 def _film_settings() -> tuple[float, Fit]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        start = st.number_input(
-            _("Start at (seconds)"), 0.0, 86_400.0, 0.0, step=1.0, key="start", bind="query-params", width=200
-        )
+        start = url_state.number_input(_("Start at (seconds)"), 0.0, 86_400.0, key="start", default=0.0, step=1.0, width=200)
         fit = _fit()
-    return float(start), fit
+    return start, fit
 
 
 def _fit() -> Fit:
-    fits = {"crop": _("The middle square"), "pad": _("All of it, black around")}
+    fits = {"crop": _("The middle square"), "pad": _("All of it, with black borders")}
     return cast(Fit, url_state.choice(st.segmented_control, _("Of the picture"), fits, key="fit", required=True))
 
 
-def _pictures(recogniser: Recogniser) -> Clip | None:
+def _pictures(recogniser: Recogniser) -> tuple[bool, Clip | None]:
     files = st.file_uploader(
         _("Pictures in the order of their names, one or more of each sign"),
         type=list(PICTURES),
         accept_multiple_files=True,
         key="signs:pictures",
         max_upload_size=50,
+        on_change=_forget_clip,
     )
     hold, fit = _still_settings(default=4)
     if not files:
-        return None
+        return False, None
     ordered = sorted(files, key=lambda file: str(file.name))[:MOST_PICTURES]
     if len(files) > MOST_PICTURES:
         controls.notice("stale", _("The first {count} pictures are read.").format(count=number(MOST_PICTURES)))
-    return _of_stills([(file.name, file) for file in ordered], recogniser, hold, fit)
+    return True, _of_stills([(file.name, file) for file in ordered], recogniser, hold, fit)
 
 
-def _camera(recogniser: Recogniser) -> Clip | None:
-    """A still a sign; each shot is added to the sentence."""
+def _camera(recogniser: Recogniser) -> tuple[bool, Clip | None]:
+    """One still per sign; each shot is added to the clip."""
     shots: list[tuple[str, bytes]] = st.session_state.setdefault(SHOTS, [])
     shot = st.camera_input(_("Hold a sign and take a picture; each one is added to the clip"), key="signs:camera", width=480)
     if shot is not None and shot.file_id not in {name for name, _data in shots}:
@@ -159,9 +174,14 @@ def _camera(recogniser: Recogniser) -> Clip | None:
         taken = ngettext("{count} picture taken", "{count} pictures taken", len(shots))
         st.caption(taken.format(count=number(len(shots))))
         if shots:
-            st.button(_("Start again"), icon=":material/restart_alt:", key="signs:restart", on_click=shots.clear)
+            st.button(_("Start again"), icon=":material/restart_alt:", key="signs:restart", on_click=_start_again)
     hold, fit = _still_settings(default=6)
-    return _of_stills(shots[-MOST_PICTURES:], recogniser, hold, fit) if shots else None
+    return bool(shots), _of_stills(shots[-MOST_PICTURES:], recogniser, hold, fit) if shots else None
+
+
+def _start_again() -> None:
+    st.session_state[SHOTS].clear()
+    _forget_clip()
 
 
 def _still_settings(*, default: int) -> tuple[int, Fit]:
@@ -175,25 +195,27 @@ def _still_settings(*, default: int) -> tuple[int, Fit]:
 
 
 def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser, hold: int, fit: Fit) -> Clip | None:
-    found = []
+    pictures, unread = [], []
     bar = st.progress(0.0, text=_("Decoding…")) if len(files) > 3 else None
     for place, (name, file) in enumerate(files, start=1):
         try:
-            found.append(decode(file if isinstance(file, bytes) else file.getvalue(), name=name).rgb)
+            pictures.append(decode(file if isinstance(file, bytes) else file.getvalue(), name=name).rgb)
         except PictureError as error:
-            controls.error_box(_("{file}: {why}.").format(file=name, why=translate(str(error))), remedy=_("The others are read."))
+            unread.append(_("{file}: {why}.").format(file=name, why=translate(str(error))))
         if bar:
             bar.progress(place / len(files), text=_("Decoding…"))
     if bar:
         bar.empty()
-    if not found:
+    for sentence in unread:
+        controls.error_box(sentence, remedy=_("The others are read.") if pictures else "")
+    if not pictures:
         return None
     try:
-        footage = video.of_pictures(found, size=recogniser.image_size, fps=recogniser.fps, hold=hold, fit=fit)
+        footage = video.of_pictures(pictures, size=recogniser.image_size, fps=recogniser.fps, hold=hold, fit=fit)
     except VideoError as error:
         controls.error_box(str(error))
         return None
-    title = files[0][0] if len(files) == 1 else _("{count} pictures").format(count=number(len(found)))
+    title = files[0][0] if len(files) == 1 else _("{count} pictures").format(count=number(len(pictures)))
     return _kept(title, footage)
 
 
@@ -203,11 +225,11 @@ def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser, hold: i
 def _sampled(
     name: str, file: Any, recogniser: Recogniser, *, start: float, fit: Fit, show: bool, identity: str = ""
 ) -> Footage | None:
-    """A film's frames, read once for each setting; None where that failed or was stopped, and the page has said so."""
+    """A film's frames, decoded once per setting; None where that failed or was stopped, after saying so."""
     state = st.session_state
     key = (identity or name, recogniser.image_size, recogniser.fps, start, fit)
-    known: dict[Any, Footage] = state.setdefault(READ, {})
-    if key not in known:
+    decoded: dict[Any, Footage] = state.setdefault(READ, {})
+    if key not in decoded:
         if state.get(STOPPED) == key:
             controls.notice("empty", _("Reading was stopped."))
             st.button(_("Read it again"), icon=":material/replay:", key="signs:again", on_click=lambda: state.pop(STOPPED, None))
@@ -217,28 +239,27 @@ def _sampled(
             bar = st.progress(0.0, text=_("Reading {name}…").format(name=name))
             st.button(_("Stop"), icon=":material/stop:", key="signs:stop", on_click=lambda: state.update({STOPPED: key}))
 
-        def told(frames: int) -> None:
+        def show_progress(frames: int) -> None:
             bar.progress(min(1.0, frames / video.MOST_FRAMES), text=_("Reading {name}…").format(name=name))
 
+        size, fps, on_frame = recogniser.image_size, recogniser.fps, show_progress if show else None
         try:
             data = file if isinstance(file, bytes) else file.getvalue()
-            known[key] = video.read_video(
-                data, size=recogniser.image_size, fps=recogniser.fps, start=start, fit=fit, on_frame=told if show else None
-            )
+            decoded[key] = video.read_video(data, size=size, fps=fps, start=start, fit=fit, on_frame=on_frame)
         except VideoError as error:
             place.empty()
             controls.error_box(str(error))
             return None
         place.empty()
-        while len(known) > 3:
-            known.pop(next(iter(known)))
+        while len(decoded) > 3:
+            decoded.pop(next(iter(decoded)))
     if show:
-        _describe(known[key])
-    return known[key]
+        _describe(decoded[key])
+    return decoded[key]
 
 
 def _describe(footage: Footage) -> None:
-    """What was read of a film, and what was left out and why."""
+    """What was decoded of a film, and why the rest was not."""
     rate = _("{fps} frames a second").format(fps=number(footage.source_fps, 1)) if footage.source_fps else _("no frame rate")
     words = _("{width} x {height}, {rate}, {codec}{turned}; {count} frames from {first} to {last} s were read.").format(
         width=footage.width,
@@ -255,7 +276,7 @@ def _describe(footage: Footage) -> None:
     reasons = {
         "most": _("The video is longer ({length}): {most} frames are read at once. Choose another start to read on."),
         "time": _("Reading took too long and stopped there ({length} in all). A smaller video reads faster."),
-        "damaged": _("The file is damaged or cut off there ({length} by its own account): this is what could be decoded."),
+        "damaged": _("The file is damaged or cut off there (it says {length}): this is what could be decoded."),
     }
     if not footage.complete:
         controls.notice("stale", reasons[footage.ended].format(length=whole, most=number(video.MOST_FRAMES)))
@@ -273,15 +294,15 @@ def _clip(name: str, footage: Footage, key: str = "") -> Clip:
 
 
 def _kept(name: str, footage: Footage) -> Clip:
-    """The clip, kept for its link."""
+    """The clip, kept in the store for its link."""
     key = STORE.keep((name, footage))
-    url_state.remember("file", key)
+    url_state.remember(FILE, key)
     return _clip(name, footage, key)
 
 
 def _linked(recogniser: Recogniser) -> Clip | None:
-    """The clip of a link, while the app remembers it."""
-    key = st.query_params.get("file")
+    """The clip that the URL names, while the store keeps it."""
+    key = st.query_params.get(FILE)
     if not key:
         controls.notice("empty", _("There is nothing to read yet: choose a file, take a picture, or open a bundled clip."))
         return None

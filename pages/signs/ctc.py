@@ -134,7 +134,7 @@ def _trellis(found: Lattice, problem: Problem) -> None:
         filename="ctc-trellis",
         alt=_("The trellis: frames across, states of the extended target down, the likeliest path drawn thick."),
     )
-    st.caption(_("Click a state to see how its α came about. Faint states lie on no valid path."))
+    st.caption(_("Click a state to see how its α is computed. Faint states lie on no valid path."))
     _step(found, problem, *cell)
     st.markdown(
         _("Likeliest path: {path}, which is {share} of P(target).").format(
@@ -212,8 +212,8 @@ def _paths(found: Lattice, problem: Problem) -> None:
             }
         )
     table = pd.DataFrame(rows)
-    shown = {_("Probability"): st.column_config.NumberColumn(format="%.3e")}
-    st.dataframe(table, hide_index=True, height=min(38 + 35 * len(table), 320), column_config=shown)
+    shown = table.style.format({_("Probability"): significant})
+    st.dataframe(shown, hide_index=True, height=min(38 + 35 * len(table), 320))
     st.caption(
         _("They add up to {sum}, which is P(target) as the trellis gives it.").format(
             sum=significant(float(table[_("Probability")].sum()), 4)

@@ -1,4 +1,4 @@
-"""Where the CTC lab's target and probabilities come from: made ones or a clip's, changed by hand in a table."""
+"""Picks the CTC lab's target and probabilities, generated or read from a clip, and lets the reader change them in a table."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import streamlit as st
 from core.figures import ctc as figures
 from core.signs import ctc_lab
 from core.signs.ctc_lab import Fill, Problem
-from pages.shared import controls, url_state
-from pages.shared.language import N_, _
+from pages.shared import controls, language, url_state
+from pages.shared.language import N_, _, number
 from pages.shared.live_plot import static_plot
-from pages.signs import cached_results as answers
-from pages.signs import clip_source
+from pages.signs import cached_results, clip_source
 
 EXAMPLES: Final[dict[str, tuple[str, int, str]]] = {
     N_("Two labels"): ("A B", 6, "follow"),
@@ -32,14 +31,14 @@ _ROUND: Final = "ctc:round"
 
 
 def pick() -> Problem | None:
-    """The lab's problem; None where it cannot be made, and why has been said."""
+    """The lab's problem; None where it cannot be made, after saying why."""
     with st.container(border=True):
-        kinds = {"made": _("Made for the lesson"), "clip": _("A bundled clip, read by a model")}
+        kinds = {"made": _("Built for the lesson"), "clip": _("A bundled clip, read by a model")}
         kind = url_state.choice(st.segmented_control, _("Frames from"), kinds, key="probs", required=True)
         base = _made() if kind == "made" else _read()
     if base is None:
         return None
-    st.subheader(_("What each frame says"), anchor=False)
+    st.subheader(_("Label probabilities of each frame"), anchor=False)
     left, right = st.columns([5, 6])
     with left:
         problem = _edited(base)
@@ -70,44 +69,44 @@ def _made() -> Problem | None:
         }
         fill = cast(Fill, url_state.choice(st.selectbox, _("Probabilities"), fills, key=FILL))
     with fourth:
-        seed = st.number_input(
-            _("Seed"), 0, 9999, 0, key=SEED, bind="query-params", disabled=fill != "random", help=_("Of the random ones.")
+        seed = url_state.number_input(
+            _("Seed"), 0, 9999, key=SEED, default=0, disabled=fill != "random", help=_("Seed of the random probabilities.")
         )
     try:
-        return ctc_lab.made(text.split(), frames, fill, seed=int(seed))
+        return ctc_lab.made(text.split(), frames, fill, seed=seed)
     except ValueError as error:
         controls.error_box(str(error))
         return None
 
 
 def _read() -> Problem | None:
-    """What a trained model says of a bundled clip, and a target to hold against it."""
+    """A trained model's probabilities of a bundled clip, and a target for them."""
     sources = {"frames": _("Digits"), "tracks": _("ASL sentences")}
     first, second, third = st.columns([3, 5, 5], vertical_alignment="bottom")
     with first:
         front = url_state.choice(st.segmented_control, _("Signs"), sources, key="signs", required=True)
-    models = answers.model_names(front)
+    models = cached_results.model_names(front)
     if not models:
         controls.notice("empty", _("There is no trained model for these clips yet: see the README on how to train one."))
         return None
     try:
-        model = answers.shipped(models[0])
+        recogniser = cached_results.shipped(models[0])
         with second:
-            clip = clip_source.bundled(front, model.recogniser, on_change=_forget_signed)
+            clip = clip_source.bundled(front, recogniser, on_change=_forget_signed)
         if clip is None:
             return None
         with third:
             text = url_state.text(_("Target: glosses apart by spaces"), key=SIGNED, default=" ".join(clip.glosses or ()))
         with st.spinner(_("Reading the clip…")):
-            found = answers.read(model, clip)
-        return ctc_lab.of_clip(found.log_probabilities, model.recogniser.vocabulary.names, text.split())
+            found = cached_results.read(recogniser, clip)
+        return ctc_lab.of_clip(found.log_probabilities, recogniser.vocabulary.names, text.split())
     except ValueError as error:
         controls.error_box(str(error))
         return None
 
 
 def _forget_signed() -> None:
-    """Another clip is compared with its own sentence first."""
+    """Another clip starts with its own sentence as target."""
     for key in (SIGNED, f"{SIGNED}:kept"):
         st.session_state.pop(key, None)
 
@@ -120,8 +119,9 @@ def _edited(base: Problem) -> Problem:
     """The problem with the reader's changes; they live in the URL."""
     state = st.session_state
     identity = f"{base.names}:{base.target}:{base.probabilities.tobytes().hex()[:2000]}:{state.get(_ROUND, 0)}"
-    key = f"ctc_cells:{abs(hash(identity))}"
-    start_key, kept_key = f"{key}:start", f"{key}:kept"
+    kept_key = f"ctc_cells:{abs(hash(identity))}:kept"
+    key = f"{kept_key}:{language.current()}"  # the table's text differs by language
+    start_key = f"{key}:start"
     if key not in state:  # drawn for the first time, or again after another page
         linked = {} if state.get(_OPENED) else ctc_lab.decode_cells(st.query_params.get(CELLS, ""))
         state[start_key] = state.get(kept_key, linked)
@@ -132,9 +132,10 @@ def _edited(base: Problem) -> Problem:
     except ValueError:  # of a link that somebody wrote by hand
         start = state[start_key] = {}
         shown = base
-    table = pd.DataFrame(shown.probabilities, columns=list(base.names))
+    rows = [[number(value, 3) for value in row] for row in ctc_lab.rounded_rows(shown.probabilities)]
+    table = pd.DataFrame(rows, columns=list(base.names))
     table.index = pd.RangeIndex(1, len(table) + 1, name=_("Frame"))
-    column = st.column_config.NumberColumn(min_value=0.0, max_value=1.0, step=0.001, format="%.3f", required=True)
+    column = st.column_config.TextColumn(required=True, alignment="right", validate=r"^\d{0,9}[.,]?\d{1,18}$")
     st.data_editor(
         table,
         key=key,
@@ -146,25 +147,26 @@ def _edited(base: Problem) -> Problem:
     state[kept_key] = cells
     url_state.remember(CELLS, ctc_lab.encode_cells(cells) or None)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(_("Change any number: each row is brought back to a sum of 1."))
+        st.caption(_("Rounded so that each row adds up to 1. Change any number: its row is brought back to that sum."))
         if cells:
             st.button(_("Undo all changes"), icon=":material/undo:", key="ctc:undo", on_click=_undo)
     try:
         return ctc_lab.changed(base, cells)
     except ValueError as error:
-        controls.error_box(str(error), remedy=_("The table's last sound state is shown."))
+        controls.error_box(str(error), remedy=_("The table's last valid state is shown."))
         return shown
 
 
 def _edits(widget: Any, base: Problem) -> dict[tuple[int, int], float]:
-    """What the table's widget holds, as cells."""
+    """The changed cells of the table's widget."""
     rows: dict[int, dict[str, Any]] = (widget or {}).get("edited_rows", {})
-    return {
-        (int(row), base.names.index(name)): float(value)
+    typed = {
+        (int(row), base.names.index(name)): ctc_lab.weight_of(str(text))
         for row, cells in rows.items()
-        for name, value in cells.items()
-        if value is not None and name in base.names
+        for name, text in cells.items()
+        if name in base.names
     }
+    return {cell: weight for cell, weight in typed.items() if weight is not None}
 
 
 def _undo() -> None:

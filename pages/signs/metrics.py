@@ -1,8 +1,8 @@
-"""The metrics lab: a reference and a hypothesis, and every count behind WER, BLEU and ROUGE-L."""
+"""The metrics lab: references and hypotheses, one sentence per line, and every count behind WER, BLEU and ROUGE-L."""
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import pandas as pd
 import streamlit as st
@@ -10,7 +10,7 @@ import streamlit as st
 from core.figures import metrics as figures
 from core.signs import metrics
 from core.signs.edits import edit_table
-from core.signs.metrics import EditCell, Smoothing
+from core.signs.metrics import EditCell, Sentence, Smoothing
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _, ngettext, number, percent, prose, significant
 from pages.shared.live_plot import static_plot
@@ -25,37 +25,68 @@ EXAMPLES: Final[dict[str, tuple[str, str]]] = {
     N_("Nothing recognised"): ("1 0 7", ""),
 }
 MOST_WORDS: Final = 30
+"""Longest sentence whose tables are drawn."""
+SIZE: Final = "metrics:size"
+"""Session key of the entries of the table drawn last."""
 REFERENCE, HYPOTHESIS, STEP = "ref", "hyp", "filled"
+AREA: Final[dict[str, Any]] = {"widget": st.text_area, "height": "content"}
 
 
 def page() -> None:
     """Top to bottom."""
     controls.page_header(_("Metrics lab"), prose("metrics_lead"))
-    reference, hypothesis = _pick()
-    if max(len(reference), len(hypothesis)) > MOST_WORDS:
+    references, hypotheses = _pick()
+    if len(references) != len(hypotheses):
         controls.error_box(
-            _("A sentence has {count} words: the tables are readable up to {most}.").format(
-                count=number(max(len(reference), len(hypothesis))), most=number(MOST_WORDS)
-            )
+            _(
+                "The reference has {references} sentences and the hypothesis {hypotheses}: write one sentence per line in both."
+            ).format(references=number(len(references)), hypotheses=number(len(hypotheses)))
         )
         return
-    _wer(reference, hypothesis)
-    _bleu(reference, hypothesis)
-    _rouge(reference, hypothesis)
+    place = _pick_sentence(len(references))
+    _wer(references, hypotheses, place)
+    _bleu(references, hypotheses, place)
+    _rouge(references, hypotheses, place)
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("metrics_reading"))
     controls.link_to_view()
 
 
-def _pick() -> tuple[list[str], list[str]]:
+def _pick() -> tuple[list[Sentence], list[Sentence]]:
+    """References and hypotheses: the words of each line."""
     with st.container(border=True):
         with st.container(horizontal=True):
             for name, example in EXAMPLES.items():
                 st.button(_(name), key=f"metrics:{name}", on_click=_take, args=example)
         first = next(iter(EXAMPLES.values()))
-        reference = url_state.text(_("Reference: what was signed"), key=REFERENCE, default=first[0])
-        hypothesis = url_state.text(_("Hypothesis: what was recognised"), key=HYPOTHESIS, default=first[1])
-    return reference.split(), hypothesis.split()
+        reference = url_state.text(_("Reference: what was signed"), key=REFERENCE, default=first[0], **AREA)
+        hypothesis = url_state.text(_("Hypothesis: what was recognised"), key=HYPOTHESIS, default=first[1], **AREA)
+        st.caption(_("One sentence per line; several lines are scored together, as a corpus."))
+    return _sentences(reference), _sentences(hypothesis)
+
+
+def _sentences(text: str) -> list[Sentence]:
+    return [line.split() for line in text.rstrip().split("\n")]
+
+
+def _pick_sentence(count: int) -> int:
+    """Which sentence the tables show, as an index."""
+    if count == 1:
+        return 0
+    return url_state.slider(_("Sentence that the tables show"), 1, count, key="line", default=1) - 1
+
+
+def _too_long(reference: Sentence, hypothesis: Sentence) -> bool:
+    """Whether a sentence is too long for its tables, after saying so."""
+    longest = max(len(reference), len(hypothesis))
+    if longest > MOST_WORDS:
+        controls.notice(
+            "empty",
+            _("A sentence has {count} words: its tables are drawn up to {most}.").format(
+                count=number(longest), most=number(MOST_WORDS)
+            ),
+        )
+    return longest > MOST_WORDS
 
 
 def _take(reference: str, hypothesis: str) -> None:
@@ -64,17 +95,23 @@ def _take(reference: str, hypothesis: str) -> None:
     st.session_state.pop(f"{STEP}:kept", None)
 
 
-def _wer(reference: list[str], hypothesis: list[str]) -> None:
+def _wer(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:
     st.subheader(_("Word error rate"), anchor=False)
-    found = metrics.word_errors([reference], [hypothesis])
+    found = metrics.word_errors(references, hypotheses)
     stat_strip(error_stats(found))
+    if found.rate is None:
+        controls.notice("empty", _("Without words in the reference the rate divides by zero: it is undefined."))
+    reference, hypothesis, steps = references[place], hypotheses[place], found.alignments[place]
+    if _too_long(reference, hypothesis):
+        alignment_table(steps, reference, hypothesis, key="metrics_alignment")
+        return
     table = edit_table(reference, hypothesis)
     size = (len(reference) + 1) * (len(hypothesis) + 1)
-    filled = size if size < 2 else url_state.slider(_("Entries filled"), 1, size, key=STEP, default=size)
+    filled = _filled(size)
     left, right = st.columns([3, 2])
     whole = filled == size
     with left:
-        path = figures.alignment_path(found.alignments[0]) if whole else ()
+        path = figures.alignment_path(steps) if whole else ()
         static_plot(
             figures.table_figure(table, reference, hypothesis, filled=filled, path=path),
             key="metrics_table",
@@ -84,20 +121,29 @@ def _wer(reference: list[str], hypothesis: list[str]) -> None:
     with right:
         st.markdown(_cell(metrics.edit_cell(table, reference, hypothesis, filled - 1), reference, hypothesis))
         if whole:
-            alignment_table(found.alignments[0], reference, hypothesis, key="metrics_alignment")
+            alignment_table(steps, reference, hypothesis, key="metrics_alignment")
         else:
             st.caption(_("The alignment appears when the table is full."))
-    if found.rate is None:
-        controls.notice("empty", _("Without words in the reference the rate divides by zero: it is undefined."))
 
 
-def _cell(cell: EditCell, reference: list[str], hypothesis: list[str]) -> str:
-    """One entry in words and numbers."""
+def _filled(size: int) -> int:
+    """How many entries of the table are filled: a full table stays full when its sentences grow."""
+    state = st.session_state
+    before = state.get(SIZE)
+    if before is not None and state.get(STEP) == before:
+        for key in (STEP, f"{STEP}:kept"):
+            state.pop(key, None)
+    state[SIZE] = size
+    return size if size < 2 else url_state.slider(_("Entries filled"), 1, size, key=STEP, default=size)
+
+
+def _cell(cell: EditCell, reference: Sentence, hypothesis: Sentence) -> str:
+    """One entry of the table in words and numbers."""
     place = _("**Entry ({row}, {column}) = {value}.**").format(row=cell.row, column=cell.column, value=cell.value)
     if cell.row == 0 or cell.column == 0:
         count = max(cell.row, cell.column)
         if count == 0:
-            return place + " " + _("Nothing against nothing needs no edit.")
+            return place + " " + _("Two empty beginnings need no edit.")
         sentence = (
             ngettext("Nothing but {count} deletion.", "Nothing but {count} deletions.", count)
             if cell.row
@@ -109,19 +155,20 @@ def _cell(cell: EditCell, reference: list[str], hypothesis: list[str]) -> str:
         return (
             place
             + " "
-            + _("{reference} equals {hypothesis}: the entry aslant, {value}, unchanged.").format(**words, value=cell.diagonal)
+            + _("{reference} equals {hypothesis}: the diagonal entry, {value}, is copied.").format(**words, value=cell.diagonal)
         )
     return (
         place
         + " "
         + _(
             "{reference} differs from {hypothesis}: 1 + the least of {deletion} (above, a deletion), {insertion} (to the left, "
-            "an insertion) and {diagonal} (aslant, a substitution)."
+            "an insertion) and {diagonal} (diagonal, a substitution)."
         ).format(**words, deletion=cell.deletion, insertion=cell.insertion, diagonal=cell.diagonal)
     )
 
 
-def _bleu(reference: list[str], hypothesis: list[str]) -> None:
+def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:
+    reference, hypothesis = references[place], hypotheses[place]
     st.subheader(_("BLEU"), anchor=False)
     orders = {str(order): f"BLEU-{order}" for order in range(1, metrics.MAX_ORDER + 1)}
     smoothings = {
@@ -140,7 +187,7 @@ def _bleu(reference: list[str], hypothesis: list[str]) -> None:
             width=240,
             help=_("What is done about an order without a match: without smoothing one such order makes the whole score 0."),
         )
-    found = metrics.bleu([reference], [hypothesis], order=order, smoothing=cast(Smoothing, smoothing))
+    found = metrics.bleu(references, hypotheses, order=order, smoothing=cast(Smoothing, smoothing))
     stat_strip(
         [
             Stat(name=f"BLEU-{order}", value=percent(found.score, 2)),
@@ -179,7 +226,7 @@ def _bleu(reference: list[str], hypothesis: list[str]) -> None:
             st.dataframe(grams, hide_index=True, height=min(38 + 35 * len(grams), 320))
         else:
             controls.notice("empty", _("An empty hypothesis has no n-grams: BLEU is 0."))
-    if found.score == 0 and len(hypothesis) < order and hypothesis:
+    if found.score == 0 and len(hypotheses) == 1 and 0 < len(hypothesis) < order:
         st.caption(
             _("The hypothesis is shorter than {order} words, so it has no {order}-gram and no precision of that order.").format(
                 order=number(order)
@@ -196,9 +243,17 @@ def _bleu_formula(found: metrics.BleuScore, order: int) -> str:
     return rf"\text{{BLEU}} = {tex(found.brevity)} \cdot {root} = {tex(found.score)}"
 
 
-def _rouge(reference: list[str], hypothesis: list[str]) -> None:
+def _rouge(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:
     st.subheader(_("ROUGE-L"), anchor=False)
-    found, common = metrics.rouge_l(reference, hypothesis), metrics.common_words(reference, hypothesis)
+    reference, hypothesis = references[place], hypotheses[place]
+    found = metrics.rouge_l(reference, hypothesis)
+    if len(references) > 1:
+        mean = percent(metrics.corpus_rouge_l(references, hypotheses), 2)
+        st.caption(
+            _("Mean F of {count} sentences: {mean}. Below, sentence {place}.").format(
+                count=number(len(references)), mean=mean, place=number(place + 1)
+            )
+        )
     stat_strip(
         [
             Stat(name="ROUGE-L F", value=percent(found.f, 2), note="2RP / (R + P)"),
@@ -207,6 +262,9 @@ def _rouge(reference: list[str], hypothesis: list[str]) -> None:
             Stat(name=_("Precision P"), value=percent(found.precision, 2), note=f"{found.common} / {found.hypothesis_length}"),
         ]
     )
+    if _too_long(reference, hypothesis):
+        return
+    common = metrics.common_words(reference, hypothesis)
     kept_reference, kept_hypothesis = {i for i, _j in common}, {j for _i, j in common}
     left, right = st.columns([3, 2])
     with left:

@@ -91,7 +91,7 @@ def _sentences(recogniser: Recogniser, clip: Clip, found: Recognition) -> dict[s
     first = beam[0].glosses if beam else ()
     signed, greedy, beamed = st.columns(3)
     with signed:
-        _sentence(_("Signed"), clip.glosses, clip.note or _("Nobody said: type it below to compare."))
+        _sentence(_("Signed"), clip.glosses, clip.note or _("No reference is known: type one below to compare."))
     with greedy:
         _sentence(_("Greedy"), found.greedy, _("The answer: the likeliest label of each frame, collapsed."))
     with beamed:
@@ -103,7 +103,7 @@ def _sentences(recogniser: Recogniser, clip: Clip, found: Recognition) -> dict[s
         [
             Stat(name=_("Frames"), value=number(len(clip.data)), note=_("{fps} a second").format(fps=number(clip.fps))),
             Stat(name=_("Took"), value=duration(found.took_s), note=_("{rate} frames a second").format(rate=number(rate))),
-            Stat(name=_("Memory"), value=size(usage.process_usage().memory), note=_("of this app, everything in it")),
+            Stat(name=_("Memory"), value=size(usage.process_usage().memory), note=_("of the whole app")),
             Stat(name=_("Parameters"), value=number(parameters), note=size(4 * parameters)),
         ]
     )
@@ -201,8 +201,8 @@ def _scores(clip: Clip, found: Recognition, guesses: dict[str, tuple[str, ...]])
 
 def _vocabulary(recogniser: Recogniser) -> None:
     glosses = recogniser.vocabulary.glosses
-    with st.expander(_("What it can know: {count} glosses").format(count=number(len(glosses))), icon=":material/list:"):
-        st.caption(_("Anything else that is signed comes out as one of these, or as nothing."))
+    with st.expander(_("What it can recognise: {count} glosses").format(count=number(len(glosses))), icon=":material/list:"):
+        st.caption(_("Any other sign is read as one of these, or as nothing."))
         st.markdown(" · ".join(f"`{gloss}`" for gloss in glosses))
 
 
@@ -229,7 +229,7 @@ def _card(recogniser: Recogniser) -> None:
                 "WER": percent(unseen),
             }
         )
-    with st.expander(_("How good this model is, by its card"), icon=":material/badge:"):
+    with st.expander(_("Scores of this model, from its card"), icon=":material/badge:"):
         if rows:
             st.dataframe(pd.DataFrame(rows), hide_index=True)
         else:

@@ -46,7 +46,7 @@ def _moving(clip: Clip) -> None:
             key="signs_tracks",
             height=380,
             filename="tracks",
-            alt=_("Both hands and the nose in the picture at the chosen frame, with the way they came."),
+            alt=_("Both hands and the nose in the picture at the chosen frame, with their recent path."),
         )
     with right:
         live_plot(

@@ -168,9 +168,7 @@ def about() -> None:
             st.markdown(notices.replace("\n## ", "\n##### "))
 
 
-controls.page_header(
-    _("System"), _("What this app runs on, what it uses of the machine, and which trained models it has at hand.")
-)
+controls.page_header(_("System"), _("What this app runs on, how much of the machine it uses, and which trained models it has."))
 live_part()
 st.subheader(_("Device"), anchor=False)
 device()

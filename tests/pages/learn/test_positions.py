@@ -47,7 +47,7 @@ def test_the_shipped_learned_positions(part: str) -> None:
 def test_a_link_opens_the_exact_state() -> None:
     app = open_page(PAGE, part="rotation", n="20", d="16", base="100", k="4", i="3", pos="6")
     assert app.slider(key="k").value == 4 and app.select_slider(key="d").value == "16"
-    assert "It is rounding" in app.success[0].value
+    assert "rounding error" in app.success[0].value
     assert "LENGTH = 20" in app.code[0].value and "SHIFT = 4" in app.code[0].value
 
 
@@ -68,4 +68,4 @@ def test_the_shipped_vits_positions_obey_the_formula(part: str) -> None:
     app = open_page(PAGE, part=part, pe="vit", pos="48")
     assert "SCALE = 0.1" in app.code[0].value
     if part == "rotation":
-        assert "It is rounding" in app.success[0].value
+        assert "rounding error" in app.success[0].value

@@ -220,7 +220,7 @@ def test_the_truth_of_a_window_is_what_deleting_its_moments_gives(monkeypatch: p
     monkeypatch.setattr(findings, "FOLDER", tmp_path)
     app = opened(second="60", view="truth")
     shown = words(app)
-    assert "Nobody has measured this model" in shown
+    assert "This model has not been measured" in shown
     window = answers_window(60.0)
     reading = answers.read(window)
     curves = answers.deletions(window, 0, reading.calls[0])
