@@ -215,3 +215,14 @@ def test_the_table_of_sources_agrees_with_the_index() -> None:
             row = rows[f"{entry.document}-{re.sub(r'[^a-z0-9.]+', '-', section.lower()).strip('-')}"]
             for place in entry.code:
                 assert f"`{place.partition(':')[0]}`" in row, f"{entry.document} {section}: no {place}"
+
+
+def test_the_glossarys_spanish_is_that_of_the_screen() -> None:
+    prose = [path.read_text(encoding="utf-8") for path in (ROOT / "assets" / "text" / "es").glob("*.md")]
+    catalogue = re.sub(r'"\n"', "", read("assets/locale/es/LC_MESSAGES/messages.po"))
+    shown = re.sub(r"\s+", " ", " ".join([catalogue, *prose])).lower()
+    terms = [row.split("|")[2] for row in re.findall(r"^\|.*\|$", read("docs/glossary.md"), flags=re.MULTILINE)]
+    spanish = [one.strip(" *") for cell in terms if not cell.strip().startswith(("---", "español")) for one in cell.split(",")]
+    assert len(spanish) > 50
+    stems = {one: [word[: max(4, len(word) - 2)] for word in one.lower().split() if len(word) > 3] for one in spanish}
+    assert not [one for one, words in stems.items() if any(word not in shown for word in words)]
