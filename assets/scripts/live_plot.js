@@ -296,13 +296,13 @@ export function merge(under, over) {
   return out;
 }
 
-function separators(language) {
+export function separators(language) {
   const parts = new Intl.NumberFormat(language).formatToParts(12345.6);
   const of = (type) => parts.find((part) => part.type === type)?.value ?? "";
   return of("decimal") + of("group");
 }
 
-function dateFormat(language) {
+export function dateFormat(language) {
   const names = (count, at, options) =>
     Array.from({ length: count }, (_, i) => new Intl.DateTimeFormat(language, { ...options, timeZone: "UTC" }).format(at(i)));
   const month = (i) => new Date(Date.UTC(2024, i, 15));
