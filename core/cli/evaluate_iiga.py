@@ -1,4 +1,4 @@
-"""`python -m core evaluate iiga`: WER on photographed digits or tracked sentences, decided by what the folder holds."""
+"""`python -m core evaluate iiga`: WER on photographed digits or on tracked sentences, whichever the folder holds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core import checkpoints
+from core.cli import options
 from core.cli.progress import counting_bar
 
 
@@ -16,17 +16,25 @@ def add_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     p = models.add_parser(
         "iiga",
         help="IIGA on photographed digits or tracked sentences",
-        description="Score IIGA by the word error rate of its best path, without a language model. "
+        description="Score IIGA by the word error rate of its greedy answer, without a language model; wer_best_path counts the "
+        "glosses that the card's least probability leaves out, too. "
         "A folder with manifest.csv holds photos, from which clips are put together with a committed seed: synthetic sentences "
         "of real photos. A folder with hands_condensed.csv holds tracked sentences.",
     )
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="a folder of photos or of tracked sentences")
     p.add_argument("--split", default=None, help="part of the folder: all photos, or the test sentences, where left out")
-    p.add_argument("--checkpoint", default=None, help="name of the checkpoint; the shipped one for this kind where left out")
-    p.add_argument("--folder", type=Path, default=checkpoints.FOLDER, help="where the checkpoint is")
+    options.add_checkpoint_input(p, default=None, note="; the shipped one for this kind where left out")
     p.add_argument("--clips", type=int, default=None, help="clips put together from photos, 500 where left out")
     p.add_argument("--hard", action="store_true", help="clips as varied as those that the model learnt from")
-    p.add_argument("--json", action="store_true", help="print one JSON object")
+    p.add_argument(
+        "--frame",
+        type=float,
+        default=None,
+        metavar="SHARE",
+        help="side of the hand's photo as a share of the frame's height, placed anywhere in it; about 0.8 to 1.2 where left out",
+    )
+    p.add_argument("--tilt", type=float, default=None, metavar="DEGREES", help="the hand is tilted up to so far either way")
+    options.add_json(p)
     p.set_defaults(run=run)
 
 
@@ -63,18 +71,17 @@ def run(o: argparse.Namespace) -> None:
         count = clips.SENTENCES if o.clips is None else o.clips
         if count < 1:
             raise ValueError(f"a word error rate takes one clip or more, not {count}")
-        found = evaluate_photos(
-            recogniser,
-            read_photos(o.data, o.split),
-            count=count,
-            variety=clips.TRAINING if o.hard else clips.SCORING,
-            told=counting_bar("clip"),
-        )
+        variety = clips.framed(clips.TRAINING if o.hard else clips.SCORING, side=o.frame, tilt=o.tilt)
+        photo_set = read_photos(o.data, o.split)
+        found = evaluate_photos(recogniser, photo_set, count=count, variety=variety, progress=counting_bar("clip"))
         answer |= {"split": o.split or "all", "clips": "synthetic sentences of real photos", "seed": clips.SEED}
+        answer |= {"frame": o.frame, "tilt": variety.turn}
         answer |= found.summary()
     else:
+        if o.frame is not None or o.tilt is not None:
+            raise ValueError("--frame and --tilt place photographed hands: tracked sentences take neither")
         split = o.split or "test"
-        found = evaluate_tracks(recogniser, read_sentences(o.data, split), told=counting_bar("sentence"))
+        found = evaluate_tracks(recogniser, read_sentences(o.data, split), progress=counting_bar("sentence"))
         answer |= {"split": split, **found.summary()}
         unseen = found.unseen(set(recogniser.card.get("training_sentences", ())))
         answer["unseen_sentences"] = len(unseen)

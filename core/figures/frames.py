@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.figures.strip import STRIP_PX, Strip, ends, images, step_of
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
 from core.messages import translate as _
-from core.signs.evidence import Spoken
+from core.signs.decoding import GlossSpan
 
 ROW_PX: Final = 32
 LEGEND_PX: Final = 30
@@ -42,7 +42,7 @@ def left_px(titles: Sequence[str]) -> int:
 
 def glosses_figure(
     rows: NDArray[np.floating],
-    glosses: Sequence[Spoken],
+    glosses: Sequence[GlossSpan],
     names: Sequence[str],
     seconds: NDArray[np.float64],
     *,
@@ -107,7 +107,7 @@ def glosses_figure(
 
 def gloss_figure(
     row: NDArray[np.floating],
-    gloss: Spoken,
+    gloss: GlossSpan,
     seconds: NDArray[np.float64],
     *,
     counted: Sequence[int],

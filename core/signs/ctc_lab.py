@@ -6,6 +6,7 @@ labels in order of first occurrence, and all other labels together, which loses 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -25,6 +26,9 @@ FILLS: Final[tuple[Fill, ...]] = ("follow", "peaks", "even", "random")
 Even: all alike. Random: drawn by a seed."""
 MAX_LABELS: Final = 12
 MAX_FRAMES: Final = 40
+_WEIGHT: Final = re.compile(r"[0-9]{0,9}[.,]?[0-9]{1,18}")
+_CELL: Final = re.compile(r"([1-9][0-9]{0,3})\.([1-9][0-9]{0,3})-([0-9]{1,18}(?:\.[0-9]{0,18})?(?:e[-+]?[0-9]{1,2})?)")
+"""A changed cell in a link: frame, column and weight."""
 OTHER: Final = "…"
 """Name of the column of all labels that the target does not have."""
 
@@ -173,6 +177,27 @@ def normalised(weights: NDArray[np.floating]) -> Array:
     return np.asarray(table / sums)
 
 
+def rounded_rows(probabilities: Array, digits: int = 3) -> Array:
+    """Rows rounded to so many decimals that still sum to 1: the largest remainders are rounded up.
+
+    >>> rounded_rows(np.array([[1.0, 1.0, 1.0]]) / 3).tolist()
+    [[0.334, 0.333, 0.333]]
+    """
+    units = 10**digits
+    scaled = probabilities * units
+    whole = np.floor(scaled)
+    missing = units - whole.sum(axis=1, keepdims=True)
+    order = np.argsort(whole - scaled, axis=1, kind="stable")  # the largest remainder first
+    rank = np.argsort(order, axis=1, kind="stable")
+    return np.asarray((whole + (rank < np.round(missing))) / units)
+
+
+def weight_of(text: str) -> float | None:
+    """The weight that a reader typed, with a decimal point or comma; None for anything else."""
+    match = _WEIGHT.fullmatch(text.strip())
+    return float(text.strip().replace(",", ".")) if match else None
+
+
 def alpha_terms(found: Lattice, t: int, s: int) -> list[Term]:
     """The summands of alpha[t, s] before the emission, as probabilities; at the first frame there are none."""
     if t == 0:
@@ -211,19 +236,13 @@ def encode_cells(cells: Mapping[tuple[int, int], float]) -> str:
 
 
 def decode_cells(text: str) -> dict[tuple[int, int], float]:
-    """The reverse; what does not read is left out."""
-    found: dict[tuple[int, int], float] = {}
-    for part in text.split("_"):
-        place, dash, weight = part.partition("-")
-        frame, dot, column = place.partition(".")
-        if dash and dot and frame.isdecimal() and column.isdecimal() and min(int(frame), int(column)) >= 1:
-            try:
-                value = float(weight)
-            except ValueError:
-                continue
-            if np.isfinite(value) and value >= 0:
-                found[int(frame) - 1, int(column) - 1] = value
-    return found
+    """The reverse of `encode_cells`; parts of another form are left out.
+
+    >>> decode_cells("3.2-0.5_0.1-1_3.2-inf")
+    {(2, 1): 0.5}
+    """
+    matches = (_CELL.fullmatch(part) for part in text.split("_"))
+    return {(int(match[1]) - 1, int(match[2]) - 1): float(match[3]) for match in matches if match}
 
 
 def _aligned(labels: tuple[int, ...], frames: int, *, held: bool) -> list[int]:

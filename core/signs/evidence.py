@@ -1,13 +1,12 @@
-"""Which frames a gloss came from: by attention, rollout, gradient relevance, integrated gradients and occlusion.
+"""Importance of each frame for a gloss: attention, rollout, gradient relevance, integrated gradients and occlusion.
 
-What is explained is the probability of a label at one frame, as a rule where it peaks. A frame is "deleted" by putting the clip's
-mean in its place: the mean picture, or the mean of each tracked number.
+Explained is the probability of a label at one frame, as a rule the gloss's peak. Deleting a frame replaces it by the clip's
+mean: the mean picture, or the mean of each tracked number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,53 +20,19 @@ from core.explain.relevance import attention_gradients, relevance
 from core.explain.rollout import fuse_heads, rollout
 from core.nn import AttentionMaps
 from core.signs import samples
+from core.signs.decoding import GlossSpan, gloss_spans
 from core.signs.recogniser import Recogniser
 from core.signs.video import read_video
-from core.signs.vocabulary import BLANK
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spoken:
-    """One gloss of the best path.
-
-    Attributes:
-        label: index in the vocabulary. first, last: the frames that call it. peak: the one that is surest.
-    """
-
-    label: int
-    first: int
-    last: int
-    peak: int
-
-
-def spoken(log_probabilities: NDArray[np.floating]) -> list[Spoken]:
-    """The glosses of the best path with the frames that call them, in order: (T, V) -> a run of one label each."""
-    path = log_probabilities.argmax(axis=1)
-    cuts = np.flatnonzero(np.diff(path)) + 1
-    found = []
-    for run in np.split(np.arange(len(path)), cuts):
-        label = int(path[run[0]])
-        if label != BLANK:
-            peak = int(run[log_probabilities[run, label].argmax()])
-            found.append(Spoken(label=label, first=int(run[0]), last=int(run[-1]), peak=peak))
-    return found
-
-
-def behind(row_of: NDArray[np.floating], glosses: list[Spoken]) -> NDArray[np.float64]:
-    """What the frames that call each gloss look at together.
-
-    Args:
-        row_of: (T, T) any map of frames, rows being those that look.
-
-    Returns:
-        (glosses, T): the mean row of each gloss's frames.
-    """
-    rows = [np.asarray(row_of[one.first : one.last + 1], dtype=np.float64).mean(axis=0) for one in glosses]
-    return np.stack(rows) if rows else np.zeros((0, row_of.shape[-1]))
+def attention_of_glosses(weights: NDArray[np.floating], glosses: list[GlossSpan]) -> NDArray[np.float64]:
+    """(T, T) attention, rows the queries -> (glosses, T): the mean row of each gloss's frames."""
+    rows = [np.asarray(weights[gloss.first : gloss.last + 1], dtype=np.float64).mean(axis=0) for gloss in glosses]
+    return np.stack(rows) if rows else np.zeros((0, weights.shape[-1]))
 
 
 def frames_relevance(recogniser: Recogniser, encoded: Tensor, *, frame: int, label: int) -> NDArray[np.float64]:
-    """(T',) gradient relevance of every frame for a label's logit at one frame, whose own identity is left out.
+    """(T',) gradient relevance of each frame for a label's logit at one frame; the identity of that frame is taken off.
 
     Args:
         encoded: (1, T', D) of `Recogniser.encode`.
@@ -85,7 +50,7 @@ def frames_relevance(recogniser: Recogniser, encoded: Tensor, *, frame: int, lab
 
 
 def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: int, speaker: str | None = None) -> Evidence:
-    """All methods' view of which frames made one frame say one label; importance is (T',).
+    """Importance (T',) of each frame for the probability of a label at one frame, by every method.
 
     Args:
         clip: as `Recogniser.answer` takes it. frame: of the model's own, from 0.
@@ -102,7 +67,7 @@ def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: i
         raise ValueError(f"there is no frame {frame}: the model's frames of this clip are 0 to {steps - 1}")
     if not 0 <= label < len(recogniser.vocabulary):
         raise ValueError(f"there is no label {label}: the vocabulary's are 0 to {len(recogniser.vocabulary) - 1}")
-    through_front = recogniser.front == "tracks"  # its convolutions see neighbours, so a frame goes before them, not after
+    through_front = recogniser.front == "tracks"  # its convolutions mix neighbours, so a frame is deleted before them
 
     def probability(x: Tensor) -> Tensor:
         logits = model.attend(model.encode(x) if through_front else x)
@@ -131,16 +96,18 @@ def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: i
 
 
 def sample(recogniser: Recogniser, *, most: int = 60) -> Iterator[Evidence]:
-    """Every gloss read in the bundled clips, or as many of them, evenly, each where it peaks."""
+    """Evidence for each gloss of the bundled clips at its peak; `most` of them, evenly spaced, where there are more."""
     clips: list[tuple[NDArray[Any], str | None]]
     if recogniser.front == "tracks":
         clips = [(one.tracks, one.speaker) for one in samples.track_samples()]
     else:
         films = [one.path.read_bytes() for one in samples.clip_samples()]
         clips = [(read_video(film, size=recogniser.image_size, fps=recogniser.fps).frames, None) for film in films]
-    read = [
-        (clip, speaker, one) for clip, speaker in clips for one in spoken(recogniser.log_probabilities(clip, speaker=speaker))
+    glosses = [
+        (clip, speaker, gloss)
+        for clip, speaker in clips
+        for gloss in gloss_spans(recogniser.log_probabilities(clip, speaker=speaker))
     ]
-    for place in np.unique(np.linspace(0, len(read) - 1, min(most, len(read))).round().astype(int)):
-        clip, speaker, one = read[place]
-        yield evidence(recogniser, clip, frame=one.peak, label=one.label, speaker=speaker)
+    for place in np.unique(np.linspace(0, len(glosses) - 1, min(most, len(glosses))).round().astype(int)):
+        clip, speaker, gloss = glosses[place]
+        yield evidence(recogniser, clip, frame=gloss.peak, label=gloss.label, speaker=speaker)

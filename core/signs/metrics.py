@@ -20,6 +20,7 @@ from typing import Final, Literal
 import numpy as np
 from jiwer import process_words
 from numpy.typing import NDArray
+from rapidfuzz.distance import LCSseq
 from sacrebleu.metrics.bleu import BLEU
 
 from core.signs.edits import Edit, Operation
@@ -184,7 +185,7 @@ def ngrams(reference: Sentence, hypothesis: Sentence, order: int) -> list[NGram]
 def rouge_l(reference: Sentence, hypothesis: Sentence) -> RougeScore:
     """ROUGE-L of one sentence."""
     return RougeScore(
-        common=int(lcs_table(reference, hypothesis)[-1, -1]),
+        common=int(LCSseq.similarity(reference, hypothesis)),
         reference_length=len(reference),
         hypothesis_length=len(hypothesis),
     )

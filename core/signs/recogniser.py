@@ -1,7 +1,9 @@
-"""A trained IIGA with what its card says of it: from frames or tracks to probabilities, attention and sentences."""
+"""A trained IIGA as its card describes it: from frames or tracks to probabilities, attention and sentences."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,17 @@ from core import checkpoints
 from core.messages import compose
 from core.models.iiga import IIGA, IIGAConfig
 from core.nn import AttentionMaps
-from core.signs.decoding import Bigram, Hypothesis, beam_search, fit_bigram, greedy
+from core.signs.decoding import (
+    Bigram,
+    GlossSpan,
+    Hypothesis,
+    beam_search,
+    confident,
+    fit_bigram,
+    gloss_spans,
+    greedy,
+    sharpened,
+)
 from core.signs.tracks import COLUMNS, Scale, features, normalised, scale_of
 from core.signs.vocabulary import Vocabulary
 
@@ -26,7 +38,7 @@ DIGITS, ASL = "iiga_digits", "iiga_asl"
 
 @dataclass(kw_only=True)
 class Answer:
-    """What a model makes of one clip.
+    """Output of the model for one clip.
 
     Attributes:
         log_probabilities: (T', V) log of each frame's softmax, index 0 the blank.
@@ -38,22 +50,29 @@ class Answer:
 
 
 class Recogniser:
-    """A checkpoint at work.
+    """An IIGA checkpoint, ready to read clips.
 
     Attributes:
+        fingerprint: SHA-256 of the card, which tells two recognisers apart.
         front: "frames" or "tracks". image_size: height and width of a frame that it takes (frames only).
         fps: frames a second that it was trained on; one of its frames stands for `stride` of them (tracks).
-        vocabulary: the glosses it can know.
+        vocabulary: the glosses it knows.
+        least_probability: of a gloss's surest frame, for the gloss to count; chosen on validation, 0 where the card has none.
+        beam_power: to which beam search raises each frame's probabilities (`sharpened`), 1 where the card has none.
     """
 
     def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
         self.card = checkpoint.card
+        self.fingerprint = hashlib.sha256(json.dumps(checkpoint.card, sort_keys=True).encode()).hexdigest()
         self.config: IIGAConfig = checkpoints.read_config(checkpoint.card, IIGA)
         with checkpoints.entries(checkpoint.card, "IIGA") as card:
             self.vocabulary = Vocabulary(tuple(card["vocabulary"]))
             self.fps = float(card["fps"])
             self.stride = int(card.get("stride", 1))
             self.scales = {name: Scale(**values) for name, values in card.get("scales", {}).items()}
+            rules = card.get("decoding", {})
+            self.least_probability = float(rules.get("least_probability", 0.0))
+            self.beam_power = float(rules.get("beam_power", 1.0))
         if len(self.vocabulary) != self.config.vocabulary:
             raise checkpoints.CheckpointError(
                 compose(
@@ -113,15 +132,34 @@ class Recogniser:
         return self.answer(clip, speaker=speaker).attention
 
     def greedy(self, log_probabilities: NDArray[np.floating]) -> list[str]:
-        """The glosses of the best path."""
-        return self.vocabulary.decode(greedy(log_probabilities))
+        """The glosses of the best path whose surest frame gives them `least_probability` or more."""
+        return self.vocabulary.decode(greedy(self.confident(log_probabilities)))
+
+    def confident(self, log_probabilities: NDArray[np.floating]) -> NDArray[np.floating]:
+        """(T', V) with the frames of the other glosses given to the blank."""
+        return confident(log_probabilities, self.least_probability)
+
+    def doubtful(self, log_probabilities: NDArray[np.floating]) -> list[GlossSpan]:
+        """Those other glosses."""
+        return [span for span in gloss_spans(log_probabilities) if span.probability < self.least_probability]
 
     def beam(
-        self, log_probabilities: NDArray[np.floating], *, width: int = 16, bigram: Bigram | None = None, weight: float = 0.5
+        self,
+        log_probabilities: NDArray[np.floating],
+        *,
+        width: int = 16,
+        power: float | None = None,
+        bigram: Bigram | None = None,
+        weight: float = 0.5,
     ) -> list[tuple[list[str], Hypothesis]]:
-        """The likeliest sentences, best first, as glosses and as the search found them."""
-        found = beam_search(log_probabilities, width=width, bigram=bigram, weight=weight)
-        return [(self.vocabulary.decode(one.labels), one) for one in found]
+        """The likeliest sentences, best first, as glosses and as the search's hypotheses.
+
+        Args:
+            power: of the frames' probabilities, `beam_power` where None. The rest: see `beam_search`.
+        """
+        frames = sharpened(self.confident(log_probabilities), self.beam_power if power is None else power)
+        hypotheses = beam_search(frames, width=width, bigram=bigram, weight=weight)
+        return [(self.vocabulary.decode(hypothesis.labels), hypothesis) for hypothesis in hypotheses]
 
     @property
     def bigram(self) -> Bigram | None:

@@ -94,7 +94,17 @@ def choice(
     return code
 
 
-def slider(label: str, low: Number, high: Number, *, key: str, default: Number, linked: bool = True, **arguments: Any) -> Number:
+def slider(
+    label: str,
+    low: Number,
+    high: Number,
+    *,
+    key: str,
+    default: Number,
+    linked: bool = True,
+    widget: Callable[..., Any] = st.slider,
+    **arguments: Any,
+) -> Number:
     """A slider that code moves too (a click on a plot, a recording that plays), kept in the URL and across pages.
 
     Streamlit's own binding needs the default at the widget, and warns where the session's state has a value besides. To move
@@ -114,7 +124,7 @@ def slider(label: str, low: Number, high: Number, *, key: str, default: Number, 
     if not math.isfinite(value):
         value = default
     state[key] = min(max(type(low)(value), low), high)
-    chosen: Number = st.slider(label, low, high, key=key, **arguments)
+    chosen: Number = widget(label, low, high, key=key, **arguments)
     state[kept] = chosen
     if linked:
         remember(key, None if chosen == default else f"{chosen:.10g}")
@@ -122,12 +132,17 @@ def slider(label: str, low: Number, high: Number, *, key: str, default: Number, 
     return chosen
 
 
-def text(label: str, *, key: str, default: str = "", **arguments: Any) -> str:
-    """A line of text that code moves too (an example's button), kept in the URL and across pages; see `slider`."""
+def number_input(label: str, low: Number, high: Number, *, key: str, default: Number, **arguments: Any) -> Number:
+    """As `slider`, for a number that is typed. Streamlit's own binding raises for `?seed=inf`."""
+    return slider(label, low, high, key=key, default=default, widget=st.number_input, **arguments)
+
+
+def text(label: str, *, key: str, default: str = "", widget: Callable[..., Any] = st.text_input, **arguments: Any) -> str:
+    """Text that code moves too (an example's button), kept in the URL and across pages; see `slider`."""
     state, told, seen, kept = st.session_state, st.query_params.get(key), f"{key}:seen", f"{key}:kept"
     value = state.get(key, state.get(kept, default))
     state[key] = told if told is not None and told != state.get(seen) else str(value)
-    written = str(st.text_input(label, key=key, **arguments) or "")
+    written = str(widget(label, key=key, **arguments) or "")
     state[kept] = written
     remember(key, None if written == default else written)
     state[seen] = st.query_params.get(key)

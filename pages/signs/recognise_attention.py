@@ -16,7 +16,7 @@ from pages.shared import map_explorer, url_state
 from pages.shared.language import _, number, percent, prose, significant
 from pages.shared.live_plot import live_plot
 from pages.shared.map_explorer import Choice, Keys, Query
-from pages.signs import cached_results as answers
+from pages.signs import cached_results
 from pages.signs.cached_results import Clip
 
 KEYS: Final = Keys(layer="slayer", scale="sscale", head="shead", grid="signs_maps", plot="signs")
@@ -63,7 +63,7 @@ def _enlarged(one: NamedMap, maps: list[NamedMap], choice: Choice, clip: Clip, f
         st.session_state["frame"] = index + 1
 
     def drawn(query: int) -> go.Figure:
-        strip = answers.strip(clip, figures.MAP_THUMBS)
+        strip = cached_results.strip(clip, figures.MAP_THUMBS)
         return figures.map_figure(one, of=maps, scale=choice.scale, query=query, strip=strip, keep=one.name, write=significant)
 
     def beside(query: int) -> None:
@@ -80,7 +80,7 @@ def _enlarged(one: NamedMap, maps: list[NamedMap], choice: Choice, clip: Clip, f
             )
         )
         live_plot(
-            figures.row_figure(one, query=query, strip=answers.strip(clip, ROW_THUMBS), keep=one.name),
+            figures.row_figure(one, query=query, strip=cached_results.strip(clip, ROW_THUMBS), keep=one.name),
             key="signs_row",
             height=400,
             filename="attention-row",

@@ -65,7 +65,7 @@ def test_typing_a_hypothesis_changes_the_rate(new_page: NewPage, app: AppServer)
     page = new_page(app, "/metrics?ref=A+B+C+D")
     field = page.get_by_label("Hypothesis: what was recognised")
     field.fill("A B C")
-    field.press("Enter")
+    field.press("Control+Enter")
     page.wait_for_url(re.compile(r"hyp=A\+B\+C"), timeout=PATIENCE_MS)
     expect(page.locator(".stat-strip .stat", has=page.get_by_text("WER", exact=True)).locator("dd")).to_have_text(
         "25.0%", timeout=PATIENCE_MS

@@ -13,14 +13,14 @@ from core.figures import signs as sign_figures
 from core.figures import strip as strips
 from core.figures.attention import NamedMap
 from core.figures.style import BLUE, DIVERGING, GREY, ORANGE
-from core.signs.evidence import Spoken
+from core.signs.decoding import GlossSpan
 from tests.core.figures.test_signs import travels
 
 SECONDS = np.arange(20) / 8
 GLOSSES = [
-    Spoken(label=2, first=3, last=5, peak=4),
-    Spoken(label=1, first=9, last=9, peak=9),
-    Spoken(label=2, first=14, last=19, peak=19),
+    GlossSpan(label=2, first=3, last=5, peak=4, probability=0.9),
+    GlossSpan(label=1, first=9, last=9, peak=9, probability=0.9),
+    GlossSpan(label=2, first=14, last=19, peak=19, probability=0.9),
 ]
 NAMES = ("∅", "A", "B")
 
@@ -76,7 +76,11 @@ def test_one_gloss_frame_by_frame():
     assert list(peak.x) == [0.5]
     assert peak.y[0] == 0.0  # its bar hangs down: the mark stays on the axis
     travels(figure)
-    travels(figures.gloss_figure(row[:1], Spoken(label=1, first=0, last=0, peak=0), SECONDS[:1], counted=[], measure="Weight"))
+    travels(
+        figures.gloss_figure(
+            row[:1], GlossSpan(label=1, first=0, last=0, peak=0, probability=0.9), SECONDS[:1], counted=[], measure="Weight"
+        )
+    )
 
 
 def test_even_indices_lie_in_the_middle_of_their_share():

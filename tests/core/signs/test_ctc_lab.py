@@ -86,3 +86,38 @@ def test_what_would_not_be_readable_is_refused():
             ctc_lab.made(target, frames, "even")
     with pytest.raises(ValueError, match="name of the lab's own"):
         ctc_lab.made(["∅"], 3, "even")
+
+
+def test_shown_digits_add_up_in_every_row():
+    rows = np.random.default_rng(3).dirichlet([0.3] * 4, 200)
+    rows[0] = [0.0373, 0.9053, 0.0287, 0.0287]  # rounded one by one, they would give 0.037 + 0.905 + 0.029 + 0.029
+    shown = ctc_lab.rounded_rows(rows)
+    np.testing.assert_allclose(np.abs(shown - rows).max(), 0, atol=1.0000001e-3)
+    assert (np.round(shown * 1000).sum(axis=1) == 1000).all()
+    np.testing.assert_allclose(shown * 1000, np.round(shown * 1000), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"),
+    [
+        ("0.5", 0.5),
+        ("0,25", 0.25),
+        (" 1 ", 1.0),
+        (".5", 0.5),
+        ("", None),
+        ("-1", None),
+        ("inf", None),
+        ("1e9", None),
+        ("9" * 4400, None),
+    ],
+)
+def test_a_typed_weight_takes_both_decimal_signs(text, weight):
+    assert ctc_lab.weight_of(text) == weight
+
+
+@pytest.mark.parametrize(
+    "text", ["1." + "9" * 4400 + "-0.5", "9" * 4400 + ".1-0.5", "1.1-" + "9" * 4400, "1.1-inf", "1.1-nan", "٣.1-1"]
+)
+def test_a_link_of_absurd_numbers_is_left_out(text):
+    assert ctc_lab.decode_cells(text) == {}
+    assert ctc_lab.decode_cells(f"{text}_2.1-0.5") == {(1, 0): 0.5}

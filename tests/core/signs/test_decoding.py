@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.signs.decoding import beam_search, collapse, fit_bigram, greedy
+from core.signs import ctc
+from core.signs.decoding import beam_search, collapse, confident, fit_bigram, greedy, sharpened
 
 
 def frames(random: np.random.Generator, steps: int, size: int) -> NDArray[np.float64]:
@@ -102,3 +103,48 @@ def test_wrong_arguments_are_refused() -> None:
         beam_search(np.zeros((0, 3)))
     with pytest.raises(ValueError, match="1 or more frames"):
         beam_search(np.zeros((2, 3)), width=0)
+
+
+def empty_wall(steps: int = 40, *, label: float = 0.03, size: int = 11) -> NDArray[np.float64]:
+    """Frames without a hand as the digits model reads them: nearly all blank, one label a little above the rest."""
+    row = np.full(size, 1e-4)
+    row[4] = label
+    row[0] = 1 - row[1:].sum()
+    return np.log(np.tile(row, (steps, 1)))
+
+
+def test_a_small_probability_in_every_frame_outweighs_the_empty_sentence() -> None:
+    wall = empty_wall()
+    assert greedy(wall) == []
+    exact = {sentence: ctc.lattice(wall, sentence).log_probability for sentence in ((), (4,), (1,))}
+    assert exact[(4,)] > exact[()] > exact[(1,)]  # so the search does what it should, and the sum itself is at fault
+    assert beam_search(wall)[0].labels == (4,)
+
+
+def test_sharpened_frames_leave_an_empty_wall_empty() -> None:
+    sharp = sharpened(empty_wall(), 3.0)
+    assert beam_search(sharp)[0].labels == ()
+    assert ctc.lattice(sharp, ()).log_probability > ctc.lattice(sharp, (4,)).log_probability
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 3.0])
+def test_sharpening_is_the_power_of_each_frame(power: float) -> None:
+    log_probabilities = frames(np.random.default_rng(1), 6, 5)
+    raised = np.exp(log_probabilities) ** power
+    np.testing.assert_allclose(np.exp(sharpened(log_probabilities, power)), raised / raised.sum(axis=1, keepdims=True))
+    assert greedy(sharpened(log_probabilities, power)) == greedy(log_probabilities)
+    with pytest.raises(ValueError, match="above 0, not 0"):
+        sharpened(log_probabilities, 0)
+
+
+def test_frames_of_a_doubtful_gloss_go_to_the_blank() -> None:
+    rows = [[0.9, 0.1, 0.0], [0.3, 0.7, 0.0], [0.1, 0.9, 0.0], [0.9, 0.1, 0.0], [0.4, 0.0, 0.6], [0.4, 0.05, 0.55]]
+    with np.errstate(divide="ignore"):
+        log_probabilities = np.log(np.array(rows))
+    kept = confident(log_probabilities, 0.8)
+    assert greedy(kept) == [1]
+    assert greedy(confident(log_probabilities, 0.5)) == greedy(log_probabilities) == [1, 2]
+    assert greedy(confident(log_probabilities, 0.95)) == []
+    np.testing.assert_array_equal(kept[:4], log_probabilities[:4])
+    np.testing.assert_array_equal(np.exp(kept[4:]), [[1, 0, 0], [1, 0, 0]])
+    assert beam_search(sharpened(kept, 3.0))[0].labels == (1,)

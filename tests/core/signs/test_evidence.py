@@ -15,7 +15,8 @@ from core.explain.measures import METHODS
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs import evidence as evidences
 from core.signs import recognition
-from core.signs.evidence import Spoken, behind, evidence, frames_relevance, spoken
+from core.signs.decoding import GlossSpan, gloss_spans
+from core.signs.evidence import attention_of_glosses, evidence, frames_relevance
 from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
 from core.signs.video import read_video
@@ -36,21 +37,26 @@ def path_of(labels: list[int], sure: list[float]) -> NDArray[np.float64]:
 
 
 def test_a_gloss_is_a_run_of_one_label():
-    found = spoken(path_of([0, 1, 1, 1, 0, 1, 2, 2], [0.5, 0.6, 0.9, 0.7, 0.5, 0.8, 0.6, 0.6]))
-    assert found == [
-        Spoken(label=1, first=1, last=3, peak=2),
-        Spoken(label=1, first=5, last=5, peak=5),  # after a blank, the same label again is another gloss
-        Spoken(label=2, first=6, last=7, peak=6),  # of equals, the first
+    found = gloss_spans(path_of([0, 1, 1, 1, 0, 1, 2, 2], [0.5, 0.6, 0.9, 0.7, 0.5, 0.8, 0.6, 0.6]))
+    assert [(one.label, one.first, one.last, one.peak) for one in found] == [
+        (1, 1, 3, 2),
+        (1, 5, 5, 5),  # after a blank, the same label again is another gloss
+        (2, 6, 7, 6),  # of equals, the first
     ]
-    assert spoken(path_of([0, 0], [0.9, 0.9])) == []
-    assert spoken(path_of([2], [0.9])) == [Spoken(label=2, first=0, last=0, peak=0)]
+    assert [one.probability for one in found] == pytest.approx([0.9, 0.8, 0.6])
+    assert gloss_spans(path_of([0, 0], [0.9, 0.9])) == []
+    (only,) = gloss_spans(path_of([2], [0.9]))
+    assert (only.label, only.first, only.last, only.peak) == (2, 0, 0, 0)
 
 
 def test_behind_a_gloss_is_the_mean_row_of_its_frames():
     weights = np.arange(16.0).reshape(4, 4)
-    glosses = [Spoken(label=1, first=0, last=1, peak=0), Spoken(label=2, first=3, last=3, peak=3)]
-    np.testing.assert_array_equal(behind(weights, glosses), [[2, 3, 4, 5], [12, 13, 14, 15]])
-    assert behind(weights, []).shape == (0, 4)
+    glosses = [
+        GlossSpan(label=1, first=0, last=1, peak=0, probability=0.9),
+        GlossSpan(label=2, first=3, last=3, peak=3, probability=0.9),
+    ]
+    np.testing.assert_array_equal(attention_of_glosses(weights, glosses), [[2, 3, 4, 5], [12, 13, 14, 15]])
+    assert attention_of_glosses(weights, []).shape == (0, 4)
 
 
 # -- by loops ------------------------------------------------------------------------------------------------------------------
@@ -222,7 +228,7 @@ def test_integrated_gradients_are_complete_on_the_bundled_clips(name):
     recogniser = load_recogniser(name)
     seen = 0
     for clip, seconds, speaker in bundled(name, recogniser):
-        glosses = spoken(recognition.read(recogniser, clip, seconds, speaker=speaker).log_probabilities)
+        glosses = gloss_spans(recognition.read(recogniser, clip, seconds, speaker=speaker).log_probabilities)
         for one in glosses[:2]:
             found = evidences.evidence(recogniser, clip, frame=one.peak, label=one.label, speaker=speaker)
             with torch.no_grad():

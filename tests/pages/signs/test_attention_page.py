@@ -14,8 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.explain.measures import METHODS
-from core.signs import gloss_measures as lookings
-from core.signs import recognition
+from core.signs import gloss_measures, recognition
 from core.signs.evidence import evidence
 from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
@@ -46,12 +45,12 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     st.cache_resource.clear()
 
 
-def sentence(models: Path) -> tuple[Recogniser, Any, recognition.Recognition, lookings.Looks]:
+def sentence(models: Path) -> tuple[Recogniser, Any, recognition.Recognition, gloss_measures.ClipMeasures]:
     """The fourth bundled sentence as the tiny model reads it."""
     recogniser, one = load_recogniser(ASL, folder=models), track_samples()[3]
     seconds = np.arange(len(one.tracks)) / 30
     found = recognition.read(recogniser, one.tracks, seconds, speaker=one.speaker)
-    return recogniser, one, found, lookings.looks(recogniser, found, one.tracks, speaker=one.speaker)
+    return recogniser, one, found, gloss_measures.measure_clip(recogniser, found, one.tracks, speaker=one.speaker)
 
 
 TRACKS = {"input": "tracks", "sentence": str(track_samples()[3].video)}
@@ -82,7 +81,7 @@ def test_the_sentence_names_the_frames_that_count(models):
             row = whole.rows[measure][1]
         else:
             row = evidence(recogniser, one.tracks, frame=gloss.peak, label=gloss.label, speaker=one.speaker).importance[measure]
-        told = lookings.counted(row, gloss)
+        told = gloss_measures.strongest_frames(row, gloss)
         shown = text(opened(sview="frames", gloss="2", measure=measure, **TRACKS))
         assert f"`{recogniser.vocabulary.names[gloss.label]}` is read from {found.seconds[gloss.first]:.2f}" in shown
         listed = shown.partition("count most: " if len(told.frames) > 1 else "counts most: ")[2]
@@ -136,7 +135,7 @@ def test_a_clip_in_which_nothing_is_read_is_said_to_be_one():
 
 
 def test_a_long_clip_is_not_asked_about(monkeypatch):
-    monkeypatch.setattr(lookings, "MOST_FRAMES", 20)
+    monkeypatch.setattr(gloss_measures, "MOST_FRAMES", 20)
     app = opened(sview="frames", measure="occlusion", **TRACKS)
     assert "are offered up to 20" in app.warning[0].value
     assert app.selectbox(key="measure").value == "relevance"  # in its place one that takes any length

@@ -111,8 +111,8 @@ def test_the_table_is_filled_step_by_step():
 @pytest.mark.parametrize(("ref", "hyp", "rate"), [("", "", "0.0%"), ("A", "", "100.0%"), ("", "A", "undefined")])
 def test_empty_sentences_are_defined(ref, hyp, rate):
     app = opened("metrics")
-    app.text_input(key="ref").set_value(ref)
-    app.text_input(key="hyp").set_value(hyp).run()
+    app.text_area(key="ref").set_value(ref)
+    app.text_area(key="hyp").set_value(hyp).run()
     assert not app.exception
     assert stats(app)["WER"] == rate
     assert stats(app)["ROUGE-L F"] == "0.00%"
@@ -127,6 +127,56 @@ def test_bleu_shows_every_count():
     assert counts["Matches"].tolist() == [3, 2]
 
 
-def test_a_sentence_too_long_for_a_table_is_refused():
+def test_a_sentence_too_long_for_a_table_has_none():
     app = opened("metrics", ref=" ".join(["A"] * 31))
-    assert "31 words" in app.error[0].value
+    assert "31 words" in app.info[0].value
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("ctc", {"seed": "inf", "fill": "random"}),
+        ("ctc", {"seed": "9" * 4400, "fill": "random"}),
+        ("ctc", {"cell": "1." + "9" * 4400}),
+        ("ctc", {"cells": "1." + "9" * 4400 + "-0.5"}),
+        ("metrics", {"filled": "9" * 4400, "line": "inf"}),
+    ],
+)
+def test_absurd_numbers_in_a_link_give_the_default(page, query):
+    assert stats(opened(page, **query)) == stats(opened(page, **({"fill": query["fill"]} if "fill" in query else {})))
+
+
+def test_the_table_of_probabilities_adds_up_in_the_readers_digits():
+    for language, sign in (("en", "."), ("es", ",")):
+        app = opened("ctc", target="A B C", length="9", fill="random", lang=language)
+        table = next(one.value for one in app.dataframe if "A" in one.value)
+        assert all(re.fullmatch(rf"[01]{re.escape(sign)}\d{{3}}", value) for value in table.to_numpy().ravel())
+        assert {sum(int(value.replace(sign, "")) for value in row) for row in table.to_numpy()} == {1000}
+
+
+def test_a_full_table_stays_full_when_a_sentence_grows():
+    app = opened("metrics", ref="A B C", hyp="A B C")
+    for hypothesis, size in (("A", 8), ("A B C D", 20)):
+        app.text_area(key="hyp").set_value(hypothesis).run()
+        assert app.slider(key="filled").value == app.slider(key="filled").max == size
+    app.slider(key="filled").set_value(5).run()
+    app.text_area(key="hyp").set_value("A B C D E").run()
+    assert app.slider(key="filled").value == 5
+
+
+def test_a_long_sentence_is_scored_without_its_table():
+    app = opened("metrics", ref=" ".join(["A"] * 60), hyp=" ".join(["A"] * 45 + ["B"] * 15))
+    assert not app.exception
+    assert stats(app)["WER"] == "25.0%"
+    assert stats(app)["ROUGE-L F"] == "75.00%"
+    assert "60 words" in text(app)
+
+
+def test_each_line_is_a_sentence_of_the_corpus():
+    app = opened("metrics", ref="A B C\nD", hyp="A B\nX Y", line="2")
+    shown = stats(app)
+    assert (shown["WER"], shown["Words N"], shown["Insertions I"]) == ("75.0%", "4", "1")  # one line would give 2 of 4
+    assert app.slider(key="line").value == 2
+    app = opened("metrics", ref="A\nB", hyp="A")
+    assert "The reference has 2 sentences and the hypothesis 1" in app.error[0].value
+    assert "WER" not in stats(app)

@@ -13,7 +13,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.signs.recogniser import ASL, DIGITS, load_recogniser
+from core.signs import recognition
+from core.signs.recogniser import ASL, DIGITS, Answer, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
 from core.signs.uploaded_weights import STORE
 from core.signs.video import Footage, read_video
@@ -120,6 +121,67 @@ def test_a_bad_film_is_one_sentence_and_the_page_lives():
     app.segmented_control(key="input").set_value("digits").run()
     assert not app.error
     assert not app.exception
+
+
+def damaged_files() -> dict[str, bytes]:
+    """Real damaged films: sound alone, nothing, one cut in the middle without its index, and a text."""
+    whole = film([grey(level, 64, 48) for level in range(40, 240, 5)])
+    return {"sound": sound(), "empty": b"", "truncated": whole[: len(whole) // 2], "text": b"Dear film,\n" * 40}
+
+
+@pytest.mark.parametrize("kind", ["sound", "empty", "truncated", "text"])
+def test_nothing_stays_under_the_error_of_a_failed_upload(kind):
+    app = opened(input="video")
+    good = film([grey(90, 64, 48)] * 20, kind="webm")
+    app.file_uploader(key="signs:film").upload("good.webm", good, "video/webm").run()
+    assert stats(app)["Frames"] == "16"
+    assert "`good.webm`" in " ".join(one.value for one in app.subheader)
+    app.file_uploader(key="signs:film").upload("bad.mp4", damaged_files()[kind], "video/mp4").run()
+    assert not app.exception
+    assert app.error
+    assert "Frames" not in stats(app)
+    assert "good.webm" not in " ".join(one.value for one in [*app.subheader, *app.markdown, *app.caption])
+    assert "file" not in app.query_params
+    app.file_uploader(key="signs:film").upload("again.webm", good, "video/webm").run()
+    assert stats(app)["Frames"] == "16"
+    assert not app.error
+
+
+def test_a_start_after_the_end_takes_the_answer_away():
+    app = opened(input="video")
+    app.file_uploader(key="signs:film").upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
+    app.number_input(key="start").set_value(50.0).run()
+    assert app.error
+    assert "Frames" not in stats(app)
+
+
+def test_a_damaged_picture_takes_the_earlier_answer_away():
+    app = opened(input="video")
+    app.file_uploader(key="signs:film").upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
+    app.segmented_control(key="input").set_value("pictures").run()
+    assert "Frames" not in stats(app)
+    app.file_uploader(key="signs:pictures").upload("2.png", b"no picture", "image/png").run()
+    assert "Frames" not in stats(app)
+    assert "The others are read" not in app.error[0].value
+
+
+def test_no_hand_gets_no_gloss(models, monkeypatch):
+    def unsure(self: Recogniser, clip: object, **_arguments: object) -> Answer:
+        probabilities = np.full((16, 11), 0.001)
+        probabilities[:, 0] = 0.99
+        probabilities[4:9, [0, 3]] = 0.401, 0.59
+        return Answer(
+            log_probabilities=np.log(probabilities).astype(np.float32), attention={"intra 1": np.full((2, 16, 16), 1 / 16)}
+        )
+
+    monkeypatch.setattr(Recogniser, "answer", unsure)
+    recogniser = load_recogniser(DIGITS, folder=models)
+    recogniser.least_probability = 0.8
+    seen = recognition.read(recogniser, np.zeros((16, 32, 32, 3), np.uint8), np.arange(16) / 8)
+    assert seen.greedy == ()
+    assert [(gloss, round(probability, 2)) for gloss, probability in seen.doubtful] == [("2", 0.59)]
+    recogniser.least_probability = 0.5
+    assert recognition.read(recogniser, np.zeros((16, 32, 32, 3), np.uint8), np.arange(16) / 8).greedy == ("2",)
 
 
 def test_pictures_become_a_clip():
