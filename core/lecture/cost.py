@@ -261,15 +261,16 @@ def parts(config: AttentionConfig, tokens: int) -> list[CostPart]:
     Args:
         tokens: frames of IIGA, source symbols of the Transformer; TLOB and ViT have theirs in the configuration.
     """
-    return _PARTS[config.model](config, tokens)
+    return FORMULAS[config.model](config, tokens)
 
 
-_PARTS: dict[str, Callable[[Any, int], list[CostPart]]] = {
+FORMULAS: dict[str, Callable[[Any, int], list[CostPart]]] = {
     "tlob": lambda config, tokens: tlob_parts(config),
     "vit": lambda config, tokens: vit_parts(config),
     "iiga": iiga_parts,
     "transformer": transformer_parts,
 }
+"""The formulas of each model by its name in `core.models.MODELS`."""
 
 
 def tokens_of(config: AttentionConfig, tokens: int) -> int:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from core import checkpoints
-from core.lecture.cost import CostPart, parts
+from core.lecture.cost import FORMULAS, CostPart, parts
 from core.lecture.dates import SYMBOLS
 from core.models import MODELS, parameters
 from core.models.config import AttentionConfig
@@ -52,7 +52,7 @@ class Setup:
 
 
 def setups(folder: Any = checkpoints.FOLDER) -> dict[str, Setup]:
-    """Every configuration by code, the documents' first; checkpoints whose card cannot be read are left out."""
+    """Every configuration by code, the documents' first; checkpoints without formulas or a readable card are left out."""
     found = {
         "tlob": Setup(model="tlob", name="BTC", config=BTC),
         "tlob-lean": Setup(model="tlob", name="lean", config=TLOBConfig(qkv="single")),
@@ -68,7 +68,7 @@ def setups(folder: Any = checkpoints.FOLDER) -> dict[str, Setup]:
             config = checkpoints.read_config(card, MODELS[card["model"]][0])
         except (checkpoints.CheckpointError, KeyError):
             continue
-        if not isinstance(config, AttentionConfig):  # a teacher without attention
+        if not isinstance(config, AttentionConfig) or config.model not in FORMULAS:
             continue
         length = TRACK_FRAMES if getattr(config, "front", None) == "tracks" else tokens.get(config.model, 0)
         found[f"shipped-{path.stem}"] = Setup(model=card["model"], name=path.stem, config=config, tokens=length, shipped=True)

@@ -116,6 +116,12 @@ def test_other_sizes() -> None:
         DOCUMENT.resized(width=1281)
 
 
+def test_a_checkpoint_without_formulas_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "shipped-vit" in cost_count.setups()
+    monkeypatch.delitem(cost.FORMULAS, "vit")
+    assert "shipped-vit" not in cost_count.setups()
+
+
 def test_setups_and_times(tmp_path: Path) -> None:
     found = cost_count.setups()
     assert {"tlob", "vit", "iiga", "dates", "shipped-tlob"} <= found.keys()
