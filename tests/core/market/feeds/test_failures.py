@@ -6,6 +6,9 @@ import asyncio
 import errno
 import random
 import socket
+import time
+from email.utils import formatdate
+from unittest.mock import Mock
 
 import aiohttp
 import ccxt
@@ -18,6 +21,11 @@ from core.market.feeds.failures import Backoff, OutOfStep, RetryVerdict, Unusabl
 def caused(error: Exception, cause: Exception) -> Exception:
     error.__cause__ = cause
     return error
+
+
+def handshake(status: int, **headers: str) -> aiohttp.WSServerHandshakeError:
+    request = Mock(real_url="wss://stream.x.com/ws")
+    return aiohttp.WSServerHandshakeError(request, (), status=status, message="no", headers=headers)  # type: ignore[arg-type]
 
 
 KEY = ConnectionKey("api.example", 443, True, True, None, None, None, None)
@@ -68,6 +76,18 @@ REFUSED = aiohttp.ClientConnectorError(KEY, ConnectionRefusedError(errno.ECONNRE
         (ccxt.PermissionDenied("x"), RetryVerdict.FINAL, "X shows this book to account holders alone"),
         (ccxt.ExchangeError("x nonce is behind the cache after 3 tries."), RetryVerdict.DOUBTFUL, "X sent something unexpected"),
         (ccxt.BadResponse("x"), RetryVerdict.DOUBTFUL, "X sent something unexpected"),
+        (
+            ccxt.NetworkError("WSMessage(type=<WSMsgType.ERROR: 258>, data=None)"),
+            RetryVerdict.RETRY,
+            "the connection to X was lost",
+        ),
+        (ccxt.NetworkError('x GET https://api.x.com/depth 500 {"code":-1}'), RetryVerdict.RETRY, "X is not available (HTTP 500)"),
+        (ccxt.ExchangeError('x {"code":-1,"msg":"<b>no</b>"}'), RetryVerdict.DOUBTFUL, "X sent something unexpected"),
+        (ccxt.NetworkError(handshake(451)), RetryVerdict.FINAL, "X does not serve the place this machine is in"),
+        (ccxt.NetworkError(handshake(429)), RetryVerdict.RETRY, "X asks for fewer requests"),
+        (ccxt.NetworkError(handshake(418)), RetryVerdict.RETRY, "X asks for fewer requests"),
+        (ccxt.NetworkError(handshake(403)), RetryVerdict.DOUBTFUL, "X refuses what it is asked (HTTP 403)"),
+        (ccxt.NetworkError(handshake(502)), RetryVerdict.RETRY, "X is not available (HTTP 502)"),
         (KeyError("bids"), RetryVerdict.DOUBTFUL, "X sent something unexpected"),
     ],
 )
@@ -77,6 +97,7 @@ def test_each_failure_gets_its_verdict_and_its_words(error: BaseException, verdi
     assert failure.reason.startswith(reason)
     assert "\n" not in failure.reason
     assert not failure.reason.endswith(".")
+    assert not any(mark in failure.reason for mark in ("://", "WSMessage", "{", "<"))
 
 
 def test_waits_double_up_to_the_cap_with_jitter() -> None:
@@ -87,3 +108,33 @@ def test_waits_double_up_to_the_cap_with_jitter() -> None:
         assert full / 2 <= min(waits)
         assert max(waits) <= full
     assert backoff.wait_s(10_000) <= 30.0
+
+
+def test_after_many_failures_the_waits_grow_longer() -> None:
+    backoff = Backoff()
+    assert max(backoff.wait_s(failures) for failures in range(20)) <= 4.0
+    assert backoff.wait_s(20) >= 15.0
+
+
+TOO_MANY = ccxt.DDoSProtection("x 429 Too Many Requests")
+
+
+@pytest.mark.parametrize(
+    ("error", "headers", "seconds"),
+    [
+        (TOO_MANY, {"Retry-After": "7"}, 7.0),
+        (TOO_MANY, {"retry-after": " 7 "}, 7.0),
+        (TOO_MANY, {"Retry-After": formatdate(time.time() + 90, usegmt=True)}, 90.0),
+        (TOO_MANY, {"Retry-After": formatdate(time.time() - 90, usegmt=True)}, 0.0),
+        (TOO_MANY, {"Retry-After": "9" * 5_000}, 3_600.0),
+        (TOO_MANY, {"Retry-After": "soon"}, 0.0),
+        (TOO_MANY, {}, 0.0),
+        (TOO_MANY, None, 0.0),
+        (ccxt.NetworkError(handshake(429, **{"Retry-After": "7"})), None, 7.0),
+        (ccxt.NetworkError(handshake(503, **{"Retry-After": "7"})), {"Retry-After": "1"}, 7.0),
+        (ccxt.RequestTimeout("x"), {"Retry-After": "7"}, 0.0),  # of an earlier response
+    ],
+)
+def test_retry_after_is_read(error: Exception, headers: dict[str, str] | None, seconds: float) -> None:
+    failure = classify_failure(error, "X", "A/B", headers)
+    assert failure.retry_after_s == pytest.approx(seconds, abs=30 if seconds == 90.0 else 0.0)
