@@ -1,6 +1,6 @@
 """Learning-rate schedules, each as a function of the step (vit-report section 2.8, iiga-equations section 13.2).
 
-The training loop takes its rate from here, too.
+Used by the training loop and by the lecture.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def cosine(step: int, *, peak: float, total: int) -> float:
 
 
 def warmup_cosine(step: int, *, peak: float, warmup: int, total: int, floor: float = 0.0) -> float:
-    """A line up to the peak over `warmup` steps, then a cosine down to `floor`.
+    """Linear warm-up to the peak over `warmup` steps, then a cosine down to `floor`.
 
-    The ViT report's form (section 2.8) has floor 0, IIGA's (section 13.2) has lr_min.
+    vit-report section 2.8 has floor 0, iiga-equations section 13.2 has lr_min.
     """
     if step < warmup:
         return peak * step / warmup

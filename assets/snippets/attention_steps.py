@@ -12,14 +12,14 @@ TEMPERATURE = 1.0
 SEED = 0
 EDITS = {}  # such as {"W_Q": {(0, 1): 1.5}}; "X" for the tokens
 
-words = tokens.split(SENTENCE)
+words = tokens.split_words(SENTENCE)
 x = tokens.embed(words, 4, seed=SEED)
-weights = attention_steps.drawn_weights(4, seed=SEED)
+weights = attention_steps.random_weights(4, seed=SEED)
 for name, edits in EDITS.items():
     for (row, column), value in edits.items():
         (x if name == "X" else weights[name])[row, column] = value
 
-mask = attention_steps.look_mask(MASK, len(words), window=WINDOW, kept=KEPT)
+mask = attention_steps.build_mask(MASK, len(words), window=WINDOW, kept=KEPT)
 found = attention_steps.steps(x, weights, heads=HEADS, mask=mask, temperature=TEMPERATURE)
 np.set_printoptions(precision=3, suppress=True)
 print("Q, first head:\n", found.q[0])

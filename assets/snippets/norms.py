@@ -22,5 +22,5 @@ draws = torch.rand(1000, 64, generator=torch.Generator().manual_seed(0))
 print("mean of ones after dropout:", float(norms.dropout(torch.ones(1000, 64), RATE, draws).mean()))
 
 for pre_norm in (False, True):
-    study = norms.depth_study(LAYERS, pre_norm=pre_norm, seed=1)
+    study = norms.depth_gradients(LAYERS, pre_norm=pre_norm, seed=1)
     print("pre-norm " if pre_norm else "post-norm", "gradient by layer:", study.gradients.round(4))

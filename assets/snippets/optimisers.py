@@ -23,4 +23,4 @@ for name in optimisers.OPTIMISERS:
 
 print("rate at the step:", schedules.warmup_cosine(STEP, peak=1e-3, warmup=WARMUP, total=1000, floor=FLOOR))
 print("clipped:", optimisers.clip_by_norm(np.array([3.0, 2.0]), LARGEST))
-print("signal by layer:", initialisation.signal(SCHEME, ACTIVATION).round(4))
+print("signal by layer:", initialisation.signal_by_layer(SCHEME, ACTIVATION).round(4))

@@ -12,8 +12,8 @@ FORGET_BIAS = 2.0  # added to b_f
 SEED = 0
 
 x = recurrence.wave(LENGTH, period=PERIOD) if SEQUENCE == "wave" else recurrence.letters(SENTENCE, seed=SEED)[1]
-rnn = recurrence.scaled(recurrence.drawn_rnn(x.shape[1], seed=SEED), "W_hh", FACTOR)
-lstm = recurrence.shifted(recurrence.drawn_lstm(x.shape[1], seed=SEED), "b_f", FORGET_BIAS)
+rnn = recurrence.scale_weight(recurrence.random_rnn(x.shape[1], seed=SEED), "W_hh", FACTOR)
+lstm = recurrence.shift_weight(recurrence.random_lstm(x.shape[1], seed=SEED), "b_f", FORGET_BIAS)
 
 np.set_printoptions(precision=3, suppress=True)
 print("last state of the RNN:", recurrence.run_rnn(x, rnn).h[-1])
@@ -22,7 +22,7 @@ print("last cell of the LSTM:", states.c[-1], "its forget gates:", states.f[-1])
 print("against torch.nn.RNN: ", recurrence.rnn_deviation(x, rnn))
 print("against torch.nn.LSTM:", recurrence.lstm_deviation(x, lstm))
 
-back = recurrence.through_time(x, rnn, lstm, seed=SEED)
+back = recurrence.gradients_through_time(x, rnn, lstm, seed=SEED)
 for name in ("rnn", "lstm", "attention"):
     norms = getattr(back, name)
     print(f"{name:9} gradient of the last output by the first input {norms[0]:.1e}, by the last {norms[-1]:.1e}")

@@ -13,16 +13,20 @@ def cell_text(table: NDArray[np.floating], form: str, *, first: int = 0, size: i
     A heatmap's own text is black or white by the colour scale alone, as if nothing lay behind a clear cell.
 
     Args:
+        table: NaN leaves a cell empty, minus infinity is written as −∞.
         form: d3's format, which follows the reader's decimal mark. first: x of the first column; rows count from 0.
-        size: of the text, pixels. Cells that are NaN stay empty.
+        size: of the text, pixels.
     """
-    row, column = np.nonzero(np.isfinite(table))
+    row, column = np.nonzero(np.isfinite(table) | np.isneginf(table))
+    values = np.asarray(table, dtype=np.float64)[row, column]
+    template = f"%{{customdata:{form}}}"
+    infinite = np.isneginf(values)
     return go.Scatter(
         x=column + first,
         y=row,
         mode="text",
-        customdata=np.asarray(table, dtype=np.float64)[row, column],
-        texttemplate=f"%{{customdata:{form}}}",
+        customdata=np.where(infinite, 0.0, values),
+        texttemplate=np.where(infinite, "−∞", template).tolist() if infinite.any() else template,
         textfont={"size": size},
         hoverinfo="skip",
         showlegend=False,

@@ -1,6 +1,6 @@
 """Activations and their derivatives, as the documents write them (vit-report sections 2.3 and 3.3; iiga-equations 3.2 and 8.2).
 
-Tensors of any shape in, the same shape out; nothing here uses autograd, which the tests compare with.
+Tensors of any shape in, the same shape out; written without autograd, with which the tests compare them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def relu6_derivative(x: Tensor) -> Tensor:
 
 
 def sigmoid(x: Tensor) -> Tensor:
-    """1 / (1 + e^-x) (vit-report section 3.3), by the tail that does not overflow."""
+    """1 / (1 + e^-x) (vit-report section 3.3), by e^-|x|, which does not overflow."""
     small = torch.exp(-x.abs())
     return torch.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
@@ -79,7 +79,7 @@ def gelu(x: Tensor) -> Tensor:
 
 
 def gelu_derivative(x: Tensor) -> Tensor:
-    """Phi(x) + x phi(x) (vit-report section 2.3): exact for `gelu`, and what the report uses for its tanh form, too."""
+    """Phi(x) + x phi(x) (vit-report section 2.3): exact for `gelu`; the report also uses it for the tanh form."""
     return normal_cdf(x) + x * normal_pdf(x)
 
 
@@ -104,7 +104,7 @@ def softmax(x: Tensor) -> Tensor:
 
 
 def softmax_without_maximum(x: Tensor) -> Tensor:
-    """The form that overflows, to show why nobody writes it (iiga-equations section 5.4 and 16.1)."""
+    """Softmax without subtracting the maximum, which overflows (iiga-equations sections 5.4 and 16.1)."""
     powers = torch.exp(x)
     return powers / powers.sum(dim=-1, keepdim=True)
 
@@ -117,11 +117,11 @@ ACTIVATIONS: Final[dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor]
     "sigmoid": (sigmoid, sigmoid_derivative),
     "tanh": (tanh, tanh_derivative),
 }
-"""Each with its derivative."""
+"""Activation and derivative by name."""
 
 
 def compared(name: str, x: float) -> dict[str, float]:
-    """An activation at a point: "value" and "derivative" as written here, and "torch" and "autograd" to hold against them."""
+    """An activation at a point: "value" and "derivative" as written here, "torch" and "autograd" for comparison."""
     value, derivative = ACTIVATIONS[name]
     theirs: dict[str, Callable[[Tensor], Tensor]] = {
         "relu": F.relu, "relu6": F.relu6, "gelu": F.gelu, "sigmoid": torch.sigmoid, "tanh": torch.tanh,

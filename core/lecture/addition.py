@@ -1,4 +1,4 @@
-"""The gradient of a sum: what positions and residuals do on the way back (vit-report sections 2.1, 2.5 and 2.6; D14)."""
+"""The gradient of a sum, as of positions and residual connections (vit-report sections 2.1, 2.5 and 2.6; D14)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ def addition_gradient(grad: Tensor, *addends: Tensor) -> tuple[Tensor, ...]:
     """Gradients of a + b + ...: the upstream gradient, unchanged, summed over axes along which an addend was repeated.
 
     Args:
-        grad: of the sum. addends: each as it was before it was broadcast.
+        grad: gradient by the sum. addends: before broadcasting.
     """
-    found = []
+    gradients = []
     for addend in addends:
         extra = grad.dim() - addend.dim()
         repeated = [axis + extra for axis, size in enumerate(addend.shape) if size == 1 and grad.shape[axis + extra] != 1]
         axes = [*range(extra), *repeated]
-        found.append((grad.sum(dim=axes, keepdim=True) if axes else grad).reshape(addend.shape))
-    return tuple(found)
+        gradients.append((grad.sum(dim=axes, keepdim=True) if axes else grad).reshape(addend.shape))
+    return tuple(gradients)

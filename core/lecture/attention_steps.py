@@ -1,4 +1,4 @@
-"""Multi-head attention one step at a time, every intermediate kept; weights and outputs come from core.nn.attention.
+"""Multi-head attention with every intermediate result; weights and outputs come from core.nn.attention.
 
 Sources: iiga-equations section 5, vit-report sections 2.2 and 4, sequence-modelling "Atención Escalar de Producto" and
 "Single-head vs Multi-head Attention", attention-notebook "What is Self-Attention".
@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from core.explain.summaries import row_entropy
-from core.lecture.tokens import draw
+from core.lecture.tokens import random_numbers
 from core.nn import causal_mask, padding_mask, scaled_dot_product_attention, window_mask
 
 Array = NDArray[np.float64]
@@ -24,9 +24,9 @@ MASKS: Final[tuple[Mask, ...]] = ("none", "causal", "window", "padding", "causal
 MATRICES: Final = ("W_Q", "W_K", "W_V", "W_O")
 
 
-def drawn_weights(width: int, *, seed: int = 0) -> dict[str, Array]:
-    """W_Q, W_K, W_V and W_O, (width, width) each from N(0, 1 / width): as before training, not trained for anything."""
-    return {name: draw(f"{name} {seed} {width}", (width, width), std=1 / math.sqrt(width)) for name in MATRICES}
+def random_weights(width: int, *, seed: int = 0) -> dict[str, Array]:
+    """W_Q, W_K, W_V and W_O, (width, width) each from N(0, 1 / width): untrained."""
+    return {name: random_numbers(f"{name} {seed} {width}", (width, width), std=1 / math.sqrt(width)) for name in MATRICES}
 
 
 def project(x: Array, weights: Array) -> Array:
@@ -38,7 +38,7 @@ def split_heads(x: Array, heads: int) -> Array:
     """(tokens, heads * d_k) -> (heads, tokens, d_k): head 1 takes the first d_k columns (iiga-equations 5.2).
 
     Raises:
-        ValueError: where the columns cannot be shared out evenly.
+        ValueError: where the number of heads does not divide the columns.
     """
     if x.shape[1] % heads:
         raise ValueError(f"{x.shape[1]} columns cannot be shared by {heads} heads: take a number that divides them")
@@ -51,7 +51,7 @@ def concatenate_heads(z: Array) -> Array:
 
 
 def raw_scores(q: Array, k: Array) -> Array:
-    """Q K^T, (..., queries, keys), before any scale."""
+    """Q K^T, (..., queries, keys), unscaled."""
     return np.asarray(q @ np.swapaxes(k, -1, -2))
 
 
@@ -65,11 +65,11 @@ def scaled_score(raw: float, temperature: float, key_width: float) -> float:
     return raw / (temperature * math.sqrt(key_width))
 
 
-def look_mask(kind: Mask, length: int, *, window: int = 1, kept: int | None = None) -> NDArray[np.bool_]:
-    """(queries, keys), True where a query may look.
+def build_mask(kind: Mask, length: int, *, window: int = 1, kept: int | None = None) -> NDArray[np.bool_]:
+    """(queries, keys), True where a query may attend.
 
     Args:
-        window: how far a query of a window mask sees to either side.
+        window: keys to either side that a query of a window mask sees.
         kept: tokens before the padding, for a padding mask; all of them where None.
     """
     allowed = torch.ones(length, length, dtype=torch.bool)
@@ -84,14 +84,14 @@ def look_mask(kind: Mask, length: int, *, window: int = 1, kept: int | None = No
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """Everything on the way from tokens to outputs, n tokens, h heads.
+    """All intermediate results from tokens to outputs, for n tokens and h heads.
 
     Attributes:
         x: (n, width) tokens. q, k, v: (h, n, d_k) a head.
-        raw: (h, n, n) Q K^T. scaled: that over temperature * sqrt(d_k). masked: -inf where a query may not look.
+        raw: (h, n, n) Q K^T. scaled: that over temperature * sqrt(d_k). masked: -inf where a query may not attend.
         mask: (n, n). weights: (h, n, n) the softmax. mixed: (h, n, d_k) weights times values.
         joined: (n, width) the heads side by side. output: (n, width) that times W_O.
-        entropy: (h, n) of each query's weights, nats. temperature: what the scores were divided by besides.
+        entropy: (h, n) of each query's weights, nats. temperature: by which the scores were also divided.
     """
 
     x: Array
@@ -114,8 +114,8 @@ class Steps:
         """d_k: columns of one head."""
         return int(self.q.shape[-1])
 
-    def parts(self, head: int, query: int) -> Array:
-        """A_ij v_j for every key j, (n, d_k): what the query's output is the sum of (iiga-equations 5.5)."""
+    def weighted_values(self, head: int, query: int) -> Array:
+        """A_ij v_j for every key j, (n, d_k), whose sum is the query's output (iiga-equations 5.5)."""
         return np.asarray(self.weights[head, query][:, None] * self.v[head])
 
 
@@ -126,7 +126,7 @@ def steps(
 
     Args:
         x: (tokens, width). weights: W_Q, W_K, W_V, W_O, (width, width) each.
-        mask: True where a query may look. temperature: above 1 evens the weights out, below 1 sharpens them.
+        mask: True where a query may attend. temperature: above 1 evens the weights out, below 1 sharpens them.
 
     Raises:
         ValueError: for a temperature that is not positive, or heads that do not divide the width.
@@ -136,10 +136,10 @@ def steps(
     q, k, v = (split_heads(project(x, weights[name]), heads) for name in MATRICES[:3])
     allowed = np.ones((len(x), len(x)), dtype=bool) if mask is None else mask
     scaled = scaled_scores(q, k, temperature=temperature)
-    mixed, found = scaled_dot_product_attention(
+    mixed, attention = scaled_dot_product_attention(
         torch.tensor(q / temperature), torch.tensor(k), torch.tensor(v), mask=torch.tensor(allowed), return_weights=True
     )
-    assert found is not None
+    assert attention is not None
     joined = concatenate_heads(mixed.numpy())
     return Steps(
         x=x,
@@ -150,11 +150,11 @@ def steps(
         scaled=scaled,
         masked=np.where(allowed, scaled, -np.inf),
         mask=allowed,
-        weights=found.numpy(),
+        weights=attention.numpy(),
         mixed=mixed.numpy(),
         joined=joined,
         output=joined @ weights["W_O"],
-        entropy=row_entropy(found.numpy()),
+        entropy=row_entropy(attention.numpy()),
         temperature=temperature,
     )
 
@@ -163,7 +163,7 @@ def steps(
 def deviation_from_torch(found: Steps, weights: dict[str, Array]) -> float:
     """Largest difference of our output from that of `torch.nn.MultiheadAttention` with the same weights and mask.
 
-    PyTorch's layer has no temperature, so its W_Q is divided by it. A query with no key is left out: PyTorch gives NaN there.
+    PyTorch's layer has no temperature, so its W_Q is divided by it. A query without a key, where PyTorch gives NaN, is left out.
     """
     width, heads = found.x.shape[1], found.q.shape[0]
     twin = torch.nn.MultiheadAttention(width, heads, bias=False, batch_first=True).double().eval()

@@ -1,4 +1,4 @@
-"""Small examples of every written gradient beside autograd's, for one chosen input: what the backpropagation page shows."""
+"""Small examples of every written gradient beside autograd's, for the backpropagation page."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Example:
     """One part's gradients; every array has two axes.
 
     Attributes:
-        inputs: name -> array, "upstream" the gradient that comes in. output: of the forward pass.
+        inputs: name -> array; "upstream" is the gradient by the output. output: of the forward pass.
         written: name -> gradient by the formulas. autograd: the same by PyTorch.
-        inner: what the formulas pass through on the way, by name.
+        inner: intermediate results of the formulas, by name.
     """
 
     inputs: dict[str, Array]
@@ -43,11 +43,11 @@ class Example:
 
 
 def example(part: Part, *, rows: int = 4, width: int = 4, seed: int = 0, first: float = 0.5, causal: bool = False) -> Example:
-    """Gradients for random inputs, the top left entry of which is `first`.
+    """Gradients for random inputs with `first` as the top left entry.
 
     Args:
-        rows: tokens. width: channels, even (two heads share them).
-        causal: mask later keys, for the parts that attend.
+        rows: tokens. width: channels, even, for two heads.
+        causal: mask later keys, in the parts with attention.
     """
     draw = _Draw(seed)
     x = draw(rows, width)
@@ -57,7 +57,7 @@ def example(part: Part, *, rows: int = 4, width: int = 4, seed: int = 0, first: 
 
 
 class _Draw:
-    """Normal numbers from a seed, two decimals, so that a page can print them whole."""
+    """Normal numbers from a seed, rounded to two decimals so that a page shows them exactly."""
 
     def __init__(self, seed: int) -> None:
         self.generator = torch.Generator().manual_seed(seed)
@@ -73,7 +73,7 @@ def _finish(
     written: dict[str, Tensor],
     inner: dict[str, Tensor] | None = None,
 ) -> Example:
-    """Run autograd over the same forward pass and line both up."""
+    """Run autograd over the same forward pass and pair its gradients with the written ones."""
     leaves = {name: value.clone().requires_grad_() for name, value in inputs.items()}
     y = forward(leaves)
     found = dict(zip(leaves, torch.autograd.grad(y, list(leaves.values()), upstream), strict=True))
@@ -144,7 +144,7 @@ def _attention_weights(draw: _Draw, width: int) -> dict[str, Tensor]:
 
 
 def _fused(x: Tensor, t: dict[str, Tensor], mask: Tensor | None) -> Tensor:
-    """PyTorch's own multi-head self-attention of two heads, from separate matrices."""
+    """PyTorch's multi-head self-attention of two heads, from separate matrices."""
     width = x.shape[1]
     y, _weights = F.multi_head_attention_forward(
         x[:, None], x[:, None], x[:, None], width, 2,
@@ -220,7 +220,7 @@ def gelu_slopes() -> tuple[Array, Array, Array]:
 
 
 def report_gap(found: Example) -> tuple[float, float]:
-    """Largest difference between the report's gradient and the true one by x, and its share of the largest true entry."""
+    """Largest difference between the report's gradient by x and the true one, and its share of the largest true entry."""
     true = found.autograd["x"]
     gap = float(np.abs(found.inner["report_gradient"] - true).max())
     return gap, gap / (float(np.abs(true).max()) or 1.0)
@@ -237,7 +237,7 @@ def layer_norm_entry(g: float, level: float, xhat: float, slope: float, root: fl
 
 
 def layer_norm_numbers(found: Example) -> dict[str, float]:
-    """What the gradient by x of the top left entry is made of: g, level (mean of g), xhat, slope (mean of g xhat), root."""
+    """Terms of the gradient by x of the top left entry: g, level (mean of g), xhat, slope (mean of g xhat), root."""
     x, g_row = found.inputs["x"][0], found.inputs["gamma"][0] * found.inputs["upstream"][0]
     xhat = found.inner["xhat"][0]
     return {

@@ -1,7 +1,7 @@
 """A small real task for the optimisers: logistic regression on a recorded order book.
 
-Does the mean mid-price of the next 5 seconds lie above the mid now, or below? Ten inputs, all of them known by now; rows where it
-does not move are left out. The last fifth of the recording is held out, with a gap of the 5 seconds before it.
+The target is whether the mean mid-price of the next 5 seconds lies above the mid now, from ten present and past
+inputs; rows where it is equal are left out. The last fifth of the recording is held out, with a gap of the 5 seconds before it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.lecture.optimisers import Array, OptimiserName, OptimiserWalk, Rate, make, walk
+from core.lecture.optimisers import Array, OptimiserName, OptimiserWalk, Rate, make_optimiser, walk
 from core.messages import compose
 
 AHEAD: Final = 20
@@ -35,7 +35,7 @@ class BookTask:
 
     @property
     def majority(self) -> float:
-        """Held-out accuracy of always answering what training saw more often."""
+        """Held-out accuracy of always answering the training part's majority class."""
         return float((self.test_targets == float(self.targets.mean() >= 0.5)).mean())
 
 
@@ -85,7 +85,7 @@ def gradient(theta: Array, inputs: Array, targets: Array) -> Array:
 
 
 def accuracy(theta: Array, inputs: Array, targets: Array) -> float:
-    """Share of rows on the right side of one half."""
+    """Share of rows whose class is predicted correctly at a threshold of one half."""
     return float(((inputs @ theta > 0) == (targets > 0.5)).mean())
 
 
@@ -93,13 +93,13 @@ def learn(
     task: BookTask, name: OptimiserName, *, steps: int, rate: Rate, batch: int = 64, clip: float | None = None,
     decay: float = 0.0, seed: int = 0,
 ) -> OptimiserWalk:  # fmt: skip
-    """Train from zero weights on mini-batches; the losses are over the whole training part."""
+    """Train from zero weights on random mini-batches of `batch` rows; the losses are over the whole training part."""
     picks = np.random.default_rng(seed).integers(len(task.inputs), size=(steps, batch))
     return walk(
         lambda theta: loss(theta, task.inputs, task.targets),
         lambda theta, step: gradient(theta, task.inputs[picks[step]], task.targets[picks[step]]),
         np.zeros(task.inputs.shape[1]),
-        make(name, decay=decay),
+        make_optimiser(name, decay=decay),
         steps=steps,
         rate=rate,
         clip=clip,

@@ -1,4 +1,4 @@
-"""How a layer's cost grows with T and D, and the documents' own figures beside what is counted (iiga-equations section 14)."""
+"""The growth of a layer's cost with T and D, and the documents' numbers beside counts (iiga-equations section 14)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 TOKENS: Final = (4, 8, 12, 16, 24, 32, 50, 64, 100, 128, 197, 256, 512, 1024, 2048, 4096, 8192)
 WIDTHS: Final = (16, 32, 40, 64, 96, 128, 144, 256, 512, 768, 1280, 2048)
 HEADS: Final = (1, 2, 4, 8)
-"""Stops of the page's sliders; every width is a multiple of every number of heads."""
+"""Choices of the page; every number of heads divides every width."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ def layer(tokens: int, width: int, heads: int) -> Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """The same along T: MACs and bytes, and where two of them are equal.
+    """A layer's terms along T, MACs and bytes, and the T at which two of them are equal.
 
     Attributes:
         tokens: (n,), evenly spread in the logarithm. The others: (n,).
@@ -99,12 +99,12 @@ def places(setups: Mapping[str, Setup]) -> list[tuple[str, int, int]]:
 
 
 def token_choices(setup: Setup) -> list[int]:
-    """T that the model can take, its own among them."""
+    """Values of T that the model takes, the configured one included."""
     return sorted(setup.config.sequence_lengths(TOKENS) | {cost.tokens_of(setup.config, setup.tokens)})
 
 
 def width_choices(setup: Setup) -> list[int]:
-    """D that the model can take, its own among them."""
+    """Values of D that the model takes, the configured one included."""
     config = setup.config
     return sorted({d for d in WIDTHS if d % config.width_step == 0 and d <= max(512, config.width)} | {config.width})
 
@@ -118,31 +118,31 @@ def sized(setup: Setup, tokens: int, width: int) -> Setup:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A document's number and what there is.
+    """A document's number beside the counted one.
 
     Attributes:
-        code: of the sentence that names it. said: the document's. found: what is counted. unit: "parameters", "MACs" or "FLOPs".
+        code: of its label on the page. document, counted: the two numbers. unit: "parameters", "MACs" or "FLOPs".
     """
 
     code: str
-    said: float
-    found: int
+    document: float
+    counted: int
     unit: str
 
 
 def claims(frames: int = 12, batch: int = 2, iiga: IIGAConfig = DOCUMENT) -> list[Claim]:
-    """tlob-architecture 6.1 and 6.3, iiga-equations 14.3: what they say beside counts of one clip and of a batch."""
+    """The numbers of tlob-architecture 6.1 and 6.3 and iiga-equations 14.3, beside counts of one clip and of a batch."""
     lean = replace(BTC, qkv="single")
     one, many = cost.iiga_split(iiga, frames), cost.iiga_split(iiga, frames, batch)
     return [
-        Claim(code="tlob_table", said=883_275, found=cost_count.count(lean, 0).all_parameters, unit="parameters"),
-        Claim(code="tlob_listing", said=883_275, found=cost_count.count(BTC, 0).all_parameters, unit="parameters"),
-        Claim(code="tlob_scores", said=109e6, found=cost.tlob_score_product(BTC, 32), unit="MACs"),
-        Claim(code="tlob_batch", said=109e6, found=2 * 32 * cost_count.count(BTC, 0).all_macs, unit="FLOPs"),
-        Claim(code="iiga_cnn_one", said=3.6e9, found=one["cnn"], unit="MACs"),
-        Claim(code="iiga_cnn_batch", said=3.6e9, found=2 * many["cnn"], unit="FLOPs"),
-        Claim(code="iiga_layers_one", said=0.8e9, found=one["transformer"], unit="MACs"),
-        Claim(code="iiga_layers_batch", said=0.8e9, found=2 * many["transformer"], unit="FLOPs"),
-        Claim(code="iiga_total_one", said=4.4e9, found=sum(one.values()), unit="MACs"),
-        Claim(code="iiga_total_batch", said=4.4e9, found=2 * sum(many.values()), unit="FLOPs"),
+        Claim(code="tlob_table", document=883_275, counted=cost_count.count(lean, 0).all_parameters, unit="parameters"),
+        Claim(code="tlob_listing", document=883_275, counted=cost_count.count(BTC, 0).all_parameters, unit="parameters"),
+        Claim(code="tlob_scores", document=109e6, counted=cost.tlob_score_product(BTC, 32), unit="MACs"),
+        Claim(code="tlob_batch", document=109e6, counted=2 * 32 * cost_count.count(BTC, 0).all_macs, unit="FLOPs"),
+        Claim(code="iiga_cnn_one", document=3.6e9, counted=one["cnn"], unit="MACs"),
+        Claim(code="iiga_cnn_batch", document=3.6e9, counted=2 * many["cnn"], unit="FLOPs"),
+        Claim(code="iiga_layers_one", document=0.8e9, counted=one["transformer"], unit="MACs"),
+        Claim(code="iiga_layers_batch", document=0.8e9, counted=2 * many["transformer"], unit="FLOPs"),
+        Claim(code="iiga_total_one", document=4.4e9, counted=sum(one.values()), unit="MACs"),
+        Claim(code="iiga_total_batch", document=4.4e9, counted=2 * sum(many.values()), unit="FLOPs"),
     ]

@@ -1,4 +1,4 @@
-"""The shipped date model as a page asks it: text in, answer, certainty and maps out."""
+"""The bundled date model for a page: text in, answer, certainty and maps out."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ NAME = "dates"
 
 
 class ReadingError(ValueError):
-    """A text the model cannot take; the message says what was wrong."""
+    """A text the model cannot read; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DateReading:
-    """What the model made of a text.
+    """The model's answer to a text.
 
     Attributes:
-        text: as it was read: normalised. unknown: characters of it that the model has no symbol for.
+        text: normalised. unknown: its characters outside the vocabulary.
         answer: the decoded characters. hypothesis: with its log-probabilities.
-        trace: maps and probabilities on the way.
+        trace: maps and probabilities of the decoding.
     """
 
     text: str
@@ -41,12 +41,12 @@ class DateReading:
 
     @property
     def probability(self) -> float:
-        """Of the whole answer, by the model."""
+        """The model's probability of the whole answer."""
         return self.hypothesis.probability
 
     @property
     def symbol_probabilities(self) -> list[float]:
-        """Of each symbol, given those before it."""
+        """Probability of each symbol, given those before it."""
         return [float(np.exp(one)) for one in self.hypothesis.log_probabilities]
 
     @property
@@ -61,7 +61,7 @@ class DateReading:
 
 
 class DateReader:
-    """A checkpoint of the task.
+    """Reads dates with a checkpoint of the task.
 
     Raises:
         CheckpointError: where it is missing or damaged.
@@ -92,7 +92,7 @@ class DateReader:
         return plain, dates.encode_text(plain)
 
     def read(self, text: str) -> DateReading:
-        """Decode greedily, and keep everything on the way.
+        """Decode greedily, keeping maps and probabilities.
 
         Raises:
             ReadingError: as `source`.
@@ -108,7 +108,7 @@ class DateReader:
         )
 
     def beams(self, text: str, width: int) -> list[list[DateHypothesis]]:
-        """What the beam held after each step, best first; see `core.lecture.decoding.beam`.
+        """The beam after each step, best hypothesis first; see `core.lecture.decoding.beam`.
 
         Raises:
             ReadingError: as `source`.
@@ -120,13 +120,13 @@ class DateReader:
         return decoding.relevance(self.model, reading.trace, step)
 
     def certainty(self, texts: list[str]) -> NDArray[np.float64]:
-        """(n,) probability of each text's whole answer."""
+        """(n,) probability of each text's answer."""
         sources = torch.tensor(dates.padded([self.source(text)[0] for text in texts]))
         return np.array([one.probability for one in decoding.greedy(self.model, sources)])
 
 
-def scribble(count: int, seed: int = 0) -> list[str]:
-    """Random characters of the vocabulary, as long as dates are: no date, by any reading."""
+def random_texts(count: int, seed: int = 0) -> list[str]:
+    """Texts of random characters of the vocabulary, as long as dates are."""
     rng = np.random.default_rng([seed, 5])
     letters = list(dates.CHARACTERS.strip())
     return ["".join(rng.choice(letters, int(rng.integers(6, 30)))) for _ in range(count)]

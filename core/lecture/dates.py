@@ -1,12 +1,12 @@
-"""Dates as people write them, in English and Spanish, and the same in ISO: the task of the encoder-decoder's page.
+"""Dates as people write them, in English and Spanish, with their ISO form: the task of the encoder-decoder's page.
 
-Everything comes from a seed: which days and which formats train, which choose (validation) and which test. A test sample has both
-a day and a format that training never saw.
+The seed decides which days and formats belong to training, validation and test. A test sample has both a day and a format that
+are not in training.
 
 The conventions, without which some dates have no single answer:
 - all-numeric dates are day first (03/04/1979 is the third of April), unless the year comes first: never month first;
 - a year of two digits is the POSIX one: 69 to 99 are 1969 to 1999, 00 to 68 are 2000 to 2068;
-- what is typed is compared without capitals and accents (`normalise`).
+- capitals and accents are removed first (`normalise`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Language = Literal["en", "es", "numeric"]
 
 PAD, BEGIN, END, UNKNOWN = 0, 1, 2, 3
 SIGNS: Final = ("␀", "▷", "■", "�")
-"""How the four signs are shown: padding, begin, end, a character the model has no symbol for."""
+"""Glyphs of the four special symbols: padding, begin, end, unknown character."""
 CHARACTERS: Final = " ',-./:0123456789abcdefghijklmnopqrstuvwxyz"
 SYMBOLS: Final = (*SIGNS, *CHARACTERS)
 """The vocabulary, of source and target alike: 47 symbols."""
 LONGEST: Final = 64
-"""Characters of a source the model takes."""
+"""Longest source, in characters."""
 
 FIRST_DAY, LAST_DAY = date(1900, 1, 1), date(2099, 12, 31)
 TWO_DIGITS_FROM, TWO_DIGITS_TO = date(1969, 1, 1), date(2068, 12, 31)
@@ -55,7 +55,7 @@ LEADS: Final[dict[Language, tuple[str, ...]]] = {
     "es": ("{weekday}, ", "{weekday} ", "{wkd}, ", "{wkd} ", "el ", "el {weekday} ", "fecha: ", "nacido el ", "a ", "desde el "),
     "numeric": ("on ", "date: ", "born ", "el ", "fecha: ", "nacido el "),
 }
-"""What may stand before a date; four in ten dates have nothing before them."""
+"""Texts before a date; four in ten dates have none."""
 
 BODIES: Final[dict[Language, tuple[str, ...]]] = {
     "en": (
@@ -91,15 +91,15 @@ BODIES: Final[dict[Language, tuple[str, ...]]] = {
         "{yyyy}{mm}{dd}",
     ),
 }  # fmt: skip
-"""How the date itself is written: 38 ways in English, 38 in Spanish, 33 in digits alone."""
+"""Formats of the date itself: 38 in English, 38 in Spanish, 33 in digits alone."""
 
 HELD_OUT: Final = {"validation": 0.10, "test": 0.15}
-"""Share of the days, and of the bodies of each language, that training never sees."""
+"""Share of the days, and of each language's bodies, held out from training."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatePair:
-    """A date as somebody wrote it, and its ISO form. `body` is the format without what stands before the date."""
+    """A written date and its ISO form; `body` is its format without the lead before the date."""
 
     text: str
     iso: str
@@ -108,7 +108,7 @@ class DatePair:
 
 
 def normalise(text: str) -> str:
-    """What the model reads: no capitals, no accents, one space where there were several, plain quotes and dashes."""
+    """The text in lower case, without accents, with single spaces, ASCII quotes and dashes."""
     plain = unicodedata.normalize("NFKD", text.lower())
     plain = "".join(mark for mark in plain if not unicodedata.combining(mark))
     plain = re.sub(r"[\u2018\u2019\u00b4`]", "'", re.sub(r"[\u2010-\u2015\u2212]", "-", plain))
@@ -121,40 +121,40 @@ def _numbers() -> dict[str, int]:
 
 
 def encode_text(text: str) -> list[int]:
-    """Symbol numbers of a normalised text; UNKNOWN where there is none."""
+    """Symbol numbers of a normalised text; UNKNOWN for characters outside the vocabulary."""
     return [_numbers().get(character, UNKNOWN) for character in text]
 
 
 def decode_text(symbols: Iterable[int]) -> str:
-    """The characters up to the end sign; a begin sign is left out."""
-    found = []
+    """The characters up to the end sign, without a begin sign."""
+    characters = []
     for symbol in symbols:
         if symbol == END:
             break
         if symbol != BEGIN:
-            found.append(SYMBOLS[symbol])
-    return "".join(found)
+            characters.append(SYMBOLS[symbol])
+    return "".join(characters)
 
 
-def by_rules(text: str) -> str:
-    """The answer of a reader made of rules, to hold against the model's: a month's name, and numbers by their place.
+def parse_by_rules(text: str) -> str:
+    """ISO date by hand-written rules, a baseline for the model; empty where the rules give none.
 
-    A name decides the month; of the numbers, one of four digits is the year, else the last is; the other is the day. Without a
-    name the numbers are year, month, day where the first has four digits, else day, month, year. Empty where that finds no day.
+    A month's name decides the month; of the numbers, one of four digits is the year, else the last is; the other is the day.
+    Without a name the numbers are year, month, day where the first has four digits, else day, month, year.
     """
-    found: list[str] = re.findall(r"\d+|[a-z]+", normalise(text))
-    numbers = [word for word in found if word.isdigit()]
+    parts: list[str] = re.findall(r"\d+|[a-z]+", normalise(text))
+    numbers = [part for part in parts if part.isdigit()]
     if len(numbers) == 1 and len(numbers[0]) == 8:
         numbers = [numbers[0][:4], numbers[0][4:6], numbers[0][6:]]
     long_first = sorted(numbers, key=lambda number: len(number) != 4)  # stable: the year first, if it has four digits
     months = [
         number
-        for word in found
+        for part in parts
         for names in MONTHS.values()
         for number, name in enumerate(names, start=1)
-        if len(word) >= 3 and name.startswith(word)
+        if len(part) >= 3 and name.startswith(part)
     ]
-    if "primero" in found:
+    if "primero" in parts:
         long_first.append("1")
     if months and len(long_first) == 2:
         year, day = long_first if len(long_first[0]) == 4 else long_first[::-1]
@@ -179,12 +179,12 @@ def is_calendar_date(iso: str) -> bool:
 
 
 def ordinal(day: int) -> str:
-    """1st, 2nd, 3rd, 4th ... 11th ... 21st, as English writes it."""
+    """English ordinal: 1st, 2nd, 3rd, 4th ... 11th ... 21st."""
     suffix = "th" if 10 <= day % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
     return f"{day}{suffix}"
 
 
-def write(day: date, pattern: str, language: Language, *, long_september: bool = False) -> str:
+def format_date(day: date, pattern: str, language: Language, *, long_september: bool = False) -> str:
     """A date in a format.
 
     Args:
@@ -192,8 +192,8 @@ def write(day: date, pattern: str, language: Language, *, long_september: bool =
             {month}, {mon}, {yy}, {yyyy}, {weekday}, {wkd}.
         long_september: abbreviate September with four letters.
     """
-    words: Literal["en", "es"] = "es" if language == "es" else "en"
-    month, weekday = MONTHS[words][day.month - 1], WEEKDAYS[words][day.weekday()]
+    names: Literal["en", "es"] = "es" if language == "es" else "en"
+    month, weekday = MONTHS[names][day.month - 1], WEEKDAYS[names][day.weekday()]
     return pattern.format(
         d=day.day,
         dd=f"{day.day:02}",
@@ -211,7 +211,7 @@ def write(day: date, pattern: str, language: Language, *, long_september: bool =
 
 
 def days_of(part: Part, seed: int) -> list[date]:
-    """The days of a part, in a drawn order: 1900 to 2099 without overlap between parts."""
+    """The days of a part in random order; parts do not overlap, and together cover 1900 to 2099."""
     count = (LAST_DAY - FIRST_DAY).days + 1
     order = np.random.default_rng([seed, 1]).permutation(count)
     validation, test = (int(count * HELD_OUT[one]) for one in ("validation", "test"))
@@ -220,39 +220,39 @@ def days_of(part: Part, seed: int) -> list[date]:
     return [FIRST_DAY + timedelta(days=int(number)) for number in chosen[part]]
 
 
-def pieces(body: str) -> frozenset[str]:
-    """Fields and the text between them: what a body is put together from."""
+def format_fields(body: str) -> frozenset[str]:
+    """The fields of a body and the texts between them."""
     return frozenset(piece for piece in re.split(r"({\w+})", body) if piece)
 
 
 @cache
 def bodies_of(part: Part, seed: int) -> tuple[tuple[Language, str], ...]:
-    """The formats of a part. A body is held out only where training keeps every piece of it in other bodies of its language."""
-    found: dict[str, list[tuple[Language, str]]] = {"train": [], "validation": [], "test": []}
+    """The formats of a part; a body is held out only where other training bodies of its language have all its fields."""
+    bodies_by_part: dict[str, list[tuple[Language, str]]] = {"train": [], "validation": [], "test": []}
     for number, (language, bodies) in enumerate(BODIES.items()):
         kept = list(bodies)
         quota = {one: round(len(bodies) * share) for one, share in HELD_OUT.items()}
         for index in np.random.default_rng([seed, 2, number]).permutation(len(bodies)):
             body = bodies[int(index)]
             others = [one for one in kept if one != body]
-            if not pieces(body) <= frozenset[str]().union(*map(pieces, others)):
+            if not format_fields(body) <= frozenset[str]().union(*map(format_fields, others)):
                 continue
             for one in ("test", "validation"):
-                if len([1 for held, _ in found[one] if held == language]) < quota[one]:
-                    found[one].append((language, body))
+                if len([1 for held, _ in bodies_by_part[one] if held == language]) < quota[one]:
+                    bodies_by_part[one].append((language, body))
                     kept = others
                     break
-        found["train"] += [(language, body) for body in kept]
-    return tuple(found[part])
+        bodies_by_part["train"] += [(language, body) for body in kept]
+    return tuple(bodies_by_part[part])
 
 
-def draw(part: Part, count: int, *, seed: int, stream: int = 0) -> list[DatePair]:
-    """Samples of a part.
+def sample_pairs(part: Part, count: int, *, seed: int, stream: int = 0) -> list[DatePair]:
+    """Random samples of a part.
 
-    Languages are equally likely but for digits alone, which are half as likely as a language; formats are alike within one.
+    English and Spanish are equally likely, digits alone half as likely; the formats of a language are equally likely.
 
     Args:
-        seed: of the split and of the draw. stream: another draw of the same split, such as an epoch.
+        seed: of the split and of the samples. stream: number of an independent draw from the same split, such as an epoch.
     """
     rng = np.random.default_rng([seed, 3, ("train", "validation", "test").index(part), stream])
     days, bodies = _days_as_array(part, seed), bodies_of(part, seed)
@@ -260,16 +260,16 @@ def draw(part: Part, count: int, *, seed: int, stream: int = 0) -> list[DatePair
     weights = np.array([{"en": 2.0, "es": 2.0, "numeric": 1.0}[language] for language, _ in bodies])
     weights /= np.array([sum(1 for other, _ in bodies if other == language) for language, _ in bodies])
     picked = rng.choice(len(bodies), count, p=weights / weights.sum())
-    made = []
+    pairs = []
     for index in picked:
         language, body = bodies[int(index)]
         pool = short if "{yy}" in body else days
         day = pool[int(rng.integers(len(pool)))]
         leads = LEADS[language]
         lead = "" if rng.random() < 0.4 else leads[int(rng.integers(len(leads)))]
-        text = write(day, lead + body, language, long_september=bool(rng.random() < 0.3))
-        made.append(DatePair(text=text, iso=day.isoformat(), body=body, language=language))
-    return made
+        text = format_date(day, lead + body, language, long_september=bool(rng.random() < 0.3))
+        pairs.append(DatePair(text=text, iso=day.isoformat(), body=body, language=language))
+    return pairs
 
 
 @cache
@@ -278,6 +278,6 @@ def _days_as_array(part: Part, seed: int) -> np.ndarray:
 
 
 def padded(texts: Sequence[str]) -> list[list[int]]:
-    """Symbol numbers of normalised texts, filled up to the longest."""
+    """Symbol numbers of normalised texts, padded to the longest."""
     width = max(len(text) for text in texts)
     return [encode_text(text) + [PAD] * (width - len(text)) for text in texts]

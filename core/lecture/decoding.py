@@ -1,7 +1,4 @@
-"""Reading a sequence out of the encoder-decoder, symbol by symbol: greedily, or by beam search.
-
-Both hand back log-probabilities, so that a page can say how sure the model was of each symbol and of the whole.
-"""
+"""Decoding with the encoder-decoder, greedily or by beam search, with log-probabilities of symbols and sequences."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from core.models.transformer import DecoderLayer, Transformer
 from core.nn import EncoderLayer, causal_mask
 
 STEPS = 12
-"""Symbols decoded at most: ten of a date, the end sign, and one to spare."""
+"""Most symbols decoded: ten of a date, the end sign, and one more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +24,8 @@ class DateHypothesis:
     """One decoded sequence.
 
     Attributes:
-        symbols: without the begin sign; the end sign is the last one where `ended`.
-        log_probabilities: natural logarithms, one a symbol.
+        symbols: without the begin sign; the last one is the end sign where `ended`.
+        log_probabilities: natural logarithms, one per symbol.
     """
 
     symbols: tuple[int, ...]
@@ -36,17 +33,17 @@ class DateHypothesis:
 
     @property
     def ended(self) -> bool:
-        """Whether the model itself said that this is all."""
+        """Whether the sequence ends with the end sign."""
         return bool(self.symbols) and self.symbols[-1] == END
 
     @property
     def score(self) -> float:
-        """Log-probability of the whole sequence: the sum over its symbols."""
+        """Log-probability of the sequence: the sum over its symbols."""
         return sum(self.log_probabilities)
 
     @property
     def probability(self) -> float:
-        """Of the whole sequence."""
+        """Probability of the sequence."""
         return math.exp(self.score)
 
 
@@ -75,13 +72,13 @@ def _cut(symbols: list[int], logs: list[float]) -> DateHypothesis:
 
 @torch.no_grad()
 def beam(model: Transformer, source: Tensor, width: int, *, steps: int = STEPS) -> list[list[DateHypothesis]]:
-    """Beam search over one source (1, S): what was kept after each step, best first.
+    """Beam search over one source (1, S): the hypotheses kept after each step, best first.
 
-    A hypothesis that has ended stays as it is and keeps its place by its score; the sum of log-probabilities is not divided
-    by the length, since every date is equally long. A width of 1 is the greedy search.
+    Ended hypotheses compete by their score; the sum of log-probabilities is not divided by the length, since all dates have the
+    same one. A width of 1 is greedy search.
 
     Returns:
-        One list a step, each at most `width` long; the last one holds the answers.
+        One list per step of at most `width` hypotheses; the last list holds the answers.
 
     Raises:
         ValueError: for a width below 1 or a batch of several sources.
@@ -111,7 +108,7 @@ def beam(model: Transformer, source: Tensor, width: int, *, steps: int = STEPS) 
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """Everything the model computed on the way to an answer.
+    """Probabilities and maps of the decoding of one answer.
 
     Attributes:
         symbols: (T,) the answer, the end sign included. source: (S,) its source.
@@ -130,9 +127,9 @@ class Trace:
 
 @torch.no_grad()
 def trace(model: Transformer, source: list[int], answer: tuple[int, ...]) -> Trace:
-    """Run the model once over a source and an answer, and keep every map.
+    """Run the model once over a source and an answer and keep every map.
 
-    The causal mask makes one run of the whole answer equal to the runs of its beginnings.
+    Under the causal mask, one run over the whole answer equals the runs over its prefixes.
     """
     target = torch.tensor([[BEGIN, *answer[:-1]]])
     logits, maps = model(torch.tensor([source]), target, return_attention=True)
@@ -150,8 +147,8 @@ def trace(model: Transformer, source: list[int], answer: tuple[int, ...]) -> Tra
 def relevance(model: Transformer, trace: Trace, step: int) -> NDArray[np.float64]:
     """(S,) gradient times input of one symbol's log-odds against the runner-up, by each source character's embedding.
 
-    What the answer at `step` would lose, to first order, if that embedding were scaled away: a second opinion beside the
-    attention (D23). The log-probability itself would not do: where the model is sure it is flat.
+    To first order, the loss of log-odds at `step` if that embedding were scaled to zero: a comparison for the attention (D23).
+    Log-odds are used because the log-probability is flat where the model is certain.
     """
     source = torch.tensor([trace.source])
     target = torch.tensor([[BEGIN, *trace.symbols[:-1]]])[:, : step + 1]

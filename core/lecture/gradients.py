@@ -2,7 +2,7 @@
 
 Sources: vit-report sections 2.2 to 2.6 (what each `backward` does) and 4 (listings 4 and 5), D14. Weights are used as in
 the report, y = x W + b with W (in, out): the transpose of `nn.Linear.weight`. `grad` is always the loss's gradient by the
-function's output, and what comes back are its gradients by the inputs and the weights.
+function's output; the functions return the gradients by the inputs and the weights.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def softmax_gradient(weights: Tensor, grad: Tensor) -> Tensor:
 
 
 def softmax_jacobian(weights: Tensor) -> Tensor:
-    """diag(a) - a a^T of one row (n,): what `softmax_gradient` multiplies with, without ever holding it."""
+    """diag(a) - a a^T of one row (n,), with which `softmax_gradient` multiplies implicitly."""
     return torch.diag(weights) - weights[:, None] * weights[None, :]
 
 
@@ -116,7 +116,7 @@ Weights = Mapping[str, Tensor]
 
 @dataclass(frozen=True, kw_only=True)
 class MultiHeadGradients:
-    """By the three inputs and by all eight weights, named as they are; `heads` is the attention's own, head by head."""
+    """Gradients by the three inputs and by all eight weights under their names; `heads` are those inside each head."""
 
     query: Tensor
     key: Tensor
@@ -209,9 +209,9 @@ def cross_entropy_gradient(logits: Tensor, classes: Tensor, *, smoothing: float 
 
 
 def embedding_gradient(symbols: Tensor, vocabulary: int, grad: Tensor) -> Tensor:
-    """(vocabulary, width): each symbol's row collects the gradients of all its places (vit-report section 2.9).
+    """(vocabulary, width): each symbol's row is the sum of the gradients at its places (vit-report section 2.9).
 
-    Positions are added, so what comes in passes through them unchanged (section 2.1).
+    Positions are added, so the gradient passes through them unchanged (section 2.1).
     """
     found = grad.new_zeros(vocabulary, grad.shape[-1])
     return found.index_add(0, symbols, grad)

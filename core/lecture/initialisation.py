@@ -1,4 +1,4 @@
-"""How weights start: Xavier, He and the report's own scales, and what each does to a signal through many layers.
+"""Initial weights by Xavier, He and the vit-report, and the size of a signal through many layers under each.
 
 Sources: iiga-equations section 16.2, vit-report sections 2.2, 2.3 and 4 (listing 1); Glorot and Bengio 2010, He et al. 2015.
 """
@@ -44,8 +44,8 @@ def report_second_scale(hidden: int) -> float:
     return 0.5 * math.sqrt(1 / hidden)
 
 
-def spread(scheme: Scheme, fan_in: int, fan_out: int) -> float:
-    """Standard deviation of a weight: a uniform within plus and minus a has a / sqrt(3)."""
+def weight_std(scheme: Scheme, fan_in: int, fan_out: int) -> float:
+    """Standard deviation of a weight; that of a uniform distribution on (-a, a) is a / sqrt(3)."""
     return {
         "xavier": xavier_bound(fan_in, fan_out) / math.sqrt(3),
         "he": he_std(fan_in),
@@ -56,24 +56,24 @@ def spread(scheme: Scheme, fan_in: int, fan_out: int) -> float:
     }[scheme]
 
 
-def draw(scheme: Scheme, fan_in: int, fan_out: int, generator: torch.Generator) -> Tensor:
-    """(fan_in, fan_out) weights by a scheme, float64; uniform where the document says so, else normal."""
-    std = spread(scheme, fan_in, fan_out)
+def initial_weights(scheme: Scheme, fan_in: int, fan_out: int, generator: torch.Generator) -> Tensor:
+    """(fan_in, fan_out) random weights, float64; uniform where the document says so, else normal."""
+    std = weight_std(scheme, fan_in, fan_out)
     if scheme in ("xavier", "report_qkv", "report_out"):
         bound = std * math.sqrt(3)
         return (torch.rand(fan_in, fan_out, generator=generator, dtype=torch.float64) * 2 - 1) * bound
     return torch.randn(fan_in, fan_out, generator=generator, dtype=torch.float64) * std
 
 
-def signal(
+def signal_by_layer(
     scheme: Scheme, activation: str, *, layers: int = 12, width: int = 128, samples: int = 64, seed: int = 0
 ) -> NDArray[np.float64]:
-    """(layers + 1,) root mean square of the activations after each layer of a plain network, that of the input first."""
+    """(layers + 1,) root mean square of the input and of the activations after each layer of a fully connected network."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(samples, width, generator=generator, dtype=torch.float64)
     apply, _derivative = ACTIVATIONS[activation]
     sizes = [float(x.square().mean().sqrt())]
     for _layer in range(layers):
-        x = apply(x @ draw(scheme, width, width, generator))
+        x = apply(x @ initial_weights(scheme, width, width, generator))
         sizes.append(float(x.square().mean().sqrt()))
     return np.array(sizes)

@@ -1,6 +1,6 @@
-"""Where each operation of the ViT report's `Matrix` class (section 3) lives: mostly in PyTorch, and otherwise here.
+"""The function that does each operation of the vit-report's `Matrix` class (section 3), mostly one of PyTorch's.
 
-The report writes them by hand in C++; a test runs each of these against a loop over elements.
+The report writes them in C++; a test compares each with a loop over elements.
 """
 
 from __future__ import annotations
@@ -48,4 +48,4 @@ MATRIX_OPERATIONS: Final[dict[str, str]] = {
     "normal_random": "torch.randn",
     "randomize": "torch.nn.init.uniform_",
 }
-"""Operation of section 3 (and `randomize` of section 4) -> dotted name of what does it here."""
+"""Operation of section 3 (and `randomize` of section 4) -> dotted name of the function."""

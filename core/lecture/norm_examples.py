@@ -1,4 +1,4 @@
-"""One cell of a batch through a norm, with every number in it: what the page on normalisation prints."""
+"""Numbers of the page on normalisation: a batch and one of its cells through a norm, dropout, activation curves."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One entry's normalisation.
+class NormalisedCell:
+    """The normalisation of one entry.
 
     Attributes:
         x: before. mean, variance: of its group. y: after. count: numbers in the group.
-        values: the group's first numbers. frame: sample -> (first channel, last channel, first step, last step) of the group.
-        other: for BiN the second mean and variance (instance norm); the first are then batch norm's.
+        group: sample -> (first channel, last channel, first step, last step) of the numbers that share the mean.
+        other: for BiN the mean and variance of instance norm; `mean` and `variance` are then batch norm's.
     """
 
     x: float
@@ -32,19 +32,22 @@ class Cell:
     variance: float
     y: float
     count: int
-    values: tuple[float, ...]
-    frame: dict[int, tuple[int, int, int, int]]
+    group: dict[int, tuple[int, int, int, int]]
     other: tuple[float, float] | None = None
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """What `normalised_entry` is computed from."""
+        """Arguments of `normalised_entry`."""
         return (self.x, self.mean, self.variance, *(self.other or ()))
 
 
 @dataclass(frozen=True, kw_only=True)
-class NormStudy:
-    """A batch (samples, steps, channels) before and after a norm, and how far PyTorch's own layer is from the written one."""
+class NormExample:
+    """A batch (samples, steps, channels) before and after a norm.
+
+    Attributes:
+        gap: largest difference from PyTorch's layer. spread: `norms.spread_by_group` of the normalised batch.
+    """
 
     before: Array
     after: Array
@@ -52,12 +55,12 @@ class NormStudy:
     spread: dict[str, tuple[float, float]]
 
 
-def study(norm: Norm, *, level: float, seed: int = 0) -> NormStudy:
+def normalise_example(norm: Norm, *, level: float, seed: int = 0) -> NormExample:
     """Normalise the example batch."""
     x = norms.example_batch(level=level, seed=seed)
     y = norms.normalise(x, norm)
     gap = float((y - _pytorch(x, norm)).abs().max())
-    return NormStudy(before=x.numpy(), after=y.numpy(), gap=gap, spread=norms.spread_by_group(y))
+    return NormExample(before=x.numpy(), after=y.numpy(), gap=gap, spread=norms.spread_by_group(y))
 
 
 @torch.no_grad()
@@ -71,7 +74,7 @@ def _pytorch(x: torch.Tensor, norm: Norm) -> torch.Tensor:
     return x if layer is None else layer.double()(across).transpose(1, 2)
 
 
-def cell(norm: Norm, *, level: float, sample: int, step: int, channel: int, seed: int = 0) -> Cell:
+def example_cell(norm: Norm, *, level: float, sample: int, step: int, channel: int, seed: int = 0) -> NormalisedCell:
     """The numbers of one entry of the example batch; indices from 0 on."""
     x = norms.example_batch(level=level, seed=seed)
     samples, steps, channels = x.shape
@@ -79,20 +82,20 @@ def cell(norm: Norm, *, level: float, sample: int, step: int, channel: int, seed
     y = float(norms.normalise(x, norm)[at])
     whole = (channel, channel, 0, steps - 1)
     if norm == "layer":
-        group, frame = x[sample, step], {sample: (0, channels - 1, step, step)}
+        members, group = x[sample, step], {sample: (0, channels - 1, step, step)}
     elif norm == "instance":
-        group, frame = x[sample, :, channel], {sample: whole}
+        members, group = x[sample, :, channel], {sample: whole}
     elif norm == "none":
-        group, frame = x[sample, step, channel][None], {sample: (channel, channel, step, step)}
+        members, group = x[sample, step, channel][None], {sample: (channel, channel, step, step)}
     else:
-        group, frame = x[:, :, channel].flatten(), dict.fromkeys(range(samples), whole)
+        members, group = x[:, :, channel].flatten(), dict.fromkeys(range(samples), whole)
     other = None
     if norm == "bin":
-        own = x[sample, :, channel]
-        other = float(own.mean()), float(own.var(unbiased=False))
-    return Cell(
-        x=float(x[at]), mean=float(group.mean()), variance=float(group.var(unbiased=False)), y=y, count=group.numel(),
-        values=tuple(group[:4].tolist()), frame=frame, other=other,
+        series = x[sample, :, channel]
+        other = float(series.mean()), float(series.var(unbiased=False))
+    return NormalisedCell(
+        x=float(x[at]), mean=float(members.mean()), variance=float(members.var(unbiased=False)), y=y, count=members.numel(),
+        group=group, other=other,
     )  # fmt: skip
 
 
@@ -103,8 +106,8 @@ def normalised_entry(x: float, mean: float, variance: float, *other: float) -> f
 
 
 @dataclass(frozen=True, kw_only=True)
-class DropoutStudy:
-    """A matrix before and after dropout, the share kept, and the means of many draws."""
+class DropoutExample:
+    """A matrix before and after dropout, the share kept, and the means of many draws with their expected standard deviation."""
 
     before: Array
     after: Array
@@ -113,14 +116,14 @@ class DropoutStudy:
     expected: float
 
 
-def dropout_study(rate: float, *, seed: int = 0, values: int = 64) -> DropoutStudy:
-    """Dropout of a (5, 8) matrix of draw `seed`, and the means of 400 draws of `values` ones."""
+def dropout_example(rate: float, *, seed: int = 0, values: int = 64) -> DropoutExample:
+    """Dropout of a (5, 8) matrix, and the means of 400 draws over `values` ones."""
     generator = torch.Generator().manual_seed(1_000 + seed)
     x = torch.randn(5, 8, generator=torch.Generator().manual_seed(7), dtype=torch.float64).mul(10).round().div(10)
     y = norms.dropout(x, rate, torch.rand(5, 8, generator=generator, dtype=torch.float64))
-    return DropoutStudy(
+    return DropoutExample(
         before=x.numpy(), after=y.numpy(), kept=float((y != 0).double().mean()),
-        means=norms.dropout_sums(rate, values=values, seed=seed), expected=float((rate / (1 - rate) / values) ** 0.5),
+        means=norms.dropout_means(rate, values=values, seed=seed), expected=float((rate / (1 - rate) / values) ** 0.5),
     )  # fmt: skip
 
 
@@ -138,7 +141,7 @@ def gelu_gaps() -> tuple[Array, Array, Array]:
 
 
 def softmax_pair(shift: float) -> tuple[Array, Array, Array]:
-    """Five scores raised by `shift`, their softmax with the maximum subtracted and without, in float32."""
+    """Five scores plus `shift`, their softmax with the maximum subtracted and without, in float32."""
     x = torch.tensor([0.0, 1.0, 2.0, 0.5, -1.0]) + shift
     safe, plain = activations.softmax(x), activations.softmax_without_maximum(x)
     return x.double().numpy(), safe.double().numpy(), plain.double().numpy()

@@ -1,4 +1,4 @@
-"""Normalisations on one batch, dropout, and what the place of the LayerNorm does to gradients in a deep stack.
+"""Normalisations of one batch, dropout, and gradients of deep stacks by the place of their LayerNorm.
 
 Sources: vit-report sections 2.4, 3.4 and 3.5, iiga-equations sections 6, 7, 9 and 16, tlob-architecture section 2.2;
 D5, D15, D22.
@@ -26,7 +26,7 @@ OVER: Final[dict[Norm, tuple[int, ...]]] = {"layer": (2,), "batch": (0, 1), "ins
 
 
 def moments(x: Tensor, over: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """Mean and variance (divided by the count, not the count less one) over these axes, which stay with size 1.
+    """Mean and biased variance over these axes, which are kept with size 1.
 
     Source: vit-report sections 2.4 and 3.4, iiga-equations section 6.2.
     """
@@ -41,17 +41,17 @@ def standardise(x: Tensor, over: tuple[int, ...], *, epsilon: float = EPSILON) -
 
 
 def layer_norm(x: Tensor, gamma: Tensor | float = 1.0, beta: Tensor | float = 0.0, *, epsilon: float = EPSILON) -> Tensor:
-    """gamma * (x - mean) / sqrt(variance + epsilon) + beta, each vector by itself (vit-report 2.4, iiga-equations 6.1, 6.4)."""
+    """gamma * (x - mean) / sqrt(variance + epsilon) + beta for each vector (vit-report 2.4, iiga-equations 6.1, 6.4)."""
     return gamma * standardise(x, (-1,), epsilon=epsilon) + beta
 
 
 def batch_norm(x: Tensor, *, epsilon: float = EPSILON) -> Tensor:
-    """Each channel over the whole batch and all of time, x being (batch, time, channels); as while training."""
+    """Each channel over batch and time, x being (batch, time, channels); as in training mode."""
     return standardise(x, OVER["batch"], epsilon=epsilon)
 
 
 def instance_norm(x: Tensor, *, epsilon: float = EPSILON) -> Tensor:
-    """Each channel of each sample over its own time, x being (batch, time, channels)."""
+    """Each channel of each sample over time, x being (batch, time, channels)."""
     return standardise(x, OVER["instance"], epsilon=epsilon)
 
 
@@ -76,10 +76,10 @@ def normalise_matrix(x: Tensor) -> Tensor:
 
 
 def example_batch(*, samples: int = 3, steps: int = 16, channels: int = 4, level: float = 3.0, seed: int = 0) -> Tensor:
-    """(samples, steps, channels): waves whose level and size differ by sample and by channel, so that each norm shows its own.
+    """(samples, steps, channels): noisy waves whose level differs by sample and whose size differs by channel.
 
     Args:
-        level: how far the samples' levels lie apart; channels differ in size by powers of two.
+        level: distance between the samples' levels; channels differ in size by powers of two.
     """
     rng = np.random.default_rng(seed)
     time = np.linspace(0, 1, steps)[None, :, None]
@@ -91,10 +91,7 @@ def example_batch(*, samples: int = 3, steps: int = 16, channels: int = 4, level
 
 
 def spread_by_group(x: Tensor) -> dict[str, tuple[float, float]]:
-    """Largest size of a mean and largest distance of a standard deviation from 1, over each norm's groups.
-
-    A norm leaves both near 0 for its own groups, and for no other.
-    """
+    """Largest |mean| and largest |standard deviation - 1| over each norm's groups; a norm brings both near 0 for its own."""
     found: dict[str, tuple[float, float]] = {}
     for name, over in OVER.items():
         mean, variance = moments(x, over)
@@ -115,37 +112,39 @@ def dropout(x: Tensor, rate: float, draws: Tensor) -> Tensor:
         ValueError: for a rate outside [0, 1).
     """
     if not 0 <= rate < 1:
-        raise ValueError(f"a dropout rate of {rate} is no share to drop: it must be 0 or more and below 1")
+        raise ValueError(f"a dropout rate of {rate} is out of range: it must be 0 or more and below 1")
     keep = 1 - rate
     return torch.where(draws < keep, x / keep, torch.zeros_like(x))
 
 
-def dropout_sums(rate: float, *, values: int = 64, draws: int = 400, seed: int = 0) -> NDArray[np.float64]:
-    """(draws,): the mean of `values` ones after dropout, drawn anew each time. Its expectation stays 1."""
+def dropout_means(rate: float, *, values: int = 64, draws: int = 400, seed: int = 0) -> NDArray[np.float64]:
+    """(draws,) means of `values` ones after dropout; their expectation is 1."""
     uniform = torch.rand(draws, values, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     return dropout(torch.ones_like(uniform), rate, uniform).mean(dim=1).numpy()
 
 
 @dataclass(frozen=True, kw_only=True)
-class DepthStudy:
-    """Gradients of a stack at initialisation.
+class DepthGradients:
+    """Gradients and activations of a stack at initialisation.
 
     Attributes:
         gradients: (layers,) norm of the loss's gradient by each layer's parameters, first layer first.
-        activations: (layers + 1,) root mean square of what goes into each layer, and of what comes out of the last.
+        activations: (layers + 1,) root mean square of each layer's input, and of the last layer's output.
     """
 
     gradients: NDArray[np.float64]
     activations: NDArray[np.float64]
 
 
-def depth_study(layers: int, *, pre_norm: bool, width: int = 32, heads: int = 4, tokens: int = 12, seed: int = 0) -> DepthStudy:
-    """Gradient norm a layer, for a stack of encoder layers as initialised and a random read-out, post-norm or pre-norm.
+def depth_gradients(
+    layers: int, *, pre_norm: bool, width: int = 32, heads: int = 4, tokens: int = 12, seed: int = 0
+) -> DepthGradients:
+    """Gradient norm of each layer in a newly initialised stack of encoder layers, post-norm or pre-norm.
 
     Post-norm is LayerNorm(x + Sublayer(x)) (vit-report 2.5, iiga-equations 9.1, D15), pre-norm x + Sublayer(LayerNorm(x))
     (iiga-equations section 7); linear layers start as Xavier's (section 16.2). The loss is the mean square of a random
-    linear read-out of the last layer, normed in the pre-norm stack, as such stacks are read. Compare Xiong et al. 2020, who prove
-    that post-norm's gradients are large near the output and pre-norm's even.
+    linear read-out of the last layer, after a final norm in the pre-norm stack. Xiong et al. 2020 prove that post-norm's
+    gradients are large near the output and pre-norm's even.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -169,4 +168,4 @@ def depth_study(layers: int, *, pre_norm: bool, width: int = 32, heads: int = 4,
         float(torch.stack([one.norm() for one in gradients[first : first + each]]).norm())
         for first in range(0, len(parameters), each)
     ]
-    return DepthStudy(gradients=np.array(norms), activations=np.array(sizes))
+    return DepthGradients(gradients=np.array(norms), activations=np.array(sizes))

@@ -1,4 +1,4 @@
-"""One step of an optimiser with every number in it, and the four schedules over a run: what the optimisers' page prints."""
+"""Numbers of the optimisers' page: one Adam step, schedules over a run, clipping."""
 
 from __future__ import annotations
 
@@ -7,12 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from core import schedules
-from core.lecture.optimisers import SURFACES, Adam, Array, OptimiserName, Rate, SurfaceName, clip_by_norm, make, surface_walk
+from core.lecture.optimisers import (
+    SURFACES,
+    Adam,
+    Array,
+    OptimiserName,
+    Rate,
+    SurfaceName,
+    clip_by_norm,
+    make_optimiser,
+    surface_walk,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdamStep:
-    """A step of Adam or AdamW on two weights; all arrays (2,).
+    """One step of Adam or AdamW on two weights; all arrays (2,).
 
     Attributes:
         t: from 1 on. g: the gradient, clipped. m, v: after it. mc, vc: bias-corrected. before, after: the weights.
@@ -50,9 +60,9 @@ def adam_step(
     """Step t (from 1 on) of Adam from a surface's start.
 
     Raises:
-        ValueError: for an optimiser that is no Adam.
+        ValueError: for an optimiser that is not a form of Adam.
     """
-    optimiser = make(name, decay=decay)
+    optimiser = make_optimiser(name, decay=decay)
     if not isinstance(optimiser, Adam):
         raise ValueError(f"{name} keeps no m and v: take adam, adam_plain or adamw")
     theta = before = np.array(SURFACES[surface].start)

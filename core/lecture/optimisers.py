@@ -19,10 +19,10 @@ OPTIMISERS: Final[tuple[OptimiserName, ...]] = ("sgd", "momentum", "adam", "adam
 
 
 class Optimiser(Protocol):
-    """One parameter's optimiser."""
+    """An optimiser of one parameter vector."""
 
     def step(self, theta: Array, gradient: Array, rate: float) -> Array:
-        """The parameter after one step; its own memory moves on."""
+        """The parameter after one step; updates the optimiser's memory."""
         ...
 
 
@@ -69,15 +69,15 @@ class Adam:
         return theta - rate * (m / (np.sqrt(v) + self.epsilon) + self.decay * theta)
 
 
-def make(name: OptimiserName, *, momentum: float = 0.9, decay: float = 0.0) -> Optimiser:
-    """A fresh optimiser. Only "momentum" uses the momentum, only "adamw" the decay."""
+def make_optimiser(name: OptimiserName, *, momentum: float = 0.9, decay: float = 0.0) -> Optimiser:
+    """A new optimiser. Only "momentum" uses the momentum, only "adamw" the decay."""
     if name in ("sgd", "momentum"):
         return SGD(momentum=momentum if name == "momentum" else 0.0)
     return Adam(corrected=name != "adam_plain", decay=decay if name == "adamw" else 0.0)
 
 
 def clip_by_norm(gradient: Array, largest: float) -> Array:
-    """g * min(1, largest / |g|) (vit-report sections 2.2 and 3.6): the direction stays, the length is capped.
+    """g * min(1, largest / |g|) (vit-report sections 2.2 and 3.6): caps the length and keeps the direction.
 
     Raises:
         ValueError: for a largest norm that is not above 0.
@@ -93,12 +93,12 @@ SurfaceName = Literal["bowl", "rosenbrock", "saddle", "himmelblau"]
 
 @dataclass(frozen=True, kw_only=True)
 class Surface:
-    """A loss of two weights, with its gradient by hand.
+    """A loss of two weights with its analytic gradient.
 
     Attributes:
         value: of points (..., 2). gradient: the same shape as the points.
-        start: where a walk begins. window: (x low, x high, y low, y high) to draw.
-        minima: (n, 2) points where the gradient is zero and nothing around is lower.
+        start: first point of every walk. window: (x low, x high, y low, y high) of the plot.
+        minima: (n, 2) local minima.
     """
 
     value: Callable[[Array], Array]
@@ -166,12 +166,12 @@ SURFACES: Final[Mapping[SurfaceName, Surface]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class OptimiserWalk:
-    """One optimiser's way.
+    """The path of one optimiser.
 
     Attributes:
         points: (n + 1, k) weights, the start first. losses: (n + 1,). rates: (n,) used.
         gradients: (n,) norms before clipping.
-        diverged: whether it left every bound and was stopped.
+        diverged: whether a weight exceeded 1e6 or was not finite, which ends the walk.
     """
 
     points: Array
@@ -197,7 +197,7 @@ def walk(
     """Run an optimiser.
 
     Args:
-        gradient: by point and step (a mini-batch differs by step). rate: by step, 0 first.
+        gradient: by point and step (each step may have its mini-batch). rate: by step, from 0 on.
         clip: largest gradient norm; none where None.
     """
     theta = np.array(start, dtype=np.float64)
@@ -223,12 +223,12 @@ def walk(
 def surface_walk(
     surface: Surface, name: OptimiserName, *, steps: int, rate: Rate, clip: float | None = None, decay: float = 0.0
 ) -> OptimiserWalk:
-    """An optimiser from a surface's start."""
+    """Run an optimiser from a surface's start."""
     return walk(
         surface.value,
         lambda theta, _step: surface.gradient(theta),
         np.array(surface.start),
-        make(name, decay=decay),
+        make_optimiser(name, decay=decay),
         steps=steps,
         rate=rate,
         clip=clip,
@@ -236,7 +236,7 @@ def surface_walk(
 
 
 def height_map(surface: Surface, *, points: int = 121) -> tuple[Array, Array, Array]:
-    """x (points,), y (points,) and values (points, points), rows being y."""
+    """x (points,), y (points,) and losses (points, points) with y down the rows."""
     left, right, low, high = surface.window
     x, y = np.linspace(left, right, points), np.linspace(low, high, points)
     return x, y, surface.value(np.stack(np.meshgrid(x, y), axis=-1))

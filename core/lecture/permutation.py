@@ -1,4 +1,4 @@
-"""Order and attention: what becomes of the outputs when the tokens are shuffled (D21).
+"""Self-attention under a permutation of its tokens (D21).
 
 Source: attention-notebook "Mathematical Definition of Self-Attention and Permutation Invariance", sections 1 to 3, which
 proves equivariance, Z' = P Z, and calls it invariance.
@@ -13,7 +13,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.lecture.attention_steps import Steps, look_mask, steps
+from core.lecture.attention_steps import Steps, build_mask, steps
 from core.lecture.positions import encoding
 
 Array = NDArray[np.float64]
@@ -40,17 +40,17 @@ def permute_map(weights: Array, p: Array) -> Array:
 
 
 def pooled(z: Array) -> Array:
-    """Mean of all rows, (width,): what a shuffle cannot change, as 1^T P = 1^T."""
+    """Mean of all rows, (width,), which a permutation does not change, as 1^T P = 1^T."""
     return np.asarray(z.mean(axis=0))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffle:
-    """The same layer on tokens in their order and shuffled.
+    """One layer on tokens in their order and permuted.
 
     Attributes:
         p: the permutation matrix. before, after: all steps for X and for PX.
-        moved: (n, width) P Z, what equivariance promises. off: (n, width) Z' - P Z.
+        moved: (n, width) P Z, which Z' equals under equivariance. off: (n, width) Z' - P Z.
         rows, maps, pool: largest deviations of Z' from P Z, of A' from P A P^T, of the means over rows.
     """
 
@@ -65,17 +65,17 @@ class Shuffle:
 
     @property
     def largest(self) -> float:
-        """Of Z and Z', in size: one colour scale for both."""
+        """Largest size of an entry of P Z and Z'."""
         return float(max(np.abs(self.moved).max(), np.abs(self.after.output).max()))
 
     @property
     def equivariant(self) -> bool:
-        """Whether the rows only moved."""
+        """Whether Z' = P Z up to rounding."""
         return self.rows < EXACT
 
     @property
     def invariant(self) -> bool:
-        """Whether the mean over rows stayed."""
+        """Whether the means over rows are equal up to rounding."""
         return self.pool < EXACT
 
 
@@ -92,17 +92,17 @@ def shuffle(
     """Attend over X and over PX, and compare.
 
     Args:
-        x: (n, width) tokens, no positions in them yet. weights: as `attention_steps.steps`.
+        x: (n, width) tokens without positions. weights: as `attention_steps.steps`.
         order: row i of PX is row order[i] of X.
-        positions: add the sinusoidal encoding, which belongs to places: the first token gets the first row, whichever it is.
-        causal: "fixed" masks by place in both; "permuted" takes the mask along, P M P^T.
+        positions: add the sinusoidal encoding by place: the first token gets the first row, whichever token it is.
+        causal: "fixed" masks by place in both; "permuted" permutes the mask with the tokens, P M P^T.
 
     Raises:
         ValueError: for an order that is no permutation.
     """
     p = permutation_matrix(order)
     places = encoding(*x.shape, scale=scale) if positions else np.zeros_like(x)
-    mask = look_mask("none" if causal == "none" else "causal", len(x))
+    mask = build_mask("none" if causal == "none" else "causal", len(x))
     other = permute_map(mask.astype(float), p) > 0.5 if causal == "permuted" else mask
     before = steps(x + places, weights, heads=heads, mask=mask)
     after = steps(p @ x + places, weights, heads=heads, mask=other)
@@ -129,13 +129,13 @@ SETTINGS: Final[tuple[tuple[bool, Causal], ...]] = (
 """Positions and mask of each row of the page's table."""
 
 
-def what_holds(x: Array, weights: dict[str, Array], order: Sequence[int], *, heads: int = 1) -> list[Shuffle]:
+def compare_settings(x: Array, weights: dict[str, Array], order: Sequence[int], *, heads: int = 1) -> list[Shuffle]:
     """One `shuffle` for each of `SETTINGS`, in their order (D21)."""
     return [shuffle(x, weights, order, heads=heads, positions=positions, causal=causal) for positions, causal in SETTINGS]
 
 
 def read_order(text: str | None, length: int) -> list[int] | None:
-    """An order as people write it, counted from 1 ("3 1 2", "3,1,2"); None where it is no order of that many tokens."""
+    """An order counted from 1 ("3 1 2", "3,1,2"); None where the text is not an order of `length` tokens."""
     parts = (text or "").replace(",", " ").split()
     if not all(part.isdecimal() and len(part) <= len(str(length)) for part in parts):
         return None  # also keeps `int` from thousands of digits, at which it raises
@@ -144,19 +144,19 @@ def read_order(text: str | None, length: int) -> list[int] | None:
 
 
 def write_order(order: Sequence[int]) -> str:
-    """The other way: "3,1,2"."""
+    """An order counted from 0 as text counted from 1: "3,1,2"."""
     return ",".join(str(index + 1) for index in order)
 
 
-def moved_by(order: Sequence[int], place: int, by: int) -> list[int]:
-    """The order with the token at a place moved by so many places, as far as there are."""
+def move_token(order: Sequence[int], place: int, by: int) -> list[int]:
+    """The order with the token at `place` moved by `by` places, at most to either end."""
     rest = [index for at, index in enumerate(order) if at != place]
     to = min(max(place + by, 0), len(rest))
     return [*rest[:to], order[place], *rest[to:]]
 
 
-def shuffled(length: int, seed: int) -> list[int]:
-    """A random order, not the one it began with where there is another."""
+def random_order(length: int, seed: int) -> list[int]:
+    """A random order that differs from the identity where the length allows it."""
     rng = np.random.default_rng(seed)
     while length > 1:
         order = [int(i) for i in rng.permutation(length)]

@@ -1,4 +1,4 @@
-"""Positional encoding taken apart: frequencies, similarity, the shift that is a rotation, scale against embeddings.
+"""Positional encoding: frequencies, similarity, shifts as rotations, and its size beside that of embeddings.
 
 Sources: attention-notebook "What is positional encoding", iiga-equations section 4, vit-report section 2.1 (D11),
 tlob-architecture section 2.4; Vaswani et al. 2017, section 3.5, for the rotation.
@@ -40,7 +40,7 @@ def frequencies(width: int, *, base: float = 10_000.0, doubled_exponent: bool = 
 
 
 def wavelengths(width: int, *, base: float = 10_000.0, doubled_exponent: bool = False) -> Array:
-    """Positions until each pair of channels comes round again: 2 pi / frequency, (ceil(width / 2),)."""
+    """Period of each pair of channels in positions: 2 pi / frequency, (ceil(width / 2),)."""
     return 2 * math.pi / frequencies(width, base=base, doubled_exponent=doubled_exponent)
 
 
@@ -64,7 +64,7 @@ class EncodingEntry:
 def entry(
     pos: float, pair: int, width: int, *, base: float = 10_000.0, scale: float = 1.0, doubled_exponent: bool = False
 ) -> EncodingEntry:
-    """PE(pos, 2i) and PE(pos, 2i + 1) for i = pair, by hand (iiga-equations section 4.1)."""
+    """PE(pos, 2i) and PE(pos, 2i + 1) for i = pair (iiga-equations section 4.1)."""
     exponent = 2 * pair * (2.0 if doubled_exponent else 1.0) / width
     frequency = float(base) ** -exponent
     angle = pos * frequency
@@ -89,18 +89,18 @@ def turned_pair(*values: float) -> Array:
 
 
 def still_channels(matrix: Array, *, under: float = 0.01) -> int:
-    """How many channels hardly tell positions apart: those that span less than this share of the whole matrix's span."""
+    """Number of channels whose span is less than this share of the whole matrix's span: they hardly tell positions apart."""
     span = float(np.ptp(matrix)) or 1.0
     return int((np.ptp(matrix, axis=0) < under * span).sum())
 
 
 def dot_products(matrix: Array) -> Array:
-    """PE PE^T, (length, length): how alike two positions are."""
+    """PE PE^T, (length, length): the similarity of every two positions."""
     return np.asarray(matrix @ matrix.T)
 
 
 def dot_product_by_shift(shifts: NDArray[Any], width: int, *, base: float = 10_000.0, scale: float = 1.0) -> Array:
-    """scale^2 * sum_i cos(shift * frequency_i): the dot product of two positions so far apart, wherever they are.
+    """scale^2 * sum_i cos(shift * frequency_i): the dot product of any two positions `shift` apart.
 
     Holds for an even width, because sin a sin b + cos a cos b = cos(a - b).
     """
@@ -138,7 +138,7 @@ def rotation(width: int, shift: float, *, base: float = 10_000.0, doubled_expone
     """M with PE(pos + shift) = M PE(pos) for every pos: a rotation a pair of channels, (width, width).
 
     Raises:
-        ValueError: for an odd width, whose last sine has no cosine to turn with.
+        ValueError: for an odd width, whose last sine has no cosine.
     """
     if width % 2:
         raise ValueError(f"a width of {width} leaves a sine without its cosine: take an even one")
@@ -150,11 +150,11 @@ def rotation(width: int, shift: float, *, base: float = 10_000.0, doubled_expone
 
 @dataclass(frozen=True, kw_only=True)
 class Shift:
-    """A matrix that is to carry each position to the one `shift` later.
+    """A matrix that is to map each position to the one `shift` later.
 
     Attributes:
-        matrix: (width, width). residual: (length - shift, width) what is left over, wanted less got.
-        largest: of the residual, in size. share: its norm over that of what was wanted; 0 is exact, 1 as bad as nothing.
+        matrix: (width, width). residual: (length - shift, width) PE(pos + shift) - M PE(pos).
+        largest: largest size of an entry of the residual. share: its norm over that of the shifted encoding; 0 is exact.
     """
 
     matrix: Array
@@ -168,7 +168,7 @@ class Shift:
 
 
 def apply_shift(encoded: Array, shift: int, matrix: Array) -> Shift:
-    """What M leaves over: PE(pos + shift) - M PE(pos), for every position that has one so much later.
+    """The residual PE(pos + shift) - M PE(pos) for every position that has a later one at this distance.
 
     Raises:
         ValueError: for a shift that leaves no pair of positions.
@@ -187,9 +187,9 @@ def apply_shift(encoded: Array, shift: int, matrix: Array) -> Shift:
 
 
 def fitted_shift(encoded: Array, shift: int) -> Shift:
-    """The matrix that carries positions best in the sense of least squares: for encodings that were learned, not written down.
+    """The shift matrix with the least squared residual, for learned encodings.
 
-    With as many channels as pairs of positions anything can be fitted; then a small residual says nothing.
+    With as many channels as pairs of positions it fits any encoding, and a small residual then says nothing.
 
     Raises:
         ValueError: as `apply_shift`.
@@ -202,7 +202,7 @@ def fitted_shift(encoded: Array, shift: int) -> Shift:
 
 @dataclass(frozen=True, kw_only=True)
 class Balance:
-    """Positions against the content they are added to.
+    """The size of positions beside that of the content they are added to.
 
     Attributes:
         content, position: (length,) root mean square of each row.
@@ -217,7 +217,7 @@ class Balance:
 
 
 def balance(content: Array, positions: Array) -> Balance:
-    """How much of content + positions each of the two is; both (length, width). Source: vit-report sections 1.5 and 2.1."""
+    """Compare content and positions, both (length, width). Source: vit-report sections 1.5 and 2.1."""
     return Balance(
         content=np.sqrt((content**2).mean(axis=1)),
         position=np.sqrt((positions**2).mean(axis=1)),
@@ -226,26 +226,26 @@ def balance(content: Array, positions: Array) -> Balance:
     )
 
 
-def drawn_embeddings(length: int, width: int, *, seed: int = 0) -> Array:
-    """(length, width) from N(0, 1): embeddings as `nn.Embedding` starts them, before any training."""
+def random_embeddings(length: int, width: int, *, seed: int = 0) -> Array:
+    """(length, width) from N(0, 1), as `nn.Embedding` initialises them."""
     return np.asarray(np.random.default_rng(seed).normal(size=(length, width)))
 
 
 @torch.inference_mode()
 def tlob_content(model: TLOB, inputs: Tensor) -> Array:
-    """What a TLOB adds its positions to: one window (1, steps, features) after its BiN and embedding, (steps, width)."""
+    """A TLOB's content without positions: one window (1, steps, features) after BiN and embedding, (steps, width)."""
     return np.asarray(model.embedding(model.bin_norm(inputs.transpose(1, 2)).transpose(1, 2))[0].double().cpu().numpy())
 
 
 @torch.inference_mode()
 def vit_content(model: ViT, inputs: Tensor) -> Array:
-    """What a ViT adds its positions to: class token and patches of one image (1, 1, side, side), (1 + patches, width)."""
+    """A ViT's content without positions: class token and patches of one image (1, 1, side, side), (1 + patches, width)."""
     return np.asarray((model.tokens(inputs)[0] - model.positions.encoding).double().cpu().numpy())
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shipped:
-    """The positions of a checkpoint that comes with the app.
+class ShippedPositions:
+    """The positions of a bundled checkpoint.
 
     Attributes:
         kind: "learned" or "sinusoidal". matrix: (length, width), scale included.
@@ -258,8 +258,8 @@ class Shipped:
     scale: float
 
 
-def shipped(name: str, *, folder: Path = FOLDER) -> Shipped:
-    """The positions a shipped checkpoint adds: TLOB's as trained, the ViT's from its configuration.
+def shipped(name: str, *, folder: Path = FOLDER) -> ShippedPositions:
+    """The positions of a bundled checkpoint: TLOB's as trained, the ViT's from its configuration.
 
     Raises:
         CheckpointError: where the checkpoint is missing or damaged. ValueError: where it is of another model.
@@ -268,10 +268,10 @@ def shipped(name: str, *, folder: Path = FOLDER) -> Shipped:
     config = card["config"]
     if card["model"] == "vit":
         length, scale = (config["side"] // config["patch"]) ** 2 + 1, float(config["position_scale"])
-        return Shipped(name=name, kind="sinusoidal", matrix=encoding(length, config["width"], scale=scale), scale=scale)
+        return ShippedPositions(name=name, kind="sinusoidal", matrix=encoding(length, config["width"], scale=scale), scale=scale)
     if card["model"] != "tlob":
         raise ValueError(f"the checkpoint {name!r} is no TLOB or ViT: its positions are not known here")
     if config["positions"] == "sinusoidal":
-        return Shipped(name=name, kind="sinusoidal", matrix=encoding(config["steps"], config["width"]), scale=1.0)
+        return ShippedPositions(name=name, kind="sinusoidal", matrix=encoding(config["steps"], config["width"]), scale=1.0)
     learned = next(value for key, value in load(name, folder=folder).weights.items() if key.endswith("positions.encoding"))
-    return Shipped(name=name, kind="learned", matrix=np.asarray(learned[0].numpy(), dtype=np.float64), scale=1.0)
+    return ShippedPositions(name=name, kind="learned", matrix=np.asarray(learned[0].numpy(), dtype=np.float64), scale=1.0)

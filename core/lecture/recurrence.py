@@ -1,7 +1,7 @@
-"""Recurrent cells unrolled over a sequence: every state, and how strongly the last output still feels each input.
+"""Recurrent cells unrolled over a sequence: every state, and the gradient of the last state by each input.
 
 Source: sequence-modelling "Red Neuronal Recurrente (RNN)", "Long Short-Term Memory (LSTM)" and "Estados internos"; Bengio et al.
-1994 for gradients through time. Weights are drawn, not trained: the pages on this are about mechanics.
+1994 for gradients through time. Weights are random, not trained.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from core.lecture.tokens import TokenError, draw, embed
+from core.lecture.tokens import TokenError, embed, random_numbers
 from core.models.recurrent import GATES, LSTM, RNN
 from core.nn import scaled_dot_product_attention
 
@@ -35,14 +35,12 @@ LSTM_NAMES: Final = {f"{kind}_{gate}": f"{kind.lower()}_{gate}" for gate in GATE
 
 
 def wave(length: int, *, period: float) -> Array:
-    """(length, 1): a sine of amplitude 1 that comes round every `period` steps."""
+    """(length, 1): a sine of amplitude 1 and a period in steps."""
     return np.sin(2 * math.pi * np.arange(length) / period)[:, None]
 
 
-def moves(mid: Array, *, length: int, every: int) -> Array:
-    """(length, 1): a mid-price, one row in `every`, in basis points of its first, divided by its own standard deviation.
-
-    A price that stands still gives zeros.
+def standardised_price(mid: Array, *, length: int, every: int) -> Array:
+    """(length, 1): every `every`-th row of a mid-price, standardised; zeros for a constant price.
 
     Raises:
         TokenError: where there are too few rows.
@@ -56,65 +54,65 @@ def moves(mid: Array, *, length: int, every: int) -> Array:
 
 
 def letters(sentence: str, *, seed: int = 0) -> tuple[list[str], Array]:
-    """The characters of a sentence and a drawn vector for each, (length, LETTER_WIDTH); the same letter, the same vector.
+    """The characters of a sentence and a random vector for each, (length, LETTER_WIDTH); equal letters have equal vectors.
 
     Raises:
         TokenError: for no letters, or too many.
     """
-    found = list(sentence.strip())
-    if not 2 <= len(found) <= MOST_LETTERS:
-        raise TokenError(f"there are {len(found)} letters: type 2 to {MOST_LETTERS}")
-    return found, embed(found, LETTER_WIDTH, seed=seed)
+    characters = list(sentence.strip())
+    if not 2 <= len(characters) <= MOST_LETTERS:
+        raise TokenError(f"there are {len(characters)} letters: type 2 to {MOST_LETTERS}")
+    return characters, embed(characters, LETTER_WIDTH, seed=seed)
 
 
 # -- weights ------------------------------------------------------------------------------------------------------------------
 
 
 def _uniform(name: str, shape: tuple[int, ...], bound: float) -> Array:
-    """Uniform within the bound, by name, two decimals (a normal draw through its own distribution function)."""
-    normal = draw(name, shape, digits=12)
+    """Uniform in (-bound, bound), seeded by the name, two decimals: a normal draw through its distribution function."""
+    normal = random_numbers(name, shape, digits=12)
     return np.round(bound * np.vectorize(math.erf)(normal / math.sqrt(2)), 2) + 0.0
 
 
-def drawn_rnn(width: int, *, hidden: int = HIDDEN, output: int = 1, seed: int = 0) -> Weights:
+def random_rnn(width: int, *, hidden: int = HIDDEN, output: int = 1, seed: int = 0) -> Weights:
     """W_hx, W_hh, b_h, W_hy, b_y, uniform within 1 / sqrt(hidden) as PyTorch starts them."""
     shapes = {"W_hx": (hidden, width), "W_hh": (hidden, hidden), "b_h": (hidden,), "W_hy": (output, hidden), "b_y": (output,)}
     return {name: _uniform(f"rnn {name} {seed}", shape, 1 / math.sqrt(hidden)) for name, shape in shapes.items()}
 
 
-def drawn_lstm(width: int, *, hidden: int = HIDDEN, seed: int = 0) -> Weights:
+def random_lstm(width: int, *, hidden: int = HIDDEN, seed: int = 0) -> Weights:
     """W, U and b of f, i, c and o, uniform within 1 / sqrt(hidden) as PyTorch starts them."""
     shapes: dict[str, tuple[int, ...]] = {"W": (hidden, width), "U": (hidden, hidden), "b": (hidden,)}
     return {name: _uniform(f"lstm {name} {seed}", shapes[name[0]], 1 / math.sqrt(hidden)) for name in LSTM_NAMES}
 
 
-def scaled(weights: Weights, name: str, factor: float) -> Weights:
-    """The same weights with one of them multiplied."""
+def scale_weight(weights: Weights, name: str, factor: float) -> Weights:
+    """The weights with one of them multiplied by a factor."""
     return {**weights, name: weights[name] * factor}
 
 
-def shifted(weights: Weights, name: str, by: float) -> Weights:
-    """The same weights with a number added to all entries of one of them."""
+def shift_weight(weights: Weights, name: str, by: float) -> Weights:
+    """The weights with a number added to all entries of one of them."""
     return {**weights, name: weights[name] + by}
 
 
-def _filled(module: RNN | LSTM, weights: Weights, names: dict[str, str]) -> None:
+def _load(module: RNN | LSTM, weights: Weights, names: dict[str, str]) -> None:
     with torch.no_grad():
-        for name, own in names.items():
-            module.get_parameter(own).copy_(torch.tensor(weights[name]))
+        for name, parameter in names.items():
+            module.get_parameter(parameter).copy_(torch.tensor(weights[name]))
 
 
 def rnn_of(weights: Weights) -> RNN:
     """The module with these weights, float64."""
     module = RNN(weights["W_hx"].shape[1], len(weights["b_h"]), len(weights["b_y"])).double()
-    _filled(module, weights, RNN_NAMES)
+    _load(module, weights, RNN_NAMES)
     return module
 
 
 def lstm_of(weights: Weights) -> LSTM:
     """The module with these weights, float64."""
     module = LSTM(weights["W_f"].shape[1], len(weights["b_f"])).double()
-    _filled(module, weights, LSTM_NAMES)
+    _load(module, weights, LSTM_NAMES)
     return module
 
 
@@ -153,7 +151,7 @@ def run_rnn(x: Array, weights: Weights) -> RNNTrace:
 
 
 def rnn_terms(x: Array, run: RNNTrace, weights: Weights, *, step: int, unit: int) -> tuple[float, float, float]:
-    """W_hx x_t, W_hh h_{t-1} and b_h of one unit at one step: what the tanh is taken of the sum of."""
+    """W_hx x_t, W_hh h_{t-1} and b_h of one unit at one step: the terms inside the tanh."""
     before = run.h[step - 1] if step else np.zeros(run.h.shape[1])
     return (
         float(weights["W_hx"][unit] @ x[step]),
@@ -226,7 +224,7 @@ def rnn_gradients(x: Array, weights: Weights) -> Array:
 
 
 def lstm_gradients(x: Array, weights: Weights) -> Array:
-    """(time,) Frobenius norm of d h_T / d x_t, by the chain over both the cell, which f alone scales, and the state."""
+    """(time,) Frobenius norm of d h_T / d x_t, by the chain rule through the cell (scaled by f alone) and the state."""
     run, hidden = run_lstm(x, weights), len(weights["b_f"])
     by_h, by_c, norms = np.eye(hidden), np.zeros((hidden, hidden)), np.zeros(len(x))
     zeros = np.zeros((1, hidden))
@@ -247,7 +245,7 @@ def lstm_gradients(x: Array, weights: Weights) -> Array:
 
 
 def forget_products(run: LSTMTrace) -> Array:
-    """(time,) mean over units of f_T ... f_{t+1}: how much of the cell of step t the forget gates alone let reach the last."""
+    """(time,) mean over units of f_T ... f_{t+1}: the share of step t's cell that the forget gates pass on to the last."""
     after = np.vstack([run.f[1:], np.ones((1, run.f.shape[1]))])
     return np.asarray(np.cumprod(after[::-1], axis=0)[::-1].mean(axis=1))
 
@@ -255,8 +253,8 @@ def forget_products(run: LSTMTrace) -> Array:
 def attention_gradients(x: Array, *, hidden: int = HIDDEN, seed: int = 0) -> Array:
     """(time,) Frobenius norm of d z_T / d x_t for one self-attention head over the sequence, by autograd.
 
-    The head is `hidden` wide, z being the weighted values before any W_O; its weights are drawn as those of the cells, and it
-    has no positions.
+    z are the weighted values before any W_O, `hidden` wide; the weights are drawn like those of the cells, and there are no
+    positions.
     """
     w_q, w_k, w_v = (
         torch.tensor(_uniform(f"attention {name} {seed}", (x.shape[1], hidden), 1 / math.sqrt(hidden))) for name in "qkv"
@@ -272,7 +270,7 @@ def attention_gradients(x: Array, *, hidden: int = HIDDEN, seed: int = 0) -> Arr
 
 @dataclass(frozen=True, kw_only=True)
 class ThroughTime:
-    """Norm of the last output's gradient by each input, (time,) each, for the same sequence.
+    """Norm of the last state's gradient by each input of one sequence, (time,) each.
 
     Attributes:
         forget: `forget_products` of the LSTM.
@@ -284,14 +282,14 @@ class ThroughTime:
     forget: Array
 
     def reach(self, name: str, *, share: float = 0.01) -> int:
-        """How many steps back the gradient first falls under this share of its largest; the whole length where it never does."""
+        """Steps back at which the gradient first falls under this share of its largest; the whole length where it never does."""
         norms: Array = getattr(self, name)
         under = norms[::-1] < share * norms.max()
         return int(under.argmax()) if under.any() else len(norms)
 
 
-def through_time(x: Array, rnn: Weights, lstm: Weights, *, seed: int = 0) -> ThroughTime:
-    """All three on one sequence (time, width)."""
+def gradients_through_time(x: Array, rnn: Weights, lstm: Weights, *, seed: int = 0) -> ThroughTime:
+    """The gradients of all three on one sequence (time, width)."""
     return ThroughTime(
         rnn=rnn_gradients(x, rnn),
         lstm=lstm_gradients(x, lstm),

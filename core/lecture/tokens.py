@@ -1,4 +1,4 @@
-"""Words as vectors for pages about mechanics: fixed draws, untrained, the same word always the same vector.
+"""Words as vectors: random but fixed, untrained, the same vector for the same word.
 
 Source: attention-notebook "What is imput enbedding" (a word is an id, and an id a vector that training will change).
 """
@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-MOST: Final = 12
-"""Tokens a page takes: more would not be read."""
+MOST_TOKENS: Final = 12
+"""Tokens that a page takes, so that its matrices stay readable."""
 
 
 class TokenError(ValueError):
-    """Words or numbers that a page cannot use; the message says what was wrong and what would be right."""
+    """Words or numbers that a page cannot use; the message says what was wrong and what is right."""
 
 
-def split(sentence: str, *, most: int = MOST) -> list[str]:
-    """Words between blanks.
+def split_words(sentence: str, *, most: int = MOST_TOKENS) -> list[str]:
+    """The words of a sentence, separated by blanks.
 
     Raises:
         TokenError: for none, or for more than `most`.
@@ -34,19 +34,19 @@ def split(sentence: str, *, most: int = MOST) -> list[str]:
     return words
 
 
-def draw(name: str, shape: tuple[int, ...], *, std: float = 1.0, digits: int = 2) -> Array:
-    """Numbers from N(0, std^2) that depend on nothing but a name, rounded so that what is shown is what is computed with."""
+def random_numbers(name: str, shape: tuple[int, ...], *, std: float = 1.0, digits: int = 2) -> Array:
+    """Numbers from N(0, std^2), seeded by the name, rounded so that a page shows exactly what it computes with."""
     seed = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
     return np.round(np.random.default_rng(seed).normal(scale=std, size=shape), digits) + 0.0
 
 
 def embed(words: Sequence[str], width: int, *, seed: int = 0) -> Array:
-    """(words, width), rows from N(0, 1). Upper and lower case are one word."""
-    return np.stack([draw(f"word {seed} {word.lower()}", (width,)) for word in words])
+    """(words, width), rows from N(0, 1). Case makes no difference."""
+    return np.stack([random_numbers(f"word {seed} {word.lower()}", (width,)) for word in words])
 
 
-def numbered(words: Sequence[str]) -> list[str]:
-    """The words as names of their places: one that comes again is counted, so that all are different ("a", "cat", "a·2")."""
+def unique_names(words: Sequence[str]) -> list[str]:
+    """The words as names of their places; a repeated word gets its count ("a", "cat", "a·2")."""
     seen: dict[str, int] = {}
     names = []
     for word in words:

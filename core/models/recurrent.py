@@ -1,9 +1,9 @@
-"""The simple recurrent network and the LSTM, each equation a function, each network a module that keeps all states.
+"""The simple recurrent network and the LSTM: one function per equation, one module per network.
 
 Source: sequence-modelling "Red Neuronal Recurrente (RNN)" and "Long Short-Term Memory (LSTM)"; Elman 1990; Hochreiter and
 Schmidhuber 1997 with the forget gate of Gers et al. 2000.
 
-Vectors are rows here, so that W x is written x W^T. Weights keep PyTorch's shapes, (out, in).
+Vectors are rows, so that the document's W x is x W^T. Weights have PyTorch's shapes, (out, in).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def rnn_hidden(x: Tensor, h: Tensor, w_hx: Tensor, w_hh: Tensor, b_h: Tensor) ->
     Args:
         x: (batch, d). h: (batch, hidden). w_hx: (hidden, d). w_hh: (hidden, hidden). b_h: (hidden,).
     """
-    return torch.tanh(x @ w_hx.T + h @ w_hh.T + b_h)
+    return torch.tanh(x @ w_hx.T + h @ w_hh.T + b_h)  # (batch, d), (batch, hidden) -> (batch, hidden)
 
 
 def rnn_output(h: Tensor, w_hy: Tensor, b_y: Tensor) -> Tensor:
     """y_t = W_hy h_t + b_y (sequence-modelling, "Ecuaciones de la RNN", second): (batch, hidden) -> (batch, o)."""
-    return h @ w_hy.T + b_y
+    return h @ w_hy.T + b_y  # (batch, hidden) -> (batch, o)
 
 
 def lstm_gate(x: Tensor, h: Tensor, w: Tensor, u: Tensor, b: Tensor) -> Tensor:
@@ -39,12 +39,12 @@ def lstm_gate(x: Tensor, h: Tensor, w: Tensor, u: Tensor, b: Tensor) -> Tensor:
     Args:
         x: (batch, d). h: (batch, hidden). w: (hidden, d). u: (hidden, hidden). b: (hidden,).
     """
-    return torch.sigmoid(x @ w.T + h @ u.T + b)
+    return torch.sigmoid(x @ w.T + h @ u.T + b)  # (batch, d), (batch, hidden) -> (batch, hidden)
 
 
 def lstm_candidate(x: Tensor, h: Tensor, w: Tensor, u: Tensor, b: Tensor) -> Tensor:
     """c~_t = tanh(W_c x_t + U_c h_{t-1} + b_c) (sequence-modelling, "Ecuaciones de la celda LSTM", 3rd)."""
-    return torch.tanh(x @ w.T + h @ u.T + b)
+    return torch.tanh(x @ w.T + h @ u.T + b)  # (batch, d), (batch, hidden) -> (batch, hidden)
 
 
 def lstm_cell(f: Tensor, c: Tensor, i: Tensor, candidate: Tensor) -> Tensor:
@@ -78,7 +78,7 @@ class LSTMStates:
 
 
 class RNN(nn.Module):
-    """One layer, from a state of zeros. Weights start uniform within 1 / sqrt(hidden), as PyTorch's do."""
+    """One layer with a zero initial state. Weights are initialised uniformly within 1 / sqrt(hidden), as in PyTorch."""
 
     def __init__(self, width: int, hidden: int, output: int) -> None:
         super().__init__()
@@ -92,16 +92,16 @@ class RNN(nn.Module):
 
     def forward(self, x: Tensor) -> RNNStates:
         """(batch, time, width) -> all states and outputs."""
-        h, states = x.new_zeros(len(x), self.hidden), []
-        for x_t in x.unbind(dim=1):
+        h, states = x.new_zeros(len(x), self.hidden), []  # (batch, hidden)
+        for x_t in x.unbind(dim=1):  # (batch, width) each
             h = rnn_hidden(x_t, h, self.w_hx, self.w_hh, self.b_h)
             states.append(h)
-        unrolled = torch.stack(states, dim=1)
+        unrolled = torch.stack(states, dim=1)  # (batch, time, hidden)
         return RNNStates(h=unrolled, y=rnn_output(unrolled, self.w_hy, self.b_y))
 
 
 class LSTM(nn.Module):
-    """One layer, from a cell and a state of zeros. Parameters w_f, u_f, b_f and so on, a triple a gate."""
+    """One layer with zero initial cell and state. Parameters w_f, u_f, b_f and so on: three per gate."""
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
@@ -118,17 +118,17 @@ class LSTM(nn.Module):
 
     def forward(self, x: Tensor) -> LSTMStates:
         """(batch, time, width) -> every gate and state."""
-        h = c = x.new_zeros(len(x), self.hidden)
+        h = c = x.new_zeros(len(x), self.hidden)  # (batch, hidden)
         kept: dict[str, list[Tensor]] = {name: [] for name in ("f", "i", "o", "candidate", "c", "h")}
         weights = {gate: self.weights(gate) for gate in GATES}
-        for x_t in x.unbind(dim=1):
+        for x_t in x.unbind(dim=1):  # (batch, width) each
             f, i, o = (lstm_gate(x_t, h, *weights[gate]) for gate in ("f", "i", "o"))
             candidate = lstm_candidate(x_t, h, *weights["c"])
             c = lstm_cell(f, c, i, candidate)
             h = lstm_hidden(o, c)
-            for name, value in zip(kept, (f, i, o, candidate, c, h), strict=True):
+            for name, value in zip(kept, (f, i, o, candidate, c, h), strict=True):  # (batch, hidden) each
                 kept[name].append(value)
-        return LSTMStates(**{name: torch.stack(values, dim=1) for name, values in kept.items()})
+        return LSTMStates(**{name: torch.stack(values, dim=1) for name, values in kept.items()})  # (batch, time, hidden) each
 
 
 def _draw(module: nn.Module, hidden: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal, overload
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from core.messages import compose
 from core.models.config import AttentionConfig
 from core.nn import AttentionMaps, EncoderLayer, FeedForward, MultiHeadAttention, SinusoidalPositions, causal_mask
-
 
 DATE_SYMBOLS: Final = 11
 """The begin sign and the ten symbols of an ISO date: a target of the dates model."""
@@ -31,7 +30,7 @@ class TransformerConfig(AttentionConfig):
         width: d_model. heads: a layer; must divide `width`. hidden: d_ff.
         layers: encoder layers, and as many decoder layers.
         length: longest source and target, in symbols.
-        padding: the symbol that fills a short source up; nobody looks at it.
+        padding: the symbol that fills a short source up; it is masked.
         position_scale: factor on the sinusoidal positions: the report's class multiplies by 0.1, everyone else by 1.
         dropout: inside the feed-forward networks, and on what each sub-layer adds.
     """
@@ -90,16 +89,17 @@ class DecoderLayer(nn.Module):
             (batch, T, width), and the weights of self-attention (batch, heads, T, T) and of cross-attention
             (batch, heads, T, S), None unless asked for.
         """
-        causal = causal_mask(y.shape[1], device=y.device)
-        seen, own = self.self_attention(y, mask=causal, return_attention=return_attention)
-        y = self.norm1(y + self.dropout(seen))
-        read, cross = self.cross_attention(y, memory, mask=memory_mask, return_attention=return_attention)
-        y = self.norm2(y + self.dropout(read))
-        return self.norm3(y + self.dropout(self.feed_forward(y))), own, cross
+        causal = causal_mask(y.shape[1], device=y.device)  # (T, T)
+        a1, self_weights = self.self_attention(y, mask=causal, return_attention=return_attention)
+        y = self.norm1(y + self.dropout(a1))  # N1 (batch, T, width)
+        a2, cross_weights = self.cross_attention(y, memory, mask=memory_mask, return_attention=return_attention)
+        y = self.norm2(y + self.dropout(a2))  # N2 (batch, T, width)
+        y = self.norm3(y + self.dropout(self.feed_forward(y)))  # N3 (batch, T, width)
+        return y, self_weights, cross_weights
 
 
 class Transformer(nn.Module):
-    """The whole network.
+    """Encoder, decoder and output layer over one shared embedding.
 
     >>> model = Transformer(TransformerConfig(vocabulary=10))
     >>> model(torch.ones(2, 7, dtype=torch.long), torch.ones(2, 3, dtype=torch.long)).shape
@@ -120,17 +120,17 @@ class Transformer(nn.Module):
             raise ValueError(
                 compose("{count} symbols: this Transformer takes at most {most}", count=symbols.shape[1], most=self.config.length)
             )
-        embedded: Tensor = self.positions(self.embedding(symbols))
+        embedded: Tensor = self.positions(self.embedding(symbols))  # (batch, n) -> (batch, n, width)
         return embedded
 
     def source_mask(self, source: Tensor) -> Tensor:
         """(batch, 1, 1, S): True where the source has a symbol and not padding."""
-        return (source != self.config.padding)[:, None, None, :]
+        return (source != self.config.padding)[:, None, None, :]  # (batch, S) -> (batch, 1, 1, S), for any head and query
 
     def encode(self, source: Tensor, *, return_attention: bool = False) -> tuple[Tensor, AttentionMaps]:
         """The memory H (batch, S, width) of a source (batch, S), and the maps "encoder 1" ... (batch, heads, S, S)."""
         maps: AttentionMaps = {}
-        x, mask = self._embed(source), self.source_mask(source)
+        x, mask = self._embed(source), self.source_mask(source)  # (batch, S, width), (batch, 1, 1, S)
         for index, layer in enumerate(self.encoder, start=1):
             x, weights = layer(x, mask=mask, return_attention=return_attention)
             if weights is not None:
@@ -145,16 +145,22 @@ class Transformer(nn.Module):
         The maps are named "decoder 1" (causal self-attention, (batch, heads, T, T)) and "cross 1" ((batch, heads, T, S)) ...
         """
         maps: AttentionMaps = {}
-        y = self._embed(target)
+        y = self._embed(target)  # (batch, T, width)
         for index, layer in enumerate(self.decoder, start=1):
-            y, own, cross = layer(y, memory, memory_mask=memory_mask, return_attention=return_attention)
-            if own is not None and cross is not None:
-                maps |= {f"decoder {index}": own, f"cross {index}": cross}
-        logits: Tensor = self.out(y)
+            y, causal, cross = layer(y, memory, memory_mask=memory_mask, return_attention=return_attention)
+            if causal is not None and cross is not None:
+                maps |= {f"decoder {index}": causal, f"cross {index}": cross}
+        logits: Tensor = self.out(y)  # (batch, T, width) -> (batch, T, vocabulary)
         return logits, maps
 
+    @overload
+    def forward(self, source: Tensor, target: Tensor, *, return_attention: Literal[False] = ...) -> Tensor: ...
+
+    @overload
+    def forward(self, source: Tensor, target: Tensor, *, return_attention: Literal[True]) -> tuple[Tensor, AttentionMaps]: ...
+
     def forward(self, source: Tensor, target: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
-        """Logits of the symbol after each target position, which sees the whole source and the target up to itself.
+        """Logits of the symbol after each target position, from the whole source and the target up to that position.
 
         Args:
             source: (batch, S) symbol numbers, padded with `padding`.

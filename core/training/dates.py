@@ -1,9 +1,9 @@
-"""Training the encoder-decoder on written dates: held-out days and held-out formats, chosen on validation, tested once."""
+"""Training of the encoder-decoder on written dates, with held-out days and formats."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,16 @@ from core.lecture import dates
 from core.lecture.dates import BEGIN, END, DatePair
 from core.lecture.decoding import greedy
 from core.models.transformer import Transformer, TransformerConfig
-from core.training.card import command, rounded_history
+from core.training.card import origin_entries, training_entries
 from core.training.loop import Batch, Callback, LoopSettings, fit
 
 CHUNK = 16
-"""Batches whose samples are sorted by length together, so that little is padding."""
+"""Number of batches whose samples are sorted by length together, which keeps padding small."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatesTraining:
-    """What one run does: samples a step, steps an epoch, samples of validation and test, seed of split and draws."""
+    """Settings of a run: samples per step, steps per epoch, samples of validation and test, seed of split and samples."""
 
     batch: int = 128
     steps_per_epoch: int = 250
@@ -38,7 +38,7 @@ class DatesTraining:
 
 
 def tensors(pairs: Sequence[DatePair]) -> tuple[Tensor, Tensor, Tensor]:
-    """Source (batch, S), target (batch, 11) from the begin sign on, and what should follow each of its symbols."""
+    """Source (batch, S), target (batch, 11) with the begin sign first, and the right next symbols (batch, 11)."""
     answers = torch.tensor([dates.encode_text(pair.iso) for pair in pairs])
     ends = torch.full((len(pairs), 1), END)
     target = torch.cat([torch.full_like(ends, BEGIN), answers], dim=1)
@@ -50,11 +50,11 @@ class DatesTask:
 
     def __init__(self, settings: DatesTraining) -> None:
         self.settings = settings
-        self.validation = dates.draw("validation", settings.validation, seed=settings.seed)
+        self.validation = dates.sample_pairs("validation", settings.validation, seed=settings.seed)
 
     def batches(self, epoch: int) -> Iterator[Batch]:
         s = self.settings
-        pairs = dates.draw("train", s.batch * s.steps_per_epoch, seed=s.seed, stream=epoch)
+        pairs = dates.sample_pairs("train", s.batch * s.steps_per_epoch, seed=s.seed, stream=epoch)
         rng = np.random.default_rng([s.seed, 4, epoch])
         for start in range(0, len(pairs), CHUNK * s.batch):
             chunk = sorted(pairs[start : start + CHUNK * s.batch], key=lambda pair: len(pair.text))
@@ -74,7 +74,7 @@ class DatesTask:
 
 
 def exact(model: Transformer, pairs: Sequence[DatePair], *, batch: int = 500) -> list[bool]:
-    """Whether each date, decoded greedily, is right to the last character."""
+    """Whether each date, decoded greedily, is exactly right."""
     device = next(model.parameters()).device
     found: list[bool] = []
     for first in range(0, len(pairs), batch):
@@ -85,8 +85,8 @@ def exact(model: Transformer, pairs: Sequence[DatePair], *, batch: int = 500) ->
 
 
 def test_once(model: Transformer, training: DatesTraining) -> dict[str, Any]:
-    """Exact match on days and formats that training never saw, whole and by format, and the first misses."""
-    pairs = dates.draw("test", training.test, seed=training.seed)
+    """Exact match on days and formats outside training, in all and by format, with the first misses and baselines."""
+    pairs = dates.sample_pairs("test", training.test, seed=training.seed)
     right = exact(model, pairs)
     by_body: dict[str, list[bool]] = {}
     for pair, one in zip(pairs, right, strict=True):
@@ -103,13 +103,13 @@ def test_once(model: Transformer, training: DatesTraining) -> dict[str, Any]:
         ],
         "baselines": {
             "copying the digits in order": round(float(np.mean([_copied(pair) for pair in pairs])), 4),
-            "rules by hand": round(float(np.mean([dates.by_rules(pair.text) == pair.iso for pair in pairs])), 4),
+            "rules by hand": round(float(np.mean([dates.parse_by_rules(pair.text) == pair.iso for pair in pairs])), 4),
         },
     }
 
 
 def _copied(pair: DatePair) -> bool:
-    """Whether the naivest rule is right: the digits as they stand are year, month, day."""
+    """Whether the digits in their order are year, month and day."""
     return "".join(c for c in pair.text if c.isdigit()) == pair.iso.replace("-", "")
 
 
@@ -128,15 +128,14 @@ def run(
 
     Args:
         state: where the run keeps what it needs to be resumed; see `core.training.loop.fit`.
-        test: whether to score the test part; variants that are only being compared leave it unread.
+        test: whether to score the test part; False for variants that are only compared on validation.
     """
     torch.manual_seed(training.seed)
     model = Transformer(config)
     progress = fit(model, DatesTask(training), loop, device=best_device(), callbacks=callbacks, resume_from=state)
-    rows = rounded_history(progress)
     card: dict[str, Any] = {
-        "model": "transformer",
-        "config": config.to_dict(),
+        **origin_entries(config, seed=training.seed),
+        **training_entries(training, loop, progress),
         "classes": list(dates.SYMBOLS),
         "transform": "core.lecture.dates.normalise: no capitals, no accents, single spaces; one symbol a character",
         "data": "generated by core.lecture.dates from the seed: English and Spanish dates of 1900 to 2099 and their ISO form",
@@ -149,12 +148,6 @@ def run(
             },
             "note": "a validation or test sample has both a day and a format that training never saw",
         },
-        "seed": training.seed,
-        "command": command(),
-        "training": {**asdict(training), **asdict(loop), "best_epoch": progress.best_epoch},
-        "versions": checkpoints.versions("torch", "numpy", "safetensors"),
-        "history": rows,
-        "metrics": {"validation": rows[progress.best_epoch]},
     }
     path = checkpoints.save(name, model, card, folder=folder)
     if test:

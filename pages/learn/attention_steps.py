@@ -2,182 +2,334 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
 
 import streamlit as st
 
+from core.explain.summaries import even_entropy, strongest
 from core.figures.learn.attention_steps import row_bars
-from core.figures.learn.matrix import matrix_figure
-from core.lecture import attention_steps
-from core.lecture.attention_steps import Steps
+from core.figures.matrix import Matrix, matrix_figure
+from core.lecture import attention_steps, tokens
+from core.lecture.attention_steps import Mask, Steps
 from core.lecture.shown_digits import digits_needed, dot, flat
-from core.lecture.tokens import MOST, TokenError
-from pages.learn import attention_dials, frame
-from pages.learn.attention_dials import AttentionChoices
-from pages.learn.frame import tex
-from pages.shared import controls
-from pages.shared.language import _, number, significant
+from core.lecture.tokens import MOST_TOKENS, TokenError
+from pages.learn import frame, matrix_editor
+from pages.learn.frame import Dial, tex
+from pages.shared import controls, url_state
+from pages.shared.language import N_, _, number, significant
 from pages.shared.live_plot import Point, live_plot, static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
-PAGE = "attention_steps"
+PAGE: Final = "attention_steps"
+WIDTH: Final = 4
+SENTENCE: Final = N_("the cat sat on the mat")
+QUERY: Final = "q"
+TEMPERATURES: Final = ("0.05", "0.1", "0.2", "0.5", "0.7", "1", "1.5", "2", "5", "10", "50")
+KEYS: Final = {"X": "x", "W_Q": "wq", "W_K": "wk", "W_V": "wv", "W_O": "wo"}
+"""URL parameter of each matrix's edits."""
 
 
-def plain(
+@dataclass(frozen=True, kw_only=True)
+class AttentionChoices:
+    """The reader's choices.
+
+    Attributes:
+        sentence: as typed. names: the words, each different. x: (n, 4). weights: by name, edits included.
+        query, head: counted from 0.
+        mask: (n, n), True where a query may look, built from kind, window and kept (real tokens before the padding).
+    """
+
+    sentence: str
+    names: list[str]
+    seed: int
+    x: Any
+    weights: dict[str, Any]
+    query: int
+    heads: int
+    head: int
+    mask: Any
+    kind: Mask
+    window: int
+    kept: int
+    temperature: float
+
+    @property
+    def count(self) -> int:
+        """Tokens."""
+        return len(self.names)
+
+    @property
+    def even_entropy(self) -> float:
+        """Entropy of equal weights on all tokens, nats."""
+        return even_entropy(self.count)
+
+    def strongest(self, steps: Steps) -> int:
+        """The key with the largest weight of the chosen query."""
+        return strongest(steps.weights[self.head, self.query], 1)[0][0]
+
+    def snippet(self) -> dict[str, Any]:
+        """Values for the page's snippet."""
+        edits = {name: matrix_editor.current(key, (self.count if name == "X" else WIDTH, WIDTH)) for name, key in KEYS.items()}
+        return {
+            "SENTENCE": self.sentence,
+            "HEADS": self.heads,
+            "MASK": self.kind,
+            "WINDOW": self.window,
+            "KEPT": self.kept,
+            "TEMPERATURE": self.temperature,
+            "SEED": self.seed,
+            "EDITS": {name: one for name, one in edits.items() if one},
+        }
+
+
+def read_query(row: int) -> None:
+    """Choose this row as the query; call before the dials are drawn."""
+    st.session_state[QUERY] = str(row)
+
+
+def read_choices(part: str) -> AttentionChoices:
+    """Show the dials of a part and return what they say.
+
+    Raises:
+        TokenError: for words that cannot be used.
+    """
+    words: list[str] = []
+
+    def write_words() -> str:
+        sentence = st.text_input(_("Words, with blanks between"), _(SENTENCE), key="words", bind="query-params", max_chars=120)
+        words[:] = tokens.split_words(sentence)
+        return sentence
+
+    def pick_query() -> int:  # the options depend on the words, whose dial is drawn first
+        names = {str(index): name for index, name in enumerate(tokens.unique_names(words))}
+        return int(url_state.choice(st.segmented_control, _("Query"), names, key=QUERY, required=True))
+
+    def pick_head() -> int:
+        options = {str(index): str(index + 1) for index in range(int(st.session_state.get("heads") or 1))}
+        return int(url_state.choice(st.segmented_control, _("Head"), options, key="head", required=True))
+
+    masks = {
+        "none": _("No mask"),
+        "causal": _("Causal"),
+        "window": _("Window"),
+        "padding": _("Padding"),
+        "causal_padding": _("Causal and padding"),
+    }
+    offered = {
+        "words": Dial(_("Words"), write_words),
+        QUERY: Dial(_("Query"), pick_query, lambda index: tokens.unique_names(words)[index]),
+        "t": frame.choice(
+            _("Temperature τ"),
+            {code: significant(float(code)) for code in TEMPERATURES},
+            key="t",
+            default="1",
+            widget=st.select_slider,
+            value=float,
+        ),
+        "mask": frame.choice(_("Mask"), masks, key="mask"),
+        "w": frame.slider(_("Window: keys to either side"), 0, 11, key="w", default=1, short=_("Window")),
+        "kept": frame.slider(_("Real tokens; the rest is padding"), 1, 12, key="kept", default=4, short=_("Padding")),
+        "heads": frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int),
+        "head": Dial(_("Head shown"), pick_head, lambda index: str(index + 1)),
+        "seed": frame.slider(_("Draw of words and weights"), 0, 20, key="seed", default=0, short=_("Draw")),
+    }
+    first = {"project": "words", "scores": QUERY, "softmax": "t", "sum": QUERY, "heads": "heads"}[part]
+    values = frame.dials("dial", offered, first=first)
+    count, kind = len(words), cast(Mask, values["mask"])
+    kept = min(values["kept"], count)
+    choices = AttentionChoices(
+        sentence=values["words"],
+        names=tokens.unique_names(words),
+        seed=values["seed"],
+        x=tokens.embed(words, WIDTH, seed=values["seed"]),
+        weights=attention_steps.random_weights(WIDTH, seed=values["seed"]),
+        query=min(values[QUERY], count - 1),
+        heads=values["heads"],
+        head=min(values["head"], values["heads"] - 1),
+        mask=attention_steps.build_mask(kind, count, window=values["w"], kept=kept),
+        kind=kind,
+        window=values["w"],
+        kept=kept,
+        temperature=values["t"],
+    )
+    return choices if part == "project" else with_edits(choices)
+
+
+def editors(choices: AttentionChoices) -> None:
+    """The tokens and the weights as tables to edit."""
+    with frame.controls_block("editors"), st.expander(_("Edit the numbers"), icon=":material/edit:"):
+        channels = [str(index + 1) for index in range(WIDTH)]
+        shown = [("X", choices.x), *((name, choices.weights[name]) for name in ("W_Q", "W_K", "W_V"))]
+        for column, (name, values) in zip([*st.columns(2), *st.columns(2)], shown, strict=True):
+            with column:
+                rows = choices.names if name == "X" else [f"{index}·" for index in channels]
+                matrix_editor.editor(values, key=KEYS[name], label=name, rows=rows, columns=channels)
+
+
+def with_edits(choices: AttentionChoices) -> AttentionChoices:
+    """The same choices with the edited numbers in them."""
+    return replace(
+        choices,
+        x=matrix_editor.edited(choices.x, key=KEYS["X"]),
+        weights={name: matrix_editor.edited(values, key=KEYS[name]) for name, values in choices.weights.items()},
+    )
+
+
+def matrix(
     values: Any,
-    asked: AttentionChoices,
+    choices: AttentionChoices,
     name: str,
     key: str,
     *,
     keys: bool = False,
     signed: bool = True,
-    framed: bool = True,
-    rows: Any = None,
+    outlined: bool = True,
 ) -> None:
-    """One matrix with its numbers; resting on a row, or clicking it, reads that query.
+    """One matrix with its numbers; hovering over a row, or clicking it, chooses that query.
 
     Args:
-        keys: columns are tokens, else channels. framed: outline the query's row.
+        keys: columns are tokens, else channels. outlined: outline the query's row.
     """
-    down = asked.names if rows is None else rows
-    across = asked.names if keys else [str(index + 1) for index in range(values.shape[1])]
+    row = choices.query
     figure = matrix_figure(
-        values,
-        rows=down,
-        columns=across,
-        name=name,
-        x_title=_("Key") if keys else _("Channel"),
-        y_title=_("Query") if keys else _("Token"),
-        signed=signed,
-        top=None if signed else 1.0,
-        row=asked.query if framed else None,
-        write=attention_dials.write,
+        Matrix(
+            values=values,
+            name=name,
+            rows=choices.names,
+            columns=choices.names if keys else None,
+            x_title=_("Key") if keys else _("Channel"),
+            y_title=_("Query") if keys else _("Token"),
+            signed=signed,
+            top=None if signed else 1.0,
+            outlined=((row, row, 0, values.shape[1] - 1),) if outlined else (),
+        )
     )
 
-    def read(point: Point) -> None:
-        if point.y is not None and framed:
-            attention_dials.read_query(int(float(point.y)))
+    def choose_row(point: Point) -> None:
+        if point.y is not None and outlined:
+            read_query(int(float(point.y)))
 
-    alt = _("{what}, a matrix with a row a token.").format(what=name)
-    live_plot(figure, key=key, height=int(figure.layout.height), alt=alt, on_hover=read if framed else None)
+    alt = _("{what}, a matrix with one row per token.").format(what=name)
+    live_plot(figure, key=key, height=int(figure.layout.height), alt=alt, on_hover=choose_row if outlined else None)
 
 
-def project(asked: AttentionChoices, found: Steps) -> None:
-    """X, the three matrices, and what comes of them."""
-    i = asked.query
+def project(choices: AttentionChoices, steps: Steps) -> None:
+    """X, and Q, K and V from it."""
+    i = choices.query
     frame.equation(
         r"Q = XW_Q, \qquad K = XW_K, \qquad V = XW_V",
-        rf"\begin{{aligned}} x_{{{i + 1}}} &= {frame.tex_row(asked.x[i])} \\ q_{{{i + 1}}} = x_{{{i + 1}}} W_Q &= "
-        rf"{frame.tex_row(attention_steps.concatenate_heads(found.q)[i])} \end{{aligned}}",
-        words=_("Query {number}: {word}.").format(number=i + 1, word=asked.names[i]),
+        rf"\begin{{aligned}} x_{{{i + 1}}} &= {frame.tex_row(choices.x[i])} \\ q_{{{i + 1}}} = x_{{{i + 1}}} W_Q &= "
+        rf"{frame.tex_row(attention_steps.concatenate_heads(steps.q)[i])} \end{{aligned}}",
+        note=_("Query {number}: {word}.").format(number=i + 1, word=choices.names[i]),
     )
-    joined = [attention_steps.concatenate_heads(one) for one in (found.q, found.k, found.v)]
-    for column, name, values in zip(st.columns(4), ("X", "Q", "K", "V"), (asked.x, *joined), strict=True):
+    joined = [attention_steps.concatenate_heads(one) for one in (steps.q, steps.k, steps.v)]
+    for column, name, values in zip(st.columns(4), ("X", "Q", "K", "V"), (choices.x, *joined), strict=True):
         with column:
-            plain(values, asked, name, f"steps_{name}")
+            matrix(values, choices, name, f"steps_{name}")
 
 
-def scores(asked: AttentionChoices, found: Steps) -> None:
-    """Q K^T and its scale."""
-    i, head = asked.query, asked.head
-    j = asked.strongest(found)
-    raw = found.raw[head, i, j]
+def scores(choices: AttentionChoices, steps: Steps) -> None:
+    """The scores Q K^T, scaled and masked."""
+    i, head = choices.query, choices.head
+    j = choices.strongest(steps)
+    raw = steps.raw[head, i, j]
     digits = max(
-        digits_needed(dot, *flat(found.q[head, i], found.k[head, j])),
-        digits_needed(attention_steps.scaled_score, raw, asked.temperature, found.key_width),
+        digits_needed(dot, *flat(steps.q[head, i], steps.k[head, j])),
+        digits_needed(attention_steps.scaled_score, raw, choices.temperature, steps.key_width),
     )
-    pairs = " + ".join(rf"({tex(a, digits)})({tex(b, digits)})" for a, b in zip(found.q[head, i], found.k[head, j], strict=True))
+    pairs = " + ".join(rf"({tex(a, digits)})({tex(b, digits)})" for a, b in zip(steps.q[head, i], steps.k[head, j], strict=True))
     frame.equation(
         r"S = \frac{QK^\top}{\tau\sqrt{d_k}}, \qquad S_{ij} = \frac{q_i \cdot k_j}{\tau\sqrt{d_k}}",
         rf"\begin{{aligned}} q_{{{i + 1}}} \cdot k_{{{j + 1}}} &= {pairs} = {tex(raw, digits)} \\ "
-        rf"S_{{{i + 1},{j + 1}}} &= \frac{{{tex(raw, digits)}}}{{{tex(asked.temperature, 2)} \cdot "
-        rf"\sqrt{{{found.key_width}}}}} = {tex(found.scaled[head, i, j])} \end{{aligned}}",
-        words=_("Query {query} and the key it looks at most, {key}.").format(query=asked.names[i], key=asked.names[j]),
+        rf"S_{{{i + 1},{j + 1}}} &= \frac{{{tex(raw, digits)}}}{{{tex(choices.temperature, 2)} \cdot "
+        rf"\sqrt{{{steps.key_width}}}}} = {tex(steps.scaled[head, i, j])} \end{{aligned}}",
+        note=_("Query {query} and the key it looks at most, {key}.").format(query=choices.names[i], key=choices.names[j]),
     )
     for column, (name, key, values) in zip(
         st.columns(3),
         (
-            (_("QKᵀ"), "raw", found.raw[head]),
-            (_("QKᵀ / (τ √d_k)"), "scaled", found.scaled[head]),
-            (_("masked"), "masked", found.masked[head]),
+            (_("QKᵀ"), "raw", steps.raw[head]),
+            (_("QKᵀ / (τ √d_k)"), "scaled", steps.scaled[head]),
+            (_("masked"), "masked", steps.masked[head]),
         ),
         strict=True,
     ):
         with column:
-            plain(values, asked, name, f"steps_{key}", keys=True)
+            matrix(values, choices, name, f"steps_{key}", keys=True)
 
 
-def softmax(asked: AttentionChoices, found: Steps) -> None:
-    """The weights of all queries, of one query, and how spread they are."""
-    i, head = asked.query, asked.head
-    row, weights = found.masked[head, i], found.weights[head, i]
+def softmax(choices: AttentionChoices, steps: Steps) -> None:
+    """The weights of all queries, of one query, and their entropy."""
+    i, head = choices.query, choices.head
+    row, weights = steps.masked[head, i], steps.weights[head, i]
     frame.equation(
         r"A_{ij} = \frac{e^{S_{ij}}}{\sum_{j'} e^{S_{ij'}}}, \qquad H_i = -\sum_j A_{ij} \ln A_{ij}",
         rf"\begin{{aligned}} S_{{{i + 1}}} &= {frame.tex_row(row, 4)} \\ A_{{{i + 1}}} &= {frame.tex_row(weights, 4)} \\ "
-        rf"H_{{{i + 1}}} &= {tex(found.entropy[head, i])} \end{{aligned}}",
-        words=_("In nats; looking at all {count} keys alike would be {entropy}.").format(
-            count=asked.count, entropy=number(asked.even_entropy, 3)
+        rf"H_{{{i + 1}}} &= {tex(steps.entropy[head, i])} \end{{aligned}}",
+        note=_("In nats; looking at all {count} keys alike would be {entropy}.").format(
+            count=choices.count, entropy=number(choices.even_entropy, 3)
         ),
     )
     left, right = st.columns(2)
     with left:
-        plain(found.weights[head], asked, _("A, the attention weights"), "steps_weights", keys=True, signed=False)
+        matrix(steps.weights[head], choices, _("A, the attention weights"), "steps_weights", keys=True, signed=False)
     with right:
         static_plot(
-            row_bars(weights, asked.names, y_title=_("Weight"), even=1 / asked.count),
+            row_bars(weights, choices.names, y_title=_("Weight"), even=1 / choices.count),
             key="steps_row",
-            alt=_("Weights of the chosen query, a bar a key."),
+            alt=_("Weights of the chosen query, one bar per key."),
         )
         static_plot(
-            row_bars(found.entropy[head], asked.names, y_title=_("Entropy, nats"), even=asked.even_entropy, mark=i),
+            row_bars(steps.entropy[head], choices.names, y_title=_("Entropy, nats"), even=choices.even_entropy, mark=i),
             key="steps_entropy",
             alt=_("Entropy of each query's weights; the chosen query is orange."),
         )
 
 
-def weighted(asked: AttentionChoices, found: Steps) -> None:
+def weighted(choices: AttentionChoices, steps: Steps) -> None:
     """One query's output as a sum over the value rows."""
-    i, head = asked.query, asked.head
-    terms = [rf"{tex(weight, 2)}\,v_{{{j + 1}}}" for j, weight in enumerate(found.weights[head, i]) if found.mask[i, j]]
+    i, head = choices.query, choices.head
+    terms = [rf"{tex(weight, 2)}\,v_{{{j + 1}}}" for j, weight in enumerate(steps.weights[head, i]) if steps.mask[i, j]]
     frame.equation(
         r"Z = AV, \qquad z_i = \sum_j A_{ij} v_j",
         rf"\begin{{aligned}} z_{{{i + 1}}} &= {' + '.join(terms) or '0'} \\ "
-        rf"&= {frame.tex_row(found.mixed[head, i])} \end{{aligned}}",
+        rf"&= {frame.tex_row(steps.mixed[head, i])} \end{{aligned}}",
     )
     first, second, third = st.columns([2, 2, 2])
     with first:
         static_plot(
-            row_bars(found.weights[head, i], asked.names, y_title=_("Weight"), even=1 / asked.count),
+            row_bars(steps.weights[head, i], choices.names, y_title=_("Weight"), even=1 / choices.count),
             key="steps_sum_row",
-            alt=_("Weights of the chosen query, a bar a key."),
+            alt=_("Weights of the chosen query, one bar per key."),
         )
     with second:
-        plain(found.parts(head, i), asked, _("A_ij v_j of this query"), "steps_parts", framed=False)
+        matrix(steps.weighted_values(head, i), choices, _("A_ij v_j of this query"), "steps_parts", outlined=False)
     with third:
-        plain(found.mixed[head], asked, _("Z, a row a query"), "steps_mixed")
+        matrix(steps.mixed[head], choices, _("Z, one row per query"), "steps_mixed")
 
 
-def heads(asked: AttentionChoices, found: Steps) -> None:
-    """Each head's map, their outputs side by side, and W_O; PyTorch's layer as witness."""
-    i, count = asked.query, len(found.q)
+def multi_head(choices: AttentionChoices, steps: Steps) -> None:
+    """Each head's map, their outputs side by side, and W_O, compared with PyTorch's layer."""
+    i, count = choices.query, len(steps.q)
     frame.equation(
         r"\mathrm{MultiHead} = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\,W^O",
-        rf"\begin{{aligned}} \mathrm{{Concat}}_{{{i + 1}}} &= {frame.tex_row(found.joined[i])} \\ "
-        rf"\mathrm{{out}}_{{{i + 1}}} &= {frame.tex_row(found.output[i])} \end{{aligned}}",
-        words=_("{heads} × d_k = {heads} × {width} = {total} columns.").format(
-            heads=count, width=found.key_width, total=found.joined.shape[1]
+        rf"\begin{{aligned}} \mathrm{{Concat}}_{{{i + 1}}} &= {frame.tex_row(steps.joined[i])} \\ "
+        rf"\mathrm{{out}}_{{{i + 1}}} &= {frame.tex_row(steps.output[i])} \end{{aligned}}",
+        note=_("{heads} × d_k = {heads} × {width} = {total} columns.").format(
+            heads=count, width=steps.key_width, total=steps.joined.shape[1]
         ),
     )
     for head, column in enumerate(st.columns(max(count, 2))[:count]):
         with column:
             name = _("A of head {number}").format(number=head + 1)
-            plain(found.weights[head], asked, name, f"steps_head_{head}", keys=True, signed=False)
+            matrix(steps.weights[head], choices, name, f"steps_head_{head}", keys=True, signed=False)
     left, right = st.columns(2)
     with left:
-        plain(found.joined, asked, _("Concat: the heads side by side"), "steps_joined")
+        matrix(steps.joined, choices, _("Concat: the heads side by side"), "steps_joined")
     with right:
-        plain(found.output, asked, _("Output: Concat W_O"), "steps_output")
-    off = attention_steps.deviation_from_torch(found, asked.weights)
+        matrix(steps.output, choices, _("Output: Concat W_O"), "steps_output")
+    off = attention_steps.deviation_from_torch(steps, choices.weights)
     frame.check(
         _("Largest difference from torch.nn.MultiheadAttention with these weights: {value}.").format(value=f"{off:.1e}"),
         holds=off < 1e-9,
@@ -199,19 +351,22 @@ part = frame.open_page(
 
 @st.fragment
 def body(which: str) -> None:
-    """Everything that changes with a dial or a row that is rested on; runs by itself."""
+    """Everything that changes with a dial or a row hovered over; a fragment, which reruns on its own."""
     try:
-        asked = attention_dials.ask(which)
+        choices = read_choices(which)
     except TokenError:
-        controls.error_box(_("Write 1 to {most} words, with blanks between.").format(most=MOST))
+        controls.error_box(_("Write 1 to {most} words, with blanks between.").format(most=MOST_TOKENS))
+        frame.link_only()
         return
     if which == "project":
-        attention_dials.editors(asked)
-        asked = attention_dials.with_edits(asked)
-    found = attention_steps.steps(asked.x, asked.weights, heads=asked.heads, mask=asked.mask, temperature=asked.temperature)
-    {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": heads}[which](asked, found)
+        editors(choices)
+        choices = with_edits(choices)
+    steps = attention_steps.steps(
+        choices.x, choices.weights, heads=choices.heads, mask=choices.mask, temperature=choices.temperature
+    )
+    {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": multi_head}[which](choices, steps)
     if which != "project":
-        _summary(asked, found)
+        _summary(choices, steps)
     frame.look_for(frame.passage(PAGE, which))
     frame.close_page(
         PAGE,
@@ -219,18 +374,18 @@ def body(which: str) -> None:
             "iiga-equations 5.1 to 5.7, vit-report 2.2 and 4, sequence-modelling (dot-product and multi-head attention), "
             "attention-notebook (self-attention); masks by D20. The temperature is ours: the documents have 1."
         ),
-        values=asked.snippet(),
+        values=choices.snippet(),
     )
 
 
-def _summary(asked: AttentionChoices, found: Steps) -> None:
-    head = asked.head
+def _summary(choices: AttentionChoices, steps: Steps) -> None:
+    head = choices.head
     stat_strip(
         [
-            Stat(name=_("Query"), value=asked.names[asked.query]),
-            Stat(name=_("Looks most at"), value=asked.names[asked.strongest(found)]),
-            Stat(name=_("Entropy"), value=_("{value} nats").format(value=significant(found.entropy[head, asked.query]))),
-            Stat(name=_("Head"), value=f"{head + 1} / {asked.heads}"),
+            Stat(name=_("Query"), value=choices.names[choices.query]),
+            Stat(name=_("Looks most at"), value=choices.names[choices.strongest(steps)]),
+            Stat(name=_("Entropy"), value=_("{value} nats").format(value=significant(steps.entropy[head, choices.query]))),
+            Stat(name=_("Head"), value=f"{head + 1} / {choices.heads}"),
         ]
     )
 

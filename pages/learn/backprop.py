@@ -1,14 +1,184 @@
-"""Backpropagation through every part of a Transformer layer: the written gradient, autograd's, and what lies between."""
+"""Backpropagation through every part of a Transformer layer: the written gradient beside autograd's."""
 
 from __future__ import annotations
 
-from typing import cast
+from functools import partial
+from typing import Any, Final, cast
 
-from core.lecture.backprop import Part
-from pages.learn import backprop_parts, frame
-from pages.shared.language import _
+import streamlit as st
 
-PAGE = "backprop"
+from core.figures.learn import backprop as figures
+from core.figures.matrix import Matrix, largest_size, matrix_figure
+from core.lecture import backprop
+from core.lecture.backprop import Example, Part
+from core.lecture.shown_digits import digits_needed, dot, flat
+from pages.learn import frame
+from pages.shared.language import _, percent, significant
+from pages.shared.live_plot import static_plot
+
+PAGE: Final = "backprop"
+FORMULAS: Final[dict[str, str]] = {
+    "softmax": r"\begin{gathered} A = \mathrm{softmax}(S) \\ \frac{\partial L}{\partial S_{ij}} = A_{ij}\left("
+    r"\frac{\partial L}{\partial A_{ij}} - \sum_k \frac{\partial L}{\partial A_{ik}} A_{ik}\right) \end{gathered}",
+    "linear": r"\begin{gathered} y = xW + b \\ \nabla x = \nabla y\,W^{\top},\quad \nabla W = x^{\top}\nabla y,\quad"
+    r"\nabla b = \textstyle\sum_i \nabla y_i \end{gathered}",
+    "layer_norm": r"\begin{gathered} y = \gamma \odot \hat x + \beta,\quad g = \gamma \odot \nabla y \\"
+    r"\nabla x = \frac{g - \overline{g} - \hat x\,\overline{g \odot \hat x}}{\sqrt{\sigma^2 + \varepsilon}} \\"
+    r"\nabla\gamma = \textstyle\sum \nabla y \odot \hat x,\quad \nabla\beta = \sum \nabla y \end{gathered}",
+    "gelu": r"\begin{gathered} f(x) = \tfrac12 x (1 + t),\quad t = \tanh\!\left[\sqrt{\tfrac2\pi}(x + 0.044715x^3)\right] \\"
+    r"f'(x) = \tfrac12 (1 + t) + \tfrac12 x (1 - t^2)\sqrt{\tfrac2\pi}(1 + 0.134145x^2) \\"
+    r"\text{report: } f'(x) \approx \Phi(x) + x\,\phi(x) \end{gathered}",
+    "attention": r"\begin{gathered} A = \mathrm{softmax}\!\left(QK^{\top}/\sqrt{d_k}\right),\quad O = AV \\"
+    r"\nabla V = A^{\top}\nabla O,\quad \nabla A = \nabla O\,V^{\top} \\"
+    r"\nabla Q = \tfrac{1}{\sqrt{d_k}}\nabla S\,K,\quad \nabla K = \tfrac{1}{\sqrt{d_k}}\nabla S^{\top} Q \end{gathered}",
+    "multi_head": r"\begin{gathered} y = \mathrm{Concat}(O_1, O_2)\,W_O + b_O \\"
+    r"\nabla \mathrm{Concat} = \nabla y\,W_O^{\top},\quad \nabla W_O = \mathrm{Concat}^{\top}\nabla y \\"
+    r"\nabla W_Q = x^{\top}\nabla Q,\quad \nabla x = \nabla Q W_Q^{\top} + \nabla K W_K^{\top} + \nabla V W_V^{\top}"
+    r"\end{gathered}",
+    "ffn": r"\begin{gathered} Z_1 = xW_1 + b_1,\quad Z_2 = \mathrm{GELU}(Z_1) W_2 + b_2 \\"
+    r"\nabla W_2 = \mathrm{GELU}(Z_1)^{\top}\nabla Z_2,\quad \nabla Z_1 = \nabla Z_2 W_2^{\top} \odot \mathrm{GELU}'(Z_1) \\"
+    r"\nabla W_1 = x^{\top}\nabla Z_1,\quad \nabla x = \nabla Z_1 W_1^{\top} \end{gathered}",
+    "layer": r"\begin{gathered} N_1 = \mathrm{LayerNorm}(x + A(x)),\quad N_2 = \mathrm{LayerNorm}(N_1 + F(N_1)) \\"
+    r"\nabla N_1 = \nabla X_2 + \nabla_F(\nabla X_2),\quad \nabla x = \nabla X_1 + \nabla_A(\nabla X_1) \end{gathered}",
+}
+"""The forward and backward equations of each part."""
+
+ATTENTION_PARTS: Final = ("attention", "multi_head", "layer")
+
+
+def latex_name(name: str) -> str:
+    """A gradient's name for LaTeX: w_q becomes W_Q, gamma the Greek letter."""
+    if name.startswith("w_"):
+        return f"W_{{{name[2:].upper() if name[2:].isalpha() else name[2:]}}}"
+    if name.startswith("b_"):
+        return f"b_{{{name[2:].upper() if name[2:].isalpha() else name[2:]}}}"
+    if name.startswith(("gamma", "beta")):
+        greek, _mark, index = name.partition("_")
+        return rf"\{greek}" + (f"_{{{index}}}" if index else "")
+    return name
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def _example(part: Part, rows: int, seed: int, first: float, causal: bool) -> Example:
+    return backprop.example(part, rows=rows, seed=seed, first=first, causal=causal)
+
+
+def show(part: Part) -> dict[str, Any]:
+    """Show one part; returns the values for the snippet."""
+    dials = {
+        "first": frame.slider(_("Input, top left"), -3.0, 3.0, key="bp_first", default=0.5, step=0.1),
+        "seed": frame.slider(_("Other numbers"), 1, 20, key="bp_seed", default=1),
+        "rows": frame.slider(_("Tokens"), 2, 6, key="bp_rows", default=4),
+    }
+    if part in ATTENTION_PARTS:
+        dials["causal"] = frame.switch(_("Causal mask"), key="bp_causal")
+    names = list(_example(part, 4, 1, 0.5, False).written)
+    if len(names) > 1:
+        options = {name: name for name in names}
+        dials["of"] = frame.choice(_("Gradient by"), options, key=f"bp_of_{part}", widget=st.pills)
+    chosen = frame.dials("bp_dial", dials)
+    rows, seed, first = int(chosen["rows"]), int(chosen["seed"]), float(chosen["first"])
+    example = _example(part, rows, seed, first, bool(chosen.get("causal", False)))
+    name = str(chosen.get("of", names[0]))
+    written, autograd = example.written[name], example.autograd[name]
+    if part == "gelu":
+        x, true, report = backprop.gelu_slopes()
+        static_plot(
+            figures.slopes_figure(x, true, report, example.inputs["x"].ravel()), key="bp_slopes",
+            alt=_("GELU's derivative, the report's form of it, and the difference."),
+        )  # fmt: skip
+    three = figures.compared_figures(written, autograd, name=f"∇{name}", entry=(0, 0))
+    alts = (_("The gradient by the written formulas."), _("The gradient by autograd."), _("Their difference."))
+    for number, column in enumerate(st.columns(3)):
+        with column:
+            static_plot(three[number], key=f"bp_compared_{number}", alt=alts[number])
+    frame.look_for(frame.passage(PAGE, part))
+    frame.equation(FORMULAS[part], _calculation(part, example, name), note=_("one entry, the outlined one: row 1, column 1"))
+    frame.check(
+        _("The formulas and autograd differ by {gap} at most over all {count} gradients of this part (float64).").format(
+            gap=f"{max(example.gap(each) for each in example.written):.0e}", count=len(example.written)
+        ),
+        holds=all(example.gap(each) < 1e-10 for each in example.written),
+    )
+    if "report_gradient" in example.inner:
+        gap, share = backprop.report_gap(example)
+        st.caption(
+            _(
+                "With the report's Φ(x) + x φ(x), which belongs to the exact GELU, ∇x would be off by {gap}, {share} of its "
+                "largest entry."
+            ).format(gap=significant(gap, 2), share=percent(share, 2))
+        )
+    with st.expander(_("All inputs and intermediate values"), icon=":material/data_array:"):
+        matrices = example.inputs | {"output": example.output} | example.inner
+        top = largest_size(list(matrices.values()))
+        columns = st.columns(3)
+        for number, (key, matrix) in enumerate(matrices.items()):
+            with columns[number % 3]:
+                static_plot(
+                    matrix_figure(
+                        Matrix(values=matrix, name=key, top=top), numbers=True, height=90 + 40 * len(matrix), keep="inputs"
+                    ),
+                    key=f"bp_matrix_{key}",
+                    alt=_("The matrix {name}.").format(name=key),
+                )  # fmt: skip
+    return {"PART": part, "ROWS": rows, "SEED": seed, "FIRST": first, "CAUSAL": bool(chosen.get("causal", False))}
+
+
+def _calculation(part: Part, example: Example, name: str) -> str:
+    """One entry of the gradient with this page's numbers, for LaTeX."""
+    tex, up = frame.tex, example.inputs["upstream"]
+    entry = tex(float(example.written[name][0, 0]), 4)
+    target = rf"\nabla {latex_name(name)}_{{11}}" if "_" not in latex_name(name) else rf"(\nabla {latex_name(name)})_{{11}}"
+    if part == "softmax":
+        row = example.inner["A"][0]
+        row_sum = backprop.dot(up[0], row)
+        digits = max(
+            digits_needed(dot, *flat(up[0], row), result=4),
+            digits_needed(backprop.softmax_entry, row[0], up[0, 0], row_sum, result=4),
+        )
+        terms = " + ".join(rf"({tex(float(u), 2)})({tex(float(a), digits)})" for u, a in zip(up[0], row, strict=True))
+        return (
+            rf"\begin{{gathered}} \textstyle\sum_k = {terms} = {tex(row_sum, digits)} \\"
+            rf"{target} = {tex(float(row[0]), digits)}\,({tex(float(up[0, 0]), 2)} - ({tex(row_sum, digits)})) = {entry}"
+            rf"\end{{gathered}}"
+        )
+    if part == "linear" and name in ("x", "W"):
+        left, right = (up[0], example.inputs["W"][0]) if name == "x" else (example.inputs["x"][:, 0], up[:, 0])
+        return _product(target, left, right, entry)
+    if part == "gelu":
+        x, slope = float(example.inputs["x"][0, 0]), float(example.inner["derivative"][0, 0])
+        report = float(example.inner["report"][0, 0])
+        return (
+            rf"\begin{{gathered}} f'({tex(x, 2)}) = {tex(slope, 6)},\quad \text{{report: }} {tex(report, 6)} \\"
+            rf"{target} = {tex(float(up[0, 0]), 2)} \cdot {tex(slope, 6)} = {entry} \end{{gathered}}"
+        )
+    if part == "layer_norm" and name == "x":
+        parts = backprop.layer_norm_numbers(example)
+        digits = digits_needed(backprop.layer_norm_entry, *parts.values(), result=4)
+        g, mean, xhat, along, root = (tex(value, digits) for value in parts.values())
+        return rf"{target} = \frac{{{g} - ({mean}) - ({xhat})({along})}}{{{root}}} = {entry}"
+    if part == "layer_norm" and name == "gamma":
+        return _product(target, up[:, 0], example.inner["xhat"][:, 0], entry)
+    if part == "attention":
+        scores, d_k = example.inner["dS"], example.inputs["Q"].shape[1]
+        left, right = {
+            "Q": (scores[0], example.inputs["K"][:, 0]),
+            "K": (scores[:, 0], example.inputs["Q"][:, 0]),
+            "V": (example.inner["A"][:, 0], up[:, 0]),
+        }[name]
+        return _product(target, left, right, entry, key_width=None if name == "V" else d_k)
+    return rf"{target} = {entry}"
+
+
+def _product(target: str, left: Any, right: Any, entry: str, *, key_width: int | None = None) -> str:
+    """A sum of products with all its terms, in as many decimals as reproduce the entry."""
+    factor = 1.0 if key_width is None else key_width**-0.5
+    digits = digits_needed(partial(dot, scale=factor), *flat(left, right), result=4)
+    pairs = zip(left, right, strict=True)
+    terms = " + ".join(rf"({frame.tex(float(a), digits)})({frame.tex(float(b), digits)})" for a, b in pairs)
+    inside = terms if key_width is None else rf"\tfrac{{1}}{{\sqrt{{{key_width}}}}}\left[{terms}\right]"
+    return rf"\begin{{gathered}} {target} = {inside} \\ = {entry} \end{{gathered}}"
+
 
 part = cast(
     Part,
@@ -27,7 +197,7 @@ part = cast(
         },
     ),
 )
-values = backprop_parts.show(part)
+values = show(part)
 frame.close_page(
     PAGE,
     sources=_("vit-report sections 2.2 to 2.5 and 4 (listings 4 and 5); D14, D20"),

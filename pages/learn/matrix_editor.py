@@ -1,4 +1,4 @@
-"""A small matrix that can be edited, whose edits live in the URL: `?W_Q=0.1_1.5~2.3_-1` is W_Q[0, 1] = 1.5 and W_Q[2, 3] = -1."""
+"""An editor for a small matrix, with the edits in the URL: `?wq=0.1_1.5~2.3_-1` is W_Q[0, 1] = 1.5 and W_Q[2, 3] = -1."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from pages.shared.language import _
 
 EDIT: Final = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})_(-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:e-?[0-9]{1,2})?)")
 LARGEST: Final = 100.0
-"""Entries beyond it are cut to it: what follows a softmax or a gate shows nothing new there."""
+"""Entries are clipped to this size, beyond which softmax and gates are saturated."""
 
 Edits = dict[tuple[int, int], float]
 
 
 def read_edits(text: str | None, shape: tuple[int, int]) -> Edits:
-    """Edits from the URL; what does not fit the matrix is left out."""
-    found: Edits = {}
+    """Edits from the URL; those that do not fit the matrix are left out."""
+    edits: Edits = {}
     for part in (text or "").split("~"):
         match = EDIT.fullmatch(part)
         if match and int(match[1]) < shape[0] and int(match[2]) < shape[1] and math.isfinite(float(match[3])):
-            found[int(match[1]), int(match[2])] = _cut(float(match[3]))
-    return found
+            edits[int(match[1]), int(match[2])] = _clip(float(match[3]))
+    return edits
 
 
 def write_edits(edits: Mapping[tuple[int, int], float]) -> str | None:
-    """The other way; None for no edits."""
+    """Edits as text for the URL; None for no edits."""
     return "~".join(f"{row}.{column}_{value:.6g}" for (row, column), value in sorted(edits.items())) or None
 
 
 def edited(default: Any, *, key: str) -> Any:
-    """The matrix with the edits its link or its editor names, without showing an editor.
+    """The matrix with its edits, without showing an editor.
 
     Args:
         default: (rows, columns) array. key: of the matrix, its URL parameter.
@@ -49,14 +49,14 @@ def edited(default: Any, *, key: str) -> Any:
 
 
 def editor(default: Any, *, key: str, label: str, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Show the matrix to be edited; `edited` has the values. Call in the same run, before `edited` where that must be fresh.
+    """Show the matrix for editing. `edited` returns the values; call it afterwards for those of this run.
 
     Args:
         default: (rows, columns) array, rounded to what is shown.
         rows, columns: names, different from one another.
     """
     version = st.session_state.get(f"{key}:version", 0)
-    digest = blake2b(default.tobytes(), digest_size=6).hexdigest()  # of another seed or other words: another editor
+    digest = blake2b(default.tobytes(), digest_size=6).hexdigest()  # other default values need another widget
     widget = f"{key}:editor:{version}:{digest}:{'|'.join(rows)}"
     configured: dict[str, Any] = {
         str(index): st.column_config.NumberColumn(name, format="%.2f", step=0.01, width=54) for index, name in enumerate(columns)
@@ -67,20 +67,20 @@ def editor(default: Any, *, key: str, label: str, rows: Sequence[str], columns: 
         st.session_state[base] = edited(default, key=key)
     shown = pd.DataFrame(st.session_state[base], index=list(rows), columns=[str(index) for index in range(len(columns))])
     st.markdown(f"**{label}**")
-    found = st.data_editor(shown, key=widget, column_config=configured, width="stretch", num_rows="fixed")
+    table = st.data_editor(shown, key=widget, column_config=configured, width="stretch", num_rows="fixed")
     edits: Edits = {}
     for row in range(default.shape[0]):
         for column in range(default.shape[1]):
-            value = found.iat[row, column]
+            value = table.iat[row, column]
             if not pd.isna(value) and abs(float(value) - float(default[row, column])) > 1e-9:
-                edits[row, column] = _cut(float(value))
+                edits[row, column] = _clip(float(value))
     st.session_state[f"{key}:edits"] = edits
     url_state.remember(key, write_edits(edits))
     if edits:
-        st.button(_("Undo the edits"), icon=":material/undo:", key=f"{key}:undo", on_click=_forget, args=(key,))
+        st.button(_("Undo the edits"), icon=":material/undo:", key=f"{key}:undo", on_click=_remove_edits, args=(key,))
 
 
-def _forget(key: str) -> None:
+def _remove_edits(key: str) -> None:
     st.session_state[f"{key}:edits"] = {}
     st.session_state[f"{key}:version"] = st.session_state.get(f"{key}:version", 0) + 1
     url_state.remember(key, None)
@@ -96,5 +96,5 @@ def current(key: str, shape: tuple[int, ...]) -> Edits:
     return {at: value for at, value in kept.items() if at[0] < size[0] and at[1] < size[1]}
 
 
-def _cut(value: float) -> float:
+def _clip(value: float) -> float:
     return min(max(value, -LARGEST), LARGEST)

@@ -2,42 +2,133 @@
 
 from __future__ import annotations
 
+from operator import truediv
+from typing import Any, Final
+
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.checkpoints import CheckpointError, names
 from core.figures.learn import positions as figures
-from core.figures.learn.matrix import matrix_figure
-from core.lecture import positions
+from core.figures.matrix import Matrix, matrix_figure
+from core.lecture import attention_steps, permutation, positions, tokens
 from core.lecture.shown_digits import digits_needed, flat
-from pages.learn import frame, position_parts
+from core.market.book import read_rows
+from core.market.library import recordings
+from core.market.predictor import load_predictor
+from pages.learn import frame, position_choices
 from pages.learn.frame import tex
-from pages.learn.position_parts import PositionChoices, whole
+from pages.learn.position_choices import PositionChoices
 from pages.shared import controls, url_state
-from pages.shared.language import _, number, percent, significant
+from pages.shared.language import N_, _, number, percent, significant
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
-PAGE = "positions"
-OMEGA = r"\omega_i = b^{-2i/d}"
+PAGE: Final = "positions"
+SENTENCE: Final = N_("the dog bites the man")
+ORDER: Final = [3, 4, 2, 0, 1]
+"""The words' new order on the part without positions."""
+OMEGA: Final = r"\omega_i = b^{-2i/d}"
 """The pace of a pair of channels, radians a position."""
 
-part = frame.open_page(
-    PAGE,
-    _("Positional encoding"),
-    parts={
-        "matrix": _("The matrix"),
-        "waves": _("Waves"),
-        "similarity": _("Near and far"),
-        "rotation": _("A shift is a rotation"),
-        "scale": _("Scale"),
-        "exponent": _("Doubled exponent"),
-        "without": _("Without it"),
-    },
-)
+
+def large_matrix(
+    values: Any,
+    name: str,
+    *,
+    row: int | None = None,
+    signed: bool = True,
+    height: int = 400,
+    square: bool = False,
+    channels: bool = False,
+) -> go.Figure:
+    """A large matrix without numbers: positions down, and across positions (square) or channels.
+
+    Args:
+        row: row that is outlined. channels: channels down, too.
+    """
+    return matrix_figure(
+        Matrix(
+            values=values,
+            name=name,
+            rows=[str(index) for index in range(values.shape[0])],
+            columns=[str(index) for index in range(values.shape[1])],
+            x_title=_("Position") if square else _("Channel"),
+            y_title=_("Channel") if channels else _("Position"),
+            signed=signed,
+            outlined=() if row is None else ((row, row, 0, values.shape[1] - 1),),
+        ),
+        numbers=False,
+        height=height,
+    )
+
+
+@st.cache_data(show_spinner=False)
+def _tlob_content() -> tuple[Any, str]:
+    """The first whole window of the first recording as the shipped TLOB embeds it, and the recording's symbol."""
+    predictor, recording = load_predictor(), recordings()[0]
+    window = read_rows(recording.path).levels[: predictor.window]
+    market = predictor.market(recording.name)
+    return positions.tlob_content(predictor.model, predictor.inputs(window[None], market)), recording.symbol
+
+
+@st.cache_data(show_spinner=False)
+def _vit_content() -> Any:
+    """The first bundled garment as the shipped ViT embeds it, the class token first."""
+    from core.vision.classifier import load_classifier  # only where it is asked for
+    from core.vision.gallery import gallery
+
+    classifier = load_classifier()
+    return positions.vit_content(classifier.model, classifier.normalise(gallery()[0][:1]))
+
+
+def scale(chosen: PositionChoices) -> None:
+    """X + s PE: the size of the position beside that of the content."""
+    if chosen.content == "tlob":
+        content, market = _tlob_content()
+        source = _("Content: the first window of {market}, after BiN and embedding of the shipped TLOB.").format(market=market)
+    elif chosen.content == "vit":
+        content = _vit_content()
+        source = _(
+            "Content: the first bundled garment as the shipped ViT embeds it, class token first; it was trained with s = 0.1."
+        )
+    else:
+        content = positions.random_embeddings(position_choices.LENGTH, position_choices.WIDTH)
+        source = _("Content: numbers from N(0, 1), as `nn.Embedding` starts; nothing here was trained.")
+    places = positions.encoding(*content.shape, scale=chosen.scale)
+    found = positions.balance(content, places)
+    top, bottom = positions.root_mean_square(places), positions.root_mean_square(content)
+    digits = digits_needed(truediv, top, bottom, result=3)
+    frame.equation(
+        r"X_{pe} = X + s \cdot PE, \qquad \frac{\mathrm{rms}(s\,PE)}{\mathrm{rms}(X)}",
+        rf"s = {tex(chosen.scale, 2)}: \quad \frac{{{tex(top, digits)}}}{{{tex(bottom, digits)}}} = {tex(found.ratio, 3)}",
+        note=_("Root mean squares over all positions and channels."),
+    )
+    left, right = st.columns(2)
+    with left:
+        static_plot(
+            figures.balance_figure(found.content, found.position),
+            key="pe_balance",
+            alt=_("Root mean square of the content and of the scaled encoding, along the positions."),
+        )
+        st.caption(source)
+        st.markdown(_("The encoding is {share} of the content in size.").format(share=percent(found.ratio)))
+    with right:
+        static_plot(
+            large_matrix(found.cosines, _("Cosine similarity of the rows of X + s PE"), height=420, square=True),
+            key="pe_cosines",
+            alt=_("Cosine similarity of every two rows of content plus positions."),
+        )
+
+
+def shuffled_words(*, with_positions: bool) -> permutation.Shuffle:
+    """Five words through one untrained attention layer, in order and shuffled."""
+    x = tokens.embed(_(SENTENCE).split(), 8)
+    return permutation.shuffle(x, attention_steps.random_weights(8), ORDER, positions=with_positions)
 
 
 def pick_kind() -> str:
-    """Written down, or a shipped model's."""
+    """The choice between the formula and the positions of a shipped model."""
     kinds = {"sinusoidal": _("Sinusoidal"), "tlob": _("TLOB's, learned")}
     if names("vit"):
         kinds["vit"] = _("ViT's, sinusoidal × 0.1")
@@ -45,19 +136,19 @@ def pick_kind() -> str:
 
 
 def choose(which: str) -> PositionChoices:
-    """The dials a part has; those it has not keep what they were elsewhere."""
+    """Show the dials of a part and return what they say."""
     kind = "sinusoidal"
     if which in ("matrix", "waves", "similarity", "rotation"):
         with frame.controls_block("kind"):
             kind = pick_kind()
-    known = positions.shipped(kind) if kind != "sinusoidal" else None
-    own, first = position_parts.dials_of(which, known)
-    return PositionChoices.of(kind, known, frame.dials("dial", own, first=first))
+    shipped = positions.shipped(kind) if kind != "sinusoidal" else None
+    offered, first = position_choices.dials_of(which, shipped)
+    return PositionChoices.of(kind, shipped, frame.dials("dial", offered, first=first))
 
 
 def matrix(chosen: PositionChoices) -> None:
-    """The whole encoding, and one entry of it by hand."""
-    if chosen.known is None or chosen.known.kind == "sinusoidal":
+    """The whole encoding, and one entry of it calculated."""
+    if chosen.sinusoidal:
         one = chosen.entry()
         s = tex(chosen.scale, 1) + r"\," if chosen.scale != 1 else ""
         digits = digits_needed(positions.wave_pair, one.angle, chosen.scale, result=4)
@@ -69,16 +160,16 @@ def matrix(chosen: PositionChoices) -> None:
             rf"= {s}\sin {tex(one.angle, digits)} = {tex(one.sine, 4)} \\ "
             rf"PE_{{{chosen.pos},{2 * chosen.pair + 1}}} &= {s}\cos {tex(one.angle, digits)} = "
             rf"{tex(one.cosine, 4)} \end{{aligned}}",
-            words=_("Angles in radians; channels are counted from 0."),
+            note=_("Angles in radians; channels are counted from 0."),
         )
     else:
         frame.equation(
             r"Z = X + P, \qquad P \in \mathbb{R}^{T \times D} \text{ trained}",
             rf"P_{{{chosen.pos}}} = " + frame.tex_row(chosen.matrix[chosen.pos]),
-            words=_("Row {number} of the shipped TLOB's positions.").format(number=chosen.pos),
+            note=_("Row {number} of the shipped TLOB's positions.").format(number=chosen.pos),
         )
     static_plot(
-        whole(chosen.matrix, _("PE"), row=chosen.pos, height=430),
+        large_matrix(chosen.matrix, _("PE"), row=chosen.pos, height=430),
         key="pe_matrix",
         alt=_("The encoding as a heatmap: positions down, channels across."),
     )
@@ -86,7 +177,7 @@ def matrix(chosen: PositionChoices) -> None:
     stat_strip(
         [
             Stat(name=_("Positions × channels"), value=f"{chosen.length} × {chosen.width}"),
-            Stat(name=_("Channels that stand still"), value=number(still), note=_("they span under 1 % of the largest span")),
+            Stat(name=_("Channels that hardly change"), value=number(still), note=_("they span under 1 % of the largest span")),
             Stat(name=_("Root mean square"), value=significant(chosen.spread)),
         ]
     )
@@ -100,7 +191,7 @@ def waves(chosen: PositionChoices) -> None:
             rf"{OMEGA}, \qquad \lambda_i = \frac{{2\pi}}{{\omega_i}}",
             rf"\omega_{{{chosen.pair}}} = {tex(chosen.base, 0)}^{{-{2 * chosen.pair}/{chosen.width}}} = {tex(one.frequency, 5)}, "
             rf"\qquad \lambda_{{{chosen.pair}}} = {tex(one.wavelength, 1)}",
-            words=_("Wavelength in positions; the sequence has {number} of them.").format(number=chosen.length),
+            note=_("Wavelength in positions; the sequence has {number} of them.").format(number=chosen.length),
         )
     else:
         frame.equation(r"P_{pos,c}, \quad c = 2i,\ 2i+1", rf"c = {2 * chosen.pair},\ {2 * chosen.pair + 1}")
@@ -131,13 +222,13 @@ def similarity(chosen: PositionChoices) -> None:
     ):
         with column:
             static_plot(
-                whole(values, name, row=chosen.pos, signed=signed, height=400, square=True),
+                large_matrix(values, name, row=chosen.pos, signed=signed, height=400, square=True),
                 key=key,
                 alt=_("{what} of every two positions, a heatmap.").format(what=name),
             )
     lines = [(_("dot product with position {number}").format(number=chosen.pos), products[chosen.pos])]
     if chosen.sinusoidal:
-        lines.append((_("the sum of cosines"), chosen.by_shift()))
+        lines.append((_("the sum of cosines"), chosen.cosine_sums()))
     static_plot(
         figures.from_one_figure(lines, at=chosen.pos, y_title=_("Dot product")),
         key="pe_curve",
@@ -146,7 +237,7 @@ def similarity(chosen: PositionChoices) -> None:
 
 
 def rotation(chosen: PositionChoices) -> None:
-    """PE(pos + k) = M PE(pos): the block with numbers, what it leaves over, and the turn on a circle."""
+    """PE(pos + k) = M PE(pos): the block with numbers, its residual, and the rotation on a circle."""
     i, k, pos = chosen.pair, chosen.shift, min(chosen.pos, chosen.length - 1 - chosen.shift)
     symbols = (
         r"\begin{bmatrix} PE_{pos+k,2i} \\ PE_{pos+k,2i+1} \end{bmatrix} = \begin{bmatrix} \cos k\omega_i & \sin k\omega_i \\ "
@@ -156,20 +247,22 @@ def rotation(chosen: PositionChoices) -> None:
     found = chosen.moved()
     block = found.matrix[2 * i : 2 * i + 2, 2 * i : 2 * i + 2]
     here, there = chosen.matrix[pos, 2 * i : 2 * i + 2], chosen.matrix[pos + k, 2 * i : 2 * i + 2]
-    got = found.turned(chosen.matrix, pos)[2 * i : 2 * i + 2]
+    turned = found.turned(chosen.matrix, pos)[2 * i : 2 * i + 2]
     if chosen.sinusoidal:
         digits = digits_needed(positions.turned_pair, *flat(block, here), result=3)
         column = frame.tex_matrix([[value] for value in here], digits)
-        result = frame.tex_matrix([[value] for value in got], 3)
+        result = frame.tex_matrix([[value] for value in turned], 3)
         frame.equation(
             symbols,
             rf"{frame.tex_matrix(block, digits)} {column} = {result}",
-            words=_(
+            note=_(
                 "Pair {pair} of position {first}, turned by {shift} steps. Position {second} itself has {sine} and {cosine}."
             ).format(first=pos, shift=k, second=pos + k, pair=i, sine=number(there[0], 3), cosine=number(there[1], 3)),
         )
         frame.check(
-            _("Largest residual over all positions and channels: {value}. It is rounding.").format(value=f"{found.largest:.1e}"),
+            _("Largest residual over all positions and channels: {value}, which is rounding error.").format(
+                value=f"{found.largest:.1e}"
+            ),
             holds=found.largest < 1e-5,
         )
     else:
@@ -178,21 +271,21 @@ def rotation(chosen: PositionChoices) -> None:
             rf"\frac{{\lVert P_{{+{k}}} - MP \rVert}}{{\lVert P_{{+{k}}} \rVert}} = {tex(found.share, 3)}",
         )
         frame.check(
-            _("The best matrix for a shift of {shift} leaves {share} of the learned encoding over: no rotation.").format(
-                shift=k, share=percent(found.share)
-            ),
+            _(
+                "The best matrix for a shift of {shift} leaves {share} of the learned encoding unexplained: it is no rotation."
+            ).format(shift=k, share=percent(found.share)),
             holds=False,
         )
     left, right = st.columns(2)
     with left:
         static_plot(
-            figures.turn_figure(chosen.matrix[:, 2 * i : 2 * i + 2], at=pos, shift=k, got=got),
+            figures.turn_figure(chosen.matrix[:, 2 * i : 2 * i + 2], at=pos, shift=k, turned=turned),
             key="pe_turn",
             alt=_("One pair of channels on a circle: a position, and where the matrix turns it."),
         )
     with right:
         static_plot(
-            whole(found.matrix, _("M for k = {number}").format(number=k), height=400, channels=True),
+            large_matrix(found.matrix, _("M for k = {number}").format(number=k), height=400, channels=True),
             key="pe_rotation",
             alt=_("The matrix that shifts positions: blocks of two along its diagonal where it is a rotation."),
         )
@@ -209,23 +302,23 @@ def exponent(chosen: PositionChoices) -> None:
     frame.equation(
         r"\text{standard: } \frac{pos}{b^{2i/d}} \qquad \text{listing: } \frac{pos}{b^{2(2i)/d}} = \frac{pos}{(b^2)^{2i/d}}",
         rf"\lambda_{{{last}}} = {tex(ends[False].wavelength, 0)} \qquad \lambda'_{{{last}}} = {tex(ends[True].wavelength, 0)}",
-        words=_("Wavelength of the last pair, in positions; the sequence has {number}.").format(number=chosen.length),
+        note=_("Wavelength of the last pair, in positions; the sequence has {number}.").format(number=chosen.length),
     )
     for column, (doubled, values) in zip(st.columns(2), both.items(), strict=True):
         with column:
             static_plot(
-                whole(values, _("The report's listing") if doubled else _("Standard"), height=400),
+                large_matrix(values, _("The report's listing") if doubled else _("Standard"), height=400),
                 key=f"pe_{'doubled' if doubled else 'standard'}",
                 alt=_("The encoding as a heatmap: positions down, channels across."),
             )
             st.caption(
-                _("{count} of {all} channels stand still.").format(count=positions.still_channels(values), all=chosen.width)
+                _("{count} of {all} channels hardly change.").format(count=positions.still_channels(values), all=chosen.width)
             )
 
 
-def without() -> None:
-    """Shuffled rows with and without positions; the page on permutation has the rest."""
-    found = position_parts.shuffled_words(with_positions=chosen.with_positions)
+def without(chosen: PositionChoices) -> None:
+    """Shuffled rows with and without positions; see also the page on permutation."""
+    found = shuffled_words(with_positions=chosen.with_positions)
     frame.equation(
         r"X' = PX \;\Rightarrow\; Z' = PZ \quad \text{(no positions)}",
         rf"\max \lvert Z' - PZ \rvert = {tex(found.rows, 6)}",
@@ -236,13 +329,13 @@ def without() -> None:
         else _("The outputs are other rows: the largest deviation is {value}.").format(value=significant(found.rows)),
         holds=found.equivariant,
     )
-    names_ = position_parts.WORDS
-    shuffled = [names_[index] for index in position_parts.ORDER]
+    words = tokens.unique_names(_(SENTENCE).split())
+    shuffled = [words[index] for index in ORDER]
     channels = [str(index) for index in range(found.moved.shape[1])]
     for column, (code, title, rows, values) in zip(
         st.columns(3),
         (
-            ("z", _("Z, in order"), names_, found.before.output),
+            ("z", _("Z, in order"), words, found.before.output),
             ("pz", _("PZ, those rows shuffled"), shuffled, found.moved),
             ("after", _("Z', of the shuffled words"), shuffled, found.after.output),
         ),
@@ -250,28 +343,47 @@ def without() -> None:
     ):
         with column:
             static_plot(
-                matrix_figure(values, rows=rows, columns=channels, name=title, write=position_parts.write),
+                matrix_figure(Matrix(values=values, name=title, rows=rows, columns=channels)),
                 key=f"pe_without_{code}",
-                alt=_("{what}: a row a word.").format(what=title),
+                alt=_("{what}: one row per word.").format(what=title),
             )
     language = f"?lang={st.query_params['lang']}" if "lang" in st.query_params else ""
-    words = _("Order and permutation: shuffle the words yourself")
-    link = f"[{words}](permutation{language})"
-    st.markdown(link)
+    title = _("Order and permutation: shuffle the words yourself")
+    st.markdown(f"[{title}](permutation{language})")
 
+
+part = frame.open_page(
+    PAGE,
+    _("Positional encoding"),
+    parts={
+        "matrix": _("The matrix"),
+        "waves": _("Waves"),
+        "similarity": _("Near and far"),
+        "rotation": _("A shift is a rotation"),
+        "scale": _("Scale"),
+        "exponent": _("Doubled exponent"),
+        "without": _("Without it"),
+    },
+)
+
+SHOW = {
+    "matrix": matrix,
+    "waves": waves,
+    "similarity": similarity,
+    "rotation": rotation,
+    "scale": scale,
+    "exponent": exponent,
+    "without": without,
+}
 
 try:
     chosen = choose(part)
-    if part == "scale":
-        position_parts.scale(chosen)
-    elif part == "without":
-        without()
-    else:
-        {"matrix": matrix, "waves": waves, "similarity": similarity, "rotation": rotation, "exponent": exponent}[part](chosen)
+    SHOW[part](chosen)
 except CheckpointError as problem:
     controls.error_box(str(problem), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+    frame.link_only()
     st.stop()
-frame.look_for(frame.passage(PAGE, part if chosen.sinusoidal or part in ("waves",) else f"{part}_learned"))
+frame.look_for(frame.passage(PAGE, part if chosen.sinusoidal or part == "waves" else f"{part}_learned"))
 frame.close_page(
     PAGE,
     sources=_(

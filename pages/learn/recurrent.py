@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import streamlit as st
 
@@ -12,24 +12,176 @@ from core.figures.learn.recurrent import Band
 from core.lecture import recurrence
 from core.lecture.shown_digits import digits_needed
 from core.lecture.tokens import TokenError
-from core.market.book import BookError
+from core.market import library
+from core.market.book import BookError, read_rows
 from core.market.library import LibraryError
-from pages.learn import frame, recurrent_dials
-from pages.learn.frame import tex
-from pages.learn.recurrent_dials import RecurrentChoices
-from pages.shared import controls
-from pages.shared.language import _, number
+from pages.learn import frame, matrix_editor
+from pages.learn.frame import Dial, tex
+from pages.shared import controls, url_state
+from pages.shared.language import N_, _, number
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
 PAGE: Final = "recurrent"
+SENTENCE: Final = N_("the cat sat on the mat")
+PERIOD: Final = 12.0
+FORGET_BIAS: Final = 2.0
+"""Added to the drawn forget bias, as training usually starts it: a gate near one half would forget at once (Gers et al. 2000)."""
+ROWS_PER_STEP: Final = 4
+"""Rows of a recording for one step of the sequence: one second."""
+EDITABLE: Final = {"rnn": tuple(recurrence.RNN_NAMES), "lstm": tuple(recurrence.LSTM_NAMES), "gradient": ()}
+"""Weights that a part offers for editing."""
+ONLY_FOR: Final[dict[str, tuple[str, ...]]] = {
+    "wave": ("period", "len"),
+    "letters": ("text",),
+    "price": ("tape", "from", "len"),
+    "rnn": ("rho",),
+    "lstm": ("fb",),
+}
+"""Dials that only one kind of sequence or one part has."""
 
 
-def rnn(asked: RecurrentChoices) -> None:
+@dataclass(frozen=True, kw_only=True)
+class RecurrentChoices:
+    """The reader's choices.
+
+    Attributes:
+        kind: "wave", "letters" or "price". x: (time, width). steps: names of the steps. title: of the time axis.
+        step, unit: counted from 0. rnn, lstm: weights, edits and dials included.
+    """
+
+    kind: str
+    x: Any
+    steps: list[str]
+    title: str
+    step: int
+    unit: int
+    rnn: dict[str, Any]
+    lstm: dict[str, Any]
+    seed: int
+    values: dict[str, Any]
+
+    def snippet(self) -> dict[str, Any]:
+        """Values for the page's snippet, which takes neither recordings nor edited weights."""
+        return {
+            "SEQUENCE": "letters" if self.kind == "letters" else "wave",
+            "LENGTH": len(self.steps),
+            "PERIOD": float(self.values.get("period", PERIOD)),
+            "SENTENCE": self.values.get("text", _(SENTENCE)),
+            "FACTOR": float(self.values.get("rho", 1.0)),
+            "FORGET_BIAS": float(self.values.get("fb", FORGET_BIAS)),
+            "SEED": self.seed,
+        }
+
+
+@st.cache_data(show_spinner=False)
+def _mid(name: str) -> Any:
+    return read_rows(library.recording(name).path).mid
+
+
+def read_choices(part: str) -> RecurrentChoices:
+    """Show the dials of a part and the weights to edit, and return what they say.
+
+    Raises:
+        TokenError: for a sentence, or a stretch of a recording, that cannot be used.
+        LibraryError, BookError: for a bad recording.
+    """
+    kinds = {"wave": _("A wave"), "letters": _("A typed sentence"), "price": _("A recorded mid-price")}
+    recordings = library.recordings()
+    markets = {one.name: f"{one.venue} {one.symbol.split(':')[0]}" for one in recordings}
+    perpetual = next((one.name for one in recordings if one.kind == "perpetual"), None)  # the first spot price hardly moves
+
+    def sentence() -> str:
+        return st.text_input(_("Sentence, one step per letter"), _(SENTENCE), key="text", bind="query-params", max_chars=60)
+
+    offered: dict[str, Dial] = {
+        "seq": frame.choice(_("Sequence"), kinds, key="seq"),
+        "text": Dial(_("Sentence"), sentence),
+        "tape": frame.choice(_("Recording"), markets, key="tape", default=perpetual, widget=st.selectbox),
+        "from": frame.slider(_("From second"), 0, 120, key="from", default=0),
+        "period": frame.slider(_("Period of the wave"), 2.0, 40.0, key="period", default=PERIOD, step=0.5),
+        "len": frame.slider(_("Steps"), 4, 60, key="len", default=40),
+        "rho": frame.slider(_("Factor on W_hh"), 0.0, 4.0, key="rho", default=1.0, step=0.1),
+        "fb": frame.slider(_("Added to the forget bias"), -4.0, 6.0, key="fb", default=FORGET_BIAS, step=0.25),
+        "t": frame.slider(_("Step to read"), 1, 60, key="step", default=10),
+        "unit": frame.slider(_("Unit to read"), 1, recurrence.HIDDEN, key="unit", default=1),
+        "draw": frame.slider(_("Draw of the weights"), 0, 20, key="draw", default=0),
+    }
+    sequence = st.session_state.get("seq") or st.query_params.get("seq")
+    sequence = sequence if sequence in kinds else "wave"
+    hidden = {code for owner, codes in ONLY_FOR.items() if owner not in (sequence, part) for code in codes}
+    hidden -= set(ONLY_FOR[sequence])
+    if part == "gradient":
+        hidden = (hidden - {"rho", "fb"}) | {"t", "unit"}
+    offered = {code: dial for code, dial in offered.items() if code not in hidden}
+    first = {"rnn": "t", "lstm": "t", "gradient": "fb"}[part]
+    values = frame.dials("dial", offered, first=first)
+    kind = values["seq"]
+    if kind == "letters":
+        steps, x = recurrence.letters(values["text"], seed=values["draw"])
+        title = _("Letter")
+    elif kind == "price":
+        start = values["from"] * ROWS_PER_STEP
+        x = recurrence.standardised_price(_mid(values["tape"])[start:], length=values["len"], every=ROWS_PER_STEP)
+        steps, title = [str(values["from"] + index) for index in range(len(x))], _("Seconds")
+    else:
+        x = recurrence.wave(values["len"], period=values["period"])
+        steps, title = [str(index + 1) for index in range(len(x))], _("Step")
+    steps = [one if one.strip() else "␣" for one in steps]
+    width = x.shape[1]
+    weights = {
+        "rnn": recurrence.random_rnn(width, seed=values["draw"]),
+        "lstm": recurrence.random_lstm(width, seed=values["draw"]),
+    }
+    if EDITABLE[part]:
+        _editor(part, weights[part])
+    weights = {cell: {name: _edited(name, one) for name, one in mine.items()} for cell, mine in weights.items()}
+    return RecurrentChoices(
+        kind=kind,
+        x=x,
+        steps=steps,
+        title=title,
+        step=min(values.get("t", 1), len(x)) - 1,
+        unit=values.get("unit", 1) - 1,
+        rnn=recurrence.scale_weight(weights["rnn"], "W_hh", values.get("rho", 1.0)),
+        lstm=recurrence.shift_weight(weights["lstm"], "b_f", values.get("fb", FORGET_BIAS)),
+        seed=values["draw"],
+        values=values,
+    )
+
+
+def _key(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _table(values: Any) -> Any:
+    """A bias as a column, so that all weights are matrices."""
+    return values.reshape(-1, 1) if values.ndim == 1 else values
+
+
+def _edited(name: str, values: Any) -> Any:
+    return matrix_editor.edited(_table(values), key=_key(name)).reshape(values.shape)
+
+
+def _editor(part: str, weights: dict[str, Any]) -> None:
+    with frame.controls_block("weights"), st.expander(_("Edit a weight"), icon=":material/edit:"):
+        names = {name: name for name in EDITABLE[part]}
+        name = url_state.choice(st.segmented_control, _("Matrix or bias"), names, key="matrix", required=True)
+        table = _table(weights[name])
+        matrix_editor.editor(
+            table,
+            key=_key(name),
+            label=name,
+            rows=[str(index + 1) for index in range(table.shape[0])],
+            columns=[f"·{index + 1}" for index in range(table.shape[1])],
+        )
+
+
+def rnn(choices: RecurrentChoices) -> None:
     """h_t = tanh(W_hx x_t + W_hh h_{t-1} + b_h), unrolled."""
-    run = recurrence.run_rnn(asked.x, asked.rnn)
-    t, k = asked.step, asked.unit
-    terms = recurrence.rnn_terms(asked.x, run, asked.rnn, step=t, unit=k)
+    run = recurrence.run_rnn(choices.x, choices.rnn)
+    t, k = choices.step, choices.unit
+    terms = recurrence.rnn_terms(choices.x, run, choices.rnn, step=t, unit=k)
     digits = digits_needed(recurrence.rnn_entry, *terms)
     inward, back, bias = (tex(term, digits) for term in terms)
     frame.equation(
@@ -37,15 +189,15 @@ def rnn(asked: RecurrentChoices) -> None:
         rf"\begin{{aligned}} h_{{{t + 1},{k + 1}}} &= \tanh({inward} + ({back}) + ({bias})) "
         rf"= {tex(run.h[t, k])} \\ "
         rf"y_{{{t + 1}}} &= {tex(run.y[t, 0])} \end{{aligned}}",
-        words=_("Step {step} ({name}), unit {unit}.").format(step=t + 1, name=asked.steps[t], unit=k + 1),
+        note=_("Step {step} ({name}), unit {unit}.").format(step=t + 1, name=choices.steps[t], unit=k + 1),
     )
     static_plot(
         figures.states_figure(
-            [Band(name=_("x, the input"), values=asked.x), Band(name=_("h, the hidden state"), values=run.h)],
-            steps=asked.steps,
+            [Band(name=_("x, the input"), values=choices.x), Band(name=_("h, the hidden state"), values=run.h)],
+            steps=choices.steps,
             at=t,
             unit=k,
-            x_title=asked.title,
+            x_title=choices.title,
         ),
         key="rnn_states",
         alt=_("The input and the hidden state through time, a row a unit."),
@@ -55,13 +207,13 @@ def rnn(asked: RecurrentChoices) -> None:
         key="rnn_output",
         alt=_("The output through time."),
     )
-    _same(recurrence.rnn_deviation(asked.x, asked.rnn), "torch.nn.RNN")
+    _check_against("torch.nn.RNN", recurrence.rnn_deviation(choices.x, choices.rnn))
 
 
-def lstm(asked: RecurrentChoices) -> None:
+def lstm(choices: RecurrentChoices) -> None:
     """The six equations, each gate through time."""
-    run = recurrence.run_lstm(asked.x, asked.lstm)
-    t, k = asked.step, asked.unit
+    run = recurrence.run_lstm(choices.x, choices.lstm)
+    t, k = choices.step, choices.unit
     f, i, o, candidate, c, h = (one[t, k] for one in (run.f, run.i, run.o, run.candidate, run.c, run.h))
     before = run.c[t - 1, k] if t else 0.0
     digits = digits_needed(recurrence.lstm_entry, f, before, i, candidate, o)
@@ -74,7 +226,7 @@ def lstm(asked: RecurrentChoices) -> None:
         rf"\begin{{aligned}} f &= {f_} \\ i &= {i_} \\ \tilde c &= {candidate_} \\ "
         rf"c_t &= {f_} \cdot ({before_}) + {i_} \cdot ({candidate_}) = {c_} \\ "
         rf"o &= {o_} \\ h_t &= {o_} \cdot \tanh({c_}) = {tex(h)} \end{{aligned}}",
-        words=_("Step {step} ({name}), unit {unit}.").format(step=t + 1, name=asked.steps[t], unit=k + 1),
+        note=_("Step {step} ({name}), unit {unit}.").format(step=t + 1, name=choices.steps[t], unit=k + 1),
     )
     bands = [
         Band(name=_("f, forget"), values=run.f, gate=True),
@@ -88,7 +240,7 @@ def lstm(asked: RecurrentChoices) -> None:
     with left:
         static_plot(
             figures.states_figure(
-                [Band(name=_("x, the input"), values=asked.x), *bands], steps=asked.steps, at=t, unit=k, x_title=asked.title
+                [Band(name=_("x, the input"), values=choices.x), *bands], steps=choices.steps, at=t, unit=k, x_title=choices.title
             ),
             key="lstm_states",
             alt=_("Input, gates, candidate, cell and state through time, a row a unit."),
@@ -105,13 +257,13 @@ def lstm(asked: RecurrentChoices) -> None:
             key="lstm_unit",
             alt=_("One unit's gates, candidate, cell and state through time."),
         )
-        _same(recurrence.lstm_deviation(asked.x, asked.lstm), "torch.nn.LSTM")
+        _check_against("torch.nn.LSTM", recurrence.lstm_deviation(choices.x, choices.lstm))
 
 
-def gradient(asked: RecurrentChoices) -> None:
-    """How much the last output feels each input."""
-    back = recurrence.through_time(asked.x, asked.rnn, asked.lstm, seed=asked.seed)
-    last, attention = len(asked.steps), _("attention")
+def gradient(choices: RecurrentChoices) -> None:
+    """Norm of the last state's gradient by each input."""
+    back = recurrence.gradients_through_time(choices.x, choices.rnn, choices.lstm, seed=choices.seed)
+    last, attention = len(choices.steps), _("attention")
     frame.equation(
         r"\begin{aligned} \frac{\partial h_T}{\partial x_t} &= J_T\,J_{T-1} \cdots J_{t+1}\,"
         r"\mathrm{diag}(1-h_t^2)\,W_{hx}, \quad J_s = \mathrm{diag}(1-h_s^2)\,W_{hh} \\ "
@@ -121,7 +273,7 @@ def gradient(asked: RecurrentChoices) -> None:
         rf"\text{{LSTM: }} &\lVert \partial h_{{{last}}} / \partial x_1 \rVert = {_power(back.lstm[0])} \\ "
         rf"\text{{{attention}: }} &\lVert \partial z_{{{last}}} / \partial x_1 \rVert = "
         rf"{_power(back.attention[0])} \end{{aligned}}",
-        words=_("Frobenius norms; one head of the same width, without positions, over the same sequence."),
+        note=_("Frobenius norms; one head of the same width, without positions, over the same sequence."),
     )
     static_plot(
         figures.gradients_figure(
@@ -156,9 +308,10 @@ def _power(value: float) -> str:
     return rf"{tex(float(mantissa), 1)} \cdot 10^{{{int(exponent)}}}"
 
 
-def _same(off: float, name: str) -> None:
+def _check_against(name: str, deviation: float) -> None:
     frame.check(
-        _("Largest difference from {name} with these weights: {value}.").format(name=name, value=f"{off:.1e}"), holds=off < 1e-9
+        _("Largest difference from {name} with these weights: {value}.").format(name=name, value=f"{deviation:.1e}"),
+        holds=deviation < 1e-9,
     )
 
 
@@ -169,16 +322,18 @@ part = frame.open_page(PAGE, _("Recurrent cells"), parts={"rnn": _("RNN"), "lstm
 def body(which: str) -> None:
     """Everything that changes with a dial."""
     try:
-        asked = recurrent_dials.ask(which)
+        choices = read_choices(which)
     except TokenError:
         too_short = _("The recording ends too soon: choose an earlier second or fewer steps.")
         letters = _("Type 2 to {most} letters.").format(most=recurrence.MOST_LETTERS)
         controls.error_box(letters if st.session_state.get("seq") == "letters" else too_short)
+        frame.link_only()
         return
     except (LibraryError, BookError) as problem:
         controls.error_box(str(problem), remedy=_("Choose another sequence."))
+        frame.link_only()
         return
-    {"rnn": rnn, "lstm": lstm, "gradient": gradient}[which](asked)
+    {"rnn": rnn, "lstm": lstm, "gradient": gradient}[which](choices)
     frame.look_for(frame.passage(PAGE, which))
     frame.close_page(
         PAGE,
@@ -186,7 +341,7 @@ def body(which: str) -> None:
             "sequence-modelling (RNN, LSTM, internal states, attention). Gradients through time: Bengio et al. 1994. The "
             "snippet takes the wave where the page shows a recording."
         ),
-        values=asked.snippet(),
+        values=choices.snippet(),
     )
 
 

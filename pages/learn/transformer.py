@@ -1,20 +1,361 @@
-"""The encoder-decoder Transformer at work: a date as somebody wrote it, read symbol by symbol into ISO."""
+"""The encoder-decoder Transformer at work: a date as people write it, read symbol by symbol into ISO."""
 
 from __future__ import annotations
 
+from typing import Any, Final
+
+import pandas as pd
 import streamlit as st
 
 from core import checkpoints
 from core.checkpoints import CheckpointError
-from core.lecture.date_reader import ReadingError
-from pages.learn import cached_results as answers
-from pages.learn import frame, transformer_how, transformer_parts
-from pages.learn.text_field import typed
-from pages.shared import controls
-from pages.shared.language import _
+from core.figures.learn import transformer as figures
+from core.lecture import dates
+from core.lecture.date_reader import DateReader, DateReading, ReadingError
+from core.lecture.decoding import sublayer_ratios
+from pages.learn import date_answers, frame
+from pages.shared import controls, url_state
+from pages.shared.language import _, number, percent
+from pages.shared.live_plot import static_plot
+from pages.shared.stat_strip import Stat, stat_strip
 
-PAGE = "transformer"
-EXAMPLES = ("3 de mayo de 1979", "sábado 3 mayo 1979", "May the 3rd, 1979", "03/04/1979", "Thu 3-may-79")
+PAGE: Final = "transformer"
+EXAMPLES: Final = ("3 de mayo de 1979", "sábado 3 mayo 1979", "May the 3rd, 1979", "03/04/1979", "Thu 3-may-79")
+NONSENSE: Final = (
+    "31 de febrero de 2001", "12/25/1979", "tres de mayo de 1979", "99/99/9999", "mañana", "hello world",
+    "attention is all you need", "?!?",
+)  # fmt: skip
+
+LATEX_SYMBOLS: Final = {" ": r"\sqcup", "■": r"\blacksquare", "▷": r"\triangleright", "�": "?", "␀": r"\varnothing"}
+
+CROSS: Final = (
+    r"\begin{gathered} A_2 = \mathrm{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right) V \\[4pt]"
+    r"Q = N_1 W_Q,\; K = H W_K,\; V = H W_V \\[4pt]"
+    r"\hat Y = Z W_{out} + b_{out},\; P(y_t \mid y_{<t}, x) = \mathrm{softmax}(\hat Y_t) \end{gathered}"
+)
+"""Cross-attention and the output layer (vit-report sections 2.6 and 2.9)."""
+ENCODER: Final = (
+    r"\begin{aligned} A &= \mathrm{MultiHead}(x, x, x) \\ N_1 &= \mathrm{LayerNorm}(x + A) \\"
+    r"F &= \mathrm{FFN}(N_1) \\ N_2 &= \mathrm{LayerNorm}(N_1 + F) \end{aligned}"
+)
+DECODER: Final = (
+    r"\begin{aligned} A_1 &= \mathrm{MultiHead}_{causal}(y, y, y) \\ N_1 &= \mathrm{LayerNorm}(y + A_1) \\"
+    r"A_2 &= \mathrm{MultiHead}(N_1, H, H) \\ N_2 &= \mathrm{LayerNorm}(N_1 + A_2) \\"
+    r"F &= \mathrm{FFN}(N_2) \\ N_3 &= \mathrm{LayerNorm}(N_2 + F) \end{aligned}"
+)
+"""The equations of one layer (vit-report sections 2.5 and 2.6)."""
+
+
+def latex_symbol(character: str) -> str:
+    """One symbol for LaTeX."""
+    return LATEX_SYMBOLS.get(character, rf"\texttt{{{character}}}") if character.isascii() or character in LATEX_SYMBOLS else "?"
+
+
+def show_answer(reading: DateReading) -> None:
+    """The answer, its probability and its least certain symbol."""
+    least = min(range(len(reading.characters)), key=lambda i: reading.symbol_probabilities[i])
+    stat_strip(
+        [
+            Stat(name=_("Answer"), value=reading.answer or "–", note=_("read as: {text}").format(text=reading.text)),
+            Stat(name=_("Probability of the whole"), value=percent(reading.probability, 2)),
+            Stat(
+                name=_("Least sure symbol"),
+                value=figures.visible([reading.characters[least]])[0],
+                note=_("{share}, number {n}").format(share=percent(reading.symbol_probabilities[least], 2), n=least + 1),
+            ),
+            Stat(
+                name=_("A date that exists"),
+                value=_("yes") if reading.is_date else _("no"),
+                tone="good" if reading.is_date else "warning",
+            ),
+        ]
+    )
+    if reading.unknown:
+        st.caption(
+            _("The model has no symbol for {characters}: it reads a sign for “unknown” there.").format(
+                characters=" ".join(reading.unknown)
+            )
+        )
+
+
+def layer_dial(reader: DateReader) -> frame.Dial:
+    """The layer to look into."""
+    last = reader.model.config.layers
+    return frame.choice(_("Layer"), frame.whole_numbers(*range(1, last + 1)), key="tf_layer", default=str(last), value=int)
+
+
+def _forward(key: str, last: int) -> None:
+    now = int(st.session_state.get(key, last))
+    st.session_state[key] = 1 if now >= last else now + 1
+
+
+def step_dial(last: int) -> frame.Dial:
+    """The symbol of the answer being decoded, with a button for the next one."""
+
+    def draw() -> int:
+        left, right = st.columns([5, 1], vertical_alignment="bottom")
+        with right:
+            st.button(_("Next"), key="next_symbol", icon=":material/skip_next:", on_click=_forward, args=("symbol", last))
+        with left:
+            return url_state.slider(_("Symbol of the answer"), 1, last, key="symbol", default=last)
+
+    return frame.Dial(_("Symbol"), draw)
+
+
+def decode(reader: DateReader, reading: DateReading) -> None:
+    """Decoding step by step: the next symbols, and the attention of a layer."""
+    heads = {"mean": _("Mean")} | {str(index): str(index) for index in range(1, reader.model.config.heads + 1)}
+    chosen = frame.dials(
+        "decode",
+        {
+            "symbol": step_dial(len(reading.characters)),
+            "layer": layer_dial(reader),
+            "head": frame.choice(_("Head"), heads, key="tf_head"),
+        },
+    )
+    step, layer, head = chosen["symbol"] - 1, chosen["layer"], chosen["head"]
+
+    def of(kind: str) -> Any:
+        weights = reading.trace.maps[f"{kind} {layer}"]
+        return weights.mean(axis=0) if head == "mean" else weights[int(head) - 1]
+
+    cross, causal = of("cross"), of("decoder")
+    so_far = "".join(reading.characters[:step])
+    st.markdown(_("So far: `{text}`, next: `{symbol}`").format(text=so_far or "▷", symbol=reading.characters[step]))
+    maps = figures.decoding_maps(cross, causal, source=list(reading.text), target=reading.characters, step=step)
+    left, right = st.columns(2)
+    with left:
+        static_plot(maps[0], key="cross_map", alt=_("Which characters of the text each answered symbol looked at."))
+    with right:
+        static_plot(maps[1], key="causal_map", alt=_("Which earlier symbols of the answer each answered symbol looked at."))
+    frame.look_for(frame.passage(PAGE, "decode"))
+    left, right = st.columns(2)
+    with left:
+        static_plot(
+            figures.next_figure(reading.trace.probabilities[step], dates.SYMBOLS, chosen=reading.trace.symbols[step]),
+            key="next_symbols",
+            height=330,
+            alt=_("The likeliest next symbols and their probabilities."),
+        )
+    with right:
+        static_plot(
+            figures.reading_figure(
+                cross[step], date_answers.relevance(str(checkpoints.FOLDER), reading.text, step), list(reading.text)
+            ),
+            key="reading",
+            height=330,
+            alt=_("Attention of this symbol over the text, and gradient times input of each character."),
+        )
+    best = sorted(range(len(reading.text)), key=lambda i: -cross[step][i])[:3]
+    weights = r",\;".join(
+        rf"\alpha_{{{i + 1}}}({latex_symbol(reading.text[i])}) = {frame.tex(float(cross[step][i]))}" for i in best
+    )
+    probability = float(reading.trace.probabilities[step][reading.trace.symbols[step]])
+    past = "".join(latex_symbol(one) for one in ("▷", *reading.characters[:step]))
+    frame.equation(
+        CROSS,
+        rf"\begin{{gathered}} {weights} \\[4pt] P({latex_symbol(reading.characters[step])} \mid {past}) = "
+        rf"{frame.tex(probability, 4)} \end{{gathered}}",
+        note=_("the three characters looked at most; uncertainty before this symbol: {bits} bits").format(
+            bits=number(float(reading.trace.entropy[step]), 3)
+        ),
+    )
+    st.markdown(frame.passage(PAGE, "weights"))
+
+
+def beam(_reader: DateReader, reading: DateReading) -> None:
+    """Greedy against beam search."""
+    chosen = frame.dials(
+        "beam",
+        {
+            "width": frame.slider(_("Beam width"), 1, 6, key="beam_width", default=4),
+            "symbol": step_dial(len(reading.characters)),
+        },
+    )
+    history = date_answers.beams(str(checkpoints.FOLDER), reading.text, chosen["width"])
+    held = history[min(chosen["symbol"], len(history)) - 1]
+    names = ["".join(figures.visible([dates.SYMBOLS[symbol] for symbol in one.symbols])) for one in held]
+    static_plot(
+        figures.beam_figure(names, [one.probability for one in held], finished=[one.ended for one in held]),
+        key="beam_held",
+        alt=_("The sequences the beam holds after this symbol and their probabilities."),
+    )
+    frame.look_for(frame.passage(PAGE, "beam"))
+    final = history[-1]
+    logs = final[0].log_probabilities
+    sum_ = " + ".join(f"({frame.tex(value)})" for value in logs[:3])
+    frame.equation(
+        r"\log P(y \mid x) = \sum_{t=1}^{T} \log P(y_t \mid y_{<t}, x)",
+        rf"{sum_} + \cdots = {frame.tex(final[0].score)}",
+        note=_("the best of the beam, natural logarithms"),
+    )
+    same = final[0].symbols == reading.hypothesis.symbols
+    frame.check(
+        _("Greedy and beam search agree on {answer}.").format(answer=reading.answer)
+        if same
+        else _("The beam found {other}, more probable than the greedy {answer}.").format(
+            other=dates.decode_text(final[0].symbols), answer=reading.answer
+        ),
+        holds=final[0].score >= reading.hypothesis.score - 1e-4,
+    )
+    st.dataframe(
+        pd.DataFrame(
+            {
+                _("Answer"): [dates.decode_text(one.symbols) for one in final],
+                _("Probability"): [percent(one.probability, 3) for one in final],
+                _("A date that exists"): [dates.is_calendar_date(dates.decode_text(one.symbols)) for one in final],
+            }
+        ),
+        hide_index=True,
+    )
+
+
+def nonsense(_reader: DateReader, reading: DateReading) -> None:
+    """Answers to texts that are not dates, and their probabilities."""
+    folder = str(checkpoints.FOLDER)
+    held_out, random_texts = date_answers.certainty(folder)
+    static_plot(
+        figures.certainty_figure(held_out, random_texts, here=reading.probability),
+        key="certainty",
+        alt=_("How sure the model is of its answers: held-out dates against random characters."),
+    )
+    frame.look_for(frame.passage(PAGE, "nonsense"))
+    sure = sum(1 for value in random_texts if value > 0.9)
+    frame.equation(
+        r"P(y \mid x) = \prod_{t=1}^{T} P(y_t \mid y_{<t}, x)",
+        r" \cdot ".join(frame.tex(value) for value in reading.symbol_probabilities[:4])
+        + rf" \cdots = {frame.tex(reading.probability, 4)}",
+        note=_("this text's answer; of {count} random texts {sure} get an answer with a probability over 0.9").format(
+            count=len(random_texts), sure=sure
+        ),
+    )
+    rows = [date_answers.read(folder, text) for text in NONSENSE]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                _("Text"): list(NONSENSE),
+                _("Answer"): [one.answer for one in rows],
+                _("Probability"): [percent(one.probability, 1) for one in rows],
+                _("A date that exists"): [one.is_date for one in rows],
+            }
+        ),
+        hide_index=True,
+    )
+
+
+def layer(reader: DateReader, reading: DateReading) -> None:
+    """One vector on its way through an encoder or decoder layer."""
+    sides = {"encoder": _("Encoder"), "decoder": _("Decoder")}
+    side = str(st.session_state.get("tf_side", st.query_params.get("tf_side", "encoder")))
+    count = len(reading.characters) if side == "decoder" else len(reading.text)
+    chosen = frame.dials(
+        "inside",
+        {
+            "position": frame.slider(_("Position"), 1, count, key="tf_place", default=1),
+            "side": frame.choice(_("Side"), sides, key="tf_side"),
+            "layer": layer_dial(reader),
+        },
+    )
+    place = chosen["position"] - 1
+    stages = date_answers.inside(str(checkpoints.FOLDER), reading.text, chosen["side"], chosen["layer"], place)
+    names = list(stages)
+    static_plot(
+        figures.vectors_figure(stages),
+        key="inside_vectors",
+        alt=_("One vector at each stage of the layer, a row a stage, a column a channel."),
+    )
+    stat_strip(
+        [
+            Stat(name=_("{added} beside {carried}").format(added=added, carried=carried), value=f"× {number(ratio, 2)}",
+                 note=_("root mean squares"))
+            for (added, carried), ratio in sublayer_ratios(stages).items()
+        ]
+    )  # fmt: skip
+    frame.look_for(frame.passage(PAGE, "layer"))
+    character = (reading.text if chosen["side"] == "encoder" else ["▷", *reading.characters])[place]
+    latex = {"input": "x" if chosen["side"] == "encoder" else "y"}
+    rows = r" \\ ".join(
+        rf"{latex.get(name, name[0] + (f'_{{{name[1:]}}}' if name[1:] else ''))} &= {frame.tex_row(stages[name][:4].tolist())}"
+        for name in names
+    )
+    frame.equation(
+        ENCODER if chosen["side"] == "encoder" else DECODER,
+        rf"\begin{{aligned}} {rows} \end{{aligned}}",
+        note=_("the first 4 of {width} channels, at “{character}”").format(
+            width=len(stages["input"]), character=figures.visible([character])[0]
+        ),
+    )
+    if chosen["side"] == "encoder":
+        with st.expander(_("What this encoder layer looks at"), icon=":material/grid_on:"):
+            static_plot(
+                figures.encoder_map(reading.trace.maps[f"encoder {chosen['layer']}"].mean(axis=0), list(reading.text)),
+                key="encoder_map",
+                alt=_("The encoder's self-attention over the characters, mean of the heads."),
+            )
+
+
+def training(reader: DateReader) -> None:
+    """The training and the scores on held-out dates and formats."""
+    card = reader.card
+    test = card["metrics"].get("test")
+    stats = [
+        Stat(name=_("Parameters"), value=number(card["parameters"])),
+        Stat(name=_("Exact match, validation"), value=percent(card["metrics"]["validation"]["score"], 2)),
+    ]
+    if test:
+        stats += [
+            Stat(
+                name=_("Exact match, test"),
+                value=percent(test["exact_match"], 2),
+                note=_("{count} dates, days and formats never seen").format(count=number(test["samples"])),
+            ),
+            Stat(
+                name=_("Rules by hand"),
+                value=percent(test["baselines"]["rules by hand"], 2),
+                note=_("twenty lines of code, same dates"),
+            ),
+            Stat(
+                name=_("Copying the digits in order"),
+                value=percent(test["baselines"]["copying the digits in order"], 1),
+                note=_("the simplest rule, same dates"),
+            ),
+        ]
+    stat_strip(stats)
+    static_plot(
+        figures.training_figure(card["history"]),
+        key="dates_training",
+        alt=_("Training loss and validation exact match by step."),
+    )
+    frame.look_for(frame.passage(PAGE, "card"))
+    st.markdown(frame.passage(PAGE, "conventions"))
+    if test:
+        st.markdown("**" + _("By held-out format") + "**")
+        table = pd.DataFrame(
+            {_("Format"): list(test["by_format"]), _("Exact match"): [percent(one, 1) for one in test["by_format"].values()]}
+        )
+        st.dataframe(table, hide_index=True)
+        if test["misses"]:
+            st.markdown("**" + _("Some of its mistakes") + "**")
+            misses = pd.DataFrame(test["misses"])
+            misses.columns = [_("Text"), _("Right"), _("Answer")]
+            st.dataframe(misses, hide_index=True)
+        controls.download_table(_("Scores by format"), lambda: table, key="dates_scores", filename="dates-scores")
+    st.code(card["command"], language="bash")
+
+
+def date_field() -> str:
+    """The text field for a date, with examples that fill it."""
+    text = url_state.text(_("A date, in English or Spanish"), key="date", default=EXAMPLES[0], max_chars=80)
+    with st.container(horizontal=True):
+        for index, example in enumerate(EXAMPLES):
+            st.button(example, key=f"date:example:{index}", on_click=_fill, args=("date", example))
+    return text
+
+
+def _fill(key: str, text: str) -> None:
+    st.session_state[key] = text
+    st.session_state[f"{key}:seen"] = st.query_params.get(key)
+
 
 part = frame.open_page(
     PAGE,
@@ -29,31 +370,28 @@ part = frame.open_page(
 )
 
 try:
-    reader = answers.reader(str(checkpoints.FOLDER))
+    reader = date_answers.reader(str(checkpoints.FOLDER))
 except CheckpointError as problem:
     controls.error_box(str(problem), remedy=_("Train it: python -m core train dates."))
+    frame.link_only()
     st.stop()
 
 text = EXAMPLES[0]
-if part != "card":
+if part == "card":
+    training(reader)
+else:
     with frame.controls_block("text"):
-        text = typed(_("A date, in English or Spanish"), key="date", default=EXAMPLES[0], examples=EXAMPLES, max_chars=80)
+        text = date_field()
     try:
-        reading = answers.read(str(checkpoints.FOLDER), text)
+        reading = date_answers.read(str(checkpoints.FOLDER), text)
     except ReadingError as problem:
         controls.error_box(str(problem), remedy=_("Type a date of at most 64 characters."))
+        frame.link_only()
         st.stop()
     if controls.presenting():
         st.markdown(f"### {text}")
-    transformer_parts.answer(reading)
-    {
-        "decode": transformer_parts.decode,
-        "beam": transformer_parts.beam,
-        "nonsense": transformer_parts.nonsense,
-        "layer": transformer_how.layer,
-    }[part](reader, reading)
-else:
-    transformer_how.card(reader)
+    show_answer(reading)
+    {"decode": decode, "beam": beam, "nonsense": nonsense, "layer": layer}[part](reader, reading)
 
 frame.close_page(
     PAGE,

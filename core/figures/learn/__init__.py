@@ -1,1 +1,1 @@
-"""Figures of the lecture, one module a page."""
+"""Figures of the lecture, one module per page."""

@@ -1,4 +1,4 @@
-"""Figures of the attention-steps and permutation pages that are no plain matrix."""
+"""Bar charts of the attention-steps and permutation pages."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def row_bars(
     even: float | None = None,
     mark: int | None = None,
 ) -> go.Figure:
-    """A bar a token, with an even share to compare with.
+    """One bar per token, with a dotted line at an even share.
 
     Args:
-        even: height of the dotted line, "all alike". mark: index of the bar in another colour.
+        even: height of the dotted line. mark: index of the bar in another colour.
     """
     places = list(range(len(names)))
     colours = [ORANGE if index == mark else BLUE for index in places]
@@ -45,7 +45,7 @@ def row_bars(
 
 
 def grouped_bars(rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_title: str) -> go.Figure:
-    """Rows of numbers side by side, a bar a channel, by name."""
+    """Named rows of numbers as bars side by side, one group per channel."""
     traces = [
         {"type": "bar", "name": name, "x": [str(index + 1) for index in range(len(values))], "y": values,
          "marker": {"color": SERIES[number]}, "hovertemplate": "%{y:.4f}"}

@@ -1,4 +1,4 @@
-"""Figures of the page on backpropagation: written, autograd, and what lies between."""
+"""Figures of the page on backpropagation: the written gradient, autograd's, and their difference."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.learn.grids import Panel, panels_figure, shared_top
+from core.figures.matrix import Matrix, largest_size, matrix_figure
 from core.figures.style import BLUE, GREY, ORANGE, base_layout
 from core.messages import translate as _
 
@@ -18,36 +18,34 @@ def compared_figures(
     name: str,
     entry: tuple[int, int],
 ) -> tuple[go.Figure, go.Figure, go.Figure]:
-    """A gradient by the formulas, by autograd, and their difference magnified to its own scale; the read entry is outlined."""
-    top = shared_top([written, autograd])
-    gap = written - autograd
-    frame = ((entry[0], entry[0], entry[1], entry[1]),)
-    numbers = written.shape[1] <= 8
-    panels = (
-        Panel(z=written, title=_("{name}, written").format(name=name), top=top, frames=frame),
-        Panel(z=autograd, title=_("{name}, autograd").format(name=name), top=top, frames=frame),
-        Panel(
-            z=gap,
-            title=_("difference, largest {value}").format(value=f"{np.abs(gap).max():.1e}"),
-            top=max(float(np.abs(gap).max()), 1e-15),
-        ),
+    """A gradient by the formulas, by autograd, and their difference on a scale of its own.
+
+    Args:
+        written, autograd: (rows, columns). entry: (row, column) of the entry that is outlined.
+    """
+    top, gap = largest_size([written, autograd]), written - autograd
+    outlined = ((entry[0], entry[0], entry[1], entry[1]),)
+    numbers, height = written.shape[1] <= 8, 100 + 44 * max(3, len(written))
+    title = _("difference, largest {value}").format(value=f"{np.abs(gap).max():.1e}")
+    first, second, third = (
+        matrix_figure(matrix, numbers=numbers, form=form, bar=False, height=height, keep="compared")
+        for matrix, form in (
+            (Matrix(values=written, name=_("{name}, written").format(name=name), top=top, outlined=outlined), ".2f"),
+            (Matrix(values=autograd, name=_("{name}, autograd").format(name=name), top=top, outlined=outlined), ".2f"),
+            (Matrix(values=gap, name=title, top=max(float(np.abs(gap).max()), 1e-15)), ".0e"),
+        )
     )
-    height = 100 + 44 * max(3, len(written))
-    first, second, third = (panels_figure([panel], numbers=numbers, height=height, keep="compared") for panel in panels)
-    if numbers:
-        third.data[0].texttemplate = "%{z:.0e}"
     return first, second, third
-
-
-def matrix_figure(matrix: NDArray[np.floating], *, name: str, top: float) -> go.Figure:
-    """One matrix with its numbers; `top` is where the colours end."""
-    return panels_figure([Panel(z=matrix, title=name, top=top)], numbers=True, height=90 + 40 * len(matrix), keep="inputs")
 
 
 def slopes_figure(
     x: NDArray[np.floating], true: NDArray[np.floating], report: NDArray[np.floating], points: NDArray[np.floating]
 ) -> go.Figure:
-    """GELU's two derivatives and, magnified below, how far the report's is off; the inputs on the page are marked."""
+    """Both derivatives of GELU and, below on a scale of its own, their difference; the page's inputs are marked.
+
+    Args:
+        x: (n,). true: (n,) derivative of the tanh form. report: (n,) the vit-report's. points: (k,) the page's inputs.
+    """
     traces = [
         {"type": "scatter", "mode": "lines", "x": x, "y": true, "name": _("derivative of the tanh form"),
          "line": {"color": BLUE, "width": 3}, "hovertemplate": "%{x:.2f}: %{y:.5f}<extra></extra>"},

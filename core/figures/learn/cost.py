@@ -1,4 +1,4 @@
-"""Figures of the page on cost: where the multiply-adds go, how they grow, what the maps take, and the documents' numbers."""
+"""Figures of the page on cost: multiply-adds by kind of module, their growth with T, memory, and the documents' numbers."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ KIND_COLOURS = {
 
 
 def kinds_figure(models: Mapping[str, Mapping[str, int]], kind_names: Mapping[str, str]) -> go.Figure:
-    """A bar a model, shared out among kinds of parts.
+    """One bar per model, divided among kinds of modules.
 
     Args:
-        models: name -> MACs by kind. kind_names: by kind, in the order of the bars' pieces.
+        models: name -> MACs by kind. kind_names: label by kind, in the order of the bars' sections.
     """
     names = list(models)
-    totals = {name: sum(found.values()) or 1 for name, found in models.items()}
+    totals = {name: sum(macs.values()) or 1 for name, macs in models.items()}
     traces = [
         {"type": "bar", "orientation": "h", "y": names, "x": [100 * models[name].get(kind, 0) / totals[name] for name in names],
          "customdata": [models[name].get(kind, 0) for name in names], "name": label,
          "marker": {"color": KIND_COLOURS[kind]}, "hovertemplate": "%{y}: %{x:.1f} %<br>%{customdata:,} MACs"}
         for kind, label in kind_names.items()
-        if any(kind in found for found in models.values())
+        if any(kind in macs for macs in models.values())
     ]  # fmt: skip
     layout = base_layout(x_title=_("Share of the multiply-adds, %"), keep="kinds", height=110 + 44 * len(names))
     layout |= {"barmode": "stack"}
@@ -40,41 +40,41 @@ def kinds_figure(models: Mapping[str, Mapping[str, int]], kind_names: Mapping[st
     return go.Figure({"data": traces, "layout": layout})
 
 
-def growth_figure(found: Growth, *, at: int) -> go.Figure:
-    """MACs of a layer's terms along T, both axes logarithmic; the crossings and the chosen T marked."""
+def growth_figure(growth: Growth, *, at: int) -> go.Figure:
+    """MACs of a layer's terms along T, both axes logarithmic, with the crossings and the chosen T marked."""
     lines = (
-        (_("scores: 2T²D"), found.scores, BLUE, "solid"),
-        (_("projections: 4TD²"), found.projections, ORANGE, "solid"),
-        (_("feed-forward: 8TD²"), found.feed_forward, BROWN, "dash"),
-        (_("projections and feed-forward: 12TD²"), found.projections + found.feed_forward, GREY, "dot"),
+        (_("scores: 2T²D"), growth.scores, BLUE, "solid"),
+        (_("projections: 4TD²"), growth.projections, ORANGE, "solid"),
+        (_("feed-forward: 8TD²"), growth.feed_forward, BROWN, "dash"),
+        (_("projections and feed-forward: 12TD²"), growth.projections + growth.feed_forward, GREY, "dot"),
     )
     traces: list[dict[str, Any]] = [
-        {"type": "scatter", "mode": "lines", "x": found.tokens, "y": y, "name": name,
+        {"type": "scatter", "mode": "lines", "x": growth.tokens, "y": y, "name": name,
          "line": {"color": colour, "width": 2.5, "dash": dash}, "hovertemplate": "%{y:.3~s} MACs"}
         for name, y, colour, dash in lines
     ]  # fmt: skip
     layout = base_layout(
         x_title=_("Tokens T"), y_title=_("Multiply-adds of one layer"), keep="growth", hover="x unified", height=440
     )
-    marks = ((found.crossing_attention, "T = 2D"), (found.crossing_layer, "T = 6D"))
-    _logarithmic(layout, at, [mark for mark in marks if mark[0] <= found.tokens[-1]])
+    marks = ((growth.crossing_attention, "T = 2D"), (growth.crossing_layer, "T = 6D"))
+    _logarithmic(layout, at, [mark for mark in marks if mark[0] <= growth.tokens[-1]])
     return go.Figure({"data": traces, "layout": layout})
 
 
-def memory_figure(found: Growth, *, at: int) -> go.Figure:
+def memory_figure(growth: Growth, *, at: int) -> go.Figure:
     """Bytes of the maps and of the feed-forward middle along T."""
     traces = [
-        {"type": "scatter", "mode": "lines", "x": found.tokens, "y": y, "name": name,
+        {"type": "scatter", "mode": "lines", "x": growth.tokens, "y": y, "name": name,
          "line": {"color": colour, "width": 2.5, "dash": dash}, "hovertemplate": "%{y:.3~s}B"}
         for name, y, colour, dash in (
-            (_("attention maps: N T²"), found.maps, BLUE, "solid"),
-            (_("feed-forward middle: T · 4D"), found.middle, ORANGE, "dash"),
+            (_("attention maps: N T²"), growth.maps, BLUE, "solid"),
+            (_("feed-forward middle: T · 4D"), growth.middle, ORANGE, "dash"),
         )
     ]  # fmt: skip
     layout = base_layout(
         x_title=_("Tokens T"), y_title=_("Bytes of one layer, float32"), keep="memory", hover="x unified", height=420
     )
-    marks = [(found.crossing_memory, "T = 4D/N")] if 1 <= found.crossing_memory <= found.tokens[-1] else []
+    marks = [(growth.crossing_memory, "T = 4D/N")] if 1 <= growth.crossing_memory <= growth.tokens[-1] else []
     _logarithmic(layout, at, marks)
     return go.Figure({"data": traces, "layout": layout})
 
@@ -124,16 +124,16 @@ def plane_figure(points: Sequence[tuple[str, int, int]], *, chosen: tuple[int, i
 
 
 def claims_figure(rows: Sequence[tuple[str, float, float]]) -> go.Figure:
-    """What a document says beside what is counted, times its own number.
+    """The counted number as a multiple of the document's, one bar per number.
 
     Args:
-        rows: name, the document's number, what is counted.
+        rows: name, the document's number, the counted one.
     """
-    names = [name for name, _said, _found in rows]
-    ratios = [found / said for _name, said, found in rows]
+    names = [name for name, _document, _counted in rows]
+    ratios = [counted / document for _name, document, counted in rows]
     trace = {
         "type": "bar", "orientation": "h", "y": names, "x": [ratio - 1 for ratio in ratios], "base": 1,
-        "customdata": [[f"{said:,.0f}", f"{found:,.0f}"] for _name, said, found in rows],
+        "customdata": [[f"{document:,.0f}", f"{counted:,.0f}"] for _name, document, counted in rows],
         "text": [f"×{ratio:.3g}" for ratio in ratios], "textposition": "outside", "cliponaxis": False,
         "marker": {"color": [GREY if abs(ratio - 1) < 0.02 else ORANGE for ratio in ratios]},
         "hovertemplate": "%{customdata[0]} → %{customdata[1]}<extra></extra>",

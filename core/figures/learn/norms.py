@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.learn.grids import Panel, panels_figure
+from core.figures.matrix import Matrix, matrices_figure, matrix_figure
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET, base_layout
 from core.messages import translate as _
 
@@ -19,38 +19,38 @@ def sample_figure(
     after: NDArray[np.floating],
     sample: int,
     *,
-    frame: Mapping[int, tuple[int, int, int, int]],
+    group: Mapping[int, tuple[int, int, int, int]],
     name: str,
 ) -> go.Figure:
     """One sample of a batch (samples, steps, channels) before and, below, after a norm: channels down, time across.
 
     Args:
         sample: which, from 0 on; the colours' ends are the whole batch's.
-        frame: sample -> cells that share the chosen cell's mean and variance (rows are channels).
+        group: sample -> cells that share the chosen cell's mean and variance (rows are channels).
         name: of the norm.
     """
-    frames = (frame[sample],) if sample in frame else ()
-    panels = [
-        Panel(
-            z=x[sample].T, title=title.format(n=sample + 1, norm=name), x_title=_("Time"), y_title=_("Channel"),
-            top=float(np.abs(x).max()) or 1.0, frames=frames,
+    outlined = (group[sample],) if sample in group else ()
+    matrices = [
+        Matrix(
+            values=x[sample].T, name=title.format(n=sample + 1, norm=name), x_title=_("Time"), y_title=_("Channel"),
+            top=float(np.abs(x).max()) or 1.0, outlined=outlined,
         )
-        for x, title in ((before, _("sample {n}, as it came")), (after, _("sample {n}, {norm}")))
+        for x, title in ((before, _("sample {n}, before")), (after, _("sample {n}, {norm}")))
     ]  # fmt: skip
-    return panels_figure(panels, columns=1, height=420, row_gap=0.6, keep="batch")
+    return matrices_figure(matrices, across=1, height=420, row_gap=0.6, keep="batch")
 
 
-def spread_figure(found: Sequence[tuple[str, float, float]]) -> go.Figure:
+def spread_figure(groups: Sequence[tuple[str, float, float]]) -> go.Figure:
     """For each kind of group: largest |mean| and largest |standard deviation - 1|.
 
     Args:
-        found: name of the groups, and the two.
+        groups: name of a kind of group, and the two numbers.
     """
-    names = [name for name, _mean, _off in found]
+    names = [name for name, _mean, _off in groups]
     traces = [
-        {"type": "bar", "x": names, "y": [row[1] for row in found], "name": _("largest |mean|"), "marker": {"color": BLUE},
+        {"type": "bar", "x": names, "y": [row[1] for row in groups], "name": _("largest |mean|"), "marker": {"color": BLUE},
          "hovertemplate": "%{y:.3~g}"},
-        {"type": "bar", "x": names, "y": [row[2] for row in found], "name": _("largest |standard deviation - 1|"),
+        {"type": "bar", "x": names, "y": [row[2] for row in groups], "name": _("largest |standard deviation - 1|"),
          "marker": {"color": ORANGE}, "hovertemplate": "%{y:.3~g}"},
     ]  # fmt: skip
     layout = base_layout(y_title=_("Distance from 0 and 1"), keep="spread", hover="x unified", height=280) | {"barmode": "group"}
@@ -67,7 +67,7 @@ def activation_figure(
     value: float,
     slope: float,
 ) -> go.Figure:
-    """Every activation faintly and the chosen one plainly; its derivative below; the point and its tangent.
+    """All activations with the chosen one highlighted, their derivatives below, and the tangent at one point.
 
     Args:
         curves: name -> values and derivatives over x.
@@ -75,11 +75,11 @@ def activation_figure(
     traces: list[dict[str, Any]] = []
     for row, axis in ((0, "y"), (1, "y2")):
         for name, pair in curves.items():
-            mine = name == chosen
+            is_chosen = name == chosen
             traces.append(
                 {"type": "scatter", "mode": "lines", "x": x, "y": pair[row], "name": name, "yaxis": axis,
-                 "line": {"color": (BLUE if row == 0 else ORANGE) if mine else GREY, "width": 3 if mine else 1},
-                 "opacity": 1 if mine else 0.45, "hovertemplate": "%{x:.2f}: %{y:.4~g}<extra>" + name + "</extra>"}
+                 "line": {"color": (BLUE if row == 0 else ORANGE) if is_chosen else GREY, "width": 3 if is_chosen else 1},
+                 "opacity": 1 if is_chosen else 0.45, "hovertemplate": "%{x:.2f}: %{y:.4~g}<extra>" + name + "</extra>"}
             )  # fmt: skip
     reach = 1.2
     traces += [
@@ -99,7 +99,7 @@ def activation_figure(
 
 
 def gelu_gap_figure(x: NDArray[np.floating], value: NDArray[np.floating], slope: NDArray[np.floating]) -> go.Figure:
-    """Exact GELU less its tanh form, and the same of the derivatives: what the report's mixture is off by."""
+    """Exact GELU less its tanh form, and the same for their derivatives."""
     traces = [
         {"type": "scatter", "mode": "lines", "x": x, "y": data, "name": name, "line": {"color": colour, "width": 2},
          "hovertemplate": "%{x:.2f}: %{y:.3~g}<extra></extra>"}
@@ -116,9 +116,9 @@ def dropout_figures(before: NDArray[np.floating], after: NDArray[np.floating]) -
     """A matrix before, and after dropout, on one scale."""
     top = float(np.abs(after).max()) or 1.0
     left, right = (
-        panels_figure(
-            [Panel(z=z, title=title, top=top, x_title=_("Channel"), y_title=_("Token"))],
-            numbers=True, digits=1, height=320, keep="dropout",
+        matrix_figure(
+            Matrix(values=z, name=title, top=top, x_title=_("Channel"), y_title=_("Token")),
+            numbers=True, form=".1f", height=320, keep="dropout",
         )
         for z, title in ((before, _("before")), (after, _("after")))
     )  # fmt: skip
@@ -152,7 +152,7 @@ def sums_figure(means: NDArray[np.floating], *, expected: float) -> go.Figure:
 def depth_figure(
     post: NDArray[np.floating], pre: NDArray[np.floating], *, title: str, first: int = 1, log: bool = True,
 ) -> go.Figure:  # fmt: skip
-    """One number a layer, post-norm against pre-norm.
+    """One number per layer, post-norm against pre-norm.
 
     Args:
         title: of the value axis. first: number of the first entry (0 where it is what goes in).

@@ -28,10 +28,10 @@ def surface_figure(
     minima: Sequence[tuple[float, float]],
     step: int,
 ) -> go.Figure:
-    """Level lines of a loss of two weights, each optimiser's path up to a step, and the minima.
+    """Contours of a loss of two weights, each optimiser's path up to a step, and the minima.
 
     Args:
-        heights: (y, x) losses; lines lie at equal steps of their logarithm. walks: (n, 2) points by optimiser.
+        heights: (y, x) losses; contours lie at equal steps of their logarithm. walks: (n, 2) points by optimiser.
     """
     traces: list[dict[str, Any]] = [
         {"type": "contour", "x": x, "y": y, "z": np.log10(heights - heights.min() + 0.05).astype(np.float32),
@@ -67,10 +67,10 @@ def losses_figure(
     title: str,
     keep: str = "losses",
 ) -> go.Figure:
-    """Loss by step, a line an optimiser, each with its own dash.
+    """Loss by step, one line with its own dash per optimiser.
 
     Args:
-        step: drawn as an upright line. title: of the value axis.
+        step: marked by a vertical line. title: of the value axis.
     """
     dashes = ("solid", "dot", "dash", "longdash", "dashdot")
     traces = [
@@ -80,7 +80,7 @@ def losses_figure(
     ]  # fmt: skip
     layout = base_layout(x_title=_("Step"), y_title=title, keep=keep, hover="x unified", height=320)
     layout["yaxis"] |= {"type": "log", "exponentformat": "power"} if log else {}
-    if log:  # one that runs away must not squash the others
+    if log:  # a diverging loss must not flatten the other lines
         start = max(float(values[0]) for values in losses.values())
         low = max(1e-9, min(float(np.maximum(values, 1e-12).min()) for values in losses.values()))
         layout["yaxis"] |= {"range": [float(np.log10(low)) - 0.3, float(np.log10(max(start, low))) + 1.0]}
@@ -92,7 +92,7 @@ def losses_figure(
 
 
 def schedules_figure(rates: Mapping[str, Array], *, names: Mapping[str, str], step: int, peak: float) -> go.Figure:
-    """Learning rate by step, a line a schedule, and the step that is being read."""
+    """Learning rate by step, one line per schedule, with one step marked."""
     dashes = ("solid", "dash", "longdash", "dot")
     traces = [
         {"type": "scatter", "mode": "lines", "x": np.arange(len(values)), "y": values, "name": names[code],
@@ -110,7 +110,7 @@ def schedules_figure(rates: Mapping[str, Array], *, names: Mapping[str, str], st
 
 
 def clip_figure(before: tuple[float, float], after: tuple[float, float], largest: float) -> go.Figure:
-    """A gradient as an arrow, the circle of the largest norm, and the clipped arrow on it."""
+    """A gradient as an arrow, the circle of the largest norm, and the clipped gradient."""
     angle = np.linspace(0, 2 * np.pi, 121)
     reach = 1.15 * max(largest, float(np.hypot(*before)), 1e-9)
     traces = [
@@ -132,7 +132,7 @@ def clip_figure(before: tuple[float, float], after: tuple[float, float], largest
 
 
 def signal_figure(signals: Mapping[str, Array], *, names: Mapping[str, str], chosen: str) -> go.Figure:
-    """Root mean square of the activations by layer, on a logarithmic axis, a line a scheme; the chosen one is thick."""
+    """Root mean square of the activations by layer, on a logarithmic axis, one line per scheme; the chosen one is thick."""
     dashes = ("solid", "dash", "dot", "longdash", "dashdot", "longdashdot")
     traces = [
         {"type": "scatter", "mode": "lines+markers", "x": np.arange(len(values)), "y": np.maximum(values, 1e-12),
@@ -146,7 +146,7 @@ def signal_figure(signals: Mapping[str, Array], *, names: Mapping[str, str], cho
 
 
 def weights_figure(inputs: Sequence[str], weights: Array) -> go.Figure:
-    """The weights a logistic regression ended with, a bar an input."""
+    """The weights of a trained logistic regression, one bar per input."""
     trace = {"type": "bar", "x": list(inputs), "y": weights, "marker": {"color": [BLUE if w > 0 else ORANGE for w in weights]},
              "hovertemplate": "%{x}: %{y:.3f}<extra></extra>"}  # fmt: skip
     layout = base_layout(y_title=_("Weight (log-odds a standard deviation)"), keep="weights", legend=False, height=320)

@@ -1,4 +1,4 @@
-"""Figures of the positional-encoding page: waves, what one position looks like from another, the turn of a pair, the balance."""
+"""Figures of the positional-encoding page: waves, likeness to one position, the rotation of a pair, content against position."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 def waves_figure(matrix: Array, channels: Sequence[int], *, at: int | None = None) -> go.Figure:
-    """Some channels of an encoding along the positions, a line each.
+    """Some channels of an encoding along the positions, one line each.
 
     Args:
         matrix: (length, width). channels: counted from 0. at: a position to mark.
@@ -35,7 +35,7 @@ def waves_figure(matrix: Array, channels: Sequence[int], *, at: int | None = Non
 
 
 def from_one_figure(rows: Sequence[tuple[str, Array]], *, at: int, y_title: str) -> go.Figure:
-    """A number a position, seen from the position `at`: lines by name."""
+    """Lines by name along the positions; the position `at` is marked."""
     dashes = ("solid", "dash", "dot")
     traces: list[dict[str, Any]] = [
         {"type": "scatter", "x": np.arange(len(row)), "y": row, "mode": "lines", "name": name,
@@ -47,11 +47,11 @@ def from_one_figure(rows: Sequence[tuple[str, Array]], *, at: int, y_title: str)
     return go.Figure({"data": traces, "layout": layout})
 
 
-def turn_figure(pair: Array, *, at: int, shift: int, got: Array) -> go.Figure:
-    """One pair of channels as points on a circle, one position among them and where the matrix turns it.
+def turn_figure(pair: Array, *, at: int, shift: int, turned: Array) -> go.Figure:
+    """One pair of channels as points on a circle, one position among them, and where a rotation matrix takes it.
 
     Args:
-        pair: (length, 2) the sine and the cosine channel. got: (2,) M PE(at).
+        pair: (length, 2) the sine and the cosine channel. turned: (2,) M PE(at).
     """
     radius = float(np.linalg.norm(pair, axis=1).max()) or 1.0
     round_ = np.linspace(0, 2 * math.pi, 181)
@@ -66,8 +66,8 @@ def turn_figure(pair: Array, *, at: int, shift: int, got: Array) -> go.Figure:
          "hovertemplate": "%{text}: " + hover + "<extra></extra>"},
         {"type": "scatter", "x": [0, here[0]], "y": [0, here[1]], "mode": "lines+markers", "line": {"color": BLUE, "width": 3},
          "marker": {"size": [1, 11]}, "name": _("position {number}").format(number=at), "hovertemplate": hover},
-        {"type": "scatter", "x": [0, got[0]], "y": [0, got[1]], "mode": "lines+markers", "line": {"color": ORANGE, "width": 3},
-         "marker": {"size": [1, 11]}, "name": _("turned by the matrix"), "hovertemplate": hover},
+        {"type": "scatter", "x": [0, turned[0]], "y": [0, turned[1]], "mode": "lines+markers", "marker": {"size": [1, 11]},
+         "line": {"color": ORANGE, "width": 3}, "name": _("turned by the matrix"), "hovertemplate": hover},
         {"type": "scatter", "x": [there[0]], "y": [there[1]], "mode": "markers",
          "name": _("position {number}").format(number=at + shift),
          "marker": {"size": 18, "color": "rgba(0,0,0,0)", "line": {"color": GREEN, "width": 3}}, "hovertemplate": hover},

@@ -33,11 +33,11 @@ class Band:
 
 
 def states_figure(bands: Sequence[Band], *, steps: Sequence[str], at: int, unit: int | None = None, x_title: str) -> go.Figure:
-    """Heatmaps one under another over the same steps: a row a unit, a colour bar for each.
+    """Heatmaps one under another over the same steps, one row per unit and a colour bar for each.
 
     Args:
         steps: names of the steps, for the axis and for hovering. at: the step that is marked.
-        unit: row framed in every band that has so many.
+        unit: row outlined in every band that has that many units.
     """
     height, gap = 1 / (len(bands) + 0.28 * (len(bands) - 1)), 0.28
     layout = base_layout(height=FRAME_PX + BAND_PX * len(bands), keep="states", legend=False) | {"annotations": [], "shapes": []}
@@ -83,7 +83,7 @@ def states_figure(bands: Sequence[Band], *, steps: Sequence[str], at: int, unit:
 
 
 def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str) -> go.Figure:
-    """One unit through time: its gates above, between 0 and 1, the rest below."""
+    """One unit through time: its gates above on a scale from 0 to 1, its states below."""
     colours, dashes = (ORANGE, GREEN, VIOLET, BROWN, BLUE, GREY), ("dot", "dash", "solid")
     traces: list[dict[str, Any]] = [
         {"type": "scatter", "x": np.arange(1, len(band.values) + 1), "y": band.values[:, unit], "mode": "lines",
@@ -101,7 +101,7 @@ def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str) -> g
 
 
 def line_figure(values: Array, *, at: int, x_title: str, y_title: str) -> go.Figure:
-    """One number a step."""
+    """One number per step."""
     trace = {
         "type": "scatter", "x": np.arange(1, len(values) + 1), "y": values, "mode": "lines+markers", "marker": {"size": 4},
         "line": {"color": BLUE, "width": 2}, "hovertemplate": "%{x}: %{y:.3f}<extra></extra>",
@@ -112,7 +112,7 @@ def line_figure(values: Array, *, at: int, x_title: str, y_title: str) -> go.Fig
 
 
 def gradients_figure(*, rnn: Array, lstm: Array, attention: Array, forget: Array, x_title: str) -> go.Figure:
-    """Norms by the step of the input, on a logarithmic axis; what underflows to 0 is left out."""
+    """Norms by the step of the input, on a logarithmic axis; zeros (underflow) are left out."""
     rows = (
         (_("RNN"), rnn, ORANGE, "solid"),
         (_("LSTM"), lstm, BLUE, "solid"),

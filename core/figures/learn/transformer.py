@@ -1,4 +1,4 @@
-"""Figures of the encoder-decoder's page: what may come next, what each symbol looked at, how sure the model is."""
+"""Figures of the encoder-decoder's page: next symbols, attention maps, certainty, beams and training."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.learn.grids import Panel, panels_figure
+from core.figures.matrix import Matrix, matrix_figure
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, base_layout
 from core.messages import translate as _
 
@@ -18,7 +18,7 @@ SPACE = "␣"
 
 
 def visible(characters: Sequence[str]) -> list[str]:
-    """Characters for an axis: a space gets a sign of its own."""
+    """Characters for an axis: a space is shown as `SPACE`."""
     return [SPACE if one == " " else one for one in characters]
 
 
@@ -44,49 +44,50 @@ def next_figure(probabilities: NDArray[np.floating], symbols: Sequence[str], *, 
 
 def decoding_maps(
     cross: NDArray[np.floating],
-    own: NDArray[np.floating],
+    causal: NDArray[np.floating],
     *,
     source: Sequence[str],
     target: Sequence[str],
     step: int,
 ) -> tuple[go.Figure, go.Figure]:
-    """Cross-attention, and causal self-attention, up to a step, its row outlined; a query is named by the symbol it leads to.
+    """Cross-attention and causal self-attention up to a step, whose row is outlined; a query is named by the symbol it yields.
 
     Args:
-        cross: (T, S) weights. own: (T, T).
+        cross: (T, S) weights. causal: (T, T) weights.
         source: (S,) characters read. target: (T,) symbols answered; the query of the first is the begin sign.
-        step: from 0 on; later rows are not there yet.
+        step: from 0 on; later rows are left empty.
     """
-    queries, past_keys = np.arange(len(cross))[:, None], np.arange(len(own))
+    queries, past_keys = np.arange(len(cross))[:, None], np.arange(len(causal))
     shown, past = visible(target), ["▷", *visible(target)]
     cross_seen = np.where(queries <= step, cross, np.nan)
-    own_seen = np.where((queries <= step) & (past_keys <= queries), own, np.nan)
-    panels = (
-        Panel(
-            z=cross_seen, title=_("Cross-attention: answer to text"), x=visible(source), y=shown, signed=False, top=1.0,
-            x_title=_("Text read (keys)"), y_title=_("Symbol answered (query)"),
-            frames=((step, step, 0, len(source) - 1),),
+    causal_seen = np.where((queries <= step) & (past_keys <= queries), causal, np.nan)
+    maps = (
+        Matrix(
+            values=cross_seen, name=_("Cross-attention: answer to text"), columns=visible(source), rows=shown, signed=False,
+            top=1.0, x_title=_("Text read (keys)"), y_title=_("Symbol answered (query)"),
+            outlined=((step, step, 0, len(source) - 1),),
         ),
-        Panel(
-            z=own_seen, title=_("Causal self-attention: answer to itself"), x=past[: len(own)], y=shown, signed=False, top=1.0,
-            x_title=_("Symbols so far (keys)"), y_title=_("Symbol answered (query)"), frames=((step, step, 0, step),),
+        Matrix(
+            values=causal_seen, name=_("Causal self-attention: answer to itself"), columns=past[: len(causal)], rows=shown,
+            signed=False, top=1.0, x_title=_("Symbols so far (keys)"), y_title=_("Symbol answered (query)"),
+            outlined=((step, step, 0, step),),
         ),
     )  # fmt: skip
-    left, right = (panels_figure([panel], height=400, keep="decoding") for panel in panels)
+    left, right = (matrix_figure(one, numbers=False, bar=False, height=400, keep="decoding") for one in maps)
     return left, right
 
 
 def encoder_map(weights: NDArray[np.floating], source: Sequence[str]) -> go.Figure:
     """The encoder's self-attention over the characters, (S, S)."""
-    panel = Panel(
-        z=weights, title=_("Encoder self-attention"), x=visible(source), y=visible(source), signed=False,
+    matrix = Matrix(
+        values=weights, name=_("Encoder self-attention"), columns=visible(source), rows=visible(source), signed=False,
         x_title=_("Character looked at (key)"), y_title=_("Character (query)"),
     )  # fmt: skip
-    return panels_figure([panel], height=460, bar=True, keep="encoder")
+    return matrix_figure(matrix, numbers=False, height=460, keep="encoder")
 
 
 def reading_figure(attention: NDArray[np.floating], relevance: NDArray[np.floating], source: Sequence[str]) -> go.Figure:
-    """What one answered symbol looked at, beside what its log-probability rests on, character by character.
+    """Attention of one answered symbol over the text, beside the gradient times input of each character.
 
     Args:
         attention: (S,) weights. relevance: (S,) gradient times input of the log-odds against the runner-up, signed, in nats.
@@ -108,16 +109,16 @@ def reading_figure(attention: NDArray[np.floating], relevance: NDArray[np.floati
     return go.Figure({"data": traces, "layout": layout})
 
 
-def certainty_figure(dates: NDArray[np.floating], scribbles: NDArray[np.floating], *, here: float | None = None) -> go.Figure:
-    """How sure the model is of its whole answer: held-out dates against random characters, as shares of each.
+def certainty_figure(dates: NDArray[np.floating], random_texts: NDArray[np.floating], *, here: float | None = None) -> go.Figure:
+    """Histograms of the probability of a whole answer: held-out dates against random characters, as shares of each.
 
     Args:
-        dates, scribbles: probabilities. here: that of the text on the page.
+        dates, random_texts: probabilities. here: that of the text on the page.
     """
     edges = np.linspace(0, 1, 21)
     middle = (edges[1:] + edges[:-1]) / 2
     traces: list[dict[str, Any]] = []
-    for values, name, colour in ((dates, _("Held-out dates"), BLUE), (scribbles, _("Random characters"), ORANGE)):
+    for values, name, colour in ((dates, _("Held-out dates"), BLUE), (random_texts, _("Random characters"), ORANGE)):
         share = np.histogram(values, edges)[0] / len(values)
         traces.append(
             {"type": "bar", "x": middle, "y": share, "name": name, "marker": {"color": colour, "opacity": 0.85},
@@ -137,7 +138,7 @@ def certainty_figure(dates: NDArray[np.floating], scribbles: NDArray[np.floating
 
 
 def beam_figure(names: Sequence[str], probabilities: Sequence[float], *, finished: Sequence[bool]) -> go.Figure:
-    """What a beam holds: probabilities of the sequences on a logarithmic axis, best on top; finished ones in blue."""
+    """Probabilities of the sequences in a beam on a logarithmic axis, best on top; finished ones in blue."""
     order = list(range(len(names)))[::-1]
     trace = {
         "type": "bar", "orientation": "h", "y": [f"{index + 1}. {names[index]}" for index in order],
@@ -170,8 +171,9 @@ def training_figure(history: Sequence[dict[str, float]]) -> go.Figure:
 
 
 def vectors_figure(stages: Mapping[str, NDArray[np.floating]]) -> go.Figure:
-    """A vector on its way through a layer: one row a stage, (width,) by name; colours are centred at zero."""
-    panel = Panel(
-        z=np.stack(list(stages.values())), title=_("One vector through the layer"), y=list(stages), x_title=_("Channel"), top=3.0,
+    """A vector's stages on its way through a layer, one row per stage, (width,) by name."""
+    matrix = Matrix(
+        values=np.stack(list(stages.values())), name=_("One vector through the layer"), rows=list(stages), x_title=_("Channel"),
+        top=3.0,
     )  # fmt: skip
-    return panels_figure([panel], height=330, bar=True, keep="vectors")
+    return matrix_figure(matrix, numbers=False, height=330, keep="vectors")

@@ -6,16 +6,21 @@ import numpy as np
 import pytest
 
 from core.figures.learn import attention_steps, positions, recurrent
-from core.figures.learn.matrix import matrix_figure
 from core.figures.learn.recurrent import Band
+from core.figures.matrix import Matrix, largest_size, matrices_figure, matrix_figure
 
 VALUES = np.array([[1.0, -2.5, -np.inf], [0.0, 0.25, 0.004]])
 
 
 def test_a_matrix_is_drawn_with_its_numbers_and_from_the_top() -> None:
-    figure = matrix_figure(VALUES, rows=["a", "b"], columns=["x", "y", "z"], name="M", row=1)
+    outlined = ((1, 1, 0, 2),)
+    figure = matrix_figure(Matrix(values=VALUES, rows=["a", "b"], columns=["x", "y", "z"], name="M", outlined=outlined))
     heat, numbers = figure.data
-    assert list(numbers.text) == ["1.00", "-2.50", "−∞", "0.00", "0.25", "0.00"]
+    assert [
+        one if "customdata" not in one else f"{value:.2f}"
+        for one, value in zip(numbers.texttemplate, numbers.customdata, strict=True)
+    ] == ["1.00", "-2.50", "−∞", "0.00", "0.25", "0.00"]
+    assert numbers.texttemplate[0] == "%{customdata:.2f}"
     assert list(numbers.x) == [0, 1, 2, 0, 1, 2] and list(numbers.y) == [0, 0, 0, 1, 1, 1]
     assert np.isnan(heat.z[0][2]) and heat.z[0][1] == -2.5
     assert heat.zmin == -2.5 and heat.zmax == 2.5  # diverging, centred on zero
@@ -25,14 +30,31 @@ def test_a_matrix_is_drawn_with_its_numbers_and_from_the_top() -> None:
 
 def test_a_large_matrix_has_a_colour_bar_instead_of_numbers() -> None:
     names = [str(index) for index in range(40)]
-    figure = matrix_figure(np.eye(40), rows=names, columns=names, name="M", signed=False, top=1.0, height=300)
+    figure = matrix_figure(Matrix(values=np.eye(40), rows=names, columns=names, name="M", signed=False, top=1.0), height=300)
     assert len(figure.data) == 1 and figure.data[0].showscale and figure.data[0].zmin == 0
-    assert figure.layout.height == 300 and len(figure.layout.xaxis.tickvals) < 20
+    assert figure.layout.height == 300 and len(figure.layout.xaxis.tickvals) <= 40
 
 
 def test_a_matrix_of_zeros_has_a_scale() -> None:
-    heat = matrix_figure(np.zeros((2, 2)), rows=["a", "b"], columns=["x", "y"], name="M").data[0]
+    heat = matrix_figure(Matrix(values=np.zeros((2, 2)), rows=["a", "b"], columns=["x", "y"], name="M")).data[0]
     assert heat.zmax == 1 and heat.zmin == -1
+
+
+def test_matrices_side_by_side_centre_signed_colours_and_outline() -> None:
+    z = np.array([[1.0, -2.0], [0.5, 0.0]])
+    figure = matrices_figure(
+        [Matrix(values=z, name="a", outlined=((0, 0, 1, 1),)), Matrix(values=np.abs(z), name="b", signed=False)],
+        across=2,
+        numbers=True,
+    )
+    first, written, second, _numbers = figure.data
+    np.testing.assert_array_equal(first.z, z.astype(np.float32))
+    assert (first.zmin, first.zmax) == (-2, 2) and (second.zmin, second.zmax) == (0, 2)
+    assert (second.xaxis, second.yaxis) == ("x2", "y2") and (written.xaxis, written.yaxis) == ("x", "y")
+    assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].y1) == (0.5, 0.5)
+    assert list(figure.layout.yaxis.range) == [1.5, -0.5], "from the top"
+    assert figure.layout.xaxis2.domain[0] > figure.layout.xaxis.domain[1]
+    assert largest_size([z, 3 * z]) == 6 and Matrix(values=0 * z, name="").end == 1
 
 
 def test_bars_keep_their_numbers() -> None:
@@ -55,7 +77,7 @@ def test_waves_and_curves() -> None:
 
 def test_the_turn_ends_where_the_matrix_says() -> None:
     pair = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, -1.0]])
-    figure = positions.turn_figure(pair, at=0, shift=1, got=np.array([1.0, 0.0]))
+    figure = positions.turn_figure(pair, at=0, shift=1, turned=np.array([1.0, 0.0]))
     here, turned, wanted = figure.data[2], figure.data[3], figure.data[4]
     assert (here.x[1], here.y[1]) == (0, 1)
     assert (turned.x[1], turned.y[1]) == (wanted.x[0], wanted.y[0]) == (1, 0)

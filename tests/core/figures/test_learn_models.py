@@ -6,9 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from core.figures.learn import backprop, grids, norms, transformer
+from core.figures.learn import backprop, norms, transformer
 from core.figures.learn import optimisers as optimiser_figures
-from core.figures.learn.grids import Panel
+from core.figures.matrix import Matrix, matrix_figure
 from core.lecture import norm_examples, optimiser_examples, optimisers
 
 Z = np.array([[1.0, -2.0], [0.5, 0.0]])
@@ -17,21 +17,9 @@ Z = np.array([[1.0, -2.0], [0.5, 0.0]])
 pytestmark = pytest.mark.usefixtures("upper_case_translator")
 
 
-def test_panels_centre_signed_colours_and_outline() -> None:
-    figure = grids.panels_figure(
-        [Panel(z=Z, title="a", frames=((0, 0, 1, 1),)), Panel(z=np.abs(Z), title="b", signed=False)], columns=2, numbers=True
-    )
-    first, second = figure.data
-    np.testing.assert_array_equal(first.z, Z.astype(np.float32))
-    assert (first.zmin, first.zmax) == (-2, 2) and (second.zmin, second.zmax) == (0, 2)
-    assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].y1) == (0.5, 0.5)
-    assert figure.layout.yaxis.autorange == "reversed" and figure.layout.xaxis2.domain[0] > figure.layout.xaxis.domain[1]
-    assert grids.shared_top([Z, 3 * Z]) == 6 and Panel(z=0 * Z, title="").largest == 1
-
-
 def test_decoding_shows_nothing_of_later_steps() -> None:
-    cross, own = np.full((3, 4), 0.25), np.full((3, 3), 0.5)
-    left, right = transformer.decoding_maps(cross, own, source=list("a bc"), target=list("12■"), step=1)
+    cross, causal = np.full((3, 4), 0.25), np.full((3, 3), 0.5)
+    left, right = transformer.decoding_maps(cross, causal, source=list("a bc"), target=list("12■"), step=1)
     assert np.isnan(left.data[0].z[2]).all() and not np.isnan(left.data[0].z[:2]).any()
     assert np.isnan(right.data[0].z[0, 1:]).all() and not np.isnan(right.data[0].z[1, :2]).any()
     assert list(left.layout.xaxis.ticktext) == ["a", "␣", "b", "c"]
@@ -50,7 +38,7 @@ def test_certainty_is_in_shares_of_each_kind() -> None:
 
 
 def every_figure() -> list[go.Figure]:
-    study, drop = norm_examples.study("bin", level=3.0), norm_examples.dropout_study(0.3)
+    study, drop = norm_examples.normalise_example("bin", level=3.0), norm_examples.dropout_example(0.3)
     x, curves = norm_examples.all_curves()
     surface = optimisers.SURFACES["bowl"]
     rate = optimiser_examples.constant(0.1)
@@ -58,7 +46,7 @@ def every_figure() -> list[go.Figure]:
     names = {name: name for name in optimisers.OPTIMISERS}
     rates = optimiser_examples.rates(total=10, peak=1.0, warmup=2, floor=0.1, factor=0.5, every=3)
     return [
-        norms.sample_figure(study.before, study.after, 0, frame={0: (0, 1, 0, 3)}, name="BiN"),
+        norms.sample_figure(study.before, study.after, 0, group={0: (0, 1, 0, 3)}, name="BiN"),
         norms.spread_figure([(name, *found) for name, found in study.spread.items()]),
         norms.activation_figure(x, curves, chosen="gelu", at=1.0, value=0.84, slope=1.08),
         norms.gelu_gap_figure(*norm_examples.gelu_gaps()),
@@ -77,7 +65,7 @@ def every_figure() -> list[go.Figure]:
         optimiser_figures.signal_figure({"he": np.ones(3)}, names={"he": "He"}, chosen="he"),
         optimiser_figures.weights_figure(["a", "b"], np.array([1.0, -1.0])),
         *backprop.compared_figures(Z, Z + 1e-12, name="x", entry=(0, 0)),
-        backprop.matrix_figure(Z, name="x", top=2.0),
+        matrix_figure(Matrix(values=Z, name="x", top=2.0), numbers=True),
         transformer.vectors_figure({"x": np.ones(4), "y": -np.ones(4)}),
         transformer.beam_figure(["12", "13"], [0.9, 0.05], finished=[True, False]),
         transformer.training_figure([{"step": 1, "score": 0.5, "loss": 0.1}]),

@@ -11,18 +11,18 @@ from torch import nn
 from torch.nn import functional as F
 
 from core.lecture import attention_steps, tokens
-from core.lecture.attention_steps import MASKS, Steps, look_mask, steps
+from core.lecture.attention_steps import MASKS, Steps, build_mask, steps
 from core.lecture.tokens import TokenError
 from core.nn import MultiHeadAttention
 
 X = tokens.embed(["the", "cat", "is", "a", "lovely", "cat"], 8)
-WEIGHTS = attention_steps.drawn_weights(8, seed=2)
+WEIGHTS = attention_steps.random_weights(8, seed=2)
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4])
 @pytest.mark.parametrize("mask", MASKS)
 def test_the_steps_end_where_pytorchs_layer_ends(heads: int, mask: attention_steps.Mask) -> None:
-    allowed = look_mask(mask, len(X), window=1, kept=4)
+    allowed = build_mask(mask, len(X), window=1, kept=4)
     found = steps(X, WEIGHTS, heads=heads, mask=allowed)
     twin = nn.MultiheadAttention(8, heads, bias=False, batch_first=True).double()
     ours = MultiHeadAttention(8, heads).double()
@@ -42,7 +42,7 @@ def test_the_steps_end_where_pytorchs_layer_ends(heads: int, mask: attention_ste
 
 
 def test_every_step_follows_from_the_one_before() -> None:
-    found = steps(X, WEIGHTS, heads=2, mask=look_mask("causal", len(X)), temperature=0.7)
+    found = steps(X, WEIGHTS, heads=2, mask=build_mask("causal", len(X)), temperature=0.7)
     for head in range(2):
         for i in range(len(X)):
             scores = [sum(found.q[head, i, c] * found.k[head, j, c] for c in range(4)) for j in range(len(X))]
@@ -52,8 +52,8 @@ def test_every_step_follows_from_the_one_before() -> None:
             np.testing.assert_allclose(found.weights[head, i], weights, atol=1e-12)
             mixed = sum(weights[j] * found.v[head, j] for j in range(len(X)))
             np.testing.assert_allclose(found.mixed[head, i], mixed, atol=1e-12)
-            np.testing.assert_allclose(found.parts(head, i).sum(axis=0), mixed, atol=1e-12)
-            np.testing.assert_allclose(found.parts(head, i)[-1], weights[-1] * found.v[head, -1], atol=1e-12)
+            np.testing.assert_allclose(found.weighted_values(head, i).sum(axis=0), mixed, atol=1e-12)
+            np.testing.assert_allclose(found.weighted_values(head, i)[-1], weights[-1] * found.v[head, -1], atol=1e-12)
             np.testing.assert_allclose(found.joined[i, 4 * head : 4 * head + 4], mixed, atol=1e-12)
             wanted = -sum(w * math.log(w) for w in weights if w > 0)
             assert found.entropy[head, i] == pytest.approx(wanted)
@@ -74,11 +74,11 @@ def test_temperature_goes_from_one_key_to_all() -> None:
 
 
 def test_masks() -> None:
-    assert look_mask("none", 3).all()
-    np.testing.assert_array_equal(look_mask("causal", 3), np.tril(np.ones((3, 3))) > 0)
-    np.testing.assert_array_equal(look_mask("padding", 3, kept=2), [[True, True, False]] * 3)
-    np.testing.assert_array_equal(look_mask("causal_padding", 3, kept=2), [[1, 0, 0], [1, 1, 0], [1, 1, 0]])
-    np.testing.assert_array_equal(look_mask("window", 3, window=0), np.eye(3))
+    assert build_mask("none", 3).all()
+    np.testing.assert_array_equal(build_mask("causal", 3), np.tril(np.ones((3, 3))) > 0)
+    np.testing.assert_array_equal(build_mask("padding", 3, kept=2), [[True, True, False]] * 3)
+    np.testing.assert_array_equal(build_mask("causal_padding", 3, kept=2), [[1, 0, 0], [1, 1, 0], [1, 1, 0]])
+    np.testing.assert_array_equal(build_mask("window", 3, window=0), np.eye(3))
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -91,16 +91,16 @@ def test_what_cannot_be_is_refused() -> None:
 def test_a_word_is_its_row_of_a_table() -> None:
     """Against PyTorch's own look-up in a table with one row for each different word."""
     words, vocabulary = ["A", "cat", "is", "a", "Cat"], ["a", "cat", "is"]
-    table = torch.tensor(np.stack([tokens.draw(f"word 3 {word}", (8,)) for word in vocabulary]))
+    table = torch.tensor(np.stack([tokens.random_numbers(f"word 3 {word}", (8,)) for word in vocabulary]))
     numbers = torch.tensor([vocabulary.index(word.lower()) for word in words])
     np.testing.assert_array_equal(tokens.embed(words, 8, seed=3), F.embedding(numbers, table).numpy())
 
 
 def test_words() -> None:
     np.testing.assert_array_equal(X[1], X[5])  # the same word, the same vector
-    assert tokens.numbered(["a", "b", "a"]) == ["a", "b", "a·2"]
+    assert tokens.unique_names(["a", "b", "a"]) == ["a", "b", "a·2"]
     np.testing.assert_array_equal(np.round(X, 2), X)
-    assert tokens.draw("any", (4000,)).std() == pytest.approx(1, abs=0.05)
+    assert tokens.random_numbers("any", (4000,)).std() == pytest.approx(1, abs=0.05)
     for sentence in ("", "a " * 13):
         with pytest.raises(TokenError, match="write 1 to 12"):
-            tokens.split(sentence)
+            tokens.split_words(sentence)

@@ -13,7 +13,7 @@ from babel.dates import get_day_names, get_month_names
 from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.lecture import dates, decoding
-from core.lecture.date_reader import DateReader, ReadingError, scribble
+from core.lecture.date_reader import DateReader, ReadingError, random_texts
 from core.lecture.dates import BEGIN, END, PAD, SYMBOLS
 from core.models.transformer import Transformer, TransformerConfig
 
@@ -33,12 +33,12 @@ def test_names_are_babels() -> None:
     ("{month} the {ord}, {yyyy}", "en", "may the 3rd, 1979"),
 ])  # fmt: skip
 def test_a_day_is_written(pattern: str, language: dates.Language, written: str) -> None:
-    assert dates.write(date(1979, 5, 3), pattern, language) == written
+    assert dates.format_date(date(1979, 5, 3), pattern, language) == written
 
 
 def test_special_words() -> None:
-    assert dates.write(date(2001, 9, 1), "{prim} de {month}", "es") == "primero de septiembre"
-    assert dates.write(date(2001, 9, 1), "{mon}", "es", long_september=True) == "sept"
+    assert dates.format_date(date(2001, 9, 1), "{prim} de {month}", "es") == "primero de septiembre"
+    assert dates.format_date(date(2001, 9, 1), "{mon}", "es", long_september=True) == "sept"
     assert [dates.ordinal(day) for day in (1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 31)] == [
         "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "22nd", "23rd", "31st",
     ]  # fmt: skip
@@ -66,15 +66,17 @@ def test_parts_share_no_day_and_no_format() -> None:
         assert not (sets[0] & sets[1] or sets[0] & sets[2] or sets[1] & sets[2])
     assert sum(map(len, days)) == (date(2099, 12, 31) - date(1900, 1, 1)).days + 1
     assert set().union(*formats) == {(language, body) for language, bodies in dates.BODIES.items() for body in bodies}
-    known = {language: set().union(*(dates.pieces(b) for one, b in formats[0] if one == language)) for language in dates.BODIES}
+    known = {
+        language: set().union(*(dates.format_fields(b) for one, b in formats[0] if one == language)) for language in dates.BODIES
+    }
     for language, body in formats[1] | formats[2]:
-        assert dates.pieces(body) <= known[language], "training has every piece of a held-out format"
+        assert dates.format_fields(body) <= known[language], "training has every piece of a held-out format"
 
 
 def test_samples_keep_their_part_and_their_conventions() -> None:
     for part in ("train", "validation", "test"):
-        pairs = dates.draw(part, 800, seed=0)
-        assert pairs == dates.draw(part, 800, seed=0) != dates.draw(part, 800, seed=0, stream=1)
+        pairs = dates.sample_pairs(part, 800, seed=0)
+        assert pairs == dates.sample_pairs(part, 800, seed=0) != dates.sample_pairs(part, 800, seed=0, stream=1)
         days, bodies = set(dates.days_of(part, 0)), {body for _language, body in dates.bodies_of(part, 0)}
         for pair in pairs:
             day = date.fromisoformat(pair.iso)
@@ -91,9 +93,9 @@ def test_samples_keep_their_part_and_their_conventions() -> None:
 def test_rules_by_hand_read_every_format() -> None:
     """The baseline of the card; also a second opinion on what the generator writes."""
     for part in ("train", "validation", "test"):
-        for pair in dates.draw(part, 600, seed=0):
-            assert dates.by_rules(pair.text) == pair.iso
-    assert dates.by_rules("hello world") == ""
+        for pair in dates.sample_pairs(part, 600, seed=0):
+            assert dates.parse_by_rules(pair.text) == pair.iso
+    assert dates.parse_by_rules("hello world") == ""
 
 
 def test_only_days_of_the_calendar_count() -> None:
@@ -224,7 +226,7 @@ def test_the_shipped_model_reads_dates(reader: DateReader, text: str, iso: str |
 
 
 def test_the_shipped_models_card_holds_on_validation(reader: DateReader) -> None:
-    pairs = dates.draw("validation", 200, seed=int(reader.card["seed"]))
+    pairs = dates.sample_pairs("validation", 200, seed=int(reader.card["seed"]))
     answers = decoding.greedy(reader.model, torch.tensor(dates.padded([pair.text for pair in pairs])))
     right = [dates.decode_text(one.symbols) == pair.iso for one, pair in zip(answers, pairs, strict=True)]
     assert np.mean(right) >= 0.97
@@ -239,5 +241,5 @@ def test_what_cannot_be_read_is_said(reader: DateReader, tmp_path: Path) -> None
     assert reader.read("mañana €").unknown == ("€",)
     with pytest.raises(CheckpointError):
         DateReader(folder=tmp_path)
-    assert all(0 < len(text) < 64 for text in scribble(20))
+    assert all(0 < len(text) < 64 for text in random_texts(20))
     assert reader.certainty(["3 de mayo de 1979"])[0] == pytest.approx(reader.read("3 de mayo de 1979").probability, abs=1e-4)

@@ -63,7 +63,7 @@ def test_dropout_is_pytorchs_with_the_same_draws() -> None:
 
 
 def test_dropout_keeps_the_expectation() -> None:
-    means = n.dropout_sums(0.4, values=200, draws=2000)
+    means = n.dropout_means(0.4, values=200, draws=2000)
     assert means.mean() == pytest.approx(1, abs=0.005)
     assert means.std() == pytest.approx(np.sqrt(0.4 / 0.6 / 200), rel=0.1)
 
@@ -72,7 +72,7 @@ def test_the_depth_study_is_the_gradient_of_the_stack() -> None:
     """One layer, by finite differences along the gradient's own direction, would be circular: compare with a stack by hand."""
     from core.nn import EncoderLayer
 
-    study = n.depth_study(2, pre_norm=False, width=8, heads=2, tokens=4, seed=5)
+    study = n.depth_gradients(2, pre_norm=False, width=8, heads=2, tokens=4, seed=5)
     torch.manual_seed(5)
     stack = nn.Sequential()
     layers = [EncoderLayer(8, 2, 32) for _ in range(2)]
@@ -92,7 +92,7 @@ def test_the_depth_study_is_the_gradient_of_the_stack() -> None:
 
 
 def test_pre_norm_grows_along_the_stack_and_post_norm_does_not() -> None:
-    post, pre = (n.depth_study(8, pre_norm=flag) for flag in (False, True))
+    post, pre = (n.depth_gradients(8, pre_norm=flag) for flag in (False, True))
     np.testing.assert_allclose(post.activations[1:], 1, rtol=1e-3)
     assert (np.diff(pre.activations) > 0).all()
     assert post.gradients[-1] / post.gradients[0] > pre.gradients[-1] / pre.gradients[0]

@@ -132,16 +132,16 @@ def test_initialisation_is_pytorchs() -> None:
     assert float(weight.std()) == pytest.approx(initialisation.he_std(500), rel=0.02)
     generator = torch.Generator().manual_seed(0)
     for scheme in initialisation.SCHEMES:
-        drawn = initialisation.draw(scheme, 300, 500, generator)
-        assert float(drawn.std()) == pytest.approx(initialisation.spread(scheme, 300, 500), rel=0.02)
+        drawn = initialisation.initial_weights(scheme, 300, 500, generator)
+        assert float(drawn.std()) == pytest.approx(initialisation.weight_std(scheme, 300, 500), rel=0.02)
     assert initialisation.report_qkv_bound(8) == pytest.approx(0.25) and initialisation.report_out_bound(8) == pytest.approx(0.4)
     assert initialisation.report_second_scale(16) == pytest.approx(0.125)
 
 
 def test_he_keeps_the_signal_through_relus_and_one_that_is_too_large_does_not() -> None:
-    he, large = (initialisation.signal(scheme, "relu", width=256) for scheme in ("he", "normal"))
+    he, large = (initialisation.signal_by_layer(scheme, "relu", width=256) for scheme in ("he", "normal"))
     assert 0.5 < he[-1] / he[1] < 2 and large[-1] > 1e6
-    assert initialisation.signal("xavier", "relu")[-1] < 0.1
+    assert initialisation.signal_by_layer("xavier", "relu")[-1] < 0.1
 
 
 def book(seed: int = 0) -> book_task.BookTask:

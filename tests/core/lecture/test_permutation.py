@@ -11,7 +11,7 @@ from core.lecture import activations, attention_steps, permutation, tokens
 from core.lecture.permutation import shuffle
 
 X = tokens.embed(["one", "two", "three", "four", "five"], 8)
-WEIGHTS = attention_steps.drawn_weights(8)
+WEIGHTS = attention_steps.random_weights(8)
 ORDER = [3, 0, 4, 1, 2]
 
 
@@ -79,21 +79,22 @@ def test_the_original_order_changes_nothing() -> None:
 
 
 def test_a_shuffle_is_never_the_order_it_began_with() -> None:
-    orders = [permutation.shuffled(3, seed) for seed in range(20)]
+    orders = [permutation.random_order(3, seed) for seed in range(20)]
     assert all(sorted(order) == [0, 1, 2] and order != [0, 1, 2] for order in orders)
-    assert permutation.shuffled(1, 0) == [0]
+    assert permutation.random_order(1, 0) == [0]
 
 
 def test_orders_as_people_write_them() -> None:
     assert permutation.read_order("3, 1 2", 3) == [2, 0, 1]
     assert permutation.read_order(permutation.write_order(ORDER), 5) == ORDER
+    assert permutation.read_order("1 2 " + "3" * 4_400, 3) is None, "more digits than Python's int takes"
     for text in ("", None, "1 2", "1 1 2", "0 1 2", "a b c", "1 2 4", "-1 2 3"):
         assert permutation.read_order(text, 3) is None
-    assert permutation.moved_by([2, 0, 1], 0, 1) == [0, 2, 1]
-    assert permutation.moved_by([2, 0, 1], 2, -5) == [1, 2, 0]
-    assert permutation.moved_by([2, 0, 1], 2, 1) == [2, 0, 1]
+    assert permutation.move_token([2, 0, 1], 0, 1) == [0, 2, 1]
+    assert permutation.move_token([2, 0, 1], 2, -5) == [1, 2, 0]
+    assert permutation.move_token([2, 0, 1], 2, 1) == [2, 0, 1]
 
 
 def test_the_table_has_a_row_for_each_setting() -> None:
-    held = [(found.equivariant, found.invariant) for found in permutation.what_holds(X, WEIGHTS, ORDER)]
+    held = [(found.equivariant, found.invariant) for found in permutation.compare_settings(X, WEIGHTS, ORDER)]
     assert held == [(True, True), (False, False), (False, False), (True, True), (False, False)]

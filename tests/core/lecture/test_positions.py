@@ -144,7 +144,7 @@ def test_shipped_positions_are_the_checkpoints() -> None:
 def test_a_vits_positions_come_from_its_card(tmp_path: Path) -> None:
     model = ViT(ViTConfig(side=12, patch=4, width=16, heads=2, layers=1, hidden=8))
     card = {"model": "vit", "config": asdict(model.config)}
-    card |= dict.fromkeys(("data", "split", "seed", "command", "versions", "metrics"), "")
+    card |= dict.fromkeys(("data", "split", "seed", "command", "versions"), "") | {"metrics": {}}
     checkpoints.save("vit", model, card, folder=tmp_path)
     found = positions.shipped("vit", folder=tmp_path)
     assert found.kind == "sinusoidal" and found.scale == model.config.position_scale

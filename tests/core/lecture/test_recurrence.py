@@ -26,7 +26,7 @@ def jacobian_norms(last: Callable[[torch.Tensor], torch.Tensor], x: np.ndarray) 
 
 @pytest.mark.parametrize("factor", [0.3, 1.0, 2.5])
 def test_rnn_gradients_equal_autograds(factor: float) -> None:
-    weights = recurrence.scaled(recurrence.drawn_rnn(4, seed=1), "W_hh", factor)
+    weights = recurrence.scale_weight(recurrence.random_rnn(4, seed=1), "W_hh", factor)
     module = recurrence.rnn_of(weights)
     np.testing.assert_allclose(
         recurrence.rnn_gradients(X, weights), jacobian_norms(lambda x: module(x[None]).h[0, -1], X), rtol=1e-9
@@ -35,7 +35,7 @@ def test_rnn_gradients_equal_autograds(factor: float) -> None:
 
 @pytest.mark.parametrize("bias", [-2.0, 0.0, 3.0])
 def test_lstm_gradients_equal_autograds(bias: float) -> None:
-    weights = recurrence.shifted(recurrence.drawn_lstm(4, seed=1), "b_f", bias)
+    weights = recurrence.shift_weight(recurrence.random_lstm(4, seed=1), "b_f", bias)
     module = recurrence.lstm_of(weights)
     np.testing.assert_allclose(
         recurrence.lstm_gradients(X, weights), jacobian_norms(lambda x: module(x[None]).h[0, -1], X), rtol=1e-9
@@ -66,9 +66,9 @@ def test_attention_gradients_equal_finite_differences() -> None:
 def test_gradients_through_time_equal_those_of_pytorchs_layers() -> None:
     """All three of the page: autograd through `nn.RNN`, `nn.LSTM` and PyTorch's attention with the same weights."""
     x = torch.tensor(X)
-    weights = recurrence.drawn_rnn(4, seed=5)
+    weights = recurrence.random_rnn(4, seed=5)
     rnn = nn.RNN(4, 6, batch_first=True).double()
-    lstm_weights = recurrence.drawn_lstm(4, seed=5)
+    lstm_weights = recurrence.random_lstm(4, seed=5)
     lstm = nn.LSTM(4, 6, batch_first=True).double()
     gates = [np.concatenate([lstm_weights[f"{kind}_{gate}"] for gate in "ifco"]) for kind in "WUb"]
     with torch.no_grad():
@@ -88,25 +88,25 @@ def test_gradients_through_time_equal_those_of_pytorchs_layers() -> None:
 
 
 def test_forget_gates_multiply() -> None:
-    run = recurrence.run_lstm(X, recurrence.drawn_lstm(4))
+    run = recurrence.run_lstm(X, recurrence.random_lstm(4))
     for t in (0, 5, len(X) - 2, len(X) - 1):
         assert recurrence.forget_products(run)[t] == pytest.approx(np.prod(run.f[t + 1 :], axis=0).mean())
 
 
 def test_our_cells_equal_pytorchs_on_any_weights() -> None:
-    assert recurrence.rnn_deviation(X, recurrence.drawn_rnn(4, seed=7)) < 1e-12
-    assert recurrence.lstm_deviation(X, recurrence.shifted(recurrence.drawn_lstm(4, seed=7), "b_f", 2.0)) < 1e-12
+    assert recurrence.rnn_deviation(X, recurrence.random_rnn(4, seed=7)) < 1e-12
+    assert recurrence.lstm_deviation(X, recurrence.shift_weight(recurrence.random_lstm(4, seed=7), "b_f", 2.0)) < 1e-12
 
 
 def test_the_rnn_trace_holds_together() -> None:
-    weights = recurrence.drawn_rnn(4)
+    weights = recurrence.random_rnn(4)
     run = recurrence.run_rnn(X, weights)
     np.testing.assert_allclose(np.tanh(run.z), run.h, atol=1e-12)
     np.testing.assert_allclose(run.y, run.h @ weights["W_hy"].T + weights["b_y"], atol=1e-12)
 
 
 def test_the_terms_of_one_unit_add_up() -> None:
-    weights = recurrence.drawn_rnn(4, seed=3)
+    weights = recurrence.random_rnn(4, seed=3)
     run = recurrence.run_rnn(X, weights)
     for step in (0, 1, 9):
         assert sum(recurrence.rnn_terms(X, run, weights, step=step, unit=2)) == pytest.approx(run.z[step, 2])
@@ -120,7 +120,9 @@ def test_reach_counts_back_from_the_end() -> None:
 
 def test_a_higher_forget_bias_remembers_longer() -> None:
     low, high = (
-        recurrence.through_time(X, recurrence.drawn_rnn(4), recurrence.shifted(recurrence.drawn_lstm(4), "b_f", bias))
+        recurrence.gradients_through_time(
+            X, recurrence.random_rnn(4), recurrence.shift_weight(recurrence.random_lstm(4), "b_f", bias)
+        )
         for bias in (-1.0, 4.0)
     )
     assert high.lstm[0] > 100 * low.lstm[0] and high.forget[0] > low.forget[0]
@@ -129,12 +131,12 @@ def test_a_higher_forget_bias_remembers_longer() -> None:
 def test_sequences() -> None:
     np.testing.assert_allclose(recurrence.wave(9, period=4)[:, 0], [0, 1, 0, -1, 0, 1, 0, -1, 0], atol=1e-12)
     mid = np.array([100.0, 7, 101, 7, 103, 7])
-    found = recurrence.moves(mid, length=3, every=2)[:, 0]
+    found = recurrence.standardised_price(mid, length=3, every=2)[:, 0]
     bps = np.array([0.0, 100, 300])
     np.testing.assert_allclose(found, (bps - bps.mean()) / bps.std())
-    np.testing.assert_array_equal(recurrence.moves(np.full(8, 3.0), length=4, every=2), np.zeros((4, 1)))
+    np.testing.assert_array_equal(recurrence.standardised_price(np.full(8, 3.0), length=4, every=2), np.zeros((4, 1)))
     with pytest.raises(TokenError, match="has 3 such rows"):
-        recurrence.moves(mid, length=9, every=2)
+        recurrence.standardised_price(mid, length=9, every=2)
     names, vectors = recurrence.letters("abA")
     assert names == ["a", "b", "A"]
     np.testing.assert_array_equal(vectors[0], vectors[2])
@@ -143,6 +145,6 @@ def test_sequences() -> None:
 
 
 def test_drawn_weights_keep_their_bound() -> None:
-    for weights in (recurrence.drawn_rnn(3, hidden=16), recurrence.drawn_lstm(3, hidden=16)):
+    for weights in (recurrence.random_rnn(3, hidden=16), recurrence.random_lstm(3, hidden=16)):
         entries = np.concatenate([one.ravel() for one in weights.values()])
         assert np.abs(entries).max() <= 0.25 and np.abs(entries).mean() == pytest.approx(0.125, rel=0.25)

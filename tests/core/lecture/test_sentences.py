@@ -58,15 +58,15 @@ def test_what_a_sublayer_adds_is_no_small_correction() -> None:
 @pytest.mark.parametrize("seed", range(21))
 def test_the_lstm_reaches_further_back_than_the_rnn(seed: int) -> None:
     x = recurrence.wave(40, period=12.0)
-    lstm = recurrence.shifted(recurrence.drawn_lstm(1, seed=seed), "b_f", FORGET_BIAS)
-    back = recurrence.through_time(x, recurrence.drawn_rnn(1, seed=seed), lstm, seed=seed)
+    lstm = recurrence.shift_weight(recurrence.random_lstm(1, seed=seed), "b_f", FORGET_BIAS)
+    back = recurrence.gradients_through_time(x, recurrence.random_rnn(1, seed=seed), lstm, seed=seed)
     assert back.lstm[0] > 50 * back.rnn[0] and back.reach("lstm") > 2 * back.reach("rnn")
     assert back.reach("attention") == len(x)
 
 
 def test_how_gradients_fall_at_the_pages_opening() -> None:
-    x, drawn = recurrence.wave(40, period=12.0), recurrence.drawn_lstm(1)
-    back = recurrence.through_time(x, recurrence.drawn_rnn(1), recurrence.shifted(drawn, "b_f", FORGET_BIAS))
+    x, drawn = recurrence.wave(40, period=12.0), recurrence.random_lstm(1)
+    back = recurrence.gradients_through_time(x, recurrence.random_rnn(1), recurrence.shift_weight(drawn, "b_f", FORGET_BIAS))
     fall = np.diff(np.log10(back.rnn))
     assert np.log10(back.rnn[-1] / back.rnn[0]) == pytest.approx(9, abs=0.2) and "nine powers of ten" in passage(
         "recurrent", "gradient"
@@ -74,7 +74,7 @@ def test_how_gradients_fall_at_the_pages_opening() -> None:
     assert fall.max() > 0.5 and fall.min() < 0, "no straight line"
     decades = np.log10([back.lstm[-1] / back.lstm[0], back.forget[-1] / back.forget[0]])
     assert decades[0] < 1.3 * decades[1]
-    gates = recurrence.run_lstm(x, recurrence.shifted(drawn, "b_f", FORGET_BIAS)).f
+    gates = recurrence.run_lstm(x, recurrence.shift_weight(drawn, "b_f", FORGET_BIAS)).f
     assert gates.mean() == pytest.approx(0.9, abs=0.05)
     plain = recurrence.lstm_gradients(x, drawn)
     assert np.log10(plain[-1] / plain[0]) > 8

@@ -43,12 +43,14 @@ def test_unusable_words_are_told_and_leave_the_page_alive() -> None:
     app = open_page(PAGE)
     app.text_input(key="words").set_value("   ").run()
     assert not app.exception and "Write 1 to 12" in app.error[0].value
+    assert "?" in app.code[0].value, "the link to this view stays under an error"
     app.text_input(key="words").set_value("one two").run()
     assert not app.exception and not app.error
 
 
 def test_nonsense_in_a_link_is_harmless() -> None:
     open_page(PAGE, part="?", q="99", t="hot", mask="x", heads="3", wq="9.9_1~a.b_2~0.0_nan", x="0.0_1e9", seed="many")
+    open_page(PAGE, seed="inf", q="9" * 4_400, head="9" * 4_400, wq="0." + "9" * 4_400 + "_1")
 
 
 def test_edits_survive_the_way_through_a_link() -> None:
@@ -58,4 +60,5 @@ def test_edits_survive_the_way_through_a_link() -> None:
     assert matrix_editor.read_edits(written, (3, 4)) == edits
     assert matrix_editor.read_edits(written, (1, 4)) == {(0, 1): 1.5}
     assert matrix_editor.read_edits("0.0_1e5~0.1_x", (2, 2)) == {(0, 0): matrix_editor.LARGEST}
+    assert matrix_editor.read_edits(f"0.{'9' * 4_400}_1~{'0' * 4_400}.1_2~0.0_{'9' * 4_400}", (2, 2)) == {}
     assert matrix_editor.write_edits({}) is None and matrix_editor.read_edits(None, (2, 2)) == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.learn import cost_parts
+from pages.learn.amounts import amount, tex_amounts
 from pages.shared.navigation import ROOT
 from tests.pages.learn.moving import move_everything
 from tests.pages.open_page import open_page, ran
@@ -62,5 +62,12 @@ def test_nonsense_in_a_link_is_harmless() -> None:
 
 
 def test_amounts_are_read_as_said() -> None:
-    assert cost_parts.amount(999) == "999" and cost_parts.amount(62_095_360) == "62.1 M"
-    assert cost_parts.amount(3_594_000_000) == "3.594 G"
+    assert amount(999) == "999" and amount(62_095_360) == "62.1 M"
+    assert amount(3_594_000_000) == "3.594 G"
+
+
+def test_amounts_in_a_sum_add_up_in_one_unit() -> None:
+    parts, whole = tex_amounts([819_200, 1_310_720, 1_638_400], 3_768_320)
+    assert (parts, whole) == ([r"0.82\,\mathrm{M}", r"1.31\,\mathrm{M}", r"1.64\,\mathrm{M}"], r"3.77\,\mathrm{M}")
+    assert tex_amounts([299_494_272], 3_593_931_264, compute=lambda one: 12 * one)[1] == r"3.59\,\mathrm{G}"
+    assert tex_amounts([640, 1_199_360], 1_200_000)[0][0] == "640", "too small for the unit"

@@ -39,9 +39,9 @@ def test_nothing_found_is_said() -> None:
 
 
 def test_spanish_titles_and_links() -> None:
-    app = open_page(PAGE, find="exponente doble", lang="es")
+    app = open_page(PAGE, find="exponente duplicado", lang="es")
     shown = " ".join(element.value for element in app.markdown)
-    assert "El exponente doble del listado" in shown and "(positions?part=exponent&lang=es)" in shown
+    assert "El exponente duplicado del listado" in shown and "(positions?part=exponent&lang=es)" in shown
 
 
 def test_every_page_that_an_entry_opens_is_there() -> None:

@@ -18,16 +18,15 @@ def page() -> None:
     import streamlit as st
 
     from pages.learn import frame
-    from pages.shared import url_state
 
     chosen = frame.dials(
         "dial",
         {
-            "n": frame.Dial("Length", lambda: url_state.slider("Length", 1, 9, key="n", default=4)),
-            "on": frame.Dial("Switch", lambda: st.toggle("Switch", key="on", bind="query-params")),
+            "n": frame.slider("Length", 1, 9, key="n", default=4),
+            "on": frame.switch("Switch", key="on"),
         },
     )
-    frame.equation("a = b", frame.tex_row([1.5, -0.0001]), words="words")
+    frame.equation("a = b", frame.tex_row([1.5, -0.0001]), note="note")
     frame.check("it holds", holds=chosen["n"] == 4)
     st.text(str(chosen))
 

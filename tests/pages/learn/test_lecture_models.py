@@ -94,20 +94,22 @@ def test_next_goes_on_by_one_symbol() -> None:
 
 
 def test_nothing_typed_and_too_much_typed_are_said() -> None:
-    for text, sentence in ((" ", "The text is empty"), ("x" * 70, "too long")):
-        assert sentence in words(page("transformer", date=text))
+    for text, sentence in ((" ", "The text is empty"), ("x" * 70, "The text has 70 characters: the model takes at most 64")):
+        app = page("transformer", date=text)
+        assert sentence in words(app)
+        assert "date=" in app.code[0].value, "the link to this view stays under an error"
 
 
 def test_no_day_of_the_calendar_is_said() -> None:
     text = words(page("transformer", date="31 de febrero de 2001"))
     assert not DateReader().read("31 de febrero de 2001").is_date
-    assert "A day of the calendar no" in re.sub(r"\s+", " ", text)
+    assert "A date that exists no" in re.sub(r"\s+", " ", text)
 
 
 def test_without_its_checkpoint_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
     text = words(page("transformer"))
-    assert "there is no checkpoint named 'dates'" in text and "python -m core train dates" in text
+    assert "There is no checkpoint named 'dates'" in text and "python -m core train dates" in text
 
 
 def test_the_cards_numbers_are_on_the_page() -> None:
@@ -120,8 +122,8 @@ def test_the_cards_numbers_are_on_the_page() -> None:
 
 
 def test_the_cell_on_the_norms_page_is_the_norms() -> None:
-    cell = norm_examples.cell("bin", level=3.0, sample=1, step=5, channel=2)
-    study = norm_examples.study("bin", level=3.0)
+    cell = norm_examples.example_cell("bin", level=3.0, sample=1, step=5, channel=2)
+    study = norm_examples.normalise_example("bin", level=3.0)
     assert cell.y == pytest.approx(float(study.after[1, 5, 2]))
     assert cell.other is not None
     first, second = ((cell.x - mean) / (variance + 1e-5) ** 0.5 for mean, variance in ((cell.mean, cell.variance), cell.other))

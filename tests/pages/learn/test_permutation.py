@@ -56,6 +56,11 @@ def test_buttons_and_typing_change_the_order_and_the_link() -> None:
     assert "ORDER = [2, 0, 1, 4, 3]" in told(app)
 
 
+def test_an_order_of_thousands_of_digits_in_the_link_is_the_default() -> None:
+    app = open_page(PAGE, order="9" * 4_400 + ",1,2,3,4", seed="inf", draw="inf")
+    assert "ORDER = [" in told(app) and not app.error
+
+
 def test_other_words_get_an_order_of_their_own() -> None:
     app = open_page(PAGE, order="2,1,3,4,5")
     app.text_input(key="said").set_value("only three words")

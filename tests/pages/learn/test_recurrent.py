@@ -48,6 +48,7 @@ def test_an_unusable_sentence_is_told() -> None:
     app = open_page(PAGE, seq="letters")
     app.text_input(key="text").set_value("a")
     assert "Type 2 to 60" in ran(app).error[0].value
+    assert "seq=letters" in app.code[0].value, "the link to this view stays under an error"
 
 
 def test_nonsense_in_a_link_is_harmless() -> None:
