@@ -1,4 +1,4 @@
-"""Scores of three-class predictions, all read off the confusion matrix, so that they can be kept running.
+"""Scores of predictions: of three classes from their confusion matrix, so that running counts are enough, and of probabilities.
 
 Matrices are (..., 3, 3), rows the truth and columns the call, in the order DOWN, STATIONARY, UP.
 """
@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 CLASS_COUNT = 3
+CALIBRATION_BINS = 15
+"""Of equal width over 0 to 1 (Guo et al. 2017; D26)."""
 
 
 def confusion_matrix(truth: ArrayLike, called: ArrayLike) -> NDArray[np.int64]:
@@ -42,17 +44,37 @@ def matthews(confusion: ArrayLike) -> NDArray[np.float64]:
     return np.where(total > 0, _divide(covariance, np.sqrt(np.maximum(spread, 0)), empty=0.0), np.nan)
 
 
-def reliability(confidence: ArrayLike, hit: ArrayLike, bins: int = 10) -> dict[str, NDArray[np.float64]]:
-    """How often calls of a given confidence came true.
+def log_loss(probabilities: ArrayLike, truth: ArrayLike) -> float:
+    """Mean -log of the probability given to what happened, cut at 1e-12; NaN without rows.
 
     Args:
-        confidence: (n,) probability of the class called, 0 to 1.
-        hit: (n,) whether it came true.
-        bins: equal widths over 0 to 1.
+        probabilities: (n, classes), rows summing to 1. truth: (n,) labels.
+    """
+    p, t = np.asarray(probabilities, dtype=np.float64), np.asarray(truth, dtype=np.int64)
+    return float(-np.log(np.maximum(p[np.arange(len(t)), t], 1e-12)).mean()) if len(t) else float("nan")
+
+
+def calibration_error(probabilities: ArrayLike, truth: ArrayLike) -> float:
+    """Expected calibration error of the likeliest class in 15 bins of equal width (Guo et al. 2017; D26).
+
+    Args:
+        probabilities: (n, classes), rows summing to 1. truth: (n,) labels.
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    return float(reliability(p.max(axis=-1), p.argmax(axis=-1) == np.asarray(truth))["gap"][0])
+
+
+def reliability(confidence: ArrayLike, hit: ArrayLike, bins: int = CALIBRATION_BINS) -> dict[str, NDArray[np.float64]]:
+    """How often a class came true by the probability it was given.
+
+    Args:
+        confidence: (n,) probability of one class a row, 0 to 1: the likeliest, or the one called.
+        hit: (n,) whether that class came true.
+        bins: of equal width over 0 to 1.
 
     Returns:
-        `edges` (bins + 1,), `confidence` and `accuracy` (bins,; NaN in an empty bin), `count` (bins,), and `ece` (1,), the
-        expected calibration error (Guo et al. 2017): the gap of the two, weighted by count.
+        `edges` (bins + 1,), `confidence` and `accuracy` (bins,; NaN in an empty bin), `count` (bins,), and `gap` (1,), the
+        absolute difference of the two, weighted by count: of the likeliest class, the expected calibration error.
     """
     p, h = np.asarray(confidence, dtype=np.float64), np.asarray(hit, dtype=np.float64)
     index = np.clip((p * bins).astype(np.int64), 0, bins - 1)
@@ -62,15 +84,15 @@ def reliability(confidence: ArrayLike, hit: ArrayLike, bins: int = 10) -> dict[s
 def reliability_of_bins(
     confidence: NDArray[np.float64], hits: NDArray[np.float64], count: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
-    """The same from running sums a bin, each (bins,): of confidence, of hits, and how many."""
+    """`reliability` from running sums, each (bins,): of confidence, of hits, and of rows."""
     mean_p, mean_h = _divide(confidence, count, empty=np.nan), _divide(hits, count, empty=np.nan)
     gap = np.nansum(np.abs(mean_p - mean_h) * count) / max(float(count.sum()), 1.0)
     edges = np.linspace(0, 1, len(count) + 1)
-    return {"edges": edges, "confidence": mean_p, "accuracy": mean_h, "count": count.copy(), "ece": np.array([gap])}
+    return {"edges": edges, "confidence": mean_p, "accuracy": mean_h, "count": count.copy(), "gap": np.array([gap])}
 
 
 def summary(confusion: ArrayLike) -> dict[str, float]:
-    """accuracy, macro_f1 and matthews of one matrix, as plain numbers."""
+    """`accuracy`, `macro_f1` and `matthews` of one matrix (3, 3)."""
     return {
         "accuracy": float(accuracy(confusion)),
         "macro_f1": float(macro_f1(confusion)),

@@ -5,6 +5,7 @@ Times are milliseconds since the epoch on a date axis; prices in quote currency;
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,7 @@ MAX_PRICE_BINS = 72
 MAX_TIME_BINS = 480
 SHADES = 255
 MOST_TRADES = 600
-"""Dots drawn at most, the newest: plain SVG, so that the plot needs no graphics card."""
+"""Only the newest trades are drawn, as SVG, so that the plot needs no graphics card."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ class Liquidity:
 
 
 def bin_liquidity(timestamps: NDArray[np.int64], levels: FloatArray) -> Liquidity:
-    """Put the ten levels a side of every row (n, 40) on a common price grid, a tick a bin where that is not too fine."""
+    """Sizes of all levels of the rows (n, 40) on a common price grid, whose bins are one tick high or more."""
     every = -(-len(levels) // MAX_TIME_BINS)
     offset = (len(levels) - 1) % every  # the newest row is always among those drawn
     times, rows = timestamps[offset::every], levels[offset::every]
@@ -74,14 +75,14 @@ def liquidity_figure(
     keep: str = "liquidity",
     write: Write = three_digits,
 ) -> go.Figure:
-    """Liquidity through time with best prices, mid, trades, and where TLOB calls a move.
+    """Liquidity through time with best prices, mid, trades, and the moves that TLOB calls.
 
     Args:
-        timestamps: (n,), levels: (n, 40).
+        timestamps: (n,) milliseconds. levels: (n, 40).
         trades: (m, 4) as in `core.market.session_view.View`.
-        call_times, calls: (k,) rows with a prediction, and its class; STATIONARY is not drawn.
-        keep: while it stays the same, so does the reader's zoom.
-        write: how the reader writes a size.
+        call_times, calls: (k,) times of predictions and the classes called; STATIONARY is not drawn.
+        keep: plotly's `uirevision`; the reader's zoom is kept while it stays the same.
+        write: formats a size in the reader's language.
     """
     figure = go.Figure()
     figure.update_layout(base_layout(x_title=_("Time (UTC)"), y_title=_("Price (quote currency)"), hover="x", keep=keep))
@@ -159,10 +160,10 @@ def _add_trades(figure: go.Figure, trades: FloatArray) -> None:
 
 
 def ladder_figure(row: FloatArray, *, write: WriteDigits = fixed_digits) -> go.Figure:
-    """The ten levels a side of one row (40,) as bars: asks above, bids below, best in the middle.
+    """The ten levels per side of one row (40,) as bars: asks above, bids below, best prices in the middle.
 
     Args:
-        write: how the reader writes a price of so many decimals.
+        write: formats a price with a number of decimals in the reader's language.
     """
     figure = go.Figure()
     prices = np.concatenate([row[ASK_PRICES][::-1], row[BID_PRICES]])
@@ -228,10 +229,11 @@ def probabilities_figure(times: NDArray[np.int64], probabilities: NDArray[np.flo
 
 
 def horizons_figure(names: list[str], probabilities: NDArray[np.floating], *, chosen: int | None) -> go.Figure:
-    """The newest probabilities (horizons, 3), a stacked bar a horizon; the chosen one stands out where there is one.
+    """The newest probabilities (horizons, 3), one stacked bar per horizon.
 
     Args:
         names: of the horizons, nearest first.
+        chosen: index of the horizon to emphasise; None for none.
     """
     figure = go.Figure()
     opacity = [1.0 if chosen in (i, None) else 0.45 for i in range(len(names))]
@@ -258,7 +260,7 @@ def horizons_figure(names: list[str], probabilities: NDArray[np.floating], *, ch
 
 
 def confusion_figure(confusion: NDArray[np.integer]) -> go.Figure:
-    """Counts (3, 3), rows what happened, columns what was called; shaded by share of the row."""
+    """Counts (3, 3), rows by what happened, columns by what was called; shaded by share of the row."""
     names = [_("Down"), _("Stationary"), _("Up")]
     share = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
     text = [
@@ -284,8 +286,12 @@ def confusion_figure(confusion: NDArray[np.integer]) -> go.Figure:
     return figure
 
 
-def reliability_figure(bins: dict[str, NDArray[np.float64]], *, name: str = "TLOB") -> go.Figure:
-    """How often calls of each confidence came true, against the diagonal on which they would be calibrated."""
+def reliability_figure(curves: Mapping[str, dict[str, NDArray[np.float64]]]) -> go.Figure:
+    """How often classes came true by the probability they were given, against the diagonal of a calibrated model.
+
+    Args:
+        curves: name -> bins as `core.scores.reliability` returns them; empty bins are left out, larger dots hold more rows.
+    """
     figure = go.Figure()
     figure.add_scatter(
         x=[0, 1],
@@ -295,21 +301,22 @@ def reliability_figure(bins: dict[str, NDArray[np.float64]], *, name: str = "TLO
         line={"dash": "dot", "color": COLOURS["STATIONARY"]},
         hoverinfo="skip",
     )
-    some = bins["count"] > 0
-    figure.add_scatter(
-        x=bins["confidence"][some],
-        y=bins["accuracy"][some],
-        mode="lines+markers",
-        name=name,
-        customdata=bins["count"][some],
-        marker={"size": 5 + 9 * np.sqrt(bins["count"][some] / max(bins["count"].max(), 1))},
-        line={"color": BLUE},
-        cliponaxis=False,
-        hovertemplate="%{x:.1%} -> %{y:.1%} (%{customdata:,})<extra></extra>",
-    )
+    for (name, bins), colour in zip(curves.items(), (BLUE, VIOLET), strict=False):
+        some = bins["count"] > 0
+        figure.add_scatter(
+            x=bins["confidence"][some],
+            y=bins["accuracy"][some],
+            mode="lines+markers",
+            name=name,
+            customdata=bins["count"][some],
+            marker={"size": 5 + 9 * np.sqrt(bins["count"][some] / max(bins["count"].max(), 1))},
+            line={"color": colour},
+            cliponaxis=False,
+            hovertemplate="%{x:.1%} -> %{y:.1%} (%{customdata:,})<extra></extra>",
+        )
     figure.update_layout(
         base_layout(
-            x_title=_("Probability given to the call"), y_title=_("How often it came true"), keep="reliability", legend=False
+            x_title=_("Probability given"), y_title=_("How often it came true"), keep="reliability", legend=len(curves) > 1
         )
     )
     figure.update_xaxes(range=[0, 1], tickformat=".0%")
@@ -319,7 +326,7 @@ def reliability_figure(bins: dict[str, NDArray[np.float64]], *, name: str = "TLO
 
 @dataclass(frozen=True, kw_only=True)
 class Quote:
-    """One row in three numbers: mid in quote currency with the digits worth showing, spread in basis points."""
+    """One row's mid in quote currency, the decimals to show of it, and its spread in basis points."""
 
     mid: float
     digits: int
@@ -327,17 +334,17 @@ class Quote:
 
 
 def quote(row: FloatArray) -> Quote:
-    """The best prices of one row (40,). A mid may lie between two ticks, hence one digit more than a price."""
+    """Mid and spread of one row (40,). A mid may lie between two ticks, so it gets one decimal more than a price."""
     mid = float(row[0] + row[2]) / 2
     return Quote(mid=mid, digits=_price_digits(row) + 1, spread_bps=float(row[0] - row[2]) / mid * 1e4)
 
 
 def _price_digits(row: FloatArray) -> int:
-    """Decimals that tell neighbouring levels apart, on either side."""
+    """Decimals that distinguish neighbouring levels, on either side of the book."""
     gap = min(float(np.abs(np.diff(row[side])).min()) for side in (ASK_PRICES, BID_PRICES))
     return int(np.clip(np.ceil(-np.log10(max(gap, 1e-9)) - 1e-6), 0, 8))
 
 
 def _price_format(levels: FloatArray) -> str:
-    """The same as a format of d3."""
+    """`_price_digits` of the newest row as a d3 format."""
     return f".{_price_digits(levels[-1]) if len(levels) else 2}f"

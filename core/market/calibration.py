@@ -1,15 +1,16 @@
-"""From a head's logits to calibrated probabilities, and from those to a call.
+"""From a model's logits to calibrated probabilities, and from those to a call.
 
-A head's numbers come out of a class-weighted loss. Temperature and bias, fitted on validation, make them mean what they say;
-the call then takes the class whose probability exceeds its share of a threshold, also fitted on validation, because the
-likeliest class is almost always STATIONARY. The two moving classes share one bias and one threshold: a market has no
-preferred direction that yesterday could teach.
+Temperature and bias are fitted on validation data by likelihood, so that probabilities mean what they say although the loss
+weighs the classes. The call is the likeliest class, or the class that a fitted threshold picks, whichever scores better on
+validation data (D25): STATIONARY is nearly always the likeliest, so that rule alone would seldom call a move. DOWN and UP share
+one bias and one threshold, since a market has no preferred direction that past data could teach.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +19,21 @@ from core import scores
 from core.market.labels import STATIONARY
 
 MOVING = np.array([1.0, 0.0, 1.0])
-"""Which classes the bias and the threshold bear on."""
+"""The classes that bias and lean are added to: DOWN and UP."""
+
+RuleKind = Literal["likeliest", "threshold"]
+Score = Literal["macro_f1", "matthews"]
+_SCORES: Final = {"macro_f1": scores.macro_f1, "matthews": scores.matthews}
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallRule:
-    """One head's rule for one market.
+    """How one model's logits for one label and horizon of one market become probabilities and a call.
 
     Attributes:
         temperature: divides the logits.
-        bias: then added to DOWN and UP.
-        lean: added to log P(DOWN) and log P(UP) before the largest is called; 0 calls the likeliest.
+        bias: then added to the logits of DOWN and UP.
+        lean: added to log P(DOWN) and log P(UP) before the largest is called; 0 calls the likeliest class.
     """
 
     temperature: float = 1.0
@@ -40,6 +45,20 @@ class CallRule:
         """From a card's JSON."""
         return cls(**{name: float(values[name]) for name in ("temperature", "bias", "lean")})
 
+    @property
+    def kind(self) -> RuleKind:
+        """Whether the likeliest class is called, or by a fitted threshold."""
+        return "threshold" if self.lean else "likeliest"
+
+    @property
+    def odds(self) -> float:
+        """How many times P(STATIONARY) the likelier of DOWN and UP must exceed to be called; 1 calls the likeliest class."""
+        return float(np.exp(-self.lean))
+
+    def threshold(self, probabilities: Sequence[float]) -> float:
+        """Probability above which the likelier of DOWN and UP is called, given all three."""
+        return self.odds * float(probabilities[STATIONARY])
+
     def probabilities(self, logits: NDArray[np.floating]) -> NDArray[np.float64]:
         """(..., 3) logits -> (..., 3) probabilities, rows summing to 1."""
         return softmax(np.asarray(logits, dtype=np.float64) / self.temperature + self.bias * MOVING)
@@ -50,33 +69,48 @@ class CallRule:
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Over the last axis, the largest taken off first (iiga-equations section 16.1)."""
+    """Over the last axis, after subtracting the largest (iiga-equations section 16.1)."""
     e = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
 
 
-def fit_rule(logits: NDArray[np.floating], truth: NDArray[np.int64], *, maximise: Literal["macro_f1", "matthews"]) -> CallRule:
-    """Fit a rule on validation: temperature and bias by likelihood, then the lean by the score.
+def fit_rule(logits: NDArray[np.floating], truth: NDArray[np.int64], *, maximise: Score) -> CallRule:
+    """Fit temperature and bias by likelihood, and the lean by a score where that beats calling the likeliest class (D25).
+
+    Which of the two beats the other is measured on the second half of the rows, with a rule fitted on the first half; the lean
+    that is returned is fitted on all rows.
 
     Args:
-        logits: (n, 3); truth: (n,) labels 0..2.
+        logits: (n, 3) on validation data, in time order. truth: (n,) labels 0..2.
     """
+    half = len(truth) // 2
+    rule = _fit_leaning(logits, truth, maximise)
+    trial = _fit_leaning(logits[:half], truth[:half], maximise) if half else CallRule()
+    later = trial.probabilities(logits[half:])
+    leaning, likeliest = (_score(truth[half:], one.call(later), maximise) for one in (trial, CallRule()))
+    return rule if leaning > likeliest else CallRule(temperature=rule.temperature, bias=rule.bias)
+
+
+def _fit_leaning(logits: NDArray[np.floating], truth: NDArray[np.int64], maximise: Score) -> CallRule:
     z = np.asarray(logits, dtype=np.float64)
     temperature, bias = _fit_calibration(z, truth)
-    rule = CallRule(temperature=temperature, bias=bias)
-    log_p = np.log(np.maximum(rule.probabilities(z), 1e-12))
+    log_p = np.log(np.maximum(CallRule(temperature=temperature, bias=bias).probabilities(z), 1e-12))
     moving = np.where(log_p[:, 2] > log_p[:, 0], 2, 0)
     margin = np.maximum(log_p[:, 0], log_p[:, 2]) - log_p[:, STATIONARY]
     leans = np.linspace(-1.5, 4.0, 111)
     matrices = [scores.confusion_matrix(truth, np.where(margin + lean > 0, moving, STATIONARY)) for lean in leans]
-    score = (scores.macro_f1 if maximise == "macro_f1" else scores.matthews)(np.stack(matrices))
-    # A single peak of a jagged curve is luck; the middle of its neighbourhood holds better tomorrow.
+    score = _SCORES[maximise](np.stack(matrices))
+    # A single peak of a jagged curve is luck: the mean over neighbouring leans holds better on later data.
     smooth = np.convolve(np.pad(score, 3, mode="edge"), np.ones(7) / 7, mode="valid")
     return CallRule(temperature=temperature, bias=bias, lean=float(leans[int(np.argmax(smooth))]))
 
 
+def _score(truth: NDArray[np.int64], called: NDArray[np.int64], maximise: Score) -> float:
+    return float(_SCORES[maximise](scores.confusion_matrix(truth, called)))
+
+
 def _fit_calibration(logits: NDArray[np.float64], truth: NDArray[np.int64]) -> tuple[float, float]:
-    """Newton's method on the mean negative log likelihood in (1/temperature, bias): two numbers, convex."""
+    """Temperature and bias: Newton's method on the mean negative log likelihood, convex in (1/temperature, bias)."""
     scale, bias = 1.0, 0.0
     rows = np.arange(len(truth))
     for _ in range(50):

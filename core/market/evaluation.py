@@ -1,4 +1,4 @@
-"""Scoring a predictor on files, beside the naive rules: what `python -m core evaluate tlob` prints and a card records."""
+"""Scores a predictor on order-book files, beside the naive rules, for `python -m core evaluate tlob` and for cards."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from core import scores
 from core.market.book import BookError, BookRows, segments
-from core.market.labels import STATIONARY, UNKNOWN, classify, future_move, momentum
-from core.market.predictor import Head, MarketCard, Predictor, windows_of
+from core.market.calibration import RuleKind
+from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, momentum
+from core.market.predictor import MarketCard, Predictor, windows_of
+from core.messages import compose
 
 BATCH = 512
 
@@ -22,16 +24,21 @@ class HeadResult:
     """One head on one set of rows.
 
     Attributes:
+        call: how TLOB's calls were made (D25); momentum and stationary give no probabilities and keep their plain form.
         confusion: rule ("tlob", "momentum", "stationary") -> counts (3, 3).
-        ece: expected calibration error of TLOB's calls.
+        log_loss, ece: of TLOB's probabilities; ece is the calibration error of the likeliest class (D26).
+        call_gap: how far the probability of the class called lies from how often it came true, by bins as in ece.
     """
 
     head: Head
+    call: RuleKind
     confusion: dict[str, NDArray[np.int64]]
+    log_loss: float
     ece: float
+    call_gap: float
 
     def summary(self) -> dict[str, Any]:
-        """Plain numbers, rounded to a tenth of a thousandth."""
+        """Plain numbers, rounded to four decimals."""
 
         def of(rule: str) -> dict[str, float]:
             return {name: round(value, 4) for name, value in scores.summary(self.confusion[rule]).items()}
@@ -40,8 +47,9 @@ class HeadResult:
             "label": self.head[0],
             "horizon": self.head[1],
             "samples": int(self.confusion["tlob"].sum()),
+            "call": self.call,
             **of("tlob"),
-            "ece": round(self.ece, 4),
+            **{name: round(getattr(self, name), 4) for name in ("log_loss", "ece", "call_gap")},
             "confusion": self.confusion["tlob"].tolist(),
             "baselines": {rule: of(rule) for rule in ("momentum", "stationary")},
         }
@@ -58,24 +66,21 @@ def evaluate(
 ) -> list[HeadResult]:
     """Predict at every row from `first` on that ends a whole window, and score the heads asked for (all by default).
 
-    Alphas, constants and rules are the card's. Nothing is predicted or labelled across a gap.
+    Label thresholds, constants and call rules are the card's. Nothing is predicted or labelled across a gap.
 
     Args:
-        progress: told (windows done, windows in all).
+        heads: indices into the predictor's heads.
+        progress: called with (windows done, windows in all).
 
     Raises:
-        BookError: where no stretch is long enough for a window and a horizon asked for.
+        BookError: where no stretch without a gap is long enough for a window and the longest horizon asked for.
     """
     heads = list(range(len(predictor.heads))) if heads is None else heads
     stretches = segments(rows.timestamps)
     ends = np.concatenate([np.arange(max(s.start + predictor.window - 1, first), s.stop) for s in stretches])
     longest = max(predictor.heads[h][1] for h in heads)
     if not any(s.stop - max(s.start, first - predictor.window + 1) >= predictor.window + longest for s in stretches):
-        where = f" around or after row {first}" if first else ""
-        raise BookError(
-            f"the data has no stretch of {predictor.window + longest} rows without a gap{where}: "
-            f"a window of {predictor.window} rows and {longest} more to see what happened are needed"
-        )
+        raise _too_short(predictor.window, longest, first)
     probabilities = np.empty((len(ends), len(predictor.heads), 3), dtype=np.float32)
     calls = np.empty((len(ends), len(predictor.heads)), dtype=np.int64)
     for start in range(0, len(ends), BATCH):
@@ -84,34 +89,65 @@ def evaluate(
         probabilities[part], calls[part] = answer.probabilities, answer.calls
         if progress is not None:
             progress(min(start + BATCH, len(ends)), len(ends))
-    return [_score(predictor, rows, market, stretches, h, ends, probabilities[:, h], calls[:, h]) for h in heads]
+    results = []
+    for h in heads:
+        (kind, horizon), alpha = predictor.heads[h], market.alphas[h]
+        truth, naive = np.full(len(rows), UNKNOWN), np.full(len(rows), STATIONARY)
+        for stretch in stretches:
+            mid = rows.mid[stretch]
+            truth[stretch] = classify(future_move(mid, horizon, kind), alpha) if len(mid) > horizon else UNKNOWN
+            naive[stretch] = momentum(mid, horizon, alpha)
+        results.append(
+            score_head((kind, horizon), market.rules[h].kind, truth[ends], probabilities[:, h], calls[:, h], naive[ends])
+        )
+    return results
 
 
-def _score(
-    predictor: Predictor,
-    rows: BookRows,
-    market: MarketCard,
-    stretches: list[slice],
-    index: int,
-    ends: NDArray[np.int64],
-    probabilities: NDArray[np.float32],
+def score_head(
+    head: Head,
+    call: RuleKind,
+    truth: NDArray[np.int64],
+    probabilities: NDArray[np.floating],
     calls: NDArray[np.int64],
+    naive: NDArray[np.int64],
 ) -> HeadResult:
-    kind, horizon = predictor.heads[index]
-    truth, naive = np.full(len(rows), UNKNOWN), np.full(len(rows), STATIONARY)
-    for stretch in stretches:
-        mid = rows.mid[stretch]
-        truth[stretch] = classify(future_move(mid, horizon, kind), market.alphas[index]) if len(mid) > horizon else UNKNOWN
-        naive[stretch] = momentum(mid, horizon, market.alphas[index])
-    known = truth[ends] != UNKNOWN
-    t, called, rule = truth[ends][known], calls[known], naive[ends][known]
-    confidence = probabilities[known][np.arange(len(called)), called]
+    """Score the rows of one head whose outcome is known.
+
+    Args:
+        truth: (n,) labels, UNKNOWN where undefined. probabilities: (n, 3). calls, naive: (n,) of the model and of momentum.
+    """
+    known = truth != UNKNOWN
+    t, p, called = truth[known], probabilities[known], calls[known]
     return HeadResult(
-        head=(kind, horizon),
+        head=head,
+        call=call,
         confusion={
             "tlob": scores.confusion_matrix(t, called),
-            "momentum": scores.confusion_matrix(t, rule),
+            "momentum": scores.confusion_matrix(t, naive[known]),
             "stationary": scores.confusion_matrix(t, np.full_like(t, STATIONARY)),
         },
-        ece=float(scores.reliability(confidence, called == t)["ece"][0]),
+        log_loss=scores.log_loss(p, t),
+        ece=scores.calibration_error(p, t),
+        call_gap=float(scores.reliability(p[np.arange(len(called)), called], called == t)["gap"][0]),
+    )
+
+
+def _too_short(window: int, longest: int, first: int) -> BookError:
+    """Why no row can be scored."""
+    needed = {"rows": window + longest, "window": window, "longest": longest}
+    if first:
+        return BookError(
+            compose(
+                "the data has no stretch of {rows} rows without a gap around or after row {first}: "
+                "a window of {window} rows and {longest} more to see what happened are needed",
+                first=first,
+                **needed,
+            )
+        )
+    return BookError(
+        compose(
+            "the data has no stretch of {rows} rows without a gap: "
+            "a window of {window} rows and {longest} more to see what happened are needed",
+            **needed,
+        )
     )

@@ -19,8 +19,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market.book import ASK_PRICES, BID_PRICES, FloatArray
+from core.market.book import ASK_PRICES, BID_PRICES, FEATURES, FloatArray
 from core.market.labels import HORIZONS, SMOOTHING, fit_alpha, future_move, trailing_mean
+from core.messages import compose
 
 TransformKind = Literal["drift", "ladder", "relative", "raw"]
 TRANSFORM_KINDS: tuple[TransformKind, ...] = ("drift", "ladder", "relative", "raw")
@@ -49,14 +50,32 @@ class Constants:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Constants:
-        """From a card's JSON."""
-        return cls(
+        """From a card's JSON.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: where it does not hold such constants.
+        """
+        constants = cls(
             price_scale_bps=float(values["price_scale_bps"]),
             size_scale=float(values["size_scale"]),
-            mean=tuple(values["mean"]),
-            std=tuple(values["std"]),
-            thresholds=tuple(values.get("thresholds", ())),
+            mean=tuple(float(value) for value in values["mean"]),
+            std=tuple(float(value) for value in values["std"]),
+            thresholds=tuple(float(value) for value in values.get("thresholds", ())),
         )
+        columns = len(FEATURES)
+        if not len(constants.mean) == len(constants.std) == columns or len(constants.thresholds) not in (0, len(HORIZONS)):
+            raise ValueError(
+                compose(
+                    "its constants have {means} means, {deviations} deviations and {thresholds} thresholds: "
+                    "{columns}, {columns} and {horizons} are right",
+                    means=len(constants.mean),
+                    deviations=len(constants.std),
+                    thresholds=len(constants.thresholds),
+                    columns=columns,
+                    horizons=len(HORIZONS),
+                )
+            )
+        return constants
 
 
 def fit_constants(levels: FloatArray, window: int) -> Constants:

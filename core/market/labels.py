@@ -1,4 +1,4 @@
-"""What a prediction is held to: the two labels of D8, and the one-line rules that know nothing of the future."""
+"""The two labels that predictions are scored by (D8), and the naive momentum rule that stands beside them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ HORIZONS = (10, 20, 50, 100)
 """Steps ahead; at 250 ms a step: 2.5, 5, 12.5 and 25 seconds."""
 DOWN, STATIONARY, UP = 0, 1, 2
 UNKNOWN = -1
+"""The label where the outcome is not known."""
+Head = tuple[LabelKind, int]
+"""What one classifier predicts: a label and a horizon in steps."""
 SMOOTHING = 10
 """The longest average on either side of the smoothed label, steps."""
 
@@ -25,7 +28,7 @@ def smoothing_steps(horizon: int) -> int:
 
 
 def future_move(mid: FloatArray, horizon: int, kind: LabelKind) -> FloatArray:
-    """l(t, h) of D8 for every t, as a fraction; NaN where it is undefined.
+    """l(t, h) of D8 for every t, as a fraction of the price; NaN where it is undefined.
 
     smoothed: mean of the w mids up to t+h against the mean of the w mids up to t.
     forward: mean of the next h mids against the mid now.
@@ -56,7 +59,10 @@ def classify(move: FloatArray, alpha: float) -> NDArray[np.int64]:
 
 
 def fit_alpha(moves: list[FloatArray]) -> float:
-    """Half the mean |l| of the training part (D8): a fraction, not basis points.
+    """The label threshold: half the mean |l| of the training part (D8), a fraction of the price.
+
+    Args:
+        moves: l(t, h) by stretch, NaN where undefined.
 
     Raises:
         ValueError: where no move is known.
@@ -69,7 +75,7 @@ def fit_alpha(moves: list[FloatArray]) -> float:
 
 
 def trailing_mean(values: FloatArray, steps: int) -> FloatArray:
-    """Mean of the last `steps` values along axis 0, of fewer at the start."""
+    """Mean of the last `steps` values along axis 0, or of as many as there are at the start."""
     total = np.concatenate([np.zeros_like(values[:1]), np.cumsum(values, axis=0)])
     t = np.arange(len(values))
     first = np.maximum(t + 1 - steps, 0)
@@ -78,8 +84,11 @@ def trailing_mean(values: FloatArray, steps: int) -> FloatArray:
 
 
 def momentum(mid: FloatArray, horizon: int, alpha: float) -> NDArray[np.int64]:
-    """The naive rule: the mid now against the mean of its last w = min(10, h), by the same alpha.
+    """The momentum rule's calls: the mid now against the mean of its last w = min(10, h), classified by the same alpha.
 
-    Shorter averages at the start, as the published baseline has it. (n,) or (n, ...) mids, time first.
+    The average is shorter at the start.
+
+    Args:
+        mid: (n,) or (n, ...) mid-prices, time first.
     """
     return classify(mid / trailing_mean(mid, smoothing_steps(horizon)) - 1, alpha)

@@ -1,7 +1,4 @@
-"""Training TLOB: markets in, a model with one head a (label, horizon), and everything its card must say.
-
-D8 (labels), D9 (inputs), D10 (splits by time, with a gap between parts).
-"""
+"""Data, batches, loss and validation for training TLOB: labels by D8, inputs by D9, splits by time with gaps by D10."""
 
 from __future__ import annotations
 
@@ -17,13 +14,10 @@ from torch.nn import functional as F
 from core import scores
 from core.device import computes_bfloat16
 from core.market.book import BookRows, segments
-from core.market.calibration import CallRule, fit_rule
+from core.market.calibration import CallRule, Score, fit_rule
 from core.market.features import Constants, TransformKind, fit_constants, transform
-from core.market.labels import UNKNOWN, LabelKind, classify, fit_alpha, future_move
+from core.market.labels import UNKNOWN, Head, LabelKind, classify, fit_alpha, future_move
 from core.models.tlob import CLASSES, upside_down
-
-Head = tuple[LabelKind, int]
-"""What one classifier predicts: a label of D8 and a horizon in steps."""
 
 TRAIN_END, VALIDATION_END = 0.7, 0.8
 """Shares of a market's rows: training to 70 %, validation to 80 %, test the last 20 %."""
@@ -31,14 +25,14 @@ TRAIN_END, VALIDATION_END = 0.7, 0.8
 
 @dataclass(kw_only=True)
 class MarketData:
-    """One market, split by time, labelled by its own training part.
+    """One market's rows, split by time, with labels whose thresholds come from its training part.
 
     Attributes:
-        rows: the whole market on the grid.
-        heads: one column of `labels` each.
-        alphas: (heads,) thresholds from the training part, fractions.
+        rows: the whole market on the 250 ms grid.
+        heads: label and horizon of each column of `labels`.
+        alphas: (heads,) label thresholds from the training part, fractions of the price.
         labels: (n, heads), UNKNOWN where undefined.
-        ends: part -> rows at which a whole window ends and every label is known.
+        ends: part ("train", "validation", "test") -> rows at which a whole window ends and every label is known.
     """
 
     name: str
@@ -52,12 +46,12 @@ class MarketData:
 
 
 def prepare_market(name: str, rows: BookRows, heads: Sequence[Head], window: int) -> MarketData:
-    """Split, label and index one market.
+    """Split and label one market.
 
-    Between two parts lies a gap: a window of the later part starts after the earlier part's last label is known.
+    Between two parts lies a gap: windows of the later part start after the last label of the earlier part is known (D10).
 
     Raises:
-        ValueError: for a market too short or too full of holes to have windows in each part.
+        ValueError: where a part has no window, because the market is too short or has too many gaps.
     """
     n = len(rows)
     cuts = {
@@ -76,7 +70,7 @@ def prepare_market(name: str, rows: BookRows, heads: Sequence[Head], window: int
         alphas.append(alpha)
         columns.append(classify(moves, alpha))
     labels = np.stack(columns, axis=1)
-    whole = np.zeros(n, dtype=bool)  # rows that end a window without a gap in it
+    whole = np.zeros(n, dtype=bool)  # rows at which a window without a gap ends
     for stretch in stretches:
         whole[stretch.start + window - 1 : stretch.stop] = True
     known = whole & (labels != UNKNOWN).all(axis=1)
@@ -106,22 +100,23 @@ def prepare_market(name: str, rows: BookRows, heads: Sequence[Head], window: int
 
 
 def gather(market: MarketData, ends: NDArray[np.int64], kind: TransformKind) -> NDArray[np.float32]:
-    """Model inputs (len(ends), window, 40) of the windows that end at those rows."""
+    """Model inputs (len(ends), window, 40) of the windows that end at the rows `ends`."""
     offsets = np.arange(1 - market.window, 1)
     return transform(market.rows.levels[ends[:, None] + offsets], kind, market.constants)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TLOBTraining:
-    """What one run does.
+    """Settings of one training run.
 
     Attributes:
-        transform: input transform. batch: windows a step; windows_per_epoch: drawn anew each epoch.
+        transform: input transform (D9). batch: windows per step. windows_per_epoch: drawn anew for each epoch.
         shares: market name -> share of the windows drawn from it; equal where not given.
-        quiet: chance of keeping a window whose mid did not move in its last `quiet_steps`. It looks at the past alone, so
-            what the model learns of the future stays unbiased.
-        class_weight_power: weight of a class in the loss is its frequency to the power of minus this.
-        flip: chance of a batch being mirrored.
+        quiet: odds of drawing a window whose mid did not move in its last `quiet_steps` steps, relative to others. They depend
+            on the past alone, so that the classes keep their frequencies given the past.
+        class_weight_power: a class's weight in the loss is its frequency to the power of minus this.
+        flip: probability that a batch is turned upside down.
+        validation_stride: validation uses every so many-th window.
     """
 
     transform: TransformKind = "ladder"
@@ -137,7 +132,7 @@ class TLOBTraining:
 
 
 class TLOBTask:
-    """Batches, loss and validation for `core.training.loop.fit`."""
+    """Batches, loss and validation of TLOB for `core.training.loop.fit`."""
 
     def __init__(self, markets: Sequence[MarketData], settings: TLOBTraining) -> None:
         self.markets, self.settings = list(markets), settings
@@ -152,7 +147,7 @@ class TLOBTask:
         return int(self.draws.sum()) // self.settings.batch
 
     def _class_weights(self, market: MarketData) -> NDArray[np.float32]:
-        """(heads, 3), mean 1 over the training windows of each head."""
+        """(heads, 3) weights of the classes in the loss, of mean 1 over each head's training windows."""
         labels = market.labels[market.ends["train"]]
         rates = np.stack([(labels == k).mean(axis=0) for k in range(len(CLASSES))], axis=1)
         weights = np.maximum(rates, 1e-4) ** -self.settings.class_weight_power
@@ -196,12 +191,12 @@ class TLOBTask:
         return (F.cross_entropy(logits, y.reshape(-1), reduction="none") * w.reshape(-1)).mean()
 
     def validate(self, model: nn.Module) -> dict[str, float]:
-        """Macro-F1 (smoothed) and Matthews (forward) under rules fitted on the same validation rows, and their mean."""
+        """Macro-F1 (smoothed) and Matthews correlation (forward) with call rules fitted on the same rows, and their mean."""
         metrics: dict[str, float] = {}
         for market in self.markets:
             ends = market.ends["validation"][:: self.settings.validation_stride]
             logits = predict(model, market, ends, self.settings.transform, fast=True)
-            rules = fit_rules(market, ends, logits)
+            rules = fit_rules(self.heads, market.labels[ends], logits)
             for kind in sorted({kind for kind, _ in self.heads}):
                 found = [
                     score_head(market.labels[ends, i], rules[i].call(rules[i].probabilities(logits[:, i])))[score_name(kind)]
@@ -212,8 +207,8 @@ class TLOBTask:
         return {"score": float(np.mean(list(metrics.values()))), **metrics}
 
 
-def score_name(kind: LabelKind) -> str:
-    """What a label is judged by: macro-F1 for smoothed, Matthews correlation for forward (D8)."""
+def score_name(kind: LabelKind) -> Score:
+    """The score that decides for a label: macro-F1 for smoothed, Matthews correlation for forward (D8)."""
     return "macro_f1" if kind == "smoothed" else "matthews"
 
 
@@ -221,7 +216,7 @@ def score_name(kind: LabelKind) -> str:
 def predict(
     model: nn.Module, market: MarketData, ends: NDArray[np.int64], kind: TransformKind, *, batch: int = 64, fast: bool = False
 ) -> NDArray[np.float32]:
-    """Logits (len(ends), heads, 3); `fast` computes in bfloat16 where that is fast, good enough to compare epochs."""
+    """Logits (len(ends), heads, 3). `fast` computes in bfloat16 where the device does so fast, to compare epochs."""
     device = next(model.parameters()).device
     parts = []
     for start in range(0, len(ends), batch):
@@ -232,12 +227,9 @@ def predict(
     return np.concatenate(parts)
 
 
-def fit_rules(market: MarketData, ends: NDArray[np.int64], logits: NDArray[np.float32]) -> list[CallRule]:
-    """One rule a head, from these (validation) rows."""
-    return [
-        fit_rule(logits[:, i], market.labels[ends, i], maximise="macro_f1" if kind == "smoothed" else "matthews")
-        for i, (kind, _) in enumerate(market.heads)
-    ]
+def fit_rules(heads: Sequence[Head], labels: NDArray[np.int64], logits: NDArray[np.float32]) -> list[CallRule]:
+    """One call rule for each head, from validation rows in time order: labels (n, heads) and logits (n, heads, 3)."""
+    return [fit_rule(logits[:, i], labels[:, i], maximise=score_name(kind)) for i, (kind, _) in enumerate(heads)]
 
 
 def score_head(truth: NDArray[np.int64], called: NDArray[np.int64]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""From order-book files to a shipped TLOB checkpoint: train, fit the calls on validation, test once, write the card."""
+"""Trains a TLOB on order-book files and writes its checkpoint: call rules fitted on validation, scores on test in the card."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from core import checkpoints
 from core.device import best_device
 from core.market.book import read_market
-from core.market.calibration import CallRule, fit_rule
+from core.market.calibration import CallRule
 from core.market.evaluation import evaluate
-from core.market.features import Constants
+from core.market.features import Constants, TransformKind
+from core.market.labels import Head
 from core.market.predictor import POOLED, Predictor
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
-from core.training.card import begin_with_card, command, command_file, remember_command, rounded_history
-from core.training.loop import Callback, LoopSettings, best_of, fit
+from core.training.card import load_start, origin_entries, save_origin, training_entries
+from core.training.loop import Callback, LoopSettings, fit
 from core.training.tlob import (
     TRAIN_END,
     VALIDATION_END,
-    Head,
     MarketData,
     TLOBTask,
     TLOBTraining,
@@ -33,18 +34,18 @@ from core.training.tlob import (
 )
 
 RULE_STRIDE = 2
-"""Every second validation window fits the rules: neighbours differ in one row of 128."""
+"""Call rules are fitted on every second validation window: neighbouring windows differ in one row of 128."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MarketFiles:
-    """One market's files, in any order."""
+    """The files of one market, in any order."""
 
     paths: tuple[Path, ...]
 
     @property
     def name(self) -> str:
-        """What the files are called before the grid and the date: "binance_spot_nexousdt"."""
+        """The part of the files' names before grid and date: "binance_spot_nexousdt"."""
         return self.paths[0].stem.split("_250ms")[0]
 
     @property
@@ -71,9 +72,9 @@ def run(
     """Train and write `<name>.safetensors` and its card; returns the card's path.
 
     Args:
-        state: where the run keeps what it needs to be resumed; see `core.training.loop.fit`.
-        start: the state of an earlier run, whose best weights this one begins with; the card tells of both.
-        test: whether to score the test part; variants that are only being compared leave it unread.
+        state: file from which the run can be resumed; see `core.training.loop.fit`.
+        start: state or card of an earlier run, whose best weights this one starts from; the card describes both.
+        test: whether to score the test part, which variants that are only compared with each other should not read.
 
     Raises:
         ValueError: for a mirrored model of raw inputs, which have no mirror image.
@@ -83,53 +84,41 @@ def run(
     markets = [prepare_market(one.name, read_market(list(one.paths)), heads, config.steps) for one in files]
     torch.manual_seed(training.seed)
     model = TLOB(config)
-    before = None if start is None else _begin_with(model, start)
-    remember_command(state)
+    before = None if start is None else load_start(model, start)
+    save_origin(state, before)
     progress = fit(model, TLOBTask(markets, training), loop, device=best_device(), callbacks=callbacks, resume_from=state)
     card: dict[str, Any] = {
-        "model": "tlob",
-        "config": config.to_dict(),
+        **origin_entries(
+            config, seed=training.seed, started_from=before, packages=("torch", "numpy", "pandas", "pyarrow", "safetensors")
+        ),
+        **training_entries(training, loop, progress),
         "classes": list(CLASSES),
         "heads": [list(head) for head in heads],
         "transform": training.transform,
-        "markets": market_entries(model, files, markets, training),
+        "markets": market_entries(model, files, markets, training.transform),
         "data": [row for one in files for row in checkpoints.describe_files(one.paths)],
         "split": f"by time within each market: training to {TRAIN_END:.0%}, validation to {VALIDATION_END:.0%}, test the rest, "
         "one window and the longest horizon between parts",
-        "seed": training.seed,
-        "command": command(),
-        "started_from": before,
-        "training": {**asdict(training), **asdict(loop), "best_epoch": progress.best_epoch},
-        "versions": checkpoints.versions("torch", "numpy", "pandas", "pyarrow", "safetensors"),
-        "history": rounded_history(progress),
-        "metrics": {"validation": rounded_history(progress)[progress.best_epoch]},
     }
     path = checkpoints.save(name, model, card, folder=folder)
     if test:
-        card["metrics"]["test"] = test_once(Predictor(checkpoints.load(name, folder=folder)), markets)
+        card["metrics"]["test"] = score_tests(Predictor(checkpoints.load(name, folder=folder)), markets)
         checkpoints.save(name, model, card, folder=folder)
     return path
 
 
 def market_entries(
-    model: torch.nn.Module, files: Sequence[MarketFiles], markets: Sequence[MarketData], training: TLOBTraining
+    model: torch.nn.Module, files: Sequence[MarketFiles], markets: Sequence[MarketData], transform: TransformKind
 ) -> dict[str, Any]:
-    """The card's `markets`: constants, thresholds and call rules of each, and the pooled ones for a market never seen."""
+    """The card's `markets`: constants, thresholds and call rules of each market, and pooled ones for any other market."""
     entries: dict[str, Any] = {}
-    pooled_logits, pooled_truth = [], []
-    smallest = min(len(market.ends["validation"][::RULE_STRIDE]) for market in markets)
+    logits, truth = [], []
     for one, market in zip(files, markets, strict=True):
         ends = market.ends["validation"][::RULE_STRIDE]
-        logits = predict(model, market, ends, training.transform)
-        entries[market.name] = _entry(market.constants, market.alphas, fit_rules(market, ends, logits), one.known_by)
-        share = slice(None, None, max(1, len(ends) // smallest))  # each market counts the same in the pooled rule
-        pooled_logits.append(logits[share])
-        pooled_truth.append(market.labels[ends][share])
-    logits, truth = np.concatenate(pooled_logits), np.concatenate(pooled_truth)
-    rules = [
-        fit_rule(logits[:, i], truth[:, i], maximise="macro_f1" if kind == "smoothed" else "matthews")
-        for i, (kind, _) in enumerate(markets[0].heads)
-    ]
+        logits.append(predict(model, market, ends, transform))
+        truth.append(market.labels[ends])
+        rules = fit_rules(market.heads, truth[-1], logits[-1])
+        entries[market.name] = _entry(market.constants, market.alphas, rules, one.known_by)
     constants = Constants(
         price_scale_bps=_geometric([market.constants.price_scale_bps for market in markets]),
         size_scale=_geometric([market.constants.size_scale for market in markets]),
@@ -138,12 +127,12 @@ def market_entries(
         thresholds=tuple(_geometric(one) for one in zip(*(market.constants.thresholds for market in markets), strict=True)),
     )
     alphas = [_geometric([market.alphas[i] for market in markets]) for i in range(len(markets[0].heads))]
-    entries[POOLED] = _entry(constants, alphas, rules, [])
+    entries[POOLED] = _entry(constants, alphas, fit_rules(markets[0].heads, _pooled(truth), _pooled(logits)), [])
     return entries
 
 
-def test_once(predictor: Predictor, markets: Sequence[MarketData]) -> dict[str, Any]:
-    """Every head on each market's last part, through the same code as `python -m core evaluate tlob`."""
+def score_tests(predictor: Predictor, markets: Sequence[MarketData]) -> dict[str, Any]:
+    """Scores of every head on each market's test part, by the code of `python -m core evaluate tlob`."""
     found = {}
     for market in markets:
         first = int(market.ends["test"][0])
@@ -152,32 +141,27 @@ def test_once(predictor: Predictor, markets: Sequence[MarketData]) -> dict[str, 
     return found
 
 
+def _pooled(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """About as many rows from each market, first halves before second halves, which is the time order that `fit_rule` needs."""
+    smallest = min(len(column) for column in columns)
+    even = [column[:: max(1, len(column) // smallest)] for column in columns]
+    return np.concatenate([column[: len(column) // 2] for column in even] + [column[len(column) // 2 :] for column in even])
+
+
+def rule_entry(rule: CallRule) -> dict[str, float]:
+    """A call rule as a card keeps it."""
+    return {key: round(value, 4) for key, value in asdict(rule).items()}
+
+
 def _entry(constants: Constants, alphas: Sequence[float], rules: Sequence[CallRule], known_by: list[str]) -> dict[str, Any]:
     return {
         "known_by": known_by,
         "constants": asdict(constants),
         "alphas": list(alphas),
-        "rules": [{key: round(value, 4) for key, value in asdict(rule).items()} for rule in rules],
+        "rules": [rule_entry(rule) for rule in rules],
     }
 
 
 def _geometric(values: Sequence[float]) -> float:
+    """Geometric mean."""
     return float(np.exp(np.mean(np.log(values))))
-
-
-def _begin_with(model: TLOB, start: Path) -> dict[str, Any]:
-    """Load an earlier run's best weights, and say what that run was.
-
-    Args:
-        start: the state that the run kept, or the card of the checkpoint that it wrote.
-    """
-    if start.suffix == ".json":
-        return begin_with_card(model, start)
-    weights, progress = best_of(start)
-    model.load_state_dict(weights)
-    return {
-        "command": command_file(start).read_text(),
-        "epochs": progress.epoch,
-        "best_epoch": progress.best_epoch,
-        "history": rounded_history(progress),
-    }

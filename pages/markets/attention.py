@@ -13,6 +13,7 @@ from pages.markets import attention_comparison, attention_faithfulness, attentio
 from pages.markets import cached_results as answers
 from pages.markets.attention_window import WindowSource
 from pages.markets.cached_results import WindowAnswer
+from pages.markets.call_rules import unknown_market
 from pages.markets.live_controls import horizon_name
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose
@@ -89,6 +90,7 @@ def _header(window: FrozenWindow, reading: WindowAnswer) -> None:
             Stat(name=_("Model"), value=window.predictor),
         ]
     )
+    unknown_market(reading.entry, window.predictor)
     names = {"smoothed": _("Smoothed label"), "forward": _("Forward label")}
     kinds = [kind for kind in names if any(one[0] == kind for one in reading.predictor.heads)]
     for column, kind in zip(st.columns(len(kinds)), kinds, strict=True):

@@ -11,7 +11,7 @@ from core.models.tlob import CLASSES
 from pages.markets import cached_results as answers
 from pages.markets.attention_inputs import no_gradients, pick_class, pick_head
 from pages.markets.cached_results import WindowAnswer
-from pages.markets.live_panels import class_names
+from pages.markets.call_rules import class_names, describe_call
 from pages.shared import faithfulness_view
 from pages.shared.language import _, percent
 
@@ -20,6 +20,7 @@ def show(window: FrozenWindow, reading: WindowAnswer) -> None:
     """The view of one window."""
     head = pick_head(reading)
     label = pick_class(reading.calls[head])
+    describe_call(reading.entry.rules[head], reading.probabilities[head].tolist(), reading.calls[head])
     st.caption(
         _("Explained: the probability of {name}, {share}.").format(
             name=class_names()[CLASSES[label]], share=percent(float(reading.probabilities[head][label]))

@@ -86,18 +86,37 @@ def test_reliability_equals_the_loop(calls: list[tuple[float, bool]], bins: int)
     assert found["count"].tolist() == count
     np.testing.assert_allclose(found["confidence"], mean_p, atol=1e-12)
     np.testing.assert_allclose(found["accuracy"], mean_h, atol=1e-12)
-    assert found["ece"][0] == pytest.approx(ece, abs=1e-12)
+    assert found["gap"][0] == pytest.approx(ece, abs=1e-12)
     np.testing.assert_allclose(found["edges"], [i / bins for i in range(bins + 1)])
 
 
 def test_certainty_lies_in_the_last_bin_and_is_calibrated_when_right() -> None:
     found = scores.reliability([1.0, 1.0], [True, True])
-    assert found["count"].tolist() == [0] * 9 + [2]
-    assert found["ece"][0] == 0
-    assert scores.reliability([1.0, 1.0], [True, False])["ece"][0] == 0.5
+    assert found["count"].tolist() == [0] * 14 + [2]
+    assert found["gap"][0] == 0
+    assert scores.reliability([1.0, 1.0], [True, False])["gap"][0] == 0.5
 
 
 def test_reliability_of_nothing_is_empty() -> None:
     found = scores.reliability([], [])
-    assert found["ece"][0] == 0
+    assert found["gap"][0] == 0
     assert np.isnan(found["accuracy"]).all()
+
+
+def test_calibration_error_is_of_the_likeliest_class_in_fifteen_bins() -> None:
+    """The definition of Guo et al. (2017), written out: confidence is max p, accuracy that of argmax p, 15 equal widths."""
+    rng = np.random.default_rng(7)
+    p = rng.dirichlet([1.0, 3.0, 1.0], 500)
+    truth = rng.integers(0, 3, 500)
+    confidence, hit = p.max(axis=1), (p.argmax(axis=1) == truth).tolist()
+    expected = reliability_by_loop(confidence.tolist(), hit, 15)[3]
+    assert scores.calibration_error(p, truth) == pytest.approx(expected, abs=1e-12)
+    unlikeliest = reliability_by_loop(p.min(axis=1).tolist(), (p.argmin(axis=1) == truth).tolist(), 15)[3]
+    assert abs(expected - unlikeliest) > 0.05  # another class gives another number
+
+
+def test_log_loss_equals_scikit_learn() -> None:
+    rng = np.random.default_rng(8)
+    p, truth = rng.dirichlet([1.0, 2.0, 1.0], 200), rng.integers(0, 3, 200)
+    assert scores.log_loss(p, truth) == pytest.approx(metrics.log_loss(truth, p, labels=[0, 1, 2]), rel=1e-9)
+    assert np.isnan(scores.log_loss(np.zeros((0, 3)), []))

@@ -31,7 +31,7 @@ DRAWN: dict[str, Callable[[], go.Figure]] = {
     "probabilities": lambda: figures.probabilities_figure(TIMES[:2], np.array([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])),
     "horizons": lambda: figures.horizons_figure(["10", "20"], np.array([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]), chosen=1),
     "confusion": lambda: figures.confusion_figure(CONFUSION),
-    "reliability": lambda: figures.reliability_figure(BINS),
+    "reliability": lambda: figures.reliability_figure({"TLOB": BINS}),
 }
 
 
@@ -185,4 +185,12 @@ def test_reliability_leaves_empty_bins_out() -> None:
     assert line.x.tolist() == pytest.approx([0.355, 0.81, 1.0])
     assert line.y.tolist() == pytest.approx([0.5, 1.0, 1.0])
     assert line.customdata.tolist() == [2, 1, 1]
-    assert len(trace(figures.reliability_figure(reliability([], [])), "TLOB").x) == 0
+    assert len(trace(figures.reliability_figure({"TLOB": reliability([], [])}), "TLOB").x) == 0
+
+
+def test_likeliest_class_and_calls_are_drawn_under_their_own_names() -> None:
+    figure = figures.reliability_figure({"LIKELIEST": BINS, "CALLED": reliability([0.1, 0.2], [True, True])})
+    assert trace(figure, "LIKELIEST").y.tolist() == pytest.approx([0.5, 1.0, 1.0])
+    assert trace(figure, "CALLED").x.tolist() == pytest.approx([0.1, 0.2])
+    assert len({one.line.color for one in figure.data}) == 3
+    assert figure.layout.showlegend and not DRAWN["reliability"]().layout.showlegend

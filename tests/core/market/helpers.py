@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from core import checkpoints
 from core.market.book import BookRows, read_rows
 from core.market.features import TransformKind, fit_constants
-from core.market.labels import fit_alpha, future_move
-from core.market.predictor import Head, Predictor
+from core.market.labels import Head, fit_alpha, future_move
+from core.market.predictor import Predictor
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 
 LOB = Path(__file__).parents[2] / "fixtures" / "lob"

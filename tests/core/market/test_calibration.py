@@ -116,3 +116,28 @@ def test_softmax_of_large_numbers_is_finite() -> None:
 def test_a_rule_comes_back_from_a_card() -> None:
     rule = CallRule(temperature=1.5, bias=-0.2, lean=0.7)
     assert CallRule.from_dict({"temperature": 1.5, "bias": -0.2, "lean": 0.7}) == rule
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_likeliest_class_is_called_where_the_second_half_of_validation_prefers_it(seed: int) -> None:
+    """Moves foreseen in both halves: a threshold pays. In the first half alone: it costs in the second, and is not kept (D25)."""
+    rng = np.random.default_rng(seed)
+
+    def half(moves: float, foreseen: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        truth = rng.choice(3, 3_000, p=[moves / 2, 1 - moves, moves / 2])
+        return rng.normal(0, 1, (3_000, 3)) + foreseen * np.eye(3)[truth] + np.log([0.1, 0.8, 0.1]), truth
+
+    first, alike, unlike = half(0.2, 1.2), half(0.2, 1.2), half(0.02, 0.0)
+    for second, kind in ((alike, "threshold"), (unlike, "likeliest")):
+        logits, truth = (np.concatenate(pair) for pair in zip(first, second, strict=True))
+        assert fit_rule(logits, truth, maximise="macro_f1").kind == kind
+
+
+@settings(max_examples=80, deadline=None)
+@given(rows, st.floats(-1.5, 4))
+def test_a_move_is_called_above_the_threshold_that_is_shown(values: list[list[float]], lean: float) -> None:
+    rule = CallRule(lean=lean)
+    for p in scipy_softmax(np.array(values), axis=1):
+        likelier, threshold = max(p[0], p[2]), rule.threshold(p)
+        if min(p) > 1e-11 and abs(likelier - threshold) > 1e-9 * threshold:
+            assert (int(rule.call(p)) != 1) == (likelier > threshold)

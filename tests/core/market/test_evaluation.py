@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import confusion_matrix, f1_score, matthews_corrcoef
+from sklearn.metrics import confusion_matrix, f1_score, log_loss, matthews_corrcoef
 
 from core.market.book import BookError, segments
 from core.market.evaluation import evaluate
@@ -58,6 +58,38 @@ def test_confusion_matrices_equal_the_loop(predictor: Predictor, entry: MarketCa
     assert summary["accuracy"] == pytest.approx(np.mean(np.array(truth) == called), abs=5e-5)
     assert summary["baselines"]["momentum"]["macro_f1"] == pytest.approx(f1_score(truth, naive, average="macro"), abs=5e-5)
     assert summary["baselines"]["stationary"]["matthews"] == 0
+    assert summary["call"] == entry.rules[head].kind == ("threshold" if head else "likeliest")
+
+
+def test_calibration_is_of_the_likeliest_class_and_calls_have_a_name_of_their_own(
+    predictor: Predictor, entry: MarketCard
+) -> None:
+    """Head 3 leans, so that what is called is often not the likeliest class."""
+    probabilities, calls, truth = [], [], []
+    for stretch in segments(ROWS.timestamps):
+        mid = ROWS.mid[stretch]
+        for t in range(predictor.window - 1, len(mid)):
+            label = naive_class(naive_label(mid, t, *HEADS[3][::-1]), entry.alphas[3])
+            if label != -1:
+                row = stretch.start + t
+                answer = predictor.predict(ROWS.levels[None, row - predictor.window + 1 : row + 1], entry)
+                probabilities.append(answer.probabilities[0, 3])
+                calls.append(int(answer.calls[0, 3]))
+                truth.append(label)
+    p, called, t = np.array(probabilities, dtype=np.float64), np.array(calls), np.array(truth)
+    p /= p.sum(axis=1, keepdims=True)
+    (result,) = evaluate(predictor, ROWS, entry, heads=[3])
+
+    def gap(label: np.ndarray) -> float:
+        confidence, hit = p[np.arange(len(p)), label], label == t
+        bins = np.minimum((confidence * 15).astype(int), 14)
+        return sum((bins == b).mean() * abs(confidence[bins == b].mean() - hit[bins == b].mean()) for b in set(bins.tolist()))
+
+    assert (called != p.argmax(axis=1)).mean() > 0.05
+    assert result.ece == pytest.approx(gap(p.argmax(axis=1)), abs=1e-5)
+    assert result.call_gap == pytest.approx(gap(called), abs=1e-5)
+    assert result.log_loss == pytest.approx(log_loss(t, p, labels=[0, 1, 2]), abs=1e-5)
+    assert abs(result.ece - result.call_gap) > 1e-3
 
 
 def test_heads_come_in_the_order_asked_for(predictor: Predictor, entry: MarketCard) -> None:

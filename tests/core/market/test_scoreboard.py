@@ -53,7 +53,8 @@ def test_step_by_step_equals_the_whole_file(predictor: Predictor, entry: MarketC
     found = board.scores(head)
     for rule in RULES:
         assert found.session[rule].tolist() == expected.confusion[rule].tolist()
-    assert found.reliability["ece"][0] == pytest.approx(expected.ece, abs=1e-6)
+    assert found.reliability["gap"][0] == pytest.approx(expected.ece, abs=1e-6)
+    assert found.call_reliability["gap"][0] == pytest.approx(expected.call_gap, abs=1e-6)
     assert found.resolved == expected.confusion["tlob"].sum() > 250
     assert (found.session["tlob"].sum(axis=0) > 0).sum() >= 2  # the calls vary: the comparison has something to compare
 
@@ -134,12 +135,14 @@ def test_reliability_equals_that_of_the_resolved_log(board: Scoreboard) -> None:
     log = board.log.tail(10_000)
     for head in range(len(HEADS)):
         known = log[log["truth"][:, head] >= 0]
-        called = known["calls"][:, head].astype(int)
-        p = known["probabilities"][np.arange(len(known)), head, called]
-        expected = scores.reliability(p, called == known["truth"][:, head])
-        found = board.scores(head).reliability
-        for name, values in expected.items():
-            np.testing.assert_allclose(found[name], values, atol=1e-9)
+        probabilities = known["probabilities"][:, head]
+        called, likeliest = known["calls"][:, head].astype(int), probabilities.argmax(axis=1)
+        found = board.scores(head)
+        for label, drawn in ((likeliest, found.reliability), (called, found.call_reliability)):
+            expected = scores.reliability(probabilities[np.arange(len(known)), label], label == known["truth"][:, head])
+            for name, values in expected.items():
+                np.testing.assert_allclose(drawn[name], values, atol=1e-9)
+    assert any((known["calls"][:, h] != known["probabilities"][:, h].argmax(axis=1)).any() for h in range(len(HEADS)))
 
 
 def test_scores_are_copies(board: Scoreboard) -> None:

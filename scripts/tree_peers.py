@@ -1,0 +1,99 @@
+"""Scores gradient-boosted trees beside a TLOB: `python -m scripts.tree_peers --data FILE... [--data FILE...] [--write]`.
+
+LightGBM (an optional extra: `pip install lightgbm`) learns from hand-made features of the book, one model for each market, label
+and horizon of a checkpoint, on the checkpoint's own splits and label thresholds. Its call rule is fitted and chosen on the
+validation rows that TLOB's rules are fitted on, by the same function (D25). `--write` puts the scores on the test parts into the
+checkpoint's card, under `metrics.peers.lightgbm`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core import checkpoints, scores
+from core.market.book import read_market
+from core.market.calibration import fit_rule
+from core.market.labels import UNKNOWN
+from core.market.predictor import DEFAULT
+from core.training.tlob import MarketData, prepare_market, score_name
+from core.training.tlob_run import RULE_STRIDE, MarketFiles, rule_entry
+from scripts.momentum_ceiling import EVERY, features
+
+TREES: dict[str, Any] = {"n_estimators": 120, "num_leaves": 31, "verbose": -1, "n_jobs": 1, "random_state": 0}
+
+
+def score_trees(market: MarketData) -> list[dict[str, Any]]:
+    """One row of scores on the test part for each head of the market, as `core.market.evaluation` gives them of TLOB."""
+    from lightgbm import LGBMClassifier
+
+    x, rows = features(market.rows), []
+    train, validation = market.ends["train"][::EVERY], market.ends["validation"][::RULE_STRIDE]
+    for i, (kind, horizon) in enumerate(market.heads):
+        labels = market.labels[:, i]
+        test = np.arange(market.ends["test"][0], len(labels))
+        test = test[labels[test] != UNKNOWN]
+        trees = LGBMClassifier(**TREES).fit(x[train], labels[train])
+        logits, plain = (np.log(np.maximum(trees.predict_proba(x[ends]), 1e-12)) for ends in (validation, test))
+        rule = fit_rule(logits, labels[validation], maximise=score_name(kind))
+        p, truth = rule.probabilities(plain), labels[test]
+        called = rule.call(p)
+        found = {
+            **scores.summary(scores.confusion_matrix(truth, called)),
+            "log_loss": scores.log_loss(p, truth),
+            "ece": scores.calibration_error(p, truth),
+            "call_gap": float(scores.reliability(p[np.arange(len(p)), called], called == truth)["gap"][0]),
+        }
+        likeliest = scores.summary(scores.confusion_matrix(truth, plain.argmax(axis=1)))
+        rows.append(
+            {
+                "label": kind,
+                "horizon": horizon,
+                "samples": len(test),
+                "call": rule.kind,
+                "rule": rule_entry(rule),
+                **{name: round(value, 4) for name, value in found.items()},
+                "argmax": {name: round(value, 4) for name, value in likeliest.items()},
+            }
+        )
+        shown = (f"macro-F1 {one['macro_f1']:.3f}, Matthews {one['matthews']:.3f}" for one in (found, likeliest))
+        print(f"{market.name} {kind} {horizon}: {rule.kind}, {'; plain argmax '.join(shown)}", flush=True)
+    return rows
+
+
+def main() -> None:
+    """Print the scores, and write them into the card where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--data", nargs="+", action="append", required=True, type=Path, help="one market's files; repeat it")
+    parser.add_argument("--checkpoint", default=DEFAULT)
+    parser.add_argument("--folder", type=Path, default=checkpoints.FOLDER)
+    parser.add_argument("--write", action="store_true", help="put the scores into the checkpoint's card")
+    options = parser.parse_args()
+    card = checkpoints.read_card(options.checkpoint, folder=options.folder)
+    tests = {}
+    for files in (MarketFiles(paths=tuple(paths)) for paths in options.data):
+        rows = read_market(list(files.paths))
+        tests[files.name] = score_trees(
+            prepare_market(files.name, rows, [tuple(h) for h in card["heads"]], card["config"]["steps"])
+        )
+    if options.write:
+        arguments = [Path(word).name if Path(word).exists() else word for word in sys.argv[1:]]
+        card["metrics"].setdefault("peers", {})["lightgbm"] = {
+            "features": "distances of the levels from the mid, log sizes, and changes of mid and pressure over eight lags",
+            "settings": TREES,
+            "command": f"python -m scripts.tree_peers {shlex.join(arguments)}",
+            "versions": checkpoints.versions("lightgbm", "numpy"),
+            "test": tests,
+        }
+        path = options.folder / f"{options.checkpoint}.json"
+        path.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
