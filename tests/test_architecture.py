@@ -24,16 +24,16 @@ ALLOWED = {
     "core.messages": set[str](),
     "core.npz": {"core.messages"},
     "core.store": set[str](),
-    "core.garbage_collection": set(),
-    "core.scores": set(),
-    "core.schedules": set(),
+    "core.garbage_collection": set[str](),
+    "core.scores": set[str](),
+    "core.schedules": set[str](),
     "core.usage": {"core.device"},
     "core.checkpoints": {"core.messages", "core.models"},
     "core.nn": set[str](),
     "core.models": {"core.messages", "core.nn"},
     "core.explain": {"core.messages", "core.models", "core.nn"},
     "core.market": {*SHARED, "core.scores"},
-    "core.vision": SHARED,
+    "core.vision": {*SHARED, "core.scores"},
     "core.signs": SHARED,
     "core.lecture": {*SHARED, "core.schedules"},
     "core.runs": {*SHARED, "core.vision"},
@@ -185,6 +185,33 @@ def test_every_page_is_in_the_navigation() -> None:
 )
 def test_files_stay_short(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+def test_class_names_are_unique() -> None:
+    """One noun, one class, in all of core and pages."""
+    files: dict[str, list[str]] = {}
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                files.setdefault(node.name, []).append(name)
+    assert {name: found for name, found in files.items() if len(found) > 1} == {}
+
+
+FORBIDDEN_ENDING = re.compile(r"(^|_)(parts|more|story|walks|own|words|calls|frozen|looks|collector)$")
+"""Endings of file names that do not say what a file holds."""
+
+
+@pytest.mark.parametrize("name", ["cost_parts", "frozen", "own"])
+def test_endings_are_recognised(name: str) -> None:
+    assert FORBIDDEN_ENDING.search(name) and not FORBIDDEN_ENDING.search("markdown")
+
+
+@pytest.mark.parametrize("path", CODE, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_file_names_say_what_a_file_holds(path: Path) -> None:
+    assert not FORBIDDEN_ENDING.search(path.stem), f"{path.name}: name it after what it holds"
+    plurals = {f"{path.stem}s", f"{path.stem}es", f"{path.stem.removesuffix('y')}ies"}
+    twins = plurals & {other.stem for other in path.parent.iterdir() if other.suffix == ".py" or other.is_dir()}
+    assert not twins, f"{path.name} and {sorted(twins)} differ by a plural: rename one of them"
 
 
 def tracked() -> list[Path]:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.utils.benchmark import Timer
 
+from core.cli import options
 from core.market.book import FloatArray
 from core.market.features import TRANSFORM_KINDS, fit_constants, transform
 from core.market.feeds.market_process import MarketProcess, MarketSettings
@@ -22,7 +23,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     p = commands.add_parser("bench", help="time the path from book to prediction on this machine")
     p.add_argument("--seconds", type=float, default=1.0, help="time spent on each row")
     p.add_argument("--threads", type=int, default=torch.get_num_threads())
-    p.add_argument("--json", action="store_true")
+    options.add_json(p)
     p.set_defaults(run=_run)
 
 

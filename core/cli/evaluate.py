@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core import checkpoints
-from core.cli import evaluate_iiga, evaluate_vit
+from core.cli import evaluate_iiga, evaluate_vit, options
 from core.cli.progress import counting_bar
 from core.market.book import BookRows, read_market
 from core.market.evaluation import evaluate
@@ -30,11 +30,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     p.add_argument("--data", nargs="+", required=True, type=Path, metavar="FILE", help="one market's Parquet or CSV files")
     p.add_argument("--horizon", type=int, default=None, help="steps ahead; the first of the card's where left out")
     p.add_argument("--label", choices=LABEL_KINDS, default="smoothed")
-    p.add_argument("--checkpoint", default=DEFAULT)
-    p.add_argument("--folder", type=Path, default=checkpoints.FOLDER, help="where the checkpoint is")
+    options.add_checkpoint_input(p, default=DEFAULT)
     p.add_argument("--market", default=None, help="entry of the card to use; recognised from the files' names where left out")
     p.add_argument("--part", choices=("auto", "test", "all"), default="auto", help="score the last 20 %% or everything")
-    p.add_argument("--json", action="store_true", help="print one JSON object")
+    options.add_json(p)
     p.set_defaults(run=_run_tlob)
     evaluate_vit.add_parser(models)
     evaluate_iiga.add_parser(models)

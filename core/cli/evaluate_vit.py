@@ -8,9 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from core import checkpoints
+from core.cli import options
 from core.cli.garment_files import fetch_missing
-from core.training.vit_evaluation import evaluate, evaluate_photographs
+from core.training.vit_evaluation import evaluate
 from core.vision.classifier import DEFAULT, Classifier, load_classifier
 from core.vision.idx import read_part
 from core.vision.photographs import photograph_files, photographs
@@ -32,9 +32,8 @@ def add_parser(models: Any) -> None:
         help="folder of Parquet files of photographs, or of the IDX files, which are fetched where missing",
     )
     p.add_argument("--split", default=None, help="the Parquet file of this name; all of the folder's where left out")
-    p.add_argument("--checkpoint", default=DEFAULT)
-    p.add_argument("--folder", type=Path, default=checkpoints.FOLDER, help="where the checkpoint is")
-    p.add_argument("--json", action="store_true", help="print one JSON object")
+    options.add_checkpoint_input(p, default=DEFAULT)
+    options.add_json(p)
     p.set_defaults(run=_run)
 
 
@@ -43,6 +42,8 @@ def _run(o: argparse.Namespace) -> None:
     files = photograph_files(o.data, o.split)
     answer: dict[str, Any] = {"model": "vit", "checkpoint": o.checkpoint}
     if files:
+        from core.vision.photograph_scores import evaluate_photographs  # decodes by Pillow, which training machines lack
+
         answer |= {"files": [path.name for path in files]}
         answer |= evaluate_photographs(classifier, chain.from_iterable(map(photographs, files)))
     else:

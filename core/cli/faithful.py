@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core import checkpoints
+from core.cli import options
 from core.device import use_one_thread
 from core.explain import findings
 from core.explain.faithfulness import Evidence, deletion_curves, to_dict
@@ -26,7 +27,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     p.add_argument("--folder", type=Path, default=findings.FOLDER, help="where to write")
     p.add_argument("--most", type=int, default=None, help="inputs of the sample to use; all where left out")
     p.add_argument("--seed", type=int, default=0, help="of the random orders")
-    p.add_argument("--json", action="store_true", help="print the numbers as one JSON object")
+    options.add_json(p)
     p.set_defaults(run=_run)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from core import checkpoints
-from core.cli import train_dates, train_iiga, train_vit
+from core.cli import options, train_dates, train_iiga, train_vit
 from core.market.features import TRANSFORM_KINDS
 from core.market.labels import HORIZONS, LABEL_KINDS
 from core.models.tlob import TLOBConfig
@@ -53,8 +53,7 @@ def _add_tlob(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument("--horizon", nargs="+", type=int, default=list(HORIZONS), help="steps ahead, one head each")
     p.add_argument("--label", nargs="+", choices=LABEL_KINDS, default=list(LABEL_KINDS), help="labels of D8, one head each")
-    p.add_argument("--name", default="tlob", help="name of the checkpoint")
-    p.add_argument("--folder", type=Path, default=None, help="where to write it, the shipped checkpoints' folder where left out")
+    options.add_checkpoint_output(p, name="tlob")
     p.add_argument("--transform", choices=TRANSFORM_KINDS, default="ladder", help="input transform (D9)")
     p.add_argument("--qkv", choices=("double", "single"), default="single", help="the document's listing, or the lean layer (D4)")
     p.add_argument("--pairs", type=int, default=4, help="pairs of layers, 1 to 12")
@@ -65,18 +64,13 @@ def _add_tlob(p: argparse.ArgumentParser) -> None:
     p.add_argument("--epochs", type=int, default=24)
     p.add_argument("--windows", type=int, default=80_000, help="windows an epoch")
     p.add_argument("--batch", type=int, default=128)
-    p.add_argument("--rate", type=float, default=2e-3, help="AdamW's rate at the peak of warm-up cosine")
-    p.add_argument("--weight-decay", type=float, default=0.01)
-    p.add_argument("--ema", type=float, default=0.998, help="decay of the weights' moving average, 0 for none")
+    options.add_optimiser(p, rate=2e-3, weight_decay=0.01, ema=0.998)
     p.add_argument("--patience", type=int, default=6, help="epochs without a better validation score before stopping")
     p.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=True, help="forward pass in bfloat16")
     p.add_argument("--stride", type=int, default=5, help="validate on every so many-th window")
-    p.add_argument("--seed", type=int, default=0)
-    p.add_argument(
-        "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
-    )
+    options.add_run(p)
     p.add_argument("--start", type=Path, default=None, help="begin with the best weights of a run, by its state or card (.json)")
-    p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help="score the test part for the card")
+    options.add_test(p)
     p.set_defaults(run=_run_tlob)
 
 

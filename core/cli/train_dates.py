@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
+
+from core.cli import options
 
 
 def add_parser(models: Any) -> None:
@@ -14,8 +15,7 @@ def add_parser(models: Any) -> None:
         help="the encoder-decoder Transformer on written dates (its data is generated)",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    p.add_argument("--name", default="dates", help="name of the checkpoint")
-    p.add_argument("--folder", type=Path, default=None, help="where to write it, the shipped checkpoints' folder where left out")
+    options.add_checkpoint_output(p, name="dates")
     p.add_argument("--width", type=int, default=96)
     p.add_argument("--heads", type=int, default=4)
     p.add_argument("--layers", type=int, default=2, help="encoder layers, and as many decoder layers")
@@ -24,16 +24,10 @@ def add_parser(models: Any) -> None:
     p.add_argument("--epochs", type=int, default=20)
     p.add_argument("--steps", type=int, default=250, help="steps an epoch")
     p.add_argument("--batch", type=int, default=64)
-    p.add_argument("--rate", type=float, default=1.5e-3, help="AdamW's rate at the peak of warm-up cosine")
-    p.add_argument("--warmup", type=int, default=400, help="steps to the peak")
-    p.add_argument("--weight-decay", type=float, default=0.01)
     p.add_argument("--smoothing", type=float, default=0.0, help="label smoothing")
-    p.add_argument("--ema", type=float, default=0.995, help="decay of the weights' moving average, 0 for none")
-    p.add_argument("--seed", type=int, default=0)
-    p.add_argument(
-        "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
-    )
-    p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help="score the test part for the card")
+    options.add_optimiser(p, rate=1.5e-3, weight_decay=0.01, ema=0.995, warmup=400)
+    options.add_run(p)
+    options.add_test(p)
     p.set_defaults(run=_run)
 
 

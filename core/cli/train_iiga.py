@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core import checkpoints
+from core.cli import options
 from core.cli.evaluate_iiga import is_photos
 from core.models.iiga import IIGAConfig
 from core.training.iiga_digits import POLISH_STEPS, DigitsTraining
@@ -28,8 +29,7 @@ def add_parser(models: Any) -> None:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of photos or of tracked sentences")
-    p.add_argument("--name", default=None, help="name of the checkpoint")
-    p.add_argument("--folder", type=Path, default=None, help="where to write it, the shipped checkpoints' folder where left out")
+    options.add_checkpoint_output(p, name=None)
     p.add_argument("--epochs", type=int, default=None, help="of the stills (photos), or of the sentences (tracks)")
     p.add_argument("--width", type=int, default=None, help="D")
     p.add_argument("--heads", type=int, default=4, help="N")
@@ -38,16 +38,11 @@ def add_parser(models: Any) -> None:
     p.add_argument("--expansion", type=int, default=2, help="hidden width of a FFN over D")
     p.add_argument("--residual", choices=("norm_of_sum", "sum_of_norm"), default="norm_of_sum", help="D15")
     p.add_argument("--dropout", type=float, default=None)
-    p.add_argument("--rate", type=float, default=None, help="AdamW's rate at the peak of warm-up cosine")
-    p.add_argument("--weight-decay", type=float, default=None)
-    p.add_argument("--ema", type=float, default=None, help="decay of the weights' moving average, 0 for none")
+    options.add_optimiser(p, rate=None, weight_decay=None, ema=None)
     p.add_argument("--batch", type=int, default=None, help="stills or sentences a batch")
-    p.add_argument("--seed", type=int, default=0)
     p.add_argument("--held-out", type=float, default=None, help="share of signers, or number of sentences, to choose on")
-    p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help="score dev signers or test sentences once")
-    p.add_argument(
-        "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
-    )
+    options.add_test(p, part="dev signers or test sentences once")
+    options.add_run(p)
     p.add_argument(
         "--start",
         type=Path,

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from core.cli import options
 from core.cli.garment_files import fetch_missing
 from core.device import best_device
 from core.models.garment_teacher import TeacherConfig
@@ -39,26 +40,21 @@ def add_parser(models: Any) -> None:
     p.add_argument("--temperature", type=float, default=2.0, help="of the teacher's answers")
     p.add_argument("--hints", type=float, default=1.0, help="weight of matching, patch by patch, what the teacher sees halfway")
     p.add_argument("--start", type=Path, default=None, help="begin with the best weights of the run that kept its state here")
-    p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help="score the test images for the card")
+    options.add_test(p, part="the test images")
     p.set_defaults(run=_run)
 
 
 def add_common(p: argparse.ArgumentParser, *, name: str, epochs: int) -> None:
     """Options that the student and the teacher share."""
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of the IDX files; fetched where missing")
-    p.add_argument("--name", default=name, help="name of the checkpoint")
-    p.add_argument("--folder", type=Path, default=None, help="where to write it, the shipped checkpoints' folder where left out")
+    options.add_checkpoint_output(p, name=name)
     p.add_argument("--epochs", type=int, default=epochs)
     p.add_argument("--batch", type=int, default=128)
-    p.add_argument("--rate", type=float, default=1e-3, help="AdamW's rate at the peak of warm-up cosine")
-    p.add_argument("--warmup", type=int, default=800, help="steps to the peak")
-    p.add_argument("--weight-decay", type=float, default=0.05)
     p.add_argument("--smoothing", type=float, default=0.1, help="label smoothing")
-    p.add_argument("--ema", type=float, default=0.999, help="decay of the weights' moving average, 0 for none")
+    options.add_optimiser(p, rate=1e-3, weight_decay=0.05, ema=0.999, warmup=800)
     p.add_argument("--shift", type=int, default=2, help="largest move of a training image, pixels")
     p.add_argument("--warp", type=float, default=0.5, help="share of the images that are also turned, stretched and sheared")
     p.add_argument("--erase", type=float, default=0.0, help="share of the images that lose a rectangle")
-    p.add_argument("--seed", type=int, default=0)
     p.add_argument(
         "--compile",
         action=argparse.BooleanOptionalAction,
@@ -68,9 +64,7 @@ def add_common(p: argparse.ArgumentParser, *, name: str, epochs: int) -> None:
     p.add_argument(
         "--bf16", action=argparse.BooleanOptionalAction, default=None, help="forward pass in bfloat16; on a GPU if left out"
     )
-    p.add_argument(
-        "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
-    )
+    options.add_run(p)
 
 
 def settings(o: argparse.Namespace, *, images: int, **more: Any) -> tuple[ViTTraining, LoopSettings]:
@@ -111,8 +105,8 @@ def _run(o: argparse.Namespace) -> None:
         patch=o.patch, width=o.width, heads=o.heads, layers=o.layers, hidden=o.hidden, dropout=o.dropout, start=o.init
     )
     images = (o.images or WHOLE) - held_out_of(o.images)
-    options = {"keep": o.keep, "keep_all_last": o.keep_all_last, "soft": o.soft, "temperature": o.temperature, "hints": o.hints}
-    training, loop = settings(o, images=images, **options)
+    extra = {"keep": o.keep, "keep_all_last": o.keep_all_last, "soft": o.soft, "temperature": o.temperature, "hints": o.hints}
+    training, loop = settings(o, images=images, **extra)
     callbacks = [progress_bar(loop, title=o.name), *([] if o.progress is None else [progress_file(o.progress, loop)])]
     path = run(
         o.name,

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from core import checkpoints
+from core.cli import options
 from core.cli.progress import counting_bar
 from core.market.ledger.verification import Verification, shipped_predictors, verify
 
@@ -19,7 +20,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     ledger.add_argument("folder", type=Path, help="the ledger's folder, or one market's in it")
     ledger.add_argument("--head", default=None, help="a hash published earlier, which must be part of the chain")
     ledger.add_argument("--checkpoints", type=Path, default=checkpoints.FOLDER, help="folder of the checkpoints that predicted")
-    ledger.add_argument("--json", action="store_true", help="print one JSON object")
+    options.add_json(ledger)
     ledger.set_defaults(run=_run_ledger)
 
 

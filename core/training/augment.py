@@ -1,4 +1,4 @@
-"""Augmentations of a batch of images in tensor operations: no loop over images, every draw from the generator given."""
+"""Augmentation of a batch of images by tensor operations; every random number comes from the given generator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True, kw_only=True)
 class Augmentation:
-    """How far an image may be changed.
+    """Kinds and limits of the changes to a training image.
 
     Attributes:
         flip: share of the images that are mirrored left to right.
@@ -37,7 +37,7 @@ def uniform(count: int, limit: float, generator: torch.Generator) -> Tensor:
 
 
 def augment(images: Tensor, how: Augmentation, generator: torch.Generator) -> Tensor:
-    """(batch, 1, side, side) -> the same shape; what enters from outside the frame is 0, the background."""
+    """(batch, 1, side, side) -> the same shape; pixels from outside the frame are 0, the background."""
     count, side = len(images), images.shape[-1]
     warped = (torch.rand(count, generator=generator) < how.warp).float()
     angle = uniform(count, torch.pi * how.degrees / 180, generator) * warped
@@ -60,7 +60,7 @@ def augment(images: Tensor, how: Augmentation, generator: torch.Generator) -> Te
 
 
 def erased(images: Tensor, how: Augmentation, generator: torch.Generator) -> Tensor:
-    """Put a rectangle of one random grey level into a share `erase` of the images."""
+    """Cover a rectangle in a share `erase` of the images by one random grey level each; (batch, 1, side, side) in and out."""
     count, side = len(images), images.shape[-1]
     where = torch.arange(side)
     inside = []

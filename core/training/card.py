@@ -1,47 +1,91 @@
-"""Where a checkpoint comes from, as every card tells it: the command, and how the run went."""
+"""The entries that every card has: where the model comes from and how its training went."""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from core import checkpoints
-from core.training.loop import TrainingProgress
+from core.device import best_device
+from core.models.config import ModelConfig
+from core.training.loop import LoopSettings, TrainingProgress, best_of
+
+PACKAGES = ("torch", "numpy", "safetensors")
+"""Packages whose versions every card names."""
+Weights = dict[str, Tensor]
 
 
 def command() -> str:
-    """The command line as the card may show it: a path by its last part, not by where it lay."""
+    """The command line for the card: a path is shortened to its last part, which says the same on another machine."""
     return "python -m core " + " ".join(Path(word).name if "/" in word else word for word in sys.argv[1:])
 
 
-def command_file(state: Path) -> Path:
-    """Where the command of the run that keeps this state is kept."""
-    return state.with_suffix(".command")
+def origin_entries(
+    config: ModelConfig, *, seed: int, started_from: dict[str, Any] | None = None, packages: tuple[str, ...] = PACKAGES
+) -> dict[str, Any]:
+    """The entries that do not depend on how training went: model, config, seed, command, device, versions, start."""
+    return {
+        "model": config.model,
+        "config": config.to_dict(),
+        "seed": seed,
+        "command": command(),
+        "device": best_device().type,
+        "started_from": started_from,
+        "versions": checkpoints.versions(*packages),
+    }
 
 
-def remember_command(state: Path | None) -> None:
-    """Keep the command beside a run's state, where it keeps one, for a later run that starts from it."""
-    if state is not None:
-        state.parent.mkdir(parents=True, exist_ok=True)
-        command_file(state).write_text(command(), encoding="utf-8")
+def training_entries(training: Any, loop: LoopSettings, progress: TrainingProgress) -> dict[str, Any]:
+    """The entries of a run with one loop: its settings, its history and the validation scores of the best epoch.
+
+    Args:
+        training: the task's settings, a dataclass.
+
+    Raises:
+        ValueError: where no epoch was completed.
+    """
+    history = rounded_history(progress)
+    if not history:
+        raise ValueError("the run was stopped before its first epoch ended: there is nothing to keep yet")
+    return {
+        "training": {**asdict(training), **asdict(loop), "best_epoch": progress.best_epoch},
+        "history": history,
+        "metrics": {"validation": history[progress.best_epoch]},
+    }
 
 
 def rounded_history(progress: TrainingProgress) -> list[dict[str, float]]:
-    """The epochs, as a card keeps them: five digits each."""
+    """The epochs' numbers with five significant digits each."""
     return [{key: float(f"{value:.5g}") for key, value in row.items()} for row in progress.history]
 
 
-def begin_with_card(model: nn.Module, card: Path) -> dict[str, Any]:
-    """Load the weights of a checkpoint whose card this is; returns what a card tells of what it started from."""
-    earlier = checkpoints.load(card.stem, folder=card.parent)
-    checkpoints.restore(model, earlier)
-    return told_of(earlier)
+def save_origin(state: Path | None, started_from: dict[str, Any] | None = None) -> None:
+    """Write the command and the run started from beside a run's state, for a later run that starts from this one."""
+    if state is not None:
+        state.parent.mkdir(parents=True, exist_ok=True)
+        origin = {"command": command(), "started_from": started_from}
+        state.with_suffix(".origin").write_text(json.dumps(origin), encoding="utf-8")
 
 
-def told_of(earlier: checkpoints.Checkpoint) -> dict[str, Any]:
-    """What a card tells of the checkpoint that its run started from."""
-    told = ("command", "started_from", "transform", "training", "history", "metrics", "notes", "weights_sha256")
-    return {key: earlier.card[key] for key in told if key in earlier.card}
+def load_start(model: nn.Module, start: Path, *, adapt: Callable[[Weights], Weights] = dict) -> dict[str, Any]:
+    """Load an earlier run's best weights; returns the `started_from` of the new card.
+
+    Args:
+        start: the card of a checkpoint (.json), or the state that the earlier run kept.
+        adapt: changes the earlier weights to fit the model.
+    """
+    if start.suffix == ".json":
+        earlier = checkpoints.load(start.stem, folder=start.parent)
+        checkpoints.restore(model, checkpoints.Checkpoint(card=earlier.card, weights=adapt(earlier.weights)))
+        kept = ("command", "started_from", "transform", "training", "history", "metrics", "notes", "weights_sha256")
+        return {key: earlier.card[key] for key in kept if key in earlier.card}
+    weights, progress = best_of(start)
+    model.load_state_dict(adapt(weights))
+    origin: dict[str, Any] = json.loads(start.with_suffix(".origin").read_text(encoding="utf-8"))
+    return origin | {"epochs": progress.epoch, "best_epoch": progress.best_epoch, "history": rounded_history(progress)}

@@ -1,7 +1,7 @@
-"""A ViT that learns from a convolutional teacher: from its answers, and patch by patch from what it sees halfway.
+"""Distillation of a convolutional teacher into a ViT: by its soft answers, and by its middle feature map, patch by patch.
 
 After Hinton et al. 2015 (soft targets) and Romero et al. 2015 (hints): the teacher's middle stage has one cell for each 4 x 4
-patch, and a trained linear map of the ViT's tokens has to match it, which teaches 49 places an image instead of one answer.
+patch, and a trained linear map of the ViT's tokens has to match it: 49 targets per image beside its class.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.models.vit import ViT
 
 
 class Student(nn.Module):
-    """A ViT with the map that compares its tokens after `depth` layers with the teacher's cells; only the ViT is kept."""
+    """A ViT with a linear map from its tokens after `depth` layers to the teacher's cells; only the ViT is kept after training."""
 
     def __init__(self, vit: ViT, *, cells: int, depth: int) -> None:
         super().__init__()

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from core import checkpoints
 from core.models.garment_teacher import GarmentTeacher
 from core.training.augment import Augmentation, augment
 from core.training.distil import imitation
 from core.training.loop import Batch
-from core.vision.idx import IdxPart, Images, Labels, stratified_split
+from core.vision.idx import IdxPart, Images, Labels, file_paths, stratified_split
 
 VALIDATION = 5_000
 """Training images held out for validation, 500 a class."""
@@ -79,6 +82,16 @@ def some_of(part: IdxPart, count: int, *, seed: int) -> IdxPart:
     """
     rows = stratified_split(part.labels, count, seed=seed)[1]
     return IdxPart(images=part.images[rows], labels=part.labels[rows])
+
+
+def data_entries(folder: Path, garments: GarmentData, training: ViTTraining) -> dict[str, Any]:
+    """The card's entries on the images: how they are normalised, their files and their split."""
+    return {
+        "transform": {"mean": garments.mean, "std": garments.std, "of": "grey levels / 255, training images"},
+        "data": checkpoints.describe_files(file_paths(folder, "train")),
+        "split": f"{len(garments.train_labels):,} of the training images to train on, {len(garments.validation_labels):,} to "
+        f"validate on (equal numbers a class, seed {training.split_seed}); the test images are read once, at the end",
+    }
 
 
 def prepare(part: IdxPart, *, split_seed: int = 0, held_out: int = VALIDATION) -> GarmentData:

@@ -11,9 +11,9 @@ from core import checkpoints
 from core.device import best_device
 from core.models.garment_teacher import GarmentTeacher, TeacherConfig
 from core.models.vit import CLASSES
+from core.training.card import origin_entries, save_origin, training_entries
 from core.training.loop import Callback, LoopSettings, fit
-from core.training.vit import VALIDATION, ViTTask, ViTTraining, prepare
-from core.training.vit_card import basics, remember_origin
+from core.training.vit import VALIDATION, ViTTask, ViTTraining, data_entries, prepare
 from core.vision.idx import read_part
 
 
@@ -34,12 +34,16 @@ def run(
     torch.manual_seed(training.seed)
     teacher = GarmentTeacher(config)
     teacher.lay_out_for_speed()
-    remember_origin(state, None)
+    save_origin(state)
     if compiled:
         teacher.compile(dynamic=False)
     progress = fit(teacher, ViTTask(garments, training), loop, device=best_device(), callbacks=callbacks, resume_from=state)
-    card = basics(data, garments, training, loop, progress)
-    card |= {"model": "garment-teacher", "config": teacher.config.to_dict(), "classes": list(CLASSES)}
+    card = {
+        **origin_entries(teacher.config, seed=training.seed),
+        **data_entries(data, garments, training),
+        **training_entries(training, loop, progress),
+        "classes": list(CLASSES),
+    }
     return checkpoints.save(name, teacher, card, folder=folder)
 
 

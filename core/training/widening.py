@@ -1,4 +1,4 @@
-"""Begin a wider network with a narrower one's weights, computing the same to begin with (after Chen et al. 2016, Net2Net)."""
+"""Starts a wider network from a narrower one's weights with the same function (after Chen et al. 2016, Net2Net)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from torch import Tensor
 def widened(weights: dict[str, Tensor], fresh: dict[str, Tensor]) -> dict[str, Tensor]:
     """A narrower network's weights in the shapes of `fresh`, a wider network of the same kind before training.
 
-    Only the feed-forward networks may be wider: their new middle units keep the weights they were drawn with, and what they
-    send on is weighted 0, so the function is the same and the new units learn from the first step on. Other tensors are
-    handed on as they are; one that does not fit is left for loading to complain of.
+    Only the feed-forward networks may be wider. Their new middle units keep their random incoming weights and get outgoing weights
+    of 0, so the function stays the same and the units learn from the first step on. Other tensors stay as they are; one that does
+    not fit is refused when the weights are loaded.
     """
-    found = dict(weights)
+    result = dict(weights)
     for name, wide in fresh.items():
         narrow = weights.get(name)
         if narrow is None or ".feed_forward." not in name or narrow.shape == wide.shape:
             continue
         if ".fc1." in name and len(narrow) < len(wide):
-            found[name] = torch.cat([narrow, wide[len(narrow) :].to(narrow)])
+            result[name] = torch.cat([narrow, wide[len(narrow) :].to(narrow)])
         elif name.endswith(".fc2.weight") and narrow.shape[1] < wide.shape[1]:
-            found[name] = torch.cat([narrow, narrow.new_zeros(len(narrow), wide.shape[1] - narrow.shape[1])], dim=1)
-    return found
+            result[name] = torch.cat([narrow, narrow.new_zeros(len(narrow), wide.shape[1] - narrow.shape[1])], dim=1)
+    return result

@@ -47,7 +47,7 @@ def test_a_warp_keeps_the_middle_in_the_middle() -> None:
     spot[:, :, 12:16, 12:16] = 1
     warped = changed(Augmentation(shift=0, warp=1), spot)
     assert float(warped.min()) >= 0
-    assert float(warped.max()) <= 1 + 1e-5
+    assert float(warped.max()) <= 1 + 1e-4
     rows = torch.arange(28.0)
     for axis in (2, 3):
         profile = warped.sum(dim=5 - axis)[:, 0]

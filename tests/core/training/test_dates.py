@@ -38,7 +38,7 @@ def test_an_epoch_is_the_same_each_time_and_another_is_another() -> None:
 
 
 def test_exact_match_counts_whole_answers() -> None:
-    pairs = dates.draw("validation", 6, seed=0)
+    pairs = dates.sample_pairs("validation", 6, seed=0)
 
     class Oracle(Transformer):
         """Knows the answers by their source."""

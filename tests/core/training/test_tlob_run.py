@@ -107,7 +107,7 @@ def test_constants_and_thresholds_are_those_of_the_training_part(card: dict[str,
 def test_nothing_is_pickled(folder: Path) -> None:
     """Files of known format alone: JSON reads as JSON, weights open with a length and a JSON header."""
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    assert files == ["small.json", "small.safetensors", "state/run.command", "state/run.json", "state/run.safetensors"]
+    assert files == ["small.json", "small.safetensors", "state/run.json", "state/run.origin", "state/run.safetensors"]
     for path in folder.rglob("*.safetensors"):
         content = path.read_bytes()
         length = int.from_bytes(content[:8], "little")

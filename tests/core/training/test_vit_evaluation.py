@@ -12,10 +12,11 @@ from sklearn.metrics import confusion_matrix
 
 from core.cli import main
 from core.models.vit import CLASSES
-from core.training.vit_evaluation import evaluate, evaluate_photographs, worst_mistakes
+from core.training.vit_evaluation import evaluate, worst_mistakes
 from core.vision.classifier import Answers, Classifier, load_classifier
 from core.vision.gallery import gallery
 from core.vision.idx import IdxPart
+from core.vision.photograph_scores import evaluate_photographs
 from core.vision.photographs import Photograph, PhotographsError, photographs
 from core.vision.pictures import decode, png
 from core.vision.preprocessing import prepare

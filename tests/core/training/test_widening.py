@@ -19,7 +19,7 @@ def test_it_computes_the_same_and_its_new_units_learn() -> None:
     narrow, wide = ViT(NARROW).eval(), ViT(replace(NARROW, hidden=40)).eval()
     wide.load_state_dict(widened(narrow.state_dict(), wide.state_dict()))
     images = torch.randn(6, 1, 28, 28)
-    torch.testing.assert_close(wide(images), narrow(images), atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(wide(images), narrow(images), atol=1e-5, rtol=1e-5)
     F.cross_entropy(wide(images), torch.arange(6)).backward()
     for layer in wide.layers:
         assert layer.feed_forward.fc2.weight.grad[:, 12:].abs().min() > 0

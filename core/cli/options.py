@@ -1,0 +1,53 @@
+"""Options that several commands share, worded once."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from core import checkpoints
+
+
+def add_checkpoint_output(p: argparse.ArgumentParser, *, name: str | None) -> None:
+    """`--name` and `--folder`: which checkpoint a training run writes, and where."""
+    p.add_argument("--name", default=name, help="name of the checkpoint")
+    p.add_argument("--folder", type=Path, default=None, help="where to write it, the shipped checkpoints' folder where left out")
+
+
+def add_checkpoint_input(p: argparse.ArgumentParser, *, default: str | None, note: str = "") -> None:
+    """`--checkpoint` and `--folder`: which checkpoint is read, and from where.
+
+    Args:
+        note: is added to the help of `--checkpoint`.
+    """
+    p.add_argument("--checkpoint", default=default, help=f"name of the checkpoint{note}")
+    p.add_argument("--folder", type=Path, default=checkpoints.FOLDER, help="folder of the checkpoint")
+
+
+def add_run(p: argparse.ArgumentParser) -> None:
+    """`--seed` and `--state`: how a training run can be repeated and resumed."""
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument(
+        "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
+    )
+
+
+def add_optimiser(
+    p: argparse.ArgumentParser, *, rate: float | None, weight_decay: float | None, ema: float | None, warmup: int | None = None
+) -> None:
+    """`--rate`, `--weight-decay`, `--ema` and, where its default is given, `--warmup`."""
+    p.add_argument("--rate", type=float, default=rate, help="AdamW's rate at the peak of warm-up cosine")
+    p.add_argument("--weight-decay", type=float, default=weight_decay)
+    p.add_argument("--ema", type=float, default=ema, help="decay of the weights' moving average, 0 for none")
+    if warmup is not None:
+        p.add_argument("--warmup", type=int, default=warmup, help="steps to the peak of the rate")
+
+
+def add_test(p: argparse.ArgumentParser, *, part: str = "the test part") -> None:
+    """`--test` and `--no-test`: whether the test part is scored for the card."""
+    p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help=f"score {part} for the card")
+
+
+def add_json(p: argparse.ArgumentParser) -> None:
+    """`--json`: one JSON object in place of a table."""
+    p.add_argument("--json", action="store_true", help="print one JSON object")

@@ -1,0 +1,78 @@
+"""Scores of a ViT on photographs of garments (D29)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.messages import compose
+from core.scores import CALIBRATION_BINS, reliability
+from core.vision.classifier import Classifier
+from core.vision.photographs import CLASSES_OF_KIND, Photograph, PhotographsError
+from core.vision.pictures import PictureError, decode
+from core.vision.preprocessing import PreparedPicture, prepare
+
+
+def evaluate_photographs(classifier: Classifier, rows: Iterable[Photograph]) -> dict[str, Any]:
+    """Scores on photographs, each prepared as the classify page prepares an upload (D29).
+
+    Returns:
+        `samples`: photographs of the seven kinds that have a class, and over these `accuracy` of the likeliest class, flagged or
+        not, `flagged` (the share said not to look like a garment, or to show nothing) and `ece`; `others`: photographs of the
+        three kinds without a class, and `flagged_others`; `left_out`: photographs of kinds that D29 does not name; `kinds`:
+        samples, accuracy (null without a class) and flagged of each. A share of nothing is null.
+
+    Raises:
+        PhotographsError: for a photograph that cannot be decoded, or where no kind has a class.
+    """
+    prepared: list[PreparedPicture] = []
+    kinds: list[str] = []
+    left_out = 0
+    for row in rows:
+        if row.right is None:
+            left_out += 1
+            continue
+        try:
+            prepared.append(prepare(decode(row.data, name=row.file)))
+        except PictureError as error:
+            raise PhotographsError(compose("{file}: {reason}", file=row.file, reason=error)) from error
+        kinds.append(row.kind)
+    known = np.array([bool(CLASSES_OF_KIND[kind]) for kind in kinds], dtype=bool)
+    if not known.any():
+        raise PhotographsError(
+            compose(
+                "none of the photographs is of a kind that has a class: {kinds}",
+                kinds=", ".join(kind for kind, labels in CLASSES_OF_KIND.items() if labels),
+            )
+        )
+    answers = classifier.answers(np.stack([one.image for one in prepared]))
+    called, confidence = answers.probabilities.argmax(axis=1), answers.probabilities.max(axis=1)
+    right = np.array([int(label) in CLASSES_OF_KIND[kind] for label, kind in zip(called, kinds, strict=True)])
+    flagged = (answers.strangeness > classifier.threshold) | np.array([one.empty for one in prepared])
+
+    def of_kind(kind: str) -> dict[str, Any]:
+        rows = np.array([one == kind for one in kinds])
+        return {
+            "samples": int(rows.sum()),
+            "accuracy": _share(right[rows]) if CLASSES_OF_KIND[kind] else None,
+            "flagged": _share(flagged[rows]),
+        }
+
+    return {
+        "samples": int(known.sum()),
+        "accuracy": _share(right[known]),
+        "flagged": _share(flagged[known]),
+        "ece": float(f"{float(reliability(confidence[known], right[known], CALIBRATION_BINS)['gap'][0]):.4g}"),
+        "others": int((~known).sum()),
+        "flagged_others": _share(flagged[~known]),
+        "left_out": left_out,
+        "kinds": {kind: of_kind(kind) for kind in sorted(set(kinds))},
+    }
+
+
+def _share(values: NDArray[np.bool_]) -> float | None:
+    """Share of true values; None of none."""
+    return float(f"{values.mean():.4g}") if len(values) else None
