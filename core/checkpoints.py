@@ -51,12 +51,12 @@ REQUIRED: dict[str, type] = {
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is missing or does not hold together; the message says what was wrong."""
+    """A checkpoint that is missing, damaged or inconsistent; the message says what is wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """Weights and what is known of them."""
+    """A card and its weights, by name."""
 
     card: dict[str, Any]
     weights: dict[str, Tensor]
@@ -88,7 +88,7 @@ def save(name: str, module: nn.Module, card: dict[str, Any], *, folder: Path = F
     """Write both files and return the card's path. The digest, the parameter count and the date are added here.
 
     Raises:
-        CheckpointError: where the card leaves something out; nothing is written then.
+        CheckpointError: where the card lacks an entry; nothing is written then.
     """
     weights = packed({key: value.detach().cpu().contiguous() for key, value in module.state_dict().items()})
     whole = {
@@ -107,7 +107,7 @@ def save(name: str, module: nn.Module, card: dict[str, Any], *, folder: Path = F
 
 
 def names(model: str | None = None, *, folder: Path = FOLDER) -> list[str]:
-    """Names of the checkpoints in a folder, of one model where given, in alphabetical order; a card that is damaged has none."""
+    """Names of the checkpoints in a folder, of one model where given, in alphabetical order; damaged cards are left out."""
     found = []
     for path in sorted(folder.glob("*.json")):
         with contextlib.suppress(CheckpointError):
@@ -120,7 +120,7 @@ def read_card(name: str, *, folder: Path = FOLDER) -> dict[str, Any]:
     """A checkpoint's card alone.
 
     Raises:
-        CheckpointError: where there is none, or it is not a whole card.
+        CheckpointError: where there is none, or it is damaged or incomplete.
     """
     path = folder / f"{name}.json"
     try:
@@ -234,7 +234,12 @@ def entries(card: dict[str, Any], model: str) -> Iterator[dict[str, Any]]:
         else:
             reason = compose("an entry is of another type ({error})", error=error)
         raise CheckpointError(
-            compose("the card {name}.json does not describe the model {model}: {reason}", name=card["name"], model=model, reason=reason)
+            compose(
+                "the card {name}.json does not describe the model {model}: {reason}",
+                name=card["name"],
+                model=model,
+                reason=reason,
+            )
         ) from error
 
 

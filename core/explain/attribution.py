@@ -1,4 +1,4 @@
-"""Integrated gradients: how much each single input moved the answer, away from a baseline.
+"""Integrated gradients: each input's contribution to the difference between the output and that on a baseline.
 
 Source: Sundararajan et al. 2017, "Axiomatic Attribution for Deep Networks"; by the library captum (D2).
 """
@@ -19,34 +19,34 @@ from torch import Tensor, nn
 from core.messages import compose
 
 ScalarFunction = Callable[[Tensor], Tensor]
-"""(batch, ...) -> (batch,): the number that is to be explained."""
+"""(batch, ...) -> (batch,): the number to explain, such as a class's probability."""
 
 PIECES = (0.0, 1 / 256, 1 / 16, 1.0)
-"""Where the path from baseline to input is cut at first. TLOB's instance norm makes a window large however small its deviations
-are, so nearly all of its half of the answer arises within the first hundredth of the way: there a uniform rule sees nothing."""
+"""Where the path from baseline to input is cut at first. TLOB's instance norm scales up even small deviations, so nearly all of
+its half of the output arises within the first hundredth of the path, where a uniform rule has no nodes."""
 NODES = 8
-"""Gauss-Legendre nodes a piece."""
+"""Gauss-Legendre nodes per piece."""
 MOST_NODES = 512
-"""Gradients after which no piece is cut any more."""
+"""Number of gradients after which no piece is cut any more."""
 TOLERANCE = 0.005
-"""Share of the difference to be explained that the pieces' errors may add up to, before the worst of them is cut in two."""
+"""The worst piece is cut in two while the pieces' errors add up to more than this share of the difference to explain."""
 
 BaselineKind = Literal["still", "newest"]
 BASELINE_KINDS: tuple[BaselineKind, ...] = ("still", "newest")
 
 
 class GradientError(ValueError):
-    """A model has no finite gradients on an input, so nothing can be said of what moved its answer."""
+    """A model has no finite gradients on an input, so that its output cannot be attributed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attribution:
-    """Who moved the answer.
+    """Each input's contribution to the output.
 
     Attributes:
-        values: the input's shape; what each input added to the answer, in the answer's unit.
+        values: the input's shape; contribution of each input, in the output's unit.
         output, baseline_output: the explained number at the input and at the baseline.
-        nodes: gradients evaluated in all.
+        nodes: number of gradients evaluated.
     """
 
     values: NDArray[np.float32]
@@ -56,41 +56,40 @@ class Attribution:
 
     @property
     def difference(self) -> float:
-        """What there is to explain."""
+        """`output` less `baseline_output`, which the contributions add up to."""
         return self.output - self.baseline_output
 
     @property
     def total(self) -> float:
-        """What the attributions sum to."""
+        """The sum of the contributions."""
         return float(self.values.sum(dtype=np.float64))
 
     @property
     def gap(self) -> float:
-        """Completeness gap, `total - difference`: 0 in theory, what the numerical integration leaves in practice."""
+        """Completeness gap, `total - difference`: 0 in theory, the error of the numerical integration in practice."""
         return self.total - self.difference
 
 
 def integrated_gradients(function: ScalarFunction, inputs: Tensor, baseline: Tensor, *, batch: int = 64) -> Attribution:
     """Integrate the gradient along the straight line from the baseline to the input.
 
-    The line is cut at `PIECES`; the integrals of consecutive pieces of one straight line add up to the whole one's. What the
-    function does over a piece is known from its ends, so each piece's error is too, and the worst is cut in two until the errors
-    are small together.
+    The line is cut at `PIECES`, whose integrals add up. The function's values at a piece's ends give the exact integral over it,
+    and so the error of each piece; the worst is cut in two until the errors are within `TOLERANCE`.
 
     Args:
-        function: what to explain; must act on each row of its batch alone.
+        function: the number to explain; must treat each row of its batch independently.
         inputs: one input, without a batch axis. baseline: the same shape.
-        batch: inputs the function is given at a time.
+        batch: inputs per call of the function.
 
     Raises:
-        ValueError: where the baseline has another shape. GradientError: where a gradient on the way is no finite number.
+        ValueError: where the baseline has another shape. GradientError: where a gradient is not finite.
     """
     if inputs.shape != baseline.shape:
         raise ValueError(
             f"a baseline of shape {tuple(baseline.shape)} does not fit an input of {tuple(inputs.shape)}: both must be alike"
         )
     from captum.attr import (
-        IntegratedGradients,  # here, because it brings matplotlib along: a second that other pages need not wait
+        IntegratedGradients,  # imported here because it imports matplotlib, which takes a second
     )
 
     method = IntegratedGradients(function)
@@ -138,7 +137,7 @@ def integrated_gradients(function: ScalarFunction, inputs: Tensor, baseline: Ten
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """One stretch of the path: its share of the attributions, and by how much they miss what the function did there."""
+    """One piece of the path, from `low` to `high`: its contributions, and the error of their sum."""
 
     low: float
     high: float
@@ -147,7 +146,7 @@ class _Piece:
 
     @property
     def middle(self) -> float:
-        """Where to cut it: by ratio while it spans more than a factor of four, as the norm works by ratio."""
+        """Where to cut it: at the geometric mean where it spans more than a factor of four, as the norm is scale-free."""
         wide = self.low > 0 and self.high > 4 * self.low
         return math.sqrt(self.low * self.high) if wide else (self.low + self.high) / 2
 
@@ -178,10 +177,10 @@ def class_probability(
 
 
 def tlob_baseline(inputs: Tensor, kind: BaselineKind) -> Tensor:
-    """A book that says nothing, in the shape of `inputs` (steps, features): nothing in it moves.
+    """A book without movement, in the shape of `inputs` (steps, features).
 
     Args:
-        kind: "still": every input at its own mean over this window. "newest": every row the newest one.
+        kind: "still": every input at its mean over this window. "newest": every row equal to the newest.
 
     Raises:
         ValueError: for another kind.

@@ -1,10 +1,10 @@
-"""Is a map telling the truth? Delete what it calls most important and see whether the answer falls faster than by chance.
+"""Deletion curves: how fast the output falls when the parts that a method calls important are deleted, compared with chance.
 
 Source: Petsiuk, Das and Saenko 2018, "RISE", section 4.2 (the deletion metric); both orders as in Samek et al. 2017,
 "Evaluating the Visualization of What a Deep Neural Network Has Learned".
 
-A curve starts at the answer on the whole input and ends at the answer on the baseline. Its area is the mean height on the way:
-the lower when the most important goes first, the better the map knew; the higher when the least important goes first, likewise.
+A curve starts at the output on the whole input and ends at the output on the baseline; its area is its mean height. A faithful
+method has a low area when its most important parts are deleted first, and a high one when its least important are.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Order = Literal["most", "least"]
 ORDERS: Final[tuple[Order, ...]] = ("most", "least")
 RANDOM: Final = "random"
 POINTS: Final = 17
-"""Of a curve, from nothing deleted to everything."""
+"""Points of a curve, from nothing deleted to everything."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evidence:
-    """One input, the number that is to be explained, and what each method calls important.
+    """One input, the number to explain, and each method's importance of the input's parts.
 
     Attributes:
         function: (copies, ...) -> (copies,). inputs, baseline, parts: see `core.explain.occlusion.without`.
@@ -45,10 +45,10 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Curves:
-    """What is left of the answer while parts are deleted.
+    """The output while more and more parts are deleted.
 
     Attributes:
-        shares: (points,) of the parts deleted, 0 to 1.
+        shares: (points,) share of the parts deleted, 0 to 1.
         answers: method, or `RANDOM` -> order -> (points,); `RANDOM` has the order "most" alone.
     """
 
@@ -61,30 +61,30 @@ class Curves:
 
 
 def area(shares: NDArray[np.float64], answers: NDArray[np.float64]) -> float:
-    """Under a curve over 0 to 1, by trapezoids."""
+    """Area under a curve over 0 to 1, by trapezoids."""
     return float(np.trapezoid(answers, shares))
 
 
 def counts_of(parts: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:
-    """How many parts make up each share, to the nearest whole one: few parts make a staircase."""
+    """(points,): the number of parts deleted at each share, rounded."""
     return np.round(shares * parts).astype(np.int64)
 
 
 def deletions(order: NDArray[np.integer], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(points, parts): the first so many parts of an order are gone."""
+    """(points, parts): True for the first `counts` parts of an order, which are deleted."""
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     return place[None] < counts[:, None]
 
 
 def deletion_curves(evidence: Evidence, *, points: int = POINTS, draws: int = 3, seed: int = 0, batch: int = BATCH) -> Curves:
-    """The curves of every method, most important first and least important first, and the mean one of random orders.
+    """The curves of every method, most important first and least important first, and the mean curve of random orders.
 
     Args:
-        draws: random orders.
+        draws: number of random orders.
 
     Raises:
-        ValueError: where a method says nothing of some part, or no number.
+        ValueError: where a method has no finite importance for some part.
     """
     count = int(evidence.parts.max()) + 1
     shares = np.linspace(0.0, 1.0, points)
@@ -99,7 +99,7 @@ def deletion_curves(evidence: Evidence, *, points: int = POINTS, draws: int = 3,
     for draw in range(draws):
         orders[RANDOM, str(draw)] = random.permutation(count)
     hidden = np.concatenate([deletions(order, counts) for order in orders.values()])
-    whole, back = np.unique(hidden, axis=0, return_inverse=True)  # all orders begin and end alike
+    whole, back = np.unique(hidden, axis=0, return_inverse=True)  # all orders share their first and last point
     answers = answers_without(evidence.function, evidence.inputs, evidence.baseline, evidence.parts, whole, batch=batch)
     found: dict[str, dict[str, NDArray[np.float64]]] = {}
     for (method, order), values in zip(orders, answers[back.reshape(-1)].reshape(len(orders), -1), strict=True):
@@ -130,12 +130,12 @@ def mean_of(curves: Sequence[Curves]) -> Curves:
 
 @dataclass(frozen=True, kw_only=True)
 class FaithfulnessVerdict:
-    """What a method's areas come to over a sample.
+    """A method's areas over a sample, compared with random orders.
 
     Attributes:
-        most, least: mean area with the most, the least important deleted first.
-        gain: how much lower than by chance "most" is, mean over the sample; above 0 the method knows something.
-        error: standard error of `gain`. better: share of the inputs on which the method beat chance.
+        most, least: mean area with the most, the least important parts deleted first.
+        gain: area of the random orders less `most`, mean over the sample; above 0 the method is better than chance.
+        error: standard error of `gain`. better: share of the inputs with a gain above 0.
     """
 
     most: float
@@ -167,7 +167,7 @@ def verdicts(curves: Sequence[Curves]) -> dict[str, FaithfulnessVerdict]:
 
 
 def to_dict(curves: Sequence[Curves]) -> dict[str, object]:
-    """The mean curves and verdicts of a sample as plain values, five digits each."""
+    """The mean curves and verdicts of a sample as plain values with five significant digits."""
 
     def short(values: NDArray[np.float64]) -> list[float]:
         return [float(f"{value:.5g}") for value in values]
@@ -185,10 +185,9 @@ def to_dict(curves: Sequence[Curves]) -> dict[str, object]:
 
 
 def from_dict(values: Mapping[str, object]) -> tuple[Curves, dict[str, FaithfulnessVerdict]]:
-    """What `to_dict` wrote: the mean curves and the verdicts."""
-    answers = values["answers"]
-    told = values["verdicts"]
-    assert isinstance(answers, dict) and isinstance(told, dict)
+    """The mean curves and the verdicts from the values of `to_dict`."""
+    answers, summaries = values["answers"], values["verdicts"]
+    assert isinstance(answers, dict) and isinstance(summaries, dict)
     curves = Curves(
         shares=np.array(values["shares"], dtype=np.float64),
         answers={
@@ -196,4 +195,4 @@ def from_dict(values: Mapping[str, object]) -> tuple[Curves, dict[str, Faithfuln
             for method, orders in answers.items()
         },
     )
-    return curves, {method: FaithfulnessVerdict(**one) for method, one in told.items()}
+    return curves, {method: FaithfulnessVerdict(**one) for method, one in summaries.items()}

@@ -1,4 +1,4 @@
-"""What faithfulness came to over a bundled sample: measured by `python -m core faithful`, kept in a file, shown by the pages."""
+"""Files of faithfulness scores over a bundled sample, written by `python -m core faithful` and shown by the pages."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ FOLDER = Path(__file__).resolve().parents[2] / "assets" / "explain"
 
 
 class FindingError(ValueError):
-    """A file of findings that is not one; the message says which and why."""
+    """A damaged file of findings; the message names it and says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One checkpoint's.
+    """Faithfulness scores of one checkpoint.
 
     Attributes:
-        checkpoint: its name. weights_sha256: of the weights that were asked, which may have been replaced since.
-        command: that wrote it. samples: inputs measured. chance: mean area under the random orders' curves.
-        curves: means over the sample. verdicts: a method each.
+        checkpoint: its name. weights_sha256: of the weights that were measured, which may have been replaced since.
+        command: that wrote the file. samples: inputs measured. chance: mean area under the random orders' curves.
+        curves: means over the sample. verdicts: by method.
     """
 
     checkpoint: str
@@ -38,21 +38,21 @@ class Finding:
 
 
 def path_of(checkpoint: str, *, folder: Path = FOLDER) -> Path:
-    """Where a checkpoint's findings lie."""
+    """Path of a checkpoint's findings."""
     return folder / f"faithfulness_{checkpoint}.json"
 
 
 def write(checkpoint: str, weights_sha256: str, command: str, curves: Sequence[Curves], *, folder: Path = FOLDER) -> Path:
-    """Keep a sample's curves, their mean and what they come to; returns the file's path."""
+    """Write the mean curves and the verdicts of a sample; returns the file's path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = path_of(checkpoint, folder=folder)
-    told = {"checkpoint": checkpoint, "weights_sha256": weights_sha256, "command": command} | to_dict(curves)
-    path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    values = {"checkpoint": checkpoint, "weights_sha256": weights_sha256, "command": command} | to_dict(curves)
+    path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     return path
 
 
 def read(checkpoint: str, *, folder: Path = FOLDER) -> Finding | None:
-    """A checkpoint's findings; None where nobody has measured them.
+    """A checkpoint's findings; None where none have been measured.
 
     Raises:
         FindingError: where the file is damaged.
@@ -61,18 +61,18 @@ def read(checkpoint: str, *, folder: Path = FOLDER) -> Finding | None:
     if not path.exists():
         return None
     try:
-        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        curves, verdicts = from_dict(told)
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        curves, verdicts = from_dict(values)
         return Finding(
-            checkpoint=str(told["checkpoint"]),
-            weights_sha256=str(told["weights_sha256"]),
-            command=str(told["command"]),
-            samples=int(told["samples"]),
-            chance=float(told["chance"]),
+            checkpoint=str(values["checkpoint"]),
+            weights_sha256=str(values["weights_sha256"]),
+            command=str(values["command"]),
+            samples=int(values["samples"]),
+            chance=float(values["chance"]),
             curves=curves,
             verdicts=verdicts,
         )
-    except (OSError, ValueError, TypeError, KeyError, AssertionError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, AssertionError, RecursionError) as error:
         raise FindingError(
             compose(
                 "{file} does not hold findings: run `python -m core faithful {checkpoint}` again ({reason})",

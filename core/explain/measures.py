@@ -1,4 +1,4 @@
-"""The five views of what mattered in an input that every model's explorer sets side by side."""
+"""The five importance measures that every model's explorer compares."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def evidence_of(
     rollout: NDArray[np.floating],
     relevance: NDArray[np.floating],
 ) -> Evidence:
-    """What a model's maps say of each part, (parts,) each, with the two measures that need no maps.
+    """The importance of each part by all five methods: three from the attention maps, (parts,) each, and two computed here.
 
     Args:
         function, inputs, baseline, parts: see `Evidence`.
 
     Raises:
-        GradientError: where the function has no finite gradients on the way from the baseline.
+        GradientError: where the function has no finite gradients between the baseline and the input.
     """
-    moved = integrated_gradients(function, inputs, baseline).values
-    found = (attention, rollout, relevance, part_sums(moved, parts), occlusion(function, inputs, baseline, parts))
+    contributions = integrated_gradients(function, inputs, baseline).values
+    found = (attention, rollout, relevance, part_sums(contributions, parts), occlusion(function, inputs, baseline, parts))
     importance = {name: np.asarray(values, dtype=np.float64) for name, values in zip(METHODS, found, strict=True)}
     return Evidence(function=function, inputs=inputs, baseline=baseline, parts=parts, importance=importance)

@@ -1,4 +1,4 @@
-"""Occlusion: hide one part of the input after another, and see what the answer loses. No attention, no gradient: only asking.
+"""Occlusion: by how much the output falls when one part of the input is hidden. It uses neither attention nor gradients.
 
 Source: Zeiler and Fergus 2014, "Visualizing and Understanding Convolutional Networks", section 4.2.
 """
@@ -14,7 +14,7 @@ from core.explain.attribution import ScalarFunction
 
 BATCH = 64
 NEVER = -1
-"""Number of what belongs to no part and is never hidden."""
+"""Part number of elements that belong to no part and are never hidden."""
 
 
 def without(inputs: Tensor, baseline: Tensor, parts: Tensor, hidden: NDArray[np.bool_]) -> Tensor:
@@ -23,7 +23,7 @@ def without(inputs: Tensor, baseline: Tensor, parts: Tensor, hidden: NDArray[np.
     Args:
         inputs, baseline: of one shape, without a batch axis.
         parts: whole numbers that broadcast to that shape: which part each element belongs to, `NEVER` for none.
-        hidden: (copies, parts) what is replaced in each copy.
+        hidden: (copies, parts) which parts are replaced in each copy.
 
     Returns:
         (copies, ...).
@@ -43,7 +43,7 @@ def without(inputs: Tensor, baseline: Tensor, parts: Tensor, hidden: NDArray[np.
 def answers_without(
     function: ScalarFunction, inputs: Tensor, baseline: Tensor, parts: Tensor, hidden: NDArray[np.bool_], *, batch: int = BATCH
 ) -> NDArray[np.float64]:
-    """(copies,) what the function says of each of `without`'s copies."""
+    """(copies,): the function's value on each copy of `without`."""
     found = []
     with torch.no_grad():
         for start in range(0, len(hidden), batch):
@@ -54,14 +54,14 @@ def answers_without(
 def occlusion(
     function: ScalarFunction, inputs: Tensor, baseline: Tensor, parts: Tensor, *, batch: int = BATCH
 ) -> NDArray[np.float64]:
-    """What the answer loses by each part alone.
+    """By how much the output falls without each part alone.
 
     Args:
-        function: (copies, ...) -> (copies,) the number that is to be explained.
+        function: (copies, ...) -> (copies,), the number to explain.
         inputs, baseline, parts: see `without`; the parts are numbered from 0.
 
     Returns:
-        (parts,): answer on the whole input less the answer without the part; negative where the part spoke against it.
+        (parts,): output on the whole input less the output without the part; negative where the part lowers the output.
     """
     count = int(parts.max()) + 1
     hidden = np.concatenate([np.zeros((1, count), dtype=bool), np.eye(count, dtype=bool)])

@@ -1,11 +1,11 @@
-"""Gradient relevance: what each input position did for one class, by attention weights and the class's gradients at them.
+"""Gradient relevance: each position's relevance for one class, from attention weights and the class's gradients at them.
 
 Source: Chefer, Gur and Wolf 2021, "Generic Attention-model Explainability for Interpreting Bi-Modal and Encoder-Decoder
 Transformers", section 3.2, equations 5 and 6 (self-attention):
 
     A_bar = mean over heads of max(0, gradient * A),    R <- R + A_bar R,    R = I before the first layer
 
-Rollout says where a position's content came from, whatever class is asked about; this says what of it spoke for the class (D23).
+Rollout is the same for every class; gradient relevance keeps what speaks for the class (D23).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def relevance(
         upto: layers to go through; all where None.
 
     Returns:
-        (n, n), float64: row i says what of each input position reached position i and spoke for the class. A classifier that
+        (n, n), float64: row i holds the relevance of each input position for position i and the class. A classifier that
         reads one position (the class token) is explained by that row; its own entry holds the identity's 1 besides.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Attention rollout: how much of each input position reaches each position of the last layer, if attention were all there is.
+"""Attention rollout: how much of each input position reaches each position of the last layer by attention and residuals alone.
 
 Source: Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers", section 3.
 """
@@ -15,9 +15,9 @@ Fusion = Literal["mean", "max", "min"]
 
 
 def rollout(layers: Sequence[NDArray[np.floating]], *, residual: float = 0.5, fuse: Fusion = "mean") -> NDArray[np.float64]:
-    """The product of all layers' maps, the residual connection counted in as attention of a position to itself.
+    """The product of all layers' maps, where the residual connection counts as attention of a position to itself.
 
-    It follows attention weights and residuals alone: what value matrices and MLPs do to what passes is not in it (D23).
+    Value matrices and feed-forward networks are not part of it (D23).
 
     Args:
         layers: first layer first, each (heads, n, n) or (n, n), rows being queries.
@@ -25,7 +25,7 @@ def rollout(layers: Sequence[NDArray[np.floating]], *, residual: float = 0.5, fu
         fuse: how a layer's heads become one map.
 
     Returns:
-        (n, n), float64, rows summing to 1: row i says where position i of the last layer got what it holds.
+        (n, n), float64, rows summing to 1: row i holds the shares of the input positions in position i of the last layer.
 
     Raises:
         ValueError: for no layers, maps that are not square or not of one size, or a share outside 0 to 1.

@@ -1,4 +1,4 @@
-"""An attention map in a number or two: how spread it is, and how far it reaches."""
+"""Summaries of attention maps: entropy and mean distance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def row_entropy(weights: NDArray[np.floating]) -> NDArray[np.float64]:
         weights: (..., queries, keys), rows summing to 1.
 
     Returns:
-        (..., queries): 0 where a query looks at one key alone, ln(keys) where it looks at all alike.
+        (..., queries): 0 where a query looks at one key only, ln(keys) where it looks at all keys equally.
     """
     w = np.asarray(weights, dtype=np.float64)
     logs = np.log(w, out=np.zeros_like(w), where=w > 0)
@@ -26,14 +26,14 @@ def mean_entropy(weights: NDArray[np.floating]) -> float:
 
 
 def row_distance(weights: NDArray[np.floating], *, step: float = 1.0) -> NDArray[np.float64]:
-    """How far from itself each query looks on average: sum over keys j of weight(i, j) * |i - j| * step.
+    """Mean distance between each query and the keys it looks at: sum over keys j of weight(i, j) * |i - j| * step.
 
     Args:
         weights: (..., n, n), queries and keys being the same positions.
-        step: between neighbours, in the unit of the answer (0.25 for seconds on the 250 ms grid).
+        step: distance of neighbours, in the unit of the result (0.25 for seconds on the 250 ms grid).
 
     Returns:
-        (..., n). Only where neighbours mean something: learned channels have no order (D2).
+        (..., n). It has no meaning for learned channels, which have no order (D2).
 
     Raises:
         ValueError: for a map that is not square.
@@ -52,22 +52,21 @@ def mean_distance(weights: NDArray[np.floating], *, step: float = 1.0) -> float:
 
 
 def grid_distances(grid: int) -> NDArray[np.float64]:
-    """(grid^2, grid^2): how far the cells of a square grid, numbered row by row, lie from each other, in cells."""
+    """(grid^2, grid^2): Euclidean distances between the cells of a square grid, numbered row by row, in cells."""
     row, column = np.divmod(np.arange(grid**2), grid)
     return np.asarray(np.hypot(row[:, None] - row[None, :], column[:, None] - column[None, :]))
 
 
 def patch_distance(weights: NDArray[np.floating]) -> NDArray[np.float64]:
-    """How far from itself each patch of a picture looks on average, in patches (Dosovitskiy et al. 2021, figure 7).
+    """Mean distance between each patch and the patches it looks at, in patches (Dosovitskiy et al. 2021, figure 7).
 
-    The class token lies nowhere, so it is left out as a query and as a key, and each row's other weights count as shares of what
-    they sum to.
+    The class token has no place, so it is left out as query and key, and each row's other weights are rescaled to sum to 1.
 
     Args:
         weights: (..., 1 + grid^2, 1 + grid^2), the class token first, patches row by row.
 
     Returns:
-        (..., grid^2): 0 where a patch looks at itself alone, or at no patch at all.
+        (..., grid^2): 0 where a patch looks only at itself, or at no patch.
 
     Raises:
         ValueError: where the patches are not a square grid's.
@@ -88,22 +87,22 @@ def mean_patch_distance(weights: NDArray[np.floating]) -> float:
 
 
 def even_patch_distance(grid: int) -> float:
-    """Mean distance, in patches, of a map over a square grid whose every patch looks at all alike."""
+    """Mean distance, in patches, of uniform attention over a square grid."""
     return float(grid_distances(grid).mean())
 
 
 def even_entropy(count: int) -> float:
-    """Entropy of a map that looks at `count` keys alike: ln(count), nats."""
+    """Entropy of uniform attention over `count` keys: ln(count), nats."""
     return float(np.log(count))
 
 
 def even_distance(count: int, *, step: float = 1.0) -> float:
-    """Mean distance of a map over `count` positions that looks at all alike: (n^2 - 1) / (3 n) steps."""
+    """Mean distance of uniform attention over `count` positions: (n^2 - 1) / (3 n) steps."""
     return (count**2 - 1) / (3 * count) * step
 
 
 def effective_keys(entropy: float) -> float:
-    """How many keys, looked at all alike, would have this entropy (nats): its exponential."""
+    """Perplexity: the number of keys over which uniform attention has this entropy (nats)."""
     return float(np.exp(entropy))
 
 
