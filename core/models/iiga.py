@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, overload
 
 import torch
 from torch import Tensor, nn
@@ -105,7 +105,7 @@ class FrameEncoder(nn.Module):
     def pictures(self, x: Tensor) -> Tensor:
         """(n, H, W, 3), uint8 or 0 to 1 -> (n, 3, H, W) as the convolutions expect it."""
         x = x / 255.0 if x.dtype == torch.uint8 else x
-        return ((x - self.mean) / self.std).permute(0, 3, 1, 2)
+        return ((x - self.mean) / self.std).permute(0, 3, 1, 2)  # (n, H, W, 3) -> (n, 3, H, W)
 
     def forward(self, x: Tensor, seen: Tensor | None) -> Tensor:
         """(batch, T, H, W, 3) and which frames are there (batch, T), all where None -> (batch, T, width).
@@ -113,10 +113,12 @@ class FrameEncoder(nn.Module):
         Padding never reaches the convolutions, whose batch norm would count it.
         """
         if seen is None:
-            return self.project(self.cnn(self.pictures(x.flatten(0, 1)))).unflatten(0, x.shape[:2])
-        found = self.project(self.cnn(self.pictures(x[seen])))
-        y = found.new_zeros(*seen.shape, found.shape[-1])
-        y[seen] = found
+            pictures = x.flatten(0, 1)  # (batch, T, H, W, 3) -> (batch * T, H, W, 3)
+            features = self.project(self.cnn(self.pictures(pictures)))  # (batch * T, width)
+            return features.unflatten(0, x.shape[:2])  # (batch, T, width)
+        features = self.project(self.cnn(self.pictures(x[seen])))  # (frames that are there, width)
+        y = features.new_zeros(*seen.shape, features.shape[-1])  # (batch, T, width)
+        y[seen] = features
         return y
 
 
@@ -138,7 +140,8 @@ class TrackEncoder(nn.Module):
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
             if seen is not None:
                 x = x.masked_fill(~seen[..., None], 0.0)  # what lies past the end counts as the zeros that pad the convolution
-            x = self.dropout(norm(convolution(x.transpose(1, 2)).transpose(1, 2)).relu())
+            y = convolution(x.transpose(1, 2))  # (batch, T, channels) -> (batch, channels, T) -> (batch, width, T)
+            x = self.dropout(norm(y.transpose(1, 2)).relu())  # (batch, width, T) -> (batch, T, width)
         return x
 
 
@@ -193,14 +196,20 @@ class IIGA(nn.Module):
 
     def encode(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """The front end alone, before positions: (batch, T, ...) -> (batch, T, D)."""
-        seen = None if lengths is None else padding_mask(lengths, x.shape[1])[:, 0, 0]
+        seen = None if lengths is None else padding_mask(lengths, x.shape[1])[:, 0, 0]  # (batch, 1, 1, T) -> (batch, T)
         encoded: Tensor = self.front(x, seen)
         return encoded
 
+    @overload
+    def forward(self, x: Tensor, lengths: Tensor | None = None, *, return_attention: Literal[False] = False) -> Tensor: ...
+    @overload
+    def forward(
+        self, x: Tensor, lengths: Tensor | None = None, *, return_attention: Literal[True]
+    ) -> tuple[Tensor, AttentionMaps]: ...
     def forward(
         self, x: Tensor, lengths: Tensor | None = None, *, return_attention: bool = False
     ) -> Tensor | tuple[Tensor, AttentionMaps]:
-        """Logits a frame.
+        """Logits of each frame.
 
         Args:
             x: (batch, T, H, W, 3) RGB, uint8 or floats of 0 to 1; or (batch, T, features) for tracks.
@@ -214,24 +223,36 @@ class IIGA(nn.Module):
             ValueError: for an input of another shape, or lengths that do not fit it.
         """
         self._check(x, lengths)
-        return self.attend(self.encode(x, lengths), lengths, return_attention=return_attention)
+        logits, maps = self._attend(self.encode(x, lengths), lengths, return_attention=return_attention)
+        return (logits, maps) if return_attention else logits
 
+    @overload
+    def attend(self, encoded: Tensor, lengths: Tensor | None = None, *, return_attention: Literal[False] = False) -> Tensor: ...
+    @overload
+    def attend(
+        self, encoded: Tensor, lengths: Tensor | None = None, *, return_attention: Literal[True]
+    ) -> tuple[Tensor, AttentionMaps]: ...
     def attend(
         self, encoded: Tensor, lengths: Tensor | None = None, *, return_attention: bool = False
     ) -> Tensor | tuple[Tensor, AttentionMaps]:
-        """Everything after the front end: (batch, T, D) -> what `forward` returns."""
+        """Everything after the front end: (batch, T, D) of `encode` -> what `forward` returns."""
+        logits, maps = self._attend(encoded, lengths, return_attention=return_attention)
+        return (logits, maps) if return_attention else logits
+
+    def _attend(self, encoded: Tensor, lengths: Tensor | None, *, return_attention: bool) -> tuple[Tensor, AttentionMaps]:
+        """(batch, T, D) -> (batch, T, V), and the weights by name; none where they are not asked for."""
         steps = encoded.shape[1]
         x = self.dropout(encoded + sinusoidal_encoding(steps, self.config.width).to(encoded))
         whole = torch.ones(1, 1, 1, steps, dtype=torch.bool, device=x.device)
-        inter = whole if lengths is None else padding_mask(lengths, steps)
-        intra = inter & window_mask(steps, self.config.window, device=x.device)
+        inter = whole if lengths is None else padding_mask(lengths, steps)  # (batch or 1, 1, 1, T)
+        intra = inter & window_mask(steps, self.config.window, device=x.device)  # (batch or 1, 1, T, T)
         maps: AttentionMaps = {}
         for index, (name, layer) in enumerate(zip(self.layer_names, self.layers, strict=True)):
             x, weights = layer(x, mask=inter if index % 2 else intra, return_attention=return_attention)
             if weights is not None:
                 maps[name] = weights
-        logits: Tensor = self.decoder(x)
-        return (logits, maps) if return_attention else logits
+        logits: Tensor = self.decoder(x)  # (batch, T, D) -> (batch, T, V)
+        return logits, maps
 
     def _check(self, x: Tensor, lengths: Tensor | None) -> None:
         frame = self.config.frame_shape

@@ -28,7 +28,7 @@ BLOCKS = (
 )
 STEM_CHANNELS, LAST_CHANNELS = 32, 1280
 IMAGE_MEAN, IMAGE_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""What the published weights expect to be taken off RGB values of 0 to 1, and divided by."""
+"""Mean and standard deviation of RGB values of 0 to 1 with which the published weights normalise."""
 
 
 def divisible(channels: float, divisor: int = 8) -> int:
@@ -109,7 +109,7 @@ class MobileNetV2(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(n, 3, H, W), normalised as the published weights expect -> (n, channels)."""
-        return self.features(x).mean(dim=(2, 3))
+        return self.features(x).mean(dim=(2, 3))  # (n, channels, h, w) -> (n, channels)
 
 
 def load_published(model: MobileNetV2, path: Path) -> None:

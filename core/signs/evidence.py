@@ -39,9 +39,8 @@ def frames_relevance(recogniser: Recogniser, encoded: Tensor, *, frame: int, lab
     """
 
     def scored(x: Tensor) -> tuple[Tensor, AttentionMaps]:
-        out = recogniser.model.attend(x, return_attention=True)
-        assert isinstance(out, tuple)
-        return out[0][:, frame], out[1]
+        logits, maps = recogniser.model.attend(x, return_attention=True)
+        return logits[:, frame], maps
 
     layers, gradients = attention_gradients(scored, encoded, label)
     row = relevance(layers, gradients)[frame]
@@ -71,7 +70,6 @@ def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: i
 
     def probability(x: Tensor) -> Tensor:
         logits = model.attend(model.encode(x) if through_front else x)
-        assert isinstance(logits, Tensor)
         return logits[:, frame].softmax(dim=-1)[:, label]
 
     with torch.no_grad():
@@ -80,9 +78,8 @@ def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: i
         else:
             mean = inputs.float().mean(dim=1, keepdim=True).round().to(inputs.dtype)
             whole, empty = encoded[0], recogniser.encode(mean)[0].expand_as(encoded[0]).clone()
-        out = model.attend(encoded, return_attention=True)
-    assert isinstance(out, tuple)
-    maps = [weights[0].numpy() for weights in out[1].values()]
+        _logits, by_name = model.attend(encoded, return_attention=True)
+    maps = [weights[0].numpy() for weights in by_name.values()]
     parts = torch.arange(steps)[:, None]
     return evidence_of(
         probability,

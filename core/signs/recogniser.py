@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,8 +115,12 @@ class Recogniser:
             ValueError: for a clip of another shape, or without frames, or with positions that are no numbers.
         """
         with torch.no_grad():
-            out = self.model.attend(self.encode(self.inputs(clip, speaker=speaker)), return_attention=attention)
-        logits, maps = _parted(out)
+            encoded = self.encode(self.inputs(clip, speaker=speaker))
+            maps: AttentionMaps = {}
+            if attention:
+                logits, maps = self.model.attend(encoded, return_attention=True)
+            else:
+                logits = self.model.attend(encoded)
         return Answer(
             log_probabilities=logits[0].log_softmax(dim=-1).numpy(),
             attention={name: weights[0].numpy() for name, weights in maps.items()},
@@ -170,7 +173,7 @@ class Recogniser:
         return fit_bigram([self.vocabulary.encode(str(line).split()) for line in lines], len(self.vocabulary))
 
     def inputs(self, clip: NDArray[Any], *, speaker: str | None = None) -> Tensor:
-        """A clip as `answer` takes it -> what the model is fed: (1, T, S, S, 3) frames or (1, T', features) of tracks.
+        """A clip as `answer` takes it -> the model's input: (1, T, S, S, 3) frames or (1, T', features) of tracks.
 
         Raises:
             ValueError: as `answer`.
@@ -202,13 +205,9 @@ class Recogniser:
 
     def encode(self, inputs: Tensor) -> Tensor:
         """(1, T', ...) of `inputs` -> (1, T', D), what attention reads."""
-        # frames pass their front end one by one, and 64 at a time bound the memory; tracks' convolutions want the whole
+        # 64 pictures at a time bound the memory; the convolutions over tracks need the whole clip
         parts = inputs.split(64, dim=1) if self.front == "frames" else (inputs,)
         return torch.cat([self.model.encode(part) for part in parts], dim=1)
-
-
-def _parted(out: Tensor | tuple[Tensor, AttentionMaps]) -> tuple[Tensor, Mapping[str, Tensor]]:
-    return (out, {}) if isinstance(out, Tensor) else out
 
 
 def load_recogniser(name: str = DIGITS, *, folder: Path = checkpoints.FOLDER) -> Recogniser:

@@ -87,7 +87,7 @@ def test_every_map_and_head_can_be_enlarged():
 
 def test_the_vocabulary_is_listed():
     app = opened()
-    assert any("What it can know: 10 glosses" in expander.label for expander in app.expander)
+    assert any("What it can recognise: 10 glosses" in expander.label for expander in app.expander)
     assert "`0` · `1` · `2`" in text(app)
 
 
@@ -114,7 +114,7 @@ def test_an_uploaded_film_is_read(models):
 
 def test_a_bad_film_is_one_sentence_and_the_page_lives():
     app = opened(input="video")
-    for data, words in ((sound(), "perhaps only sound"), (b"hello" * 99, "not a video that can be read"), (b"", "empty")):
+    for data, words in ((sound(), "only sound"), (b"hello" * 99, "not a video that can be read"), (b"", "empty")):
         app.file_uploader(key="signs:film").upload("a.mp4", data, "video/mp4").run()
         assert not app.exception
         assert words in app.error[0].value

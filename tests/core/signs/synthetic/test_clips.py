@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from core.signs.synthetic.clips import BETWEEN, PLAIN, SCORING, TRAINING, make_clip, make_clips, make_stills, sentences
-from core.signs.synthetic.photo_set import SIDE, separate
+from core.signs.synthetic.clips import BETWEEN, PLAIN, SCORING, TRAINING, framed, make_clip, make_clips, make_stills, sentences
+from core.signs.synthetic.photo_set import SIDE, Layers, PhotoSet, separate
 from core.signs.synthetic.photos import read_photos
 from core.signs.synthetic.render import Hands, Studio, Views
 
@@ -120,3 +121,40 @@ def test_stills_say_what_they_show() -> None:
 def test_the_same_digit_twice() -> None:
     clip = make_clip(STUDIO, int(PHOTOS.signers[0]), [0, 0, 0], SCORING, seed=0)
     assert len(clip.digits) == 3 and len(set(clip.digits)) == 1
+
+
+def square_photos() -> PhotoSet:
+    """A dark square, half as wide as the photo, in the middle of a pale wall; ten digits that all look alike."""
+    image = np.full((SIDE, SIDE, 3), 220, np.uint8)
+    image[SIDE // 4 : 3 * SIDE // 4, SIDE // 4 : 3 * SIDE // 4] = 20
+    return PhotoSet(
+        images=np.repeat(image[None], 10, axis=0), digits=np.arange(10), signers=np.zeros(10, np.int64), names=tuple("0123456789")
+    )
+
+
+@pytest.mark.parametrize("side", [1.0, 0.6, 0.45])
+def test_a_framed_hand_has_its_size_and_lies_anywhere(side: float) -> None:
+    photos = square_photos()
+    layers = Layers(hands=np.ones((10, SIDE, SIDE), np.float32), backgrounds=np.full((10, SIDE, SIDE, 3), 0.86, np.float32))
+    studio = Studio(photos, layers, size=64)
+    plain = dataclasses.replace(SCORING, light=0.0, sway=0.0)
+    areas, places = [], []
+    for clip in make_clips(studio, 24, seed=3, variety=framed(plain, side=side, tilt=0)):
+        dark = clip.frames[clip.labels != BETWEEN].mean(axis=-1) < 120
+        areas += dark.mean(axis=(1, 2)).tolist()
+        places += [np.argwhere(frame).mean(axis=0) / 64 for frame in dark]
+    # each photo's size varies by 4 % (one standard deviation) of its own
+    assert np.median(areas) == pytest.approx((0.5 * side) ** 2, rel=0.08)
+    assert max(areas) < 1.5 * (0.5 * side) ** 2 and min(areas) > 0.6 * (0.5 * side) ** 2  # never cut off at an edge
+    low, high = np.min(places, axis=0), np.max(places, axis=0)
+    room = (1 - side) / 2
+    assert (low >= 0.5 - room - 0.03).all() and (high <= 0.5 + room + 0.03).all()
+    assert (high - low >= 1.2 * room).all()
+
+
+def test_framing_refuses_what_is_no_share_or_angle() -> None:
+    for arguments, words in (({"side": 0.0}, "0.1 to 1, not 0"), ({"side": 2.0}, "not 2"), ({"tilt": -1.0}, "0 to 180, not -1")):
+        with pytest.raises(ValueError, match=words):
+            framed(SCORING, **arguments)
+    assert framed(SCORING) == SCORING
+    assert framed(SCORING, tilt=30).turn == 30
