@@ -11,11 +11,12 @@ from typing import Literal
 import streamlit as st
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, WebSocketRoute
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.garbage_collection import freeze_loaded
+from pages.markets import stream_route
 from pages.shared import controls, language, navigation
 from pages.shared.assets import Assets, page_html
 
@@ -42,6 +43,8 @@ def main() -> None:
     st.set_page_config(page_title="Attention Observatory", page_icon=str(ICON), layout="wide", initial_sidebar_state=side)
     controls.apply_frame()
     page = st.navigation(navigation.sections(), expanded=True)
+    if page.url_path == "":  # the live page: its screen takes the whole width
+        st.set_page_config(initial_sidebar_state="collapsed")
     with st.sidebar:
         if not controls.presenting():
             language.switch()
@@ -55,7 +58,12 @@ if get_script_run_ctx(suppress_warning=True) is None:
     # visitor after a start that the linked page does not exist.
     PagesManager.uses_pages_directory = False
     first, *others = (f"/{entry.url}" for entry in navigation.ENTRIES)
-    routes = [Mount("/assets", Assets()), Route(first, to_the_first), *(Route(url, page_html) for url in others)]
+    routes = [
+        Mount("/assets", Assets()),
+        WebSocketRoute(stream_route.PATH, stream_route.market_stream),
+        Route(first, to_the_first),
+        *(Route(url, page_html) for url in others),
+    ]
     app = st.App(__file__, routes=routes, lifespan=lifespan)
 else:
     main()

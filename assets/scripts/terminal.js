@@ -103,10 +103,25 @@ class Terminal {
     this.request();
   }
 
-  message({ status, text }) {
+  message({ status, text, alert }) {
+    if (alert) return this.alert(alert);
     this.store.status = status;
     this.say(text);
     this.request();
+  }
+
+  // An alert: a line on the screen for a while, a short tone, a notification of the browser, as its rule asks.
+  alert({ text, sound, notification }) {
+    const line = element("p", "terminal-alert");
+    line.setAttribute("role", "alert");
+    line.textContent = text;
+    this.notice.after(line);
+    setTimeout(() => line.remove(), 20_000);
+    if (sound) beep();
+    if (notification && "Notification" in window) {
+      if (Notification.permission === "granted") new Notification(document.title, { body: text });
+      else if (Notification.permission === "default") Notification.requestPermission();
+    }
   }
 
   say(text) {
@@ -166,8 +181,9 @@ class Terminal {
     const { labels } = this.config;
     const state = this.config.states[this.store.status] ?? "";
     const values = [[labels.status, this.statusText(state), this.config.tones[this.store.status] ?? "plain"]];
+    values.push([labels.symbol, this.config.symbol]);
     if (row) {
-      const [ask, askSize, bid, bidSize] = row.levels;
+      const [ask, , bid] = row.levels;
       const bids = sum(row.levels, 3);
       const asks = sum(row.levels, 1);
       const delta = this.store.trades.reduce((total, trade) => total + trade.side * trade.size, 0);
@@ -209,6 +225,7 @@ class Terminal {
     layout.yaxis.tickformat = `,.${this.format.digits(row0(rows))}f`;
     layout.shapes = [...(layout.shapes ?? []), ...this.marks(from, to)];
     layout.template = plots.merge(plots.theme(this.parent), layout.template ?? {});
+    layout.separators = plots.separators(this.config.locale);
     layout.height = this.chart.clientHeight;
     layout.width = this.chart.clientWidth;
     const look = JSON.stringify([this.store.step, from, to, layout.height, layout.width, layout.template.layout.font.color]);
@@ -480,7 +497,10 @@ class Terminal {
   }
 
   plotConfig() {
-    this.plotOptions ??= { displayModeBar: false, responsive: false, scrollZoom: false, doubleClick: false, locale: "en" };
+    const { locale } = this.config;
+    if (this.plotOptions?.locale === locale) return this.plotOptions;
+    const locales = { [locale]: { dictionary: {}, format: plots.dateFormat(locale) } };
+    this.plotOptions = { displayModeBar: false, responsive: false, scrollZoom: false, doubleClick: false, locale, locales };
     return this.plotOptions;
   }
 
@@ -762,6 +782,22 @@ export async function receive({ data: config, parentElement, setTriggerValue, se
       terminals.delete(parentElement);
       terminal.close();
     });
+}
+
+function beep() {
+  try {
+    const context = new AudioContext();
+    const tone = context.createOscillator();
+    const volume = context.createGain();
+    volume.gain.value = 0.08;
+    tone.frequency.value = 660;
+    tone.connect(volume).connect(context.destination);
+    tone.start();
+    tone.stop(context.currentTime + 0.25);
+    tone.onended = () => context.close();
+  } catch {
+    // a browser that has not been clicked yet plays nothing
+  }
 }
 
 // -- small parts --------------------------------------------------------------------------------------------------------

@@ -64,17 +64,23 @@ class AlertRule:
 
     def __post_init__(self) -> None:
         if self.kind not in ALERT_KINDS:
-            raise AlertError(f"an alert cannot watch {self.kind!r}: choose one of {', '.join(ALERT_KINDS)}")
+            raise AlertError(
+                compose("an alert cannot watch {kind!r}: choose one of {choices}", kind=self.kind, choices=", ".join(ALERT_KINDS))
+            )
         if not isinstance(self.level, int | float) or not math.isfinite(self.level):
-            raise AlertError(f"the level {self.level!r} is not a number")
+            raise AlertError(compose("the level {level!r} is not a number", level=self.level))
         if self.kind == "probability" and not 0 < self.level <= 1:
-            raise AlertError(f"a probability of {self.level:g} does not exist: give a level above 0 and up to 1")
+            raise AlertError(
+                compose("a probability of {level:g} does not exist: give a level above 0 and up to 1", level=self.level)
+            )
         if self.direction not in ("up", "down"):
-            raise AlertError(f"the direction {self.direction!r} is neither up nor down")
+            raise AlertError(compose("the direction {direction!r} is neither up nor down", direction=self.direction))
         if not isinstance(self.market, str) or not self.market:
-            raise AlertError("an alert needs the key of a market")
+            raise AlertError(compose("an alert needs the key of a market"))
         if self.webhook and not str(self.webhook).startswith(("http://", "https://")):
-            raise AlertError(f"the webhook {self.webhook!r} is no web address: it begins with https:// or http://")
+            raise AlertError(
+                compose("the webhook {webhook!r} is no web address: it begins with https:// or http://", webhook=self.webhook)
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +164,7 @@ class AlertBook:
         self,
         path: Path | None = None,
         *,
-        deliver: Callable[[AlertEvent], None] = lambda event: None,
+        deliver: Callable[[AlertEvent], object] = lambda event: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._path, self._deliver, self._clock = path, deliver, clock
@@ -184,7 +190,7 @@ class AlertBook:
         """
         with self._lock:
             if rule.id not in self._rules and len(self._rules) >= MOST_RULES:
-                raise AlertError(f"there are {MOST_RULES} alerts: remove one first")
+                raise AlertError(compose("there are {count} alerts: remove one first", count=MOST_RULES))
             self._rules[rule.id] = rule
             self._held.pop(rule.id, None)
             self._save()
@@ -199,7 +205,7 @@ class AlertBook:
         """Take these rules instead of all that are there."""
         wanted = {rule.id: rule for rule in rules}
         if len(wanted) > MOST_RULES:
-            raise AlertError(f"the file has {len(wanted)} alerts: {MOST_RULES} at most are kept")
+            raise AlertError(compose("the file has {count} alerts: {most} at most are kept", count=len(wanted), most=MOST_RULES))
         with self._lock:
             self._rules = wanted
             self._held.clear()
@@ -260,10 +266,10 @@ def rules_from_json(text: str) -> list[AlertRule]:
         for number, entry in enumerate(entries, 1):
             unknown = set(entry) - known
             if unknown:
-                raise AlertError(f"alert {number} has the unknown field {sorted(unknown)[0]!r}")
+                raise AlertError(compose("alert {number} has the unknown field {name!r}", number=number, name=min(unknown)))
             rules.append(AlertRule(**entry))
     except AlertError:
         raise
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise AlertError("the file holds no alerts: choose one that this page exported") from error
+        raise AlertError(compose("the file holds no alerts: choose one that this page exported")) from error
     return rules

@@ -93,6 +93,15 @@ class Hub:
                 self._reaper = self._loop.submit(self._reap())
             return running.session
 
+    def join(self, viewer: str, key: str) -> MarketSession | None:
+        """The session of a feed that runs, also kept running for this viewer; None where it does not run."""
+        with self._lock:
+            running = self._running.get(key)
+            if running is None:
+                return None
+            running.viewers[viewer] = running.last_asked = self._clock()
+            return running.session
+
     def leave(self, viewer: str, key: str) -> None:
         """The viewer no longer watches this feed; the grace period starts now."""
         with self._lock:
@@ -115,6 +124,11 @@ class Hub:
                 RunningFeed(key=key, viewers=self._present(r), steps=r.session.step, seconds=now - r.session.started)
                 for key, r in self._running.items()
             ]
+
+    def sessions(self) -> list[MarketSession]:
+        """The running sessions."""
+        with self._lock:
+            return [running.session for running in self._running.values()]
 
     def stop(self) -> None:
         """Cancel every feed."""

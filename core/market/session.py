@@ -13,7 +13,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -25,6 +24,7 @@ from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, 
 from core.market.ledger.keeper import LedgerItem, LedgerKeeper
 from core.market.ledger.writer import LedgerRow
 from core.market.predictor import Predictions, Predictor
+from core.market.queue_items import ConfirmedUntil, ProvisionalRow, QueuedRow, QueueItem
 from core.market.recent_rows import RecentRows
 from core.market.sampler import GridRow, GridSampler
 from core.market.scoreboard import HeadScores, Scoreboard
@@ -41,40 +41,7 @@ KEPT_TRADES = 2_000
 BATCH = 64
 """Most rows predicted at once, where they arrive faster than the clock (a fast replay, or the rows before its start)."""
 
-
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A row of the grid for the worker; `received_ns` is when its book arrived, `formed_ns` when the row was formed."""
-
-    timestamp: int
-    levels: FloatArray
-    received_ns: int
-    formed_ns: int
-    provisional: bool
-
-
-@dataclass(frozen=True)
-class _Confirmed:
-    """Rows up to this time are confirmed, milliseconds since the epoch."""
-
-    until_ms: int
-
-
-@dataclass(frozen=True)
-class _Provisional:
-    """A row that is not confirmed yet, and its prediction: row `which` of `predictions`."""
-
-    timestamp: int
-    mid: float
-    predictions: Predictions | None
-    which: int
-
-
-_Item = _Row | _Confirmed | Trade | None
-"""An item of the worker's queue; None is a gap."""
 
 
 class MarketSession:
@@ -96,7 +63,7 @@ class MarketSession:
         self._board = Scoreboard(predictor.heads, self.entry.alphas)
         self._latencies: deque[tuple[float, float, float, float]] = deque(maxlen=500)
         self._state, self._message = FeedState.CONNECTING, ""
-        self._provisional: deque[_Provisional] = deque()  # the newest rows of `_rows`
+        self._provisional: deque[ProvisionalRow] = deque()  # the newest rows of `_rows`
         self._confirmed_ms = 0  # time of the last row that was scored
         self._since_gap = 0  # rows since the last gap
         self._row_received_ns = 0  # when the newest row's book arrived
@@ -108,7 +75,7 @@ class MarketSession:
         self._announced_ms = 0  # the confirmation that the worker was last told of
         self._jumps = CLOCK.jumps
         self._run_lock = asyncio.Lock()  # one run at a time
-        self._queue: asyncio.Queue[_Item] = asyncio.Queue(maxsize=4 * BATCH)
+        self._queue: asyncio.Queue[QueueItem] = asyncio.Queue(maxsize=4 * BATCH)
         # of the worker alone: the rows since the last gap, their number, and the time of the last row
         self._window: deque[FloatArray] = deque(maxlen=predictor.window)
         self._run_length = 0
@@ -202,7 +169,7 @@ class MarketSession:
         until_ms = self._sampler.confirmed_ms
         if self.feed.clock == "wall" and until_ms // STEP_MS > self._announced_ms // STEP_MS:  # a row may lie between
             self._announced_ms = until_ms
-            await self._queue.put(_Confirmed(until_ms))
+            await self._queue.put(ConfirmedUntil(until_ms))
 
     async def _put_all(self, rows: list[GridRow]) -> None:
         for timestamp, levels in rows:
@@ -210,7 +177,7 @@ class MarketSession:
 
     async def _put(self, timestamp: int, levels: FloatArray, received_ns: int) -> None:
         provisional = timestamp > self._sampler.confirmed_ms
-        await self._queue.put(_Row(timestamp, levels, received_ns, CLOCK.now_ns(), provisional))
+        await self._queue.put(QueuedRow(timestamp, levels, received_ns, CLOCK.now_ns(), provisional))
 
     async def _work(self) -> None:
         """Process the waiting items in batches."""
@@ -228,13 +195,13 @@ class MarketSession:
 
     # -- in the worker thread ---------------------------------------------------------------------------------------
 
-    def _process(self, batch: list[_Item]) -> None:
+    def _process(self, batch: list[QueueItem]) -> None:
         lengths: list[int] = []  # after each item: rows since the last gap
         windows: list[FloatArray] = []
         for item in batch:
             if item is None:
                 self._restart_window()
-            elif isinstance(item, _Row):
+            elif isinstance(item, QueuedRow):
                 if item.timestamp != self._last_ms + STEP_MS:
                     self._restart_window()
                 self._last_ms = item.timestamp
@@ -252,7 +219,7 @@ class MarketSession:
             for item, self._since_gap in zip(batch, lengths, strict=True):
                 if item is None:
                     self._drop_provisional()
-                elif isinstance(item, _Confirmed):
+                elif isinstance(item, ConfirmedUntil):
                     self._score(item.until_ms)
                 elif isinstance(item, Trade):
                     side = {"buy": 1.0, "sell": -1.0, None: 0.0}[item.side]
@@ -270,28 +237,28 @@ class MarketSession:
             self._stepped.notify_all()
 
     def _ledger_items(
-        self, batch: list[_Item], lengths: list[int], windows: list[FloatArray], predictions: Predictions | None
+        self, batch: list[QueueItem], lengths: list[int], windows: list[FloatArray], predictions: Predictions | None
     ) -> Iterator[LedgerItem]:
         used = 0
         for item, length in zip(batch, lengths, strict=True):
             if item is None:
                 yield None
-            elif isinstance(item, _Confirmed):
+            elif isinstance(item, ConfirmedUntil):
                 yield item.until_ms
-            if isinstance(item, _Row) and not item.provisional:
+            if isinstance(item, QueuedRow) and not item.provisional:
                 yield item.timestamp
-            if isinstance(item, _Row) and predictions is not None and length >= self.predictor.window:
+            if isinstance(item, QueuedRow) and predictions is not None and length >= self.predictor.window:
                 answer = {"probabilities": predictions.probabilities[used], "calls": predictions.calls[used]}
                 yield LedgerRow(timestamp=item.timestamp, levels=item.levels, window=windows[used], **answer)
                 used += 1
-            elif isinstance(item, _Row):
+            elif isinstance(item, QueuedRow):
                 yield LedgerRow(timestamp=item.timestamp, levels=item.levels)
 
     def _restart_window(self) -> None:
         self._window.clear()
         self._run_length = 0
 
-    def _write(self, row: _Row, predictions: Predictions | None, which: int) -> None:
+    def _write(self, row: QueuedRow, predictions: Predictions | None, which: int) -> None:
         newest = self._rows.newest
         if newest is not None and row.timestamp <= newest:  # a recording was wound back: its rows will come again
             self._rows.clear()
@@ -302,7 +269,7 @@ class MarketSession:
             self.frames.start_anew()
         self._rows.append(row.timestamp, row.levels)
         mid = float(row.levels[0] + row.levels[2]) / 2
-        self._provisional.append(_Provisional(row.timestamp, mid, predictions, which))
+        self._provisional.append(ProvisionalRow(row.timestamp, mid, predictions, which))
         self._step += 1
         record = None if predictions is None else self._board.log.record(row.timestamp, mid, predictions, which)
         self.frames.add_row(row.timestamp, row.levels, record)
@@ -326,7 +293,7 @@ class MarketSession:
         self._provisional.clear()
         self._board.gap()
 
-    def _time(self, row: _Row, predictions: Predictions, done_ns: int) -> None:
+    def _time(self, row: QueuedRow, predictions: Predictions, done_ns: int) -> None:
         count = len(predictions.calls)
         feed_ms, total_ms = (row.formed_ns - row.received_ns) / 1e6, (done_ns - row.received_ns) / 1e6
         self._latencies.append((feed_ms, predictions.features_ms / count, predictions.model_ms / count, total_ms))
@@ -424,6 +391,12 @@ class MarketSession:
     def step(self) -> int:
         """Rows since the session began."""
         return self._step
+
+    def latest_scores(self, head: int) -> tuple[int, float, float]:
+        """Over a head's latest scored predictions: how many, Matthews correlation of TLOB, and of momentum."""
+        with self._lock:
+            line = score_row(self._board, head)
+        return int(line[5]), line[6], line[7]
 
     def scores(self, head: int) -> HeadScores:
         """One head's scores."""

@@ -252,16 +252,9 @@ def _move(windows: RecordedWindows, by: float) -> None:
 
 
 def _running(key: str) -> MarketSession | None:
-    """The session of a feed that somebody started; looking at it keeps it running. None where it has stopped."""
-
-    def refuse() -> MarketSession:
-        raise LookupError
-
+    """The session of a running feed, which is kept running by this page; None where it has stopped."""
     context = get_script_run_ctx()
-    try:
-        return hub().watch(f"{context.session_id if context else 'nobody'}:attention", key, refuse)
-    except LookupError:
-        return None
+    return hub().join(f"{context.session_id if context else 'nobody'}:attention", key)
 
 
 def _newest(source: WindowSource) -> FrozenWindow | None:

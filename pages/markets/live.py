@@ -1,24 +1,27 @@
-"""The live order book: what TLOB says of it, how sure it is, how often it was right, and what it was looking at."""
+"""The live order book on one screen: the market, what TLOB calls, and how often it was right."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.checkpoints import CheckpointError
 from core.market.book import BookError
-from core.market.hub import hub
+from core.market.hub import TooManyFeeds, hub
+from core.market.ledger.keeper import LedgerKeeper, ledger_folder
 from core.market.library import LibraryError
 from core.market.predictor import load_predictor
 from core.market.session import MarketSession
-from core.market.sources import MarketSource
-from pages.markets import live_controls, live_model, live_panels, live_scores
+from core.market.session_view import Status
+from core.market.sources import LiveSource, MarketSource
+from pages.markets import alerts_panel, live_actions, live_controls, live_model, live_scores, terminal, toolbar
+from pages.markets.call_rules import unknown_market
 from pages.shared import controls
 from pages.shared.language import _
 
-controls.page_header(
-    _("Live order book"), _("A real order book, TLOB's prediction for it, and how often that prediction has come true.")
-)
+FALLBACK = "live:fallback"
 
 try:
     predictor = load_predictor()
@@ -26,11 +29,13 @@ except CheckpointError as error:
     controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
     st.stop()
 
-picked = live_controls.pick_source()
+bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="livebar")
+with bar:
+    st.title(_("Live order book"), anchor=False, width="content")
+    picked = toolbar.pick_source()
 if picked is None:
     st.stop()
 source: MarketSource = picked
-view = live_controls.pick_view(predictor)
 
 context = get_script_run_ctx()
 viewer = context.session_id if context else "nobody"
@@ -39,29 +44,71 @@ if before is not None and before != source.key:
     hub().leave(viewer, before)
 st.session_state["live:key"] = source.key
 
+
+def start() -> MarketSession:
+    """A session of the chosen source; a live one with a ledger, unless that is switched off."""
+    feed, folder = live_controls.begun(source), ledger_folder()
+    keeper = LedgerKeeper(folder, feed.key, predictor) if isinstance(source, LiveSource) and folder is not None else None
+    return MarketSession(feed, predictor, ledger=keeper)
+
+
 try:
-    session = hub().watch(viewer, source.key, lambda: MarketSession(live_controls.begun(source), predictor))
+    session = hub().watch(viewer, source.key, start)
 except (BookError, LibraryError) as error:
     controls.error_box(str(error), remedy=_("Choose another source."))
     st.stop()
+except TooManyFeeds as error:
+    controls.error_box(str(error))
+    st.stop()
+
+with bar:
+    toolbar.playback(session)
+    choices = toolbar.pick_head(predictor)
+    view = toolbar.pick_view(choices, session.feed)
+    alerts_panel.show(session)
+    toolbar.link(session)
 
 
-@st.fragment(run_every=0.25)
-def market() -> None:
-    """The moving part, four times a second; each run is also the viewer's sign of life."""
-    hub().watch(viewer, source.key, lambda: session)
-    live_panels.await_step(session)
-    live_panels.show(session, view)
+def commanded(name: str, value: Any) -> None:
+    """A key or a press on the screen."""
+    toolbar.obey(session, name, value, choices.heads_of_label)
+
+
+def fall_back() -> None:
+    """The browser cannot reach the stream."""
+    st.session_state[FALLBACK] = True
+
+
+def screen(*, streamed: bool) -> None:
+    """The screen itself."""
+    terminal.show(session, view, viewer=viewer, on_command=commanded, on_fallback=fall_back, streamed=streamed)
 
 
 @st.fragment(run_every=1.0)
+def once_a_second() -> None:
+    """The screen without its stream; each run also keeps the feed running for this viewer."""
+    hub().watch(viewer, source.key, start)
+    screen(streamed=False)
+
+
+@st.fragment(run_every=10.0)
 def scores() -> None:
-    """What came of the predictions, once a second."""
-    live_scores.show(session, view)
+    """The scoreboard, every ten seconds."""
+    live_scores.show(session, choices)
 
 
-live_controls.playback(session)
-market()
+if session.status_now()[0] in (Status.FAILED, Status.ENDED) and st.button(
+    _("Start again"), icon=":material/refresh:", key="restart"
+):
+    hub().restart(session.feed.key)
+    st.rerun()
+toolbar.levers(session)
+if st.session_state.get(FALLBACK):
+    controls.notice("stale", _("The stream could not be reached: the screen is updated once a second."))
+    once_a_second()
+else:
+    screen(streamed=True)
+unknown_market(session.entry, str(predictor.card["name"]))
+live_actions.show(session)
 scores()
-live_panels.actions(session, source.key)
-live_model.show(predictor, session.entry, view)
+live_model.show(predictor, session.entry, choices)

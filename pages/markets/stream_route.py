@@ -11,6 +11,7 @@ import contextlib
 import json
 import secrets
 import threading
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +19,7 @@ from typing import Final
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
+from core.market.alert_monitor import alert_book, market_of
 from core.market.hub import hub
 from core.market.session import MarketSession
 from core.market.stream import STATUSES
@@ -91,13 +93,21 @@ async def _keep_watching(ticket: Ticket) -> None:
 
 
 async def _send_steps(websocket: WebSocket, ticket: Ticket) -> None:
-    session, sent, told = ticket.session, -1, None
+    session, sent, told, alerted = ticket.session, -1, None, time.time()
+    market = market_of(session.feed.key)
     with session.frames.stream.subscribe() as subscription:
         while True:
             if (status := session.status_now()) != told:
                 told = status
                 text = {"status": STATUSES.index(status[0]), "text": translate_to(ticket.language, status[1])}
                 await websocket.send_text(json.dumps(text))
+            for event in alert_book().log(alerted):
+                alerted = event.at
+                if event.rule.market == market:
+                    alert = {"text": translate_to(ticket.language, event.text)}
+                    await websocket.send_text(
+                        json.dumps({"alert": alert | {"sound": event.rule.sound, "notification": event.rule.notification}})
+                    )
             frame, previous, version = session.frames.stream.newest()
             if version != sent:
                 if sent < 0 or previous != sent:

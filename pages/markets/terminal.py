@@ -20,7 +20,6 @@ from pages.markets import stream_route
 from pages.shared import assets
 from pages.shared.language import _, current, duration
 
-HEIGHT: Final = 660
 TONES: Final[Mapping[Status, str]] = {
     Status.LIVE: "good",
     Status.REPLAYING: "good",
@@ -111,6 +110,7 @@ def show(
         "address": _address(session, viewer) if streamed else "",
         "frame": None if streamed else base64.b64encode(session.snapshot(choices.span_s * 1000 // STEP_MS)[0]).decode(),
         "market": session.feed.key,
+        "symbol": session.feed.market,
         "plotly": assets.PLOTLY,
         "plots": assets.script("live_plot.js"),
         "data": assets.script("terminal_data.js"),
@@ -146,7 +146,7 @@ def show(
         if command:
             on_command(str(command["name"]), command.get("value"))
 
-    _component()(key="terminal", data=config, height=HEIGHT, on_command_change=commanded, on_fallback_change=on_fallback)
+    _component()(key="terminal", data=config, on_command_change=commanded, on_fallback_change=on_fallback)
 
 
 def _address(session: MarketSession, viewer: str) -> str:
@@ -165,6 +165,7 @@ def _minimap(minimap: Minimap | None) -> dict[str, Any] | None:
 def _labels(horizon: str) -> dict[str, str]:
     return {
         "status": _("Status"),
+        "symbol": _("Symbol"),
         "mid": _("Mid"),
         "spread": _("Spread"),
         "bps": _("bps"),

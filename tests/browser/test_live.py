@@ -1,4 +1,4 @@
-"""The live page, as an analyst and two visitors use it: the bundled recording, no network."""
+"""The live page as an analyst and several visitors use it: the bundled recording, its stream, keys, links; no network."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.market.library import recordings
+from core.market.library import recording, recordings
+from pages.markets.toolbar import OPENS_WITH
 from tests.browser.conftest import NewPage
 from tests.browser.server import AppServer
 
-LIQUIDITY = ".st-key-liquidity .live-plot"
-PROBABILITIES = ".st-key-probabilities .live-plot"
-STAT = ".stat-strip .stat"
+SCREEN = ".terminal[data-drawn-step]"
+STAT = ".terminal-strip .stat"
 PATIENCE_MS = 60_000
-ANOTHER = recordings()[1]
-
-
-LAST_TIME = f"""() => {{
-    const plot = document.querySelector('{LIQUIDITY} .js-plotly-plot');
-    return Math.max(...plot.calcdata.flat().map((p) => p?.x).filter(Number.isFinite));
-}}"""
+ANOTHER = next(one for one in recordings() if one.name != OPENS_WITH)
+ROWS = "document.querySelector('.terminal').terminal.store.rows"
 
 
 def stat(page: Page, name: str) -> str:
@@ -30,7 +25,7 @@ def stat(page: Page, name: str) -> str:
 
 
 def step(page: Page) -> int:
-    return int(re.sub(r"\D", "", stat(page, "Step")))
+    return int(page.locator(SCREEN).get_attribute("data-drawn-step") or 0)
 
 
 def wait_for_status(page: Page, name: str) -> None:
@@ -40,91 +35,177 @@ def wait_for_status(page: Page, name: str) -> None:
 
 
 def wait_for_steps(page: Page, count: int) -> None:
-    """Until the strip shows that many more steps."""
+    """Until the screen shows that many more steps."""
     page.wait_for_function(
-        """([selector, target]) => {
-            const cell = [...document.querySelectorAll(selector)].find((e) => e.querySelector("dt").textContent === "Step");
-            return cell && Number(cell.querySelector("dd").textContent.replace(/\\D/g, "")) >= target;
-        }""",
-        arg=[STAT, step(page) + count],
+        "([selector, target]) => Number(document.querySelector(selector).dataset.drawnStep) >= target",
+        arg=[SCREEN, step(page) + count],
         timeout=PATIENCE_MS,
     )
 
 
-def last_time(page: Page) -> float:
-    """Time of the newest row drawn, milliseconds."""
-    return float(page.evaluate(LAST_TIME))
+def opened(page: Page) -> Page:
+    page.wait_for_selector(SCREEN, timeout=PATIENCE_MS)
+    page.wait_for_function(f"() => {ROWS}.length > 200", timeout=PATIENCE_MS)
+    return page
 
 
 @pytest.fixture
 def live(new_page: NewPage, app: AppServer) -> Page:
-    page = new_page(app)
-    page.wait_for_selector(f"{LIQUIDITY}[data-updates]", timeout=PATIENCE_MS)
-    return page
+    return opened(new_page(app))
 
 
-def test_it_opens_on_a_recording_with_predictions_already_scored(live: Page) -> None:
+def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
     wait_for_status(live, "Replaying")
-    live.wait_for_selector(f"{PROBABILITIES}[data-updates]", timeout=PATIENCE_MS)
-    expect(live.get_by_text("TLOB calls")).to_be_visible(timeout=PATIENCE_MS)
-    expect(live.get_by_text(re.compile("predictions scored"))).to_be_visible(timeout=PATIENCE_MS)
-    assert stat(live, "Symbol") == recordings()[0].symbol
+    assert stat(live, "Symbol") == recording(OPENS_WITH).symbol
+    assert stat(live, "Market") == "Not in training"
+    expect(live.get_by_role("heading", name="TLOB calls, 12.5 sec ahead")).to_be_visible()
+    scored = live.locator(".terminal-call .score .stat").last
+    expect(scored.locator("dt")).to_have_text(re.compile(r"All \d+ scored"))
+    expect(scored.locator("dd")).to_have_text(re.compile(r"-?\d\.\d\d / -?\d\.\d\d"))
+    assert "label" not in live.url and "h=" not in live.url  # smoothed and 50 steps are where it opens
 
 
-@pytest.mark.parametrize(("language", "date", "price"), [("en", "Jul 24, 2024", r"1\.2\d\d"), ("es", "24 jul 2024", r"1,2\d\d")])
+def test_everything_above_the_fold_at_1440_by_900(live: Page) -> None:
+    for selector in (".terminal-strip", ".terminal-plot", ".terminal-ladder", ".terminal-call .score"):
+        box = live.locator(selector).bounding_box()
+        assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 900, (selector, box)
+
+
+@pytest.mark.parametrize(
+    ("language", "date", "mid"), [("en", "Aug 8, 2024", r"6\d,\d{3}\.\d\d"), ("es", "8 ago 2024", r"6\d\.\d{3},\d\d")]
+)
 def test_dates_and_prices_are_written_as_the_reader_writes_them(
-    new_page: NewPage, app: AppServer, language: str, date: str, price: str
+    new_page: NewPage, app: AppServer, language: str, date: str, mid: str
 ) -> None:
-    page = new_page(app, f"/?lang={language}")
-    expect(page.locator(f"{LIQUIDITY} .xaxislayer-above")).to_contain_text(date, timeout=PATIENCE_MS)
-    labels = page.locator(".st-key-ladder .live-plot .yaxislayer-above text")
-    expect(labels.first).to_have_text(re.compile(f"^{price}$"), timeout=PATIENCE_MS)
+    page = opened(new_page(app, f"/?lang={language}"))
+    expect(page.locator(".terminal-plot .xaxislayer-above")).to_contain_text(date, timeout=PATIENCE_MS)
+    assert re.fullmatch(mid, stat(page, "Mid" if language == "en" else "Medio"))
 
 
-def test_the_chart_is_updated_in_place(live: Page) -> None:
-    live.evaluate(f"window.before = document.querySelector('{LIQUIDITY} .js-plotly-plot')")
-    start = int(live.locator(LIQUIDITY).get_attribute("data-updates") or 0)
-    live.wait_for_function(
-        "([selector, target]) => Number(document.querySelector(selector).dataset.updates) >= target",
-        arg=[LIQUIDITY, start + 20],
-        timeout=2 * PATIENCE_MS,
-    )
-    assert live.evaluate(f"window.before === document.querySelector('{LIQUIDITY} .js-plotly-plot') && window.before.isConnected")
+def test_the_chart_is_updated_in_place_by_the_stream_alone(live: Page) -> None:
+    """Twenty steps: the same node, and no run of the page."""
+    live.evaluate("window.before = document.querySelector('.terminal-plot')")
+    live.evaluate("""() => {
+        window.configured = 0;
+        const terminal = document.querySelector('.terminal').terminal;
+        const configure = terminal.configure.bind(terminal);
+        terminal.configure = (...given) => { window.configured += 1; configure(...given); };
+    }""")
+    wait_for_steps(live, 20)
+    assert live.evaluate("window.before === document.querySelector('.terminal-plot') && window.before.isConnected")
+    assert live.evaluate("window.configured") == 0
 
 
-def test_pause_step_and_a_second_viewer(live: Page, new_page: NewPage, app: AppServer) -> None:
+def test_everything_drawn_is_of_one_step(live: Page) -> None:
     live.get_by_role("button", name="Pause").click()
     wait_for_status(live, "Paused")
-    other = new_page(app)
-    wait_for_status(other, "Paused")
-    live.wait_for_timeout(1_000)  # what was under way when the pause came
+    live.wait_for_timeout(1_000)
+    shown = live.evaluate("""() => {
+        const t = document.querySelector('.terminal').terminal;
+        const row = t.store.newest;
+        const ask = t.plot.data.find((trace) => trace.meta === 'ask');
+        return { step: t.store.step, drawn: Number(t.root.dataset.drawnStep), mid: row.mid, lastX: ask.x.at(-1), time: row.time,
+                 lastY: ask.y.at(-1), ask: row.levels[0], up: row.probabilities[8] };
+    }""")
+    assert shown["step"] == shown["drawn"] and shown["lastX"] == shown["time"] and shown["lastY"] == shown["ask"]
+    assert float(stat(live, "Mid").replace(",", "")) == pytest.approx(shown["mid"], abs=0.006)
+    share = live.locator(".terminal-call .bar").last.locator("em").inner_text()
+    assert float(share.rstrip("%")) / 100 == pytest.approx(shown["up"], abs=0.0006)
+
+
+def test_playback_belongs_to_a_viewer(live: Page, new_page: NewPage, app: AppServer) -> None:
+    other = opened(new_page(app))
+    live.get_by_role("button", name="Pause").click()
+    wait_for_status(live, "Paused")
+    wait_for_steps(other, 4)
+    wait_for_status(other, "Replaying")
+    live.wait_for_timeout(500)  # what was under way when the pause came
     held = step(live)
-    assert step(other) == held
-    assert stat(other, "Mid") == stat(live, "Mid")
     live.get_by_role("button", name="Step", exact=True).click()
     wait_for_steps(live, 1 - (step(live) - held))
     assert step(live) == held + 1
-    expect(other.locator(STAT, has=other.get_by_text("Step", exact=True)).locator("dd").first).to_have_text(
-        live.locator(STAT, has=live.get_by_text("Step", exact=True)).locator("dd").first.inner_text(), timeout=PATIENCE_MS
-    )
     live.get_by_role("button", name="Play").click()
     wait_for_status(live, "Replaying")
 
 
-def test_speed_and_place(live: Page, new_page: NewPage, app: AppServer) -> None:
-    name, start = ANOTHER.name, ANOTHER.start_ms
+def test_a_shared_playback_is_one_for_all(new_page: NewPage, app: AppServer) -> None:
+    one, two = (opened(new_page(app, "/?with=classroom")) for _ in range(2))
+    one.get_by_role("button", name="Pause").click()
+    wait_for_status(one, "Paused")
+    wait_for_status(two, "Paused")
+    one.wait_for_timeout(1_000)
+    assert step(one) == step(two) and stat(one, "Mid") == stat(two, "Mid")
+
+
+def test_a_link_opens_at_its_moment(new_page: NewPage, app: AppServer) -> None:
     # slow enough that the recording, which begins anew at its end, is not over before the assertion on a busy machine
-    page = new_page(app, f"/?rec={name}&speed=0.5&at=200")
-    page.wait_for_selector(f"{LIQUIDITY}[data-updates]", timeout=PATIENCE_MS)
-    page.wait_for_function(f"() => ({LAST_TIME})() >= {start + 200_000}", timeout=PATIENCE_MS)
-    expect(page.locator(STAT, has=page.get_by_text("Symbol", exact=True)).locator("dd").first).to_have_text(ANOTHER.symbol)
+    page = new_page(app, f"/?rec={ANOTHER.name}&speed=0.5&at=200")
+    page.wait_for_selector(SCREEN, timeout=PATIENCE_MS)
+    page.wait_for_function(f"() => ({ROWS}.at(-1)?.time ?? 0) >= {ANOTHER.start_ms + 200_000}", timeout=PATIENCE_MS)
+    assert page.evaluate(f"{ROWS}.at(-1).time") < ANOTHER.start_ms + 260_000
+    assert stat(page, "Symbol") == ANOTHER.symbol
+
+
+def test_the_minimap_seeks_and_the_link_holds_the_moment(live: Page) -> None:
+    box = live.locator(".terminal-map").bounding_box()
+    assert box is not None
+    live.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + box["height"] / 2)
+    live.wait_for_function(
+        "() => Math.abs(Number(document.querySelector('.terminal-map').dataset.share) - 0.75) < 0.06", timeout=PATIENCE_MS
+    )
+    live.wait_for_url(re.compile(r"[?&]at=\d+"), timeout=PATIENCE_MS)
+
+
+def test_nothing_is_drawn_across_a_jump(live: Page) -> None:
+    """Rows more than one step apart: the line is broken between them."""
+    live.evaluate("document.querySelector('.terminal').terminal.command('seek', 400)")
+    live.wait_for_function(
+        f"() => {{ const r = {ROWS}; return r.length > 3 && r.some((row, i) => i && row.time - r[i - 1].time > 250); }}"
+        f" || ({ROWS}.at(-1).time - {ROWS}[0].time < 110000 && {ROWS}.at(-1).time > 0)",
+        timeout=PATIENCE_MS,
+    )
+    joined = live.evaluate("""() => {
+        const t = document.querySelector('.terminal').terminal;
+        const { x, y } = t.lib.line(t.store.rows, (row) => row.mid);
+        let across = 0;
+        for (let i = 1; i < x.length; i++) if (y[i] !== null && y[i - 1] !== null && x[i] - x[i - 1] > 250) across++;
+        return across;
+    }""")
+    assert joined == 0
+
+
+def test_keys_play_change_the_horizon_and_help(live: Page) -> None:
+    live.locator(".terminal").focus()
+    live.keyboard.press("4")
+    expect(live.get_by_role("heading", name="TLOB calls, 25 sec ahead")).to_be_visible(timeout=PATIENCE_MS)
+    live.wait_for_url(re.compile("h=100"), timeout=PATIENCE_MS)
+    live.locator(".terminal").focus()
+    live.keyboard.press("Space")
+    wait_for_status(live, "Paused")
+    live.locator(".terminal").focus()
+    live.keyboard.press("?")
+    expect(live.locator(".terminal-help")).to_be_visible()
+
+
+def test_panning_back_holds_the_view_until_live_is_pressed(live: Page) -> None:
+    live.locator(".terminal").focus()
+    live.keyboard.press("ArrowLeft")
+    back = live.get_by_role("button", name="Back to the newest")
+    expect(back).to_be_visible()
+    held = live.evaluate("document.querySelector('.terminal').terminal.range()")
+    wait_for_steps(live, 4)
+    assert live.evaluate("document.querySelector('.terminal').terminal.range()") == held
+    back.click()
+    expect(back).to_be_hidden()
 
 
 def test_another_source(live: Page) -> None:
+    live.get_by_role("button", name="Market").click()
     live.get_by_role("radio", name="Simulated").or_(live.get_by_role("button", name="Simulated")).first.click()
     wait_for_status(live, "Simulating")
     live.wait_for_url(re.compile("source=simulated"), timeout=PATIENCE_MS)
     expect(live.get_by_text("Pressure (-1 sell, 1 buy)")).to_be_visible()
+    assert stat(live, "Volume delta") == "No trades here"
 
 
 def test_a_live_exchange_without_a_network_says_so(new_page: NewPage, app: AppServer) -> None:
@@ -132,10 +213,33 @@ def test_a_live_exchange_without_a_network_says_so(new_page: NewPage, app: AppSe
     status = page.locator(STAT, has=page.get_by_text("Status", exact=True)).locator("dd").first
     expect(status).to_have_text(re.compile("Reconnecting|Live|Warming up"), timeout=PATIENCE_MS)
     if "Reconnecting" in status.inner_text():
-        expect(page.get_by_text(re.compile("trying again"))).to_be_visible(timeout=PATIENCE_MS)
+        expect(page.locator(".terminal-notice")).to_have_text(re.compile("trying again"), timeout=PATIENCE_MS)
 
 
 def test_a_link_opens_the_same_view_in_spanish(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/?label=forward&h=50&book=depth&lang=es")
-    page.wait_for_selector(".st-key-depth .live-plot[data-updates]", timeout=PATIENCE_MS)
-    expect(page.get_by_role("heading", name=re.compile("50 pasos"))).to_be_visible(timeout=PATIENCE_MS)
+    page = opened(new_page(app, "/?label=forward&h=20&lang=es"))
+    expect(page.get_by_role("heading", name=re.compile("20 pasos"))).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.locator(".terminal-call h3")).to_have_text(re.compile("TLOB"))
+
+
+def test_without_the_stream_it_is_drawn_once_a_second(new_page: NewPage, app: AppServer) -> None:
+    page = opened(new_page(app))
+    page.evaluate("document.querySelector('.terminal').terminal.channel.setTriggerValue('fallback', 1)")
+    expect(page.get_by_text("The stream could not be reached")).to_be_visible(timeout=PATIENCE_MS)
+    wait_for_steps(page, 8)
+
+
+def test_the_stream_is_closed_to_strangers(live: Page, app: AppServer) -> None:
+    codes = live.evaluate("""() => new Promise((done) => {
+        const socket = new WebSocket(`ws://${location.host}/stream/market?ticket=guessed`);
+        socket.onclose = (event) => done(event.code);
+    })""")
+    assert codes in (1006, 4403)  # refused before or after the handshake
+
+
+@pytest.mark.parametrize("width", [390, 1024, 2560])
+def test_it_fits_every_width(new_page: NewPage, app: AppServer, width: int) -> None:
+    page = opened(new_page(app))
+    page.set_viewport_size({"width": width, "height": 900})
+    wait_for_steps(page, 3)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -11,7 +11,7 @@ from pages.markets.live_controls import ViewChoices
 
 
 def choices(label: LabelKind) -> ViewChoices:
-    return ViewChoices(head=0, label=label, horizon=10, heads_of_label=(0,), rows=100, book="ladder")
+    return ViewChoices(head=0, label=label, horizon=10, heads_of_label=(0,))
 
 
 def test_the_documents_form_stands_beside_the_shipped_model() -> None:

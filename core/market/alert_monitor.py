@@ -1,0 +1,94 @@
+"""Checks the alerts of every running session once a second, whether or not a page shows it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import secrets
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from core.market.alerts import AlertBook, AlertError, MarketState
+from core.market.feeds.background import background_loop
+from core.market.hub import hub
+from core.market.session import MarketSession
+from core.market.webhook import WebhookSender
+
+FILE: Final = Path("recordings") / "alerts.json"
+SECRET_VARIABLE: Final = "OBSERVATORY_WEBHOOK_SECRET"
+"""Environment variable: the secret that signs webhooks; without it each start of the app draws one, which no receiver knows."""
+EVERY_S: Final = 1.0
+
+log = logging.getLogger(__name__)
+
+
+def market_of(key: str) -> str:
+    """A feed's key without its owner: alerts on a recording hold for everybody's playback of it."""
+    return key.split("~", 1)[0]
+
+
+def state_of(session: MarketSession) -> MarketState:
+    """What alerts look at, of a session now."""
+    view = session.view(1)
+    probabilities: dict[str, tuple[float, float, float]] = {}
+    scores: dict[str, tuple[int, float, float]] = {}
+    newest = view.predictions[-1] if len(view.predictions) and view.predictions[-1]["timestamp"] == view.timestamps[-1] else None
+    for i, (label, horizon) in enumerate(session.predictor.heads):
+        if newest is not None:
+            down, still, up = (float(p) for p in newest["probabilities"][i])
+            probabilities[f"{label}_{horizon}"] = (down, still, up)
+        scores[f"{label}_{horizon}"] = session.latest_scores(i)
+    mid = float(view.levels[-1, 0] + view.levels[-1, 2]) / 2 if len(view.levels) else math.nan
+    return MarketState(
+        market=market_of(session.feed.key),
+        symbol=session.feed.market,
+        status=view.status,
+        mid=mid,
+        probabilities=probabilities,
+        scores=scores,
+    )
+
+
+class AlertMonitor:
+    """A daemon thread that checks a book of alerts against the running sessions."""
+
+    def __init__(self, book: AlertBook) -> None:
+        self.book = book
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.wait(EVERY_S):
+            watched = {rule.market for rule in self.book.rules() if rule.enabled}
+            if not watched:
+                continue
+            for session in hub().sessions():
+                if market_of(session.feed.key) in watched:
+                    try:
+                        self.book.check(state_of(session))
+                    except Exception:  # one session's fault must not silence the others' alerts
+                        log.exception("the alerts of %s could not be checked", session.feed.key)
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stop.set()
+        self._thread.join(timeout=5)
+
+
+@cache
+def alert_book() -> AlertBook:
+    """The process's alerts, read from their file; the monitor starts with them. A damaged file is set aside, not overwritten."""
+    deliver = WebhookSender(background_loop(), os.environ.get(SECRET_VARIABLE) or secrets.token_hex(16))
+    try:
+        book = AlertBook(FILE, deliver=deliver)
+    except AlertError as error:
+        aside = FILE.with_suffix(".damaged.json")
+        log.warning("%s is set aside as %s: %s", FILE, aside.name, error)
+        FILE.replace(aside)
+        book = AlertBook(FILE, deliver=deliver)
+    AlertMonitor(book)
+    return book

@@ -1,0 +1,43 @@
+"""What can be taken away from the live page, and where its newest window can be looked into."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from core.market.session import MarketSession
+from pages.shared import controls
+from pages.shared.language import _, number
+
+
+def show(session: MarketSession) -> None:
+    """Freeze the window, download the predictions, and, of a live feed, what its ledger holds."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        # A link, which the browser follows by itself: after `st.switch_page` a tick of this page's fragments, still under way,
+        # would be run last and leave the other page blank.
+        st.page_link(
+            "pages/markets/attention.py",
+            label=_("Freeze this window"),
+            icon=":material/ac_unit:",
+            help=_("Opens it on the attention page."),
+            query_params={"freeze": session.feed.key},
+        )
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        controls.download_table(
+            _("Predictions"),
+            session.export,
+            key="predictions",
+            filename=f"tlob-{stamp}",
+        )
+    ledger = session.ledger
+    if ledger is None:
+        return
+    if ledger.problem:
+        controls.error_box(ledger.problem)
+    elif ledger.head:
+        st.caption(
+            _("Ledger: {count} predictions written down before their outcome; newest hash `{head}`.").format(
+                count=number(ledger.count), head=ledger.head
+            )
+        )

@@ -1,0 +1,185 @@
+"""The live page's one row of controls: what to watch, play, how fast, which head, what to draw."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any, Final, cast
+
+import streamlit as st
+
+from core.market.book import STEP_MS, read_market
+from core.market.feeds.pacing import SPEEDS
+from core.market.feeds.playback import PlayedFeed
+from core.market.feeds.recording import RecordingFeed
+from core.market.feeds.simulated import SimulatedFeed
+from core.market.labels import LabelKind
+from core.market.predictor import Predictor
+from core.market.session import MarketSession
+from core.market.sources import MarketSource, RecordingSource, SimulatedSource
+from pages.markets import live_controls
+from pages.markets.live_controls import FASTEST, ViewChoices
+from pages.markets.terminal import Minimap, TerminalChoices
+from pages.shared import controls, url_state
+from pages.shared.language import _, duration, number
+
+OPENS_WITH: Final = "binance_spot_btcusdt_2024-08-08"
+"""The recording that opens: trades throughout, and a fall of 100 dollars in its first minutes."""
+SHARED: Final = "with"
+"""URL parameter: the code of a playback that several viewers share."""
+MOST_LINES: Final = 12
+MINIMAP_POINTS: Final = 600
+
+
+def owner() -> str:
+    """Whose playback this page shows: the code in the link, else one of this visit's own."""
+    linked = st.query_params.get(SHARED, "")
+    if linked.isalnum() and len(linked) <= 16:
+        return linked
+    return cast(str, st.session_state.setdefault("live:owner", secrets.token_hex(4)))
+
+
+def pick_source() -> MarketSource | None:
+    """The source, chosen in a popover; None where what was chosen cannot be watched."""
+    with st.popover(_("Market"), icon=":material/candlestick_chart:", width="content"):
+        source = live_controls.pick_source(first=OPENS_WITH)
+    if isinstance(source, RecordingSource):
+        return RecordingSource(name=source.name, owner=owner())
+    if isinstance(source, SimulatedSource):
+        return SimulatedSource(seed=source.seed, owner=owner())
+    return source
+
+
+def pick_head(predictor: Predictor) -> ViewChoices:
+    """The label and horizon to follow."""
+    labels = {"smoothed": _("Smoothed"), "forward": _("Forward")}
+    present = {kind: text for kind, text in labels.items() if any(head[0] == kind for head in predictor.heads)}
+    label = cast(
+        LabelKind,
+        url_state.choice(
+            st.selectbox, _("Label"), present, key="label", default="smoothed", label_visibility="collapsed", width=130
+        ),
+    )
+    heads = tuple(i for i, head in enumerate(predictor.heads) if head[0] == label)
+    steps = {str(predictor.heads[i][1]): live_controls.horizon_name(predictor.heads[i][1]) for i in heads}
+    horizon = int(
+        url_state.choice(st.selectbox, _("Horizon"), steps, key="h", default="50", label_visibility="collapsed", width=170)
+    )
+    return ViewChoices(head=predictor.head(label, horizon), label=label, horizon=horizon, heads_of_label=heads)
+
+
+def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
+    """What is drawn and how, in a popover."""
+    spans = {str(seconds): duration(seconds) for seconds in (30, 60, 120, 300, 600, 1200)}
+    groupings = {"0": _("Fit the book"), **{str(n): _("{count} ticks").format(count=number(n)) for n in (1, 5, 10, 50)}}
+    palettes = {"safe": _("Blue and orange (colour-blind safe)"), "greenred": _("Green and red")}
+    zones = {"UTC": "UTC", "local": _("My time zone")}
+    with st.popover(_("View"), icon=":material/tune:", width="content"):
+        span = int(url_state.choice(st.selectbox, _("History"), spans, key="span", default="120"))
+        grouping = int(url_state.choice(st.selectbox, _("Price rows"), groupings, key="ticks"))
+        contrast = url_state.slider(_("Contrast of resting size"), 0.3, 3.0, key="contrast", default=1.0, step=0.1)
+        cutoff = url_state.slider(_("Leave out the smallest (share)"), 0.0, 0.9, key="cutoff", default=0.0, step=0.05)
+        profile = st.toggle(_("Volume profile, value area and VWAP"), key="profile", bind="query-params")
+        palette = url_state.choice(st.selectbox, _("Colours"), palettes, key="colours")
+        zone = url_state.choice(st.selectbox, _("Times in"), zones, key="zone")
+    return TerminalChoices(
+        head=choices.head,
+        heads=choices.heads_of_label,
+        span_s=span,
+        grouping=grouping,
+        contrast=contrast,
+        cutoff=cutoff,
+        palette=palette,
+        zone="UTC" if zone == "UTC" else (st.context.timezone or "UTC"),
+        profile=profile,
+        lines=lines(),
+        minimap=minimap(feed.path) if isinstance(feed, RecordingFeed) else None,
+    )
+
+
+def lines() -> tuple[float, ...]:
+    """Prices of the reader's own lines, from the link."""
+    texts = st.query_params.get("lines", "").split("_")[:MOST_LINES]
+    prices = (url_state.real_number(text, None) for text in texts)
+    return tuple(price for price in prices if price is not None and price > 0)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def minimap(path: Any) -> Minimap:
+    """A recording's mids at even steps."""
+    rows = read_market([path])
+    every = max(1, len(rows) // MINIMAP_POINTS)
+    return Minimap(
+        from_ms=int(rows.timestamps[0]), to_ms=int(rows.timestamps[-1]), mids=tuple(float(mid) for mid in rows.mid[::every])
+    )
+
+
+def playback(session: MarketSession) -> None:
+    """Play or pause, one step, and the speed, of what can be played."""
+    feed = session.feed
+    if not isinstance(feed, PlayedFeed):
+        return
+    controls.play_button(not feed.paused, lambda wanted: set_playing(feed, wanted), key="feed")
+    if st.button(_("Step"), icon=":material/skip_next:", key="step", disabled=not feed.paused, help=_("One row of 250 ms.")):
+        feed.step()
+    live_controls.pick_speed(feed)
+
+
+def set_playing(feed: PlayedFeed, playing: bool) -> None:
+    """Play or pause; a paused recording's moment goes into the link."""
+    if playing:
+        feed.resume()
+    else:
+        feed.pause()
+    remember_moment(feed)
+
+
+def remember_moment(feed: object) -> None:
+    """Put a recording's second into the link, so that it opens where it was copied."""
+    if isinstance(feed, RecordingFeed):
+        second = feed.position * STEP_MS // 1000
+        url_state.remember("at", str(second) if second else None)
+
+
+def obey(session: MarketSession, name: str, value: object, heads: tuple[int, ...]) -> None:
+    """A key or a press on the screen: play, slower, faster, horizon, seek, lines."""
+    feed = session.feed
+    if name == "lines" and isinstance(value, list):
+        prices = [f"{float(price):.10g}" for price in value[:MOST_LINES]]
+        url_state.remember("lines", "_".join(prices) or None)
+    elif name == "horizon" and isinstance(value, int) and 0 <= value < len(heads):
+        st.session_state["h"] = str(session.predictor.heads[heads[value]][1])
+    elif name == "seek" and isinstance(feed, RecordingFeed) and isinstance(value, int):
+        feed.seek(live_controls.row_at(feed, max(0, value)))
+        remember_moment(feed)
+    elif name == "play" and isinstance(feed, PlayedFeed):
+        set_playing(feed, feed.paused)
+    elif name in ("slower", "faster") and isinstance(feed, PlayedFeed):
+        speeds: list[float | None] = [*SPEEDS, None]
+        at = speeds.index(feed.speed) if feed.speed in speeds else 0
+        wanted = speeds[max(0, min(len(speeds) - 1, at + (1 if name == "faster" else -1)))]
+        feed.set_speed(wanted)
+        st.session_state["speed"] = FASTEST if wanted is None else str(float(wanted))
+
+
+def levers(session: MarketSession) -> None:
+    """The simulation's settings."""
+    if isinstance(session.feed, SimulatedFeed):
+        live_controls.levers(session.feed)
+
+
+def link(session: MarketSession) -> None:
+    """The address of this view; of what is played also one by which others join this very playback."""
+    controls.link_to_view()
+    if isinstance(session.feed, PlayedFeed):
+        with st.popover(_("Watch together"), icon=":material/group:", width="content"):
+            st.toggle(
+                _("Share this playback"),
+                value=st.query_params.get(SHARED) == owner(),
+                key="live:share",
+                on_change=_share,
+                help=_("Whoever opens the link then sees the same moment, and their pause and seek are yours."),
+            )
+
+
+def _share() -> None:
+    url_state.remember(SHARED, owner() if st.session_state["live:share"] else None)
