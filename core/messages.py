@@ -1,12 +1,12 @@
-"""Sentences that core composes for people, and the one translator they pass through.
+"""Sentences that core composes for people, and the translator that they pass through.
 
-Core writes English. An app registers a translator once; figures and errors then come out in its reader's language:
+Core writes English. An app registers a translator once, and figures and errors are then in its reader's language:
 
     register(catalogue.gettext)
     raise FeedFailed(compose("{name} is under maintenance", name="Binance"))
 
-`compose` marks its first argument for extraction, as `_` does. Its result is a string that remembers its template and values,
-also through an exception's `str(error)`. Formatting or joining it gives a plain string, which can no longer be translated.
+`compose` marks its first argument for extraction, as `_` does. Its result is a string that keeps its template and values, also
+through an exception's `str(error)`. Formatting or joining it gives a plain string, which can no longer be translated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Translator = Callable[[str], str]
 
 
 class Message(str):
-    """English text, with the template and the values it was made of."""
+    """English text that keeps its template and its values."""
 
     __slots__ = ("capital", "template", "values")
     template: str

@@ -1,6 +1,6 @@
-"""The training loop, which knows nothing of the model: batches and a loss come from the task.
+"""The training loop of all models: a task gives the batches, the loss and the validation scores.
 
-After karpathy/minGPT's trainer: progress bars, live charts and records are callbacks.
+After karpathy/minGPT's trainer: progress bars and progress files are callbacks.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Batch = tuple[Tensor, ...]
 
 
 class Task(Protocol):
-    """What a model brings to the loop."""
+    """Batches, loss and validation of one model."""
 
     def batches(self, epoch: int) -> Iterable[Batch]:
-        """The epoch's batches; the same for the same epoch and seed."""
+        """The batches of an epoch; the same for the same epoch and seed."""
         ...
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
@@ -35,20 +35,24 @@ class Task(Protocol):
         ...
 
     def validate(self, model: nn.Module) -> dict[str, float]:
-        """Metrics on the validation part; `score` among them, the higher the better."""
+        """Metrics on the validation part, among them `score`, higher for better models."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoopSettings:
-    """How to train.
+    """Settings of the loop and the optimiser.
 
     Attributes:
-        epochs: passes of `Task.batches`; steps_per_epoch: its length, for the schedule and the bar.
-        peak_rate: AdamW's rate at the top of warm-up cosine; warmup: steps to get there.
-        clip: largest gradient norm. ema: decay of the weights' moving average, 0 for none.
+        epochs: calls of `Task.batches`. steps_per_epoch: number of its batches, for the schedule and the progress bar.
+        peak_rate: AdamW's learning rate after warm-up. warmup: steps up to it. weight_decay: AdamW's.
+        clip: largest gradient norm. ema: decay of the weights' exponential moving average, 0 for none.
         patience: epochs without a better score before stopping early, 1 or more.
-        bf16: run the forward pass in bfloat16 where the device has it in hardware.
+        bf16: run the forward pass in bfloat16 where the device multiplies it in hardware.
+        seed: of PyTorch's random numbers.
+
+    Raises:
+        ValueError: for no epochs, no steps or no patience.
     """
 
     epochs: int
@@ -72,7 +76,12 @@ class LoopSettings:
 
 @dataclass
 class TrainingProgress:
-    """Where a run stands; handed to callbacks after each step and each epoch."""
+    """State of a run, passed to callbacks after each step and each epoch.
+
+    Attributes:
+        step, epoch: completed. loss, rate: of the last step. best_score, best_epoch: so far.
+        history: one row per epoch: epoch, step, mean loss, rate, seconds and the validation metrics.
+    """
 
     step: int = 0
     epoch: int = 0
@@ -84,12 +93,12 @@ class TrainingProgress:
 
 
 Callback = Callable[[str, TrainingProgress], bool | None]
-"""Called with "step" or "epoch"; returning True stops the run. After an epoch nothing is lost; after a step, the epoch begun is,
-and a run that keeps its state goes on from that epoch's start."""
+"""Called with "step" or "epoch"; returning True stops the run. A stop after a step loses the epoch that has begun: a run that
+keeps its state resumes at that epoch's start."""
 
 
 class Averages:
-    """Exponential moving average of a model's parameters and running statistics; whole numbers are copied as they are."""
+    """Exponential moving average of a model's parameters and running statistics; integer tensors are copied."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay
@@ -97,7 +106,7 @@ class Averages:
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
-        """Blend the model in; a short memory at first, so that the start is forgotten."""
+        """Update the average; the decay is smaller during the first steps, so that the initial weights soon vanish from it."""
         decay = min(self.decay, (1 + step) / (10 + step))
         for name, value in model.state_dict().items():
             if value.is_floating_point():
@@ -118,11 +127,11 @@ def fit(
     """Train `model` in place and leave the best-scoring weights in it.
 
     Args:
-        resume_from: a file without suffix; the state is kept in `<it>.safetensors` and `<it>.json` after every epoch,
-            and a run that finds them goes on from there.
+        resume_from: a path without suffix; the state is written to `<path>.safetensors` and `<path>.json` after every epoch,
+            and training resumes from these files where they exist.
 
     Returns:
-        The progress, with a history row an epoch.
+        The progress, with one history row per epoch.
     """
     torch.manual_seed(settings.seed)
     callbacks = list(callbacks)
@@ -135,7 +144,7 @@ def fit(
         progress, best = _restore(resume_from, model, optimizer, averages, best)
     total = settings.epochs * settings.steps_per_epoch
     stopped = False
-    while progress.epoch < settings.epochs and not stopped and not _hopeless(progress, settings):
+    while progress.epoch < settings.epochs and not stopped and not _out_of_patience(progress, settings):
         model.train()
         began, losses = time.perf_counter(), 0.0
         count = 0
@@ -155,7 +164,7 @@ def fit(
             progress.step, count = progress.step + 1, count + 1
             progress.loss = loss.item()
             losses += progress.loss
-            stopped = _told(callbacks, "step", progress)
+            stopped = _call_all(callbacks, "step", progress)
             if stopped:
                 break
         if stopped:
@@ -184,24 +193,24 @@ def fit(
         progress.epoch += 1
         if resume_from is not None:
             _store(resume_from, model, optimizer, averages, best, progress)
-        stopped = _told(callbacks, "epoch", progress)
+        stopped = _call_all(callbacks, "epoch", progress)
     model.load_state_dict(best)
     model.eval()
     return progress
 
 
-def _hopeless(progress: TrainingProgress, settings: LoopSettings) -> bool:
+def _out_of_patience(progress: TrainingProgress, settings: LoopSettings) -> bool:
     return progress.epoch - 1 - progress.best_epoch >= settings.patience
 
 
-def _told(callbacks: list[Callback], event: str, progress: TrainingProgress) -> bool:
-    """Tell every callback, also after one has asked to stop; whether any did."""
+def _call_all(callbacks: list[Callback], event: str, progress: TrainingProgress) -> bool:
+    """Call every callback, also after one has asked to stop; returns whether any did."""
     answers = [callback(event, progress) for callback in callbacks]
     return any(answers)
 
 
 def progress_bar(settings: LoopSettings, *, title: str) -> Callback:
-    """A tqdm bar over all steps, with loss, rate and the latest score. It appears with the first step, wherever that is."""
+    """A tqdm bar over all steps with loss, rate and best score. It appears after the first step, where a resumed run starts."""
     from tqdm import tqdm
 
     total = settings.epochs * settings.steps_per_epoch
@@ -266,7 +275,7 @@ def _restore(
 
 
 def best_of(path: Path) -> tuple[dict[str, Tensor], TrainingProgress]:
-    """The best-scoring weights of a run so far and how it stands, from the state it keeps (`fit`'s `resume_from`)."""
+    """The best weights of a run and its progress, from the state that it wrote (`fit`'s `resume_from`)."""
     tensors = load_file(path.with_suffix(".safetensors"))
     weights = {name.removeprefix("best/"): value for name, value in tensors.items() if name.startswith("best/")}
     return weights, TrainingProgress(**json.loads(path.with_suffix(".json").read_text()))

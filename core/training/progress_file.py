@@ -1,4 +1,4 @@
-"""A callback that keeps a small JSON file up to date, so that another process can watch a run, and stop it."""
+"""A callback that writes a run's progress to a JSON file, by which another process can watch and stop the run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ EVERY_S = 0.5
 
 
 def progress_file(path: Path, settings: LoopSettings, *, every_s: float = EVERY_S) -> Callback:
-    """Write how the run stands to `path`, at most every `every_s` seconds and after every epoch.
+    """Write the progress to `path`, at most every `every_s` seconds and after every epoch.
 
-    The file holds `total` (steps), `epochs`, `elapsed` (seconds since the first step) and `Progress`'s fields; what is not a
-    number yet is null. It is replaced in one move, so that a reader never sees half of it. Where a file of the same name ending
-    in `.stop` appears, the run ends, and its best epoch so far is its result.
+    The file holds `total` (steps), `epochs`, `elapsed` (seconds since the first step) and the fields of `TrainingProgress`; NaN
+    and infinity become null. It is replaced atomically. Creating a file of the same name with the suffix `.stop` ends the run,
+    whose result is then its best epoch so far.
     """
     began = last = -math.inf
 
@@ -29,12 +29,12 @@ def progress_file(path: Path, settings: LoopSettings, *, every_s: float = EVERY_
         if event == "step" and now - last < every_s:
             return False
         last = now
-        told = asdict(progress) | {
+        values = asdict(progress) | {
             "total": settings.epochs * settings.steps_per_epoch,
             "epochs": settings.epochs,
             "elapsed": round(now - began, 2),
         }
-        clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in told.items()}
+        clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
         partial = path.with_suffix(".partial")
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.write_text(json.dumps(clean), encoding="utf-8")

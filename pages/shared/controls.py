@@ -1,4 +1,4 @@
-"""Small parts that pages share: downloads, states, presentation mode."""
+"""Headers, notices, errors, play buttons, downloads, links and presentation mode of all pages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _asset(name: str) -> str:
 
 
 def apply_frame() -> None:
-    """The app's style sheet (the larger one too while presenting) and script. Call once a run, before anything is shown."""
+    """Add the app's style sheets and script to the page. Call once per run, before anything is shown."""
     styles = _asset("styles/app.css") + (_asset("styles/presentation.css") if presenting() else "")
     script = f'document.documentElement.lang = "{current()}";\n{_asset("scripts/frame.js")}'
     st.html(f"<style>{styles}</style><script>{script}</script>", unsafe_allow_javascript=True)
@@ -46,7 +46,7 @@ def presentation_switch() -> None:
 
 
 def page_header(title: str, lead: str = "") -> None:
-    """A page's title and the one sentence that says what it is for."""
+    """A page's title and its introductory sentence."""
     st.title(title, anchor=False)
     if lead:
         st.markdown(lead)
@@ -60,26 +60,26 @@ def as_sentence(text: str) -> str:
 
 
 def error_box(sentence: str, *, remedy: str = "") -> None:
-    """What went wrong and, where there is one, what to do: a sentence each, translated, or as core has said it."""
+    """An error and its remedy, a sentence each: translated, or a message of core."""
     st.error(f"{as_sentence(translate(sentence))} {remedy}".strip(), icon=":material/error:")
 
 
 def notice(state: Literal["empty", "loading", "stale"], sentence: str) -> None:
-    """A place where there is nothing to show yet, or where what is shown is old; translated, or as core has said it."""
+    """A notice that there is nothing to show yet, or that what is shown is out of date: translated, or a message of core."""
     icon = {"empty": ":material/inbox:", "loading": ":material/hourglass_top:", "stale": ":material/history:"}[state]
     shown = st.warning if state == "stale" else st.info
     shown(translate(sentence), icon=icon)
 
 
 def play_button(playing: bool, play: Callable[[bool], None], *, key: str, help: str | None = None) -> None:
-    """Play or pause, whichever is not; the whole page then runs anew.
+    """A button to pause while it plays, and to play while it is paused; the whole page then runs again.
 
-    They are two buttons: on a page that ticks, a browser may report one press twice, with a tick's request and then with its
-    own, and of a single button the second report would take back the first.
+    They are two widgets, as a browser may report one press twice on a page with a timer: a second press of the same button would
+    undo the first.
 
     Args:
-        play: is given whether it is to play.
-        key: `:play` or `:pause` is added to it.
+        play: called with True to play, with False to pause.
+        key: of the widget; `:play` or `:pause` is added to it.
     """
     st.button(
         _("Pause") if playing else _("Play"),
@@ -104,10 +104,10 @@ def download_table(
     filename: str,
     formats: tuple[TableFormat, ...] = ("csv", "parquet"),
 ) -> None:
-    """A button a format for a table, which is made when a button is pressed.
+    """Download buttons of a table, one per format; the table is made when a button is pressed.
 
     Args:
-        label: what is downloaded; the format is added to it.
+        label: of what is downloaded; the format is added to it.
         table: makes the table.
         filename: without suffix.
     """
@@ -127,7 +127,7 @@ def download_table(
 
 
 def download_bytes(label: str, data: Callable[[], bytes], *, key: str, filename: str, mime: str) -> None:
-    """A button for a file that is made when it is pressed, such as a PNG."""
+    """Download button of a file that is made when the button is pressed, such as a PNG."""
     st.download_button(label, data=data, file_name=filename, mime=mime, key=key, icon=":material/download:", on_click="ignore")
 
 
@@ -135,7 +135,7 @@ def link_to_view(note: str = "") -> None:
     """The page's address with every choice in it, to copy.
 
     Args:
-        note: what to know of such a link.
+        note: a caption under the address, such as how long the link works.
     """
     with st.popover(_("Link to this view"), icon=":material/link:"):
         st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)

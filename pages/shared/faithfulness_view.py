@@ -1,4 +1,4 @@
-"""Is the map telling the truth? The same view for every model: deletion curves of this input and of the bundled sample."""
+"""The view of deletion curves, the same for every model: of this input, and mean curves of the bundled sample."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pages.shared.live_plot import live_plot
 
 
 def method_names() -> dict[str, str]:
-    """What each method is called, by its code."""
+    """Translated name of each method, by its code."""
     return {
         "attention": _("Attention (last layer)"),
         "rollout": _("Rollout"),
@@ -32,10 +32,10 @@ def show(model: str, *, checkpoint: dict[str, Any], here: Callable[[], Curves | 
     """The view.
 
     Args:
-        model: "tlob", "vit" or "iiga": which sentences say what was deleted.
-        checkpoint: the card of the model that is asked.
-        here: makes this input's curves; None where there is nothing to explain, which the caller has said.
-        unit: what parts are called in the reader's language: "patches", "moments", "frames".
+        model: "tlob", "vit" or "iiga"; chooses the text on what is deleted.
+        checkpoint: the model's card.
+        here: computes this input's curves; None where there is nothing to explain, for which the caller shows a notice.
+        unit: translated name of the parts: "patches", "moments", "frames".
     """
     st.markdown(prose("truth"))
     st.markdown(prose(f"truth_{model}"))
@@ -62,7 +62,7 @@ def show(model: str, *, checkpoint: dict[str, Any], here: Callable[[], Curves | 
 
 
 def _finding(card: dict[str, Any]) -> Finding | None:
-    """The sample's curves for this checkpoint; None where there are none, and why has been said."""
+    """The sample's curves for this checkpoint; shows a notice and returns None where there are none."""
     name = str(card["name"])
     try:
         found = findings.read(name, folder=findings.FOLDER)
@@ -100,11 +100,11 @@ def _areas(curves: Curves, order: Order) -> str:
         key=lambda method: curves.area(method, order),
         reverse=order == "least",
     )
-    told = ", ".join(
+    areas = ", ".join(
         _("{method} {area}").format(method=names[method], area=number(curves.area(method, order), 3)) for method in ranked
     )
     return _("Area under each curve, the best method first: {areas}; by chance {chance}.").format(
-        areas=told, chance=number(curves.area(RANDOM), 3)
+        areas=areas, chance=number(curves.area(RANDOM), 3)
     )
 
 
@@ -139,7 +139,7 @@ def _verdict(found: Finding) -> None:
 
 
 def _about_attention(verdicts: dict[str, FaithfulnessVerdict]) -> str:
-    """What this sample says about attention as an explanation, from the numbers."""
+    """A sentence on how faithful attention is over the sample."""
     names = method_names()
     ranked = sorted((one for one in verdicts if one in names), key=lambda method: verdicts[method].gain, reverse=True)
     attention, best = verdicts["attention"], ranked[0]

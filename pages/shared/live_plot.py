@@ -1,15 +1,15 @@
-"""Plots that update in place: one DOM node, zoom, hover and legend kept, nothing reloaded (what travels: core/figures/wire.py).
+"""Plots that update in place and keep zoom, hover and legend; core/figures/wire.py encodes what is sent to the browser.
 
-`st.plotly_chart` cannot do that, because its identity hashes its data. Here a component with a fixed key gets frames, and
-`assets/scripts/live_plot.js` draws them with `Plotly.react`.
+`st.plotly_chart` is replaced whenever its data change. Here a component with a fixed key receives frames, which
+`assets/scripts/live_plot.js` draws with `Plotly.react`.
 
     @st.fragment(run_every=0.25)
     def tape() -> None:
         live_plot(price_figure(hub.view()), key="price", height=320, alt=_("Mid-price of the last minute"))
 
-Only traces that changed travel, as base64 typed arrays. While a figure's `uirevision` stays the same the reader's zoom
-outlives new data. The figure should leave backgrounds, text and grid colours alone (`core.figures.style.base_layout`): the
-browser fills in the theme's. Each plot offers itself as PNG, SVG and HTML.
+Only changed traces are sent, as base64 typed arrays. While a figure's `uirevision` stays the same, the zoom stays too.
+Backgrounds, text and grid colours are the theme's, which the browser fills in (`core.figures.style.base_layout` sets none). Each
+plot can be downloaded as PNG, SVG and HTML.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pages.shared import assets
 from pages.shared.language import _, current
 
 SAMPLE_EVERY_S: Final = 5.0
-"""How often a plot that measures its latency tells the server; each telling costs one run of its fragment."""
+"""How often a plot that measures its latency reports to the server; each report costs one run of its fragment."""
 
 CSS: Final = """
 .live-plot { margin: 0; width: 100%; position: relative; }
@@ -41,13 +41,13 @@ CSS: Final = """
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A point of a plot that the reader clicked or rested on.
+    """A point of a plot that was clicked or hovered over.
 
     Attributes:
         x, y, z: its coordinates, None where it has none.
-        trace: the trace's name; curve: its number.
+        trace: name of its trace. curve: number of its trace.
         index: of the point in its trace; (row, column) in a heatmap.
-        customdata: what the figure attached to it.
+        customdata: the figure's data of this point.
     """
 
     x: float | str | None
@@ -61,9 +61,9 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawSample:
-    """What a browser last told of a plot: milliseconds from the server's stamp to the drawn frame, over its last draws.
+    """A browser's latency of a plot over its last draws: milliseconds from the event's time to the drawn frame.
 
-    Server and browser compare their own clocks, so the numbers mean something where both run on one machine.
+    Both ends use their own clocks, so that the numbers are right only where both run on one machine.
     """
 
     updates: int
@@ -90,9 +90,9 @@ def live_plot(
         figure: a figure, or its dictionary (`data`, `layout`), arrays as arrays.
         key: unique in the page and the same at every call.
         height: pixels.
-        alt: what the plot shows, one sentence, for those who cannot see it.
+        alt: one sentence on what the plot shows, for screen readers.
         on_click: called with the point, before the fragment (or page) runs again.
-        on_hover: the same for a point the pointer rests on.
+        on_hover: the same for a point under the pointer.
         latency_from_ms: Unix time of the event this frame shows; where given, the plot measures event to drawn.
         filename: of downloads, without suffix; the key where None.
 
@@ -130,18 +130,18 @@ def live_plot(
 def static_plot(
     figure: go.Figure | Mapping[str, Any], *, key: str, alt: str, filename: str | None = None, height: int | None = None
 ) -> None:
-    """A figure that changes only with the page's choices; it looks and downloads like a live one.
+    """Draw a figure that changes only with the page's choices, with the same look and downloads as a live one.
 
     Args:
         height: pixels; the figure's own, else 360, where None.
     """
-    own = figure.layout.height if isinstance(figure, go.Figure) else figure.get("layout", {}).get("height")
-    live_plot(figure, key=key, height=height or int(own or 360), alt=alt, filename=filename)
+    given = figure.layout.height if isinstance(figure, go.Figure) else figure.get("layout", {}).get("height")
+    live_plot(figure, key=key, height=height or int(given or 360), alt=alt, filename=filename)
 
 
 @cache
 def _component() -> Callable[..., Any]:
-    """Registered once a process. The script is fetched by address, so that it is not part of every frame."""
+    """The component, registered once per process. The browser fetches the script by its address and caches it."""
     script = f"""
 export default async function (component) {{
   try {{
@@ -157,7 +157,7 @@ export default async function (component) {{
 
 
 def _already_sent(memory: str) -> dict[str, int]:
-    """Nothing on a run of the whole page, which may have put a new plot in the browser; in a fragment's run, what was sent."""
+    """Digests of the traces that the browser has: in a run of the whole page none, as the browser may have a new plot then."""
     context = get_script_run_ctx()
     if context is None or not context.fragment_ids_this_run:
         return {}
@@ -166,9 +166,9 @@ def _already_sent(memory: str) -> dict[str, int]:
 
 def _deliver(key: str, name: str, call: Callable[[Point], None]) -> Callable[[], None]:
     def deliver() -> None:
-        told = st.session_state[key].get(name)
-        if told:
-            call(Point(**{**told, "index": tuple(told["index"])}))
+        event = st.session_state[key].get(name)
+        if event:
+            call(Point(**{**event, "index": tuple(event["index"])}))
 
     return deliver
 

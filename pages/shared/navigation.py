@@ -1,4 +1,4 @@
-"""The pages there are, in the order of the sidebar. A page that is not listed here does not exist; a test holds both equal."""
+"""All pages, in the order of the sidebar; a test compares the list with the files in `pages/`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pages.shared.language import N_, _
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 SECTIONS: Final = (N_("Markets"), N_("Images"), N_("Signs"), N_("Learn"), N_("System"))
-"""In this order; one without pages is not shown."""
+"""Sections of the sidebar in their order; one without pages is not shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +23,8 @@ class PageEntry:
     Attributes:
         file: relative to the project's root.
         section: one of SECTIONS. title: in English, marked with N_.
-        icon: a Material symbol, which Streamlit brings along.
-        url: path of the page, unique; part of every shared link, so it never changes.
+        icon: a Material symbol that Streamlit contains.
+        url: path of the page, unique. It never changes, as shared links contain it.
     """
 
     file: str
@@ -166,7 +166,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     ),
     PageEntry(file="pages/system/status.py", section="System", title=N_("System"), icon=":material/monitor_heart:", url="system"),
 )
-"""The first is the one that opens."""
+"""The first page opens at the root address."""
 
 
 def sections() -> dict[str, list[Any]]:

@@ -1,4 +1,4 @@
-"""A row of named values that wraps where it must: the numbers an eye returns to all day."""
+"""A row of named values that wraps on narrow screens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tone = Literal["plain", "good", "warning", "bad", "up", "down"]
 
 @dataclass(frozen=True, kw_only=True)
 class Stat:
-    """One value. `tone` colours it, never as its only sign; `note` is small print under it."""
+    """One value. `tone` colours it, in addition to a sign or word; `note` is small print under it."""
 
     name: str
     value: str

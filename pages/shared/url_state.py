@@ -68,7 +68,7 @@ def choice(
         widget: st.selectbox, st.radio, st.segmented_control or st.pills (the last two with `required=True`).
         options: label by code; codes are what the URL holds.
         key: of the widget and of the URL parameter.
-        default: code chosen where the URL names none; the first one where None. It stays out of the URL.
+        default: code chosen where the URL names none; the first one where None. The URL leaves it out.
         arguments: for the widget.
 
     Raises:
@@ -84,7 +84,7 @@ def choice(
     elif value not in options:
         before = st.session_state.get(kept)  # Streamlit forgets a widget that a page in between did not show
         value = before if before in options else first
-    # Said anew on every run: a widget of this key on the page before is another widget, whose value this one would not take over.
+    # Set on every run: a widget of the same key on another page is another widget, whose value this one would not take over.
     st.session_state[key] = value
     chosen = widget(label, list(options), key=key, format_func=lambda code: options.get(code, str(code)), **arguments)
     code = str(chosen or first)
@@ -105,7 +105,7 @@ def slider(
     widget: Callable[..., Any] = st.slider,
     **arguments: Any,
 ) -> Number:
-    """A slider that code moves too (a click on a plot, a recording that plays), kept in the URL and across pages.
+    """A slider that code can move (a click on a plot, a recording that plays), kept in the URL and across pages.
 
     Streamlit's own binding needs the default at the widget, and warns where the session's state has a value besides. To move
     it, set `st.session_state[key]` before it is drawn.
@@ -115,12 +115,12 @@ def slider(
         linked: False leaves the URL alone for now, while something plays.
         arguments: for the widget.
     """
-    state, told, seen, kept = st.session_state, st.query_params.get(key), f"{key}:seen", f"{key}:kept"
+    state, linked_to, seen, kept = st.session_state, st.query_params.get(key), f"{key}:seen", f"{key}:kept"
     value: Any = state.get(key, state.get(kept, default))
     if not isinstance(value, int | float):
         value = default  # another page's, which means something else by this name
-    if told is not None and told != state.get(seen):
-        value = real_number(told, value)
+    if linked_to is not None and linked_to != state.get(seen):
+        value = real_number(linked_to, value)
     if not math.isfinite(value):
         value = default
     state[key] = min(max(type(low)(value), low), high)
@@ -152,7 +152,7 @@ def text(label: str, *, key: str, default: str = "", widget: Callable[..., Any] 
 def several(label: str, options: Mapping[str, str], *, key: str, **arguments: Any) -> list[str]:
     """Any number of codes, shown by their labels, kept in the URL (`?hide=3.17`) and across pages; see `choice` and `slider`.
 
-    Code moves it by setting `st.session_state[key]` to a list before it is drawn. What a link says besides codes is left out.
+    Code moves it by setting `st.session_state[key]` to a list before it is drawn. Anything in a link but the codes is ignored.
 
     Args:
         options: label by code; codes have no dots.
@@ -176,7 +176,7 @@ def several(label: str, options: Mapping[str, str], *, key: str, **arguments: An
 
 
 def remember(key: str, value: str | None) -> None:
-    """Put a value into the URL, or take it out where None. Does nothing where the URL already says so."""
+    """Put a value into the URL, or remove it where None. Does nothing where the URL already has it."""
     if value is None:
         if key in st.query_params:
             del st.query_params[key]
