@@ -313,3 +313,18 @@ def test_a_viewer_who_goes_from_feed_to_feed_is_not_refused(predictor: Predictor
         hub.leave("ann", feed.key)
     assert [one.key for one in hub.watched()] == ["feed/7", "feed/8", "feed/9"]
     wait_until(lambda: all(feed.closed == 1 for feed in feeds[:7]))
+
+
+def test_joining_a_feed_keeps_it_running_but_starts_none(predictor: Predictor, loop: BackgroundLoop) -> None:
+    clock = Clock()
+    hub, feed = Hub(loop, grace_s=GRACE, most_feeds=1, clock=clock), ScriptedFeed([])
+    assert hub.join("bob", feed.key) is None
+    session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
+    wait_until(feed.reached.is_set)
+    for _ in range(3):
+        clock.now += 0.9 * GRACE
+        assert hub.join("bob", feed.key) is session
+        look_around()
+    assert feed.closed == 0
+    assert hub.join("bob", "another") is None  # nor does a full hub refuse
+    assert [one.key for one in hub.watched()] == [feed.key]
