@@ -1,6 +1,6 @@
 """The limit order book as the rest of the program sees it: ten levels a side, and the files that hold rows of them.
 
-Source: tlob-architecture section 2.1; DESIGN "Shared contracts" for the file's columns.
+Source: tlob-architecture section 2.1; docs/architecture.md, "Contracts", for the file's columns.
 """
 
 from __future__ import annotations
