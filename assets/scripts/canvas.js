@@ -1,4 +1,4 @@
-// A sheet to draw on. After each stroke the drawing goes to the server as the data URL of a PNG; cleared, as an empty text.
+// A sheet to draw on. After each stroke the drawing is sent to the server as the data URL of a PNG; after clearing, as an empty text.
 
 const sheets = new WeakMap();
 
@@ -138,7 +138,7 @@ class Sheet {
     c.stroke();
   }
 
-  // All pixels that hang together with this one and look like it.
+  // Flood fill: all pixels connected to this one whose level is close to it.
   fill(x, y) {
     const { width, height } = this.canvas;
     const image = this.context.getImageData(0, 0, width, height);
@@ -159,7 +159,7 @@ class Sheet {
     this.context.putImageData(image, 0, 0);
   }
 
-  // What lies between the filled and a stroke's soft edge, or a pale line would stay.
+  // Also fills the soft edge of a stroke beside the filled pixels, where a pale line would remain.
   seam(pixels, seen, start, level) {
     const { width, height } = this.canvas;
     for (let j = 1; j < height - 1; j++) {

@@ -1,4 +1,4 @@
-"""Figures of garment images: what a classifier ranks, and what its tokens look at, drawn over the picture.
+"""Figures of garment images: the ranking of the classes, and values per patch drawn over the picture.
 
 Pixels and patches are drawn with their centres at whole numbers plus a half, so that a point's coordinates, rounded down, are
 its pixel's column and row.
@@ -24,23 +24,23 @@ GREYS: Final[Scale] = [(0.0, "#000000"), (1.0, "#FFFFFF")]
 GLOW: Final[Scale] = [
     (0.0, "rgba(255,140,30,0)"), (0.15, "rgba(255,140,30,0.12)"), (0.5, "rgba(255,150,40,0.5)"), (1.0, "rgba(255,170,60,0.92)"),
 ]  # fmt: skip
-"""Nothing to much over a grey picture: opacity tells it apart in light and dark places, whatever an eye sees of the colour."""
+"""From nothing to much over a grey picture; opacity shows the value on light and dark parts, also to colour-blind readers."""
 SIGNED_GLOW: Final[Scale] = [
     (0.0, "rgba(226,110,20,0.92)"), (0.25, "rgba(226,110,20,0.5)"), (0.45, "rgba(226,110,20,0.08)"), (0.5, "rgba(133,140,150,0)"),
     (0.55, "rgba(47,126,199,0.1)"), (0.75, "rgba(47,126,199,0.6)"), (1.0, "rgba(47,126,199,0.95)"),
 ]  # fmt: skip
-"""Lowered, neither, raised over a grey picture: the colours of `style.DIVERGING`, opacity as in `GLOW`."""
+"""From lowered to raised over a grey picture: the colours of `style.DIVERGING` with opacity as in `GLOW`."""
 BLOCK: Final = 4
-"""Enlargement from which on single pixels are meant to be seen."""
+"""Enlargement from which on single pixels are drawn as squares."""
 INFERNO: Final[Scale] = [
     (0.0, "#000004"), (0.14, "#280B53"), (0.29, "#65156E"), (0.43, "#9F2A63"), (0.57, "#D44842"), (0.71, "#F57D15"),
     (0.86, "#FAC127"), (1.0, "#FCFFA4"),
 ]  # fmt: skip
-"""Little to much where nothing shines through (matplotlib's inferno, even in lightness)."""
+"""From little to much, opaque: matplotlib's inferno, even in lightness."""
 
 
 def picture_png(image: Bytes, *, side: int = 168) -> bytes:
-    """A PNG for the eye: small pictures enlarged to about `side` pixels without blurring, large ones reduced to it.
+    """A PNG to look at: small pictures enlarged to about `side` pixels without blurring, large ones reduced to it.
 
     Args:
         image: (height, width) or (height, width, 3).
@@ -73,7 +73,7 @@ def fitted_png(image: Bytes, *, side: int) -> bytes:
 
 
 def percent(share: float) -> str:
-    """A share of one as English writes it; a page passes its reader's own way."""
+    """A share as a percentage in English notation; a page passes a writer in its reader's language."""
     return f"{share:.1%}"
 
 
@@ -154,7 +154,7 @@ def overlay_figure(
     height: int = 400,
     keep: str = "overlay",
 ) -> go.Figure:
-    """The picture in its patches; where given, a value a patch glows over it.
+    """The picture with its patches, and where given one value per patch as a glow over it.
 
     Args:
         image: (side, side) grey levels. shares: (grid, grid), 0 or more.
@@ -208,7 +208,7 @@ def heads_figure(
     height: int = 420,
     keep: str = "heads",
 ) -> go.Figure:
-    """Small multiples, a row a layer and a column a head, each from 0 to its own largest weight.
+    """Small multiples: one row per layer, one column per head, each scaled from 0 to its own largest weight.
 
     Args:
         glance: (layers, heads, grid, grid).
@@ -260,7 +260,7 @@ def heads_figure(
 def gallery_figure(
     images: NDArray[np.uint8], *, columns: int, chosen: int | None = None, height: int = 250, keep: str = "gallery"
 ) -> go.Figure:
-    """Many images as one, `columns` to a row; one may be framed.
+    """Many images as one sheet, `columns` per row; one may be framed.
 
     Args:
         images: (n, side, side).
@@ -294,7 +294,7 @@ def _cells(values: NDArray[Any], scale: Scale, *, low: float, high: float, step:
 
 
 def _frame(width: float, height: float | None = None) -> dict[str, Any]:
-    """Axes of a picture: nothing but the picture, upright, square pixels."""
+    """Invisible axes for a picture: upright, with square pixels."""
     tall = width if height is None else height
     plain = {"visible": False, "constrain": "domain", "fixedrange": True}
     return {"xaxis": plain | {"range": [0, width]}, "yaxis": plain | {"range": [tall, 0], "scaleanchor": "x"}}
@@ -306,7 +306,7 @@ def _frame_of(x: float, y: float, size: float) -> dict[str, Any]:
 
 
 def _crossed(x: float, y: float, size: float) -> list[dict[str, Any]]:
-    """A patch that is not there: empty background, with a cross that tells it from the picture's own."""
+    """A hidden patch: black, with a cross that distinguishes it from a dark part of the picture."""
     corners = {"x0": x, "x1": x + size, "y0": y, "y1": y + size}
     line = {"type": "line", "line": {"color": ORANGE, "width": 1}, "layer": "above"}
     box = {"type": "rect", "fillcolor": "#000000", "line": {"color": ORANGE, "width": 1}, "layer": "above"} | corners

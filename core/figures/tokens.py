@@ -1,4 +1,4 @@
-"""Figures of one image's way through a ViT: small grids of numbers, a vector's channels, the whole sequence of tokens."""
+"""Figures of a ViT's forward pass: small grids of numbers, vectors by channel, the sequence of tokens."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def vectors_figure(
     height: int | None = None,
     keep: str = "vectors",
 ) -> go.Figure:
-    """Vectors of the same width over each other, a row of bars each, all to one scale.
+    """Vectors of the same width above each other, each as a row of bars, all to one scale.
 
     Args:
         vectors: (d,) by name. chosen: channel, from 0, that is marked.
@@ -91,7 +91,7 @@ def vectors_figure(
 
 
 def sequence_figure(tokens: NDArray[np.floating], *, token: int, height: int = 380, keep: str = "sequence") -> go.Figure:
-    """All tokens, a row each and the class token on top; the one in question is framed.
+    """All tokens, one per row with the class token on top; the chosen one is framed.
 
     Args:
         tokens: (tokens, d).
@@ -128,7 +128,7 @@ def keys_figure(
     height: int = 300,
     keep: str = "keys",
 ) -> go.Figure:
-    """One query over all keys: its scores above, what the softmax makes of them below.
+    """One query's scores for all keys above, and the softmax of them below.
 
     Args:
         scores, weights: (tokens,), the class token first.
@@ -160,7 +160,7 @@ def classes_figure(
     height: int = 360,
     keep: str = "classes",
 ) -> go.Figure:
-    """Logits beside the probabilities that the softmax makes of them, a row a class in the model's order."""
+    """Logits beside their softmax, one row per class in the model's order."""
     figure = go.Figure()
     figure.add_bar(
         x=np.asarray(logits, dtype=np.float32), y=list(names), orientation="h",

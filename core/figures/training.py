@@ -55,7 +55,7 @@ def rate_figure(run: Run) -> go.Figure:
 
 
 def gap_figure(run: Run, report: Run | None = None) -> go.Figure:
-    """Training less held-out accuracy, percentage points: what the model knows by heart."""
+    """Training less held-out accuracy, in percentage points: the generalisation gap."""
     lines: list[Series] = [(_("Training - validation"), run.epoch, 100 * run.gap, BLUE, "solid")]
     if report is not None:
         lines.append((_("Report: training - test"), report.epoch, 100 * report.gap, ORANGE, "solid"))

@@ -1,6 +1,6 @@
-"""A small residual convolutional network for 28 x 28 images: the teacher whose answers a ViT may imitate while it trains.
+"""A small residual convolutional network for 28 x 28 images: the teacher of a ViT in training (`core.training.distil`).
 
-Not one of the observatory's models: it is only ever trained and asked by `core.training`, and no page shows it.
+Only `core.training` uses it; no page shows it.
 After He et al. 2016; the distillation it serves is Hinton et al. 2015 and, for transformers, Touvron et al. 2021.
 """
 
@@ -61,13 +61,13 @@ class GarmentTeacher(nn.Module):
         self.head = nn.Linear(c.stages[-1], c.classes)
 
     def lay_out_for_speed(self) -> None:
-        """Channels last in memory, which convolutions are faster on; changes no number."""
+        """Store the convolutions' weights with channels last, which is faster; no result changes."""
         for parameter in self.parameters():
             if parameter.dim() == 4:
                 parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
 
     def forward(self, x: Tensor, *, return_map: bool = False) -> Tensor | tuple[Tensor, Tensor]:
-        """See the class; with `return_map` also the middle stage's output (batch, stages[1], 7, 7), one cell a 4 x 4 patch."""
+        """See the class; with `return_map` also the middle stage's output (batch, stages[1], 7, 7), one cell per 4 x 4 patch."""
         x = F.relu(self.stem(x))
         middle = x
         for index, stage in enumerate(self.stages):

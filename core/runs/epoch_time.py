@@ -1,4 +1,4 @@
-"""How long an epoch of training would take: a few whole steps of the garments' ViT, timed on every device there is."""
+"""Estimates the duration of a training epoch from a few steps of the garments' ViT, timed on each device."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from core.device import best_device, computes_bfloat16
 from core.models.vit import ViT, ViTConfig
 
 IMAGES: Final = 55_000
-"""Of an epoch: Fashion-MNIST's training images less those of validation."""
+"""Images per epoch: Fashion-MNIST's training images less those for validation."""
 BATCH: Final = 64
 STEPS: Final = 6
 WARM: Final = 2
-"""Steps before the clock starts: the first ones find memory and kernels."""
+"""Steps before the timed ones: the first ones allocate memory and choose kernels."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EpochTime:
-    """One device's.
+    """The time of one training step on a device.
 
     Attributes:
-        device: "cpu" or "cuda". threads: that a CPU computes on. step_s: seconds a step takes, the median of `STEPS`.
+        device: "cpu" or "cuda". threads: of the CPU. step_s: seconds per step, the median of `STEPS` steps.
     """
 
     device: str
@@ -37,14 +37,14 @@ class EpochTime:
 
     @property
     def epoch_s(self) -> float:
-        """Seconds for `IMAGES` images, as many as a whole epoch has."""
+        """Seconds per epoch of `IMAGES` images."""
         return self.step_s * IMAGES / BATCH
 
 
 def epoch_times(config: ViTConfig, *, steps: int = STEPS) -> Iterator[EpochTime]:
     """Time forward, backward and update on the CPU, and then on the CUDA device where there is one.
 
-    The images are noise: what they show does not change what a step costs.
+    The images are noise: a step costs the same whatever they show.
     """
     kinds = ["cpu"] if best_device().type == "cpu" else ["cpu", best_device().type]
     for kind in kinds:

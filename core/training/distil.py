@@ -15,7 +15,7 @@ from core.models.vit import ViT
 
 
 class Student(nn.Module):
-    """A ViT with a linear map from its tokens after `depth` layers to the teacher's cells; only the ViT is kept after training."""
+    """A ViT with a linear map from its tokens after `depth` layers to the teacher's cells; only the ViT is kept."""
 
     def __init__(self, vit: ViT, *, cells: int, depth: int) -> None:
         super().__init__()

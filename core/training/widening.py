@@ -10,9 +10,9 @@ from torch import Tensor
 def widened(weights: dict[str, Tensor], fresh: dict[str, Tensor]) -> dict[str, Tensor]:
     """A narrower network's weights in the shapes of `fresh`, a wider network of the same kind before training.
 
-    Only the feed-forward networks may be wider. Their new middle units keep their random incoming weights and get outgoing weights
-    of 0, so the function stays the same and the units learn from the first step on. Other tensors stay as they are; one that does
-    not fit is refused when the weights are loaded.
+    Only the feed-forward networks may be wider. Their new middle units keep their random incoming weights and get outgoing
+    weights of 0, so the function stays the same and the units learn from the first step on. Other tensors stay as they are; one
+    that does not fit is refused when the weights are loaded.
     """
     result = dict(weights)
     for name, wide in fresh.items():

@@ -1,4 +1,4 @@
-"""Temperature scaling (Guo et al. 2017): one number that makes confidences mean what they say, fitted on held-out answers."""
+"""Temperature scaling (Guo et al. 2017): one divisor of the logits, fitted on held-out images, that calibrates confidences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
 def fit_temperature(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
     """The temperature T under which softmax(logits / T) has the least negative log-likelihood.
 
-    The likelihood is convex in 1/T, and its slope there is the mean of (expected logit - true logit): bisected to zero.
+    The negative log-likelihood is convex in 1/T; its slope is the mean of (expected logit - true logit), bisected to zero.
 
     Args:
         logits: (n, classes). labels: (n,).

@@ -1,8 +1,8 @@
-"""How far an image lies from those a classifier was trained on, by what its head reads (Lee et al. 2018, section 2.1).
+"""Mahalanobis distance of an image's features to those of the training images (Lee et al. 2018, section 2.1).
 
-Each class of the training images has a mean feature vector, and all share one covariance; an image's strangeness is its
-Mahalanobis distance to the nearest mean. Hand photographs, noise and pictures with black and white exchanged lie farther out by
-this than by the energy of the logits, which sees only ten numbers.
+Each class of the training images has a mean feature vector, and all share one covariance; an image's strangeness is its distance
+to the nearest mean. It separates photographs of hands, noise and negatives better than the energy of the logits does, which
+depends on ten numbers alone.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 RIDGE = 1e-3
-"""Added to the covariance's diagonal, so that directions without spread do not decide alone."""
+"""Added to the covariance's diagonal, so that directions with almost no variance do not dominate the distance."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Familiarity:
-    """What is known of the training images.
+    """Class means and shared covariance of the training images' features.
 
     Attributes:
         means: (classes, width), float32. whitening: (width, width), float32: W with W^T W the inverse of the covariance.
@@ -40,7 +40,7 @@ class Familiarity:
         return cls(means=means.astype(np.float32), whitening=whitening.astype(np.float32))
 
     def distance(self, features: NDArray[np.floating]) -> NDArray[np.float64]:
-        """(n, width) -> (n,): to the nearest mean, in standard deviations of the shared covariance."""
+        """(n, width) -> (n,): distance to the nearest mean, in standard deviations of the shared covariance."""
         w = self.whitening.astype(np.float64)
         gaps = np.asarray(features, dtype=np.float64)[:, None] @ w.T - self.means.astype(np.float64) @ w.T
         return np.sqrt((gaps**2).sum(axis=-1).min(axis=1))

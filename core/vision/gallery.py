@@ -3,7 +3,7 @@
     images, labels, indices = gallery()     # uint8 (60, 28, 28), int64 (60,), int64 (60,), in the order of the test set
 
 Labels are those of `core.models.vit.CLASSES`; an index is the image's row in the official test file. No model was trained or
-chosen on them, so what it makes of them is a fair sample. `scripts/bundle_garments.py` wrote the file.
+chosen on these images. `scripts/bundle_garments.py` wrote the file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MISTAKES = FILE.with_name("mistakes.parquet")
 
 @cache
 def gallery() -> tuple[Images, Labels, NDArray[np.int64]]:
-    """Images (60, 28, 28), labels (60,) and rows of the test set (60,), read once; do not write to them."""
+    """Images (60, 28, 28), labels (60,) and rows of the test set (60,); read once and shared, so do not write to them."""
     table = pq.read_table(FILE)
     pixels = b"".join(table["pixels"].to_pylist())
     images = np.frombuffer(pixels, np.uint8).reshape(-1, 28, 28)
@@ -31,7 +31,7 @@ def gallery() -> tuple[Images, Labels, NDArray[np.int64]]:
 
 
 def enlarged(image: NDArray[np.uint8], times: int = 4) -> NDArray[np.uint8]:
-    """An image with every pixel repeated, so that a browser shows squares and not a blur."""
+    """An image with every pixel repeated along both axes, so that a browser shows squares and not a blur."""
     return image.repeat(times, axis=-2).repeat(times, axis=-1)
 
 

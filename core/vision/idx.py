@@ -1,4 +1,4 @@
-"""Fashion-MNIST's official IDX files: read from a folder, or fetched from the data set's own address.
+"""Fashion-MNIST's official IDX files: read from a folder, or downloaded from the data set's own address.
 
 Source: Xiao, Rasul and Vollgraf 2017, github.com/zalandoresearch/fashion-mnist (addresses and MD5 from its README).
 """
@@ -35,16 +35,16 @@ Images = npt.NDArray[np.uint8]
 Labels = npt.NDArray[np.int64]
 """(n,) classes 0 to 9."""
 Report = Callable[[str, int, int], None]
-"""Told the file's name, the bytes so far and the bytes in all (0 where the server does not say)."""
+"""Called with the file's name, the bytes so far and the bytes in all (0 where the server does not say)."""
 
 
 class IdxError(ValueError):
-    """Files that are missing or damaged; the message says which and what would be right."""
+    """Files that are missing or damaged; the message names them and says what would be right."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class IdxPart:
-    """The training or the test part."""
+    """The training or the test images with their labels."""
 
     images: Images
     labels: Labels
@@ -72,7 +72,7 @@ def read_idx(path: Path) -> npt.NDArray[np.uint8]:
     shape = struct.unpack(f">{axes}I", data[4 : 4 + 4 * axes])
     if len(data) - 4 - 4 * axes != math.prod(shape):
         raise IdxError(f"{path.name} is damaged: its header says {shape}, but {len(data) - 4 - 4 * axes:,} bytes follow")
-    return np.frombuffer(data, np.uint8, offset=4 + 4 * axes).reshape(shape).copy()  # one that may be written to
+    return np.frombuffer(data, np.uint8, offset=4 + 4 * axes).reshape(shape).copy()  # writable
 
 
 def _find(folder: Path, name: str) -> Path:
@@ -100,15 +100,15 @@ def read_part(folder: Path, part: str) -> IdxPart:
 
 
 def missing(folder: Path, names: tuple[str, ...] = tuple(MD5)) -> list[str]:
-    """Which of the official files are not in the folder."""
+    """The official files that are not in the folder, gzipped or not."""
     return [name for name in names if not _find(folder, name).exists()]
 
 
 def fetch(folder: Path, *, address: str = ADDRESS, report: Report | None = None, timeout: float = 30.0) -> None:
-    """Download what the folder lacks, and check each file against its published MD5 before it is put there.
+    """Download the files that the folder lacks, each checked against its published MD5 before it is put there.
 
     Raises:
-        IdxError: without a network, or where what came is not the published file; nothing half-done is left behind.
+        IdxError: without a network, or for a file other than the published one; no partial file is left behind.
     """
     for name in missing(folder):
         try:
@@ -141,7 +141,7 @@ def _download(address: str, name: str, report: Report | None, timeout: float) ->
 
 
 def stratified_split(labels: Labels, held_out: int, *, seed: int = 0) -> tuple[Labels, Labels]:
-    """Row numbers to train on and `held_out` rows to validate on, the classes in equal numbers, both sorted.
+    """Sorted rows to train on, and `held_out` sorted rows to validate on with equal numbers of each class.
 
     Raises:
         ValueError: where the classes cannot give equal numbers.

@@ -1,6 +1,6 @@
-"""Pictures as people have them: any size, mode, orientation and kind, decoded to RGB with its transparency; bad ones refused.
+"""Decodes picture files of any size, mode, orientation and kind to RGB with transparency, and refuses bad ones.
 
-The header is read before anything is decoded, so that a picture of 400 million pixels costs nothing.
+The size is read from the header before anything is decoded, so that a picture of 400 million pixels is refused at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Image.init()  # `open` with named formats looks for no others by itself
 Bytes = npt.NDArray[np.uint8]
 
 KINDS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF")
-"""What Pillow may take a file for."""
+"""Formats that Pillow may recognise a file as."""
 SUFFIXES: Final = ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "heic", "heif", "avif")
 MOST_PIXELS: Final = 64_000_000
 """Above the 50 megapixels of phones; 256 MB while it is decoded."""
@@ -34,7 +34,7 @@ WORK_SIDE: Final = 768
 STRIP_PIXELS: Final = 1 << 20
 """Pixels of a deep picture that are scaled at a time."""
 KEPT: Final = 64
-"""Pictures a process remembers, at 2.4 MB at most each."""
+"""Pictures that a process keeps, at 2.4 MB at most each."""
 
 Problem = Literal["empty", "large", "unknown", "pdf", "damaged"]
 Note = Literal["animated", "pages", "turned", "reduced"]
@@ -48,7 +48,7 @@ UPRIGHT: Final = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-"""What sets a picture upright, by its EXIF orientation; from 5 on, width and height change places."""
+"""The operation that sets a picture upright, by its EXIF orientation; from 5 on it exchanges width and height."""
 
 _STARTS: Final = (
     b"\x89PNG",
@@ -60,14 +60,14 @@ _STARTS: Final = (
     b"II+\x00",
     b"MM\x00+",
 )
-"""First bytes of the kinds, but those of RIFF and ISO containers, which stand further in."""
+"""First bytes of the formats, except those in RIFF and ISO containers, whose mark stands further in."""
 
 
 class PictureError(ValueError):
-    """A file that gives no picture; the message says why and what would be right.
+    """A file without a picture that can be read; the message says why and what would be right.
 
     Attributes:
-        problem: which of the five it is, for a page that says it in another language.
+        problem: which of the five kinds of problem it is.
     """
 
     def __init__(self, problem: Problem, message: str) -> None:
@@ -77,7 +77,7 @@ class PictureError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Picture:
-    """A decoded picture, upright. Nobody writes to the arrays: they are shared.
+    """A decoded picture, upright. The arrays are shared: do not write to them.
 
     Attributes:
         name: of its file. id: first twelve hex digits of the file's SHA-256, which links hold.
@@ -85,7 +85,7 @@ class Picture:
         width, height: of the file, upright, before it was reduced to `WORK_SIDE`.
         kind: such as "JPEG". mode: Pillow's name of how the file keeps its pixels, such as "CMYK".
         frames: pictures in the file, of which this is the first.
-        notes: what was done that a person may want to know.
+        notes: what was done to it, for a person to read.
     """
 
     name: str
@@ -128,7 +128,7 @@ def decode(data: bytes, *, name: str = "", most_pixels: int = MOST_PIXELS) -> Pi
 
 
 def from_grey(image: Bytes, *, name: str) -> Picture:
-    """(height, width) grey levels as a picture, such as one of the bundled test images."""
+    """A picture of grey levels (height, width), such as one of the bundled test images."""
     digest = hashlib.sha256(image.tobytes()).hexdigest()[:12]
     height, width = image.shape
     rgb = np.repeat(image[..., None], 3, axis=-1)
@@ -232,7 +232,7 @@ def _levels(image: Image.Image, box: tuple[int, int, int, int]) -> npt.NDArray[n
 
 
 def _orientation(image: Image.Image) -> int:
-    """EXIF's number of how the picture lies, 2 to 8; 1, upright, where it says nothing sensible or is damaged."""
+    """EXIF's orientation, 2 to 8; 1, upright, where it is missing, senseless or damaged."""
     try:
         number = image.getexif().get(0x0112, 1)
     except (SyntaxError, ValueError, OSError, KeyError, struct.error):
@@ -271,4 +271,4 @@ STORE: Final[BoundedStore[Picture]] = BoundedStore(
     most=KEPT,
     most_bytes=KEPT * 4 * WORK_SIDE**2,
 )
-"""The process's own: `STORE.keep(picture)` gives the id for a link."""
+"""The pictures that visitors gave this process; `STORE.keep(picture)` returns the id for a link."""

@@ -1,12 +1,12 @@
-"""From any picture to what the ViT reads: a row of named steps, each of which can be seen and overridden.
+"""From any picture to the image that the ViT reads, in named steps, each of which can be seen and overridden.
 
 The model knows garments as Fashion-MNIST made them, so the steps are that data set's own (Xiao, Rasul and Vollgraf 2017,
 section 2): trim the edges that are within 5 % of the corners' colour, bring the longest edge to 28 pixels, sharpen with a
 Gaussian of radius and deviation 1, extend the shortest edge to 28 around the centre, negate, turn grey. Three things are added
-for pictures that no shop has cleaned: what is transparent gets a background, the negation is left out where the background is
-dark already, and the background is brought to black. An image that is 28 x 28 already passes as it is, negated at most.
+for ordinary pictures: transparent parts get a background, the negation is left out where the background is dark already, and the
+background is brought to black. An image of 28 x 28 pixels counts as prepared: it is negated at most.
 
-Trimmed so, the longest side of 99.6 % of the data set's own training images is 27 or 28 pixels.
+Trimmed by this rule, 99.6 % of the data set's training images have a longest side of 27 or 28 pixels.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ SIDE: Final = 28
 TOLERANCE: Final = 0.05
 """The data set's: how far from the corners' colour an edge may be to be trimmed, of the whole range."""
 LIGHT, DARK = 224, 32
-"""From here on a background is light, or dark, whatever stands before it."""
+"""Levels from which on a background counts as light, or as dark, whatever stands before it."""
 MOST_NOISE: Final = 40.0
-"""Levels; corners that vary more show something, and what they show is no noise."""
+"""Levels; corners that vary more show part of a scene, not noise."""
 
 StepName = Literal["ground", "grey", "invert", "black", "crop", "pad", "resize", "sharpen"]
 STEPS: Final[tuple[StepName, ...]] = ("ground", "grey", "invert", "black", "crop", "pad", "resize", "sharpen")
@@ -43,7 +43,7 @@ _Levels = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """What is done to a picture; the defaults are the data set's way.
+    """The choices of the preparation; the defaults are the data set's way.
 
     Attributes:
         ground: what stands behind a transparent picture.
@@ -78,12 +78,12 @@ class Recipe:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PreparationStep:
-    """What one step left behind.
+    """The result of one step.
 
     Attributes:
         image: (height, width) grey levels, or (height, width, 3).
         done: False where there was nothing to do, or the recipe leaves it out.
-        facts: numbers it went by, such as the background it found.
+        facts: numbers that decided it, such as the level of the background.
     """
 
     name: StepName
@@ -94,7 +94,7 @@ class PreparationStep:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PreparedPicture:
-    """All steps, in order.
+    """A picture taken through all steps.
 
     Attributes:
         image: (28, 28), what the model reads. box: left, top, right and bottom of the crop, pixels of the picture.
@@ -121,7 +121,7 @@ def prepare(picture: Picture, recipe: Recipe | None = None) -> PreparedPicture:
     """
     r = recipe or Recipe()
     _check(r)
-    ready = picture.rgb.shape[:2] == (SIDE, SIDE)  # as the data set made it, or as somebody prepared it
+    ready = picture.rgb.shape[:2] == (SIDE, SIDE)  # prepared already, by the data set or by a person
     steps: list[PreparationStep] = []
 
     def note(name: StepName, image: npt.NDArray[Any], done: bool, **facts: float) -> None:
@@ -181,10 +181,10 @@ def background(levels: _Levels) -> tuple[float, float]:
 
 
 def is_light(levels: _Levels, behind: float) -> bool:
-    """Whether the picture is to be negated for a garment that is brighter than what is behind it.
+    """Whether to negate the picture, so that the garment becomes brighter than its background.
 
-    A background near white or near black decides alone; one between by what stands before it, a white shirt on a grey wall
-    being brighter already.
+    A background near white or near black decides alone; in between, the difference of what stands before it does: a white shirt
+    on a grey wall is brighter already.
     """
     if not DARK < behind < LIGHT:
         return behind >= LIGHT
@@ -241,7 +241,7 @@ def _box(levels: _Levels, behind: float, tolerance: float, r: Recipe, *, ready: 
         return (left, top, max(right, left + 1), max(bottom, top + 1)), blank
     if r.crop == "whole" or (r.crop == "auto" and ready) or blank:
         return everything, blank
-    few = [max(1, round(0.005 * side)) for side in (width, height)]  # a speck of dust holds no edge back
+    few = [max(1, round(0.005 * side)) for side in (width, height)]  # fewer pixels than this are dust
     rows, columns = np.flatnonzero(out.sum(axis=1) >= few[0]), np.flatnonzero(out.sum(axis=0) >= few[1])
     if not len(rows) or not len(columns):
         return everything, True

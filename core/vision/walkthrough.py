@@ -1,4 +1,4 @@
-"""One image through the ViT with every intermediate number kept: what the page "Patches to tokens" shows.
+"""The forward pass of the ViT for one image with every intermediate result, for the page "Patches to tokens".
 
 Each array comes from the model's own modules, called one after the other as vit-report section 1 lists them, so that the last
 one is what the model's forward pass returns (a test holds the two equal).
@@ -47,14 +47,14 @@ class LayerWalk:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ViTWalkthrough:
-    """The whole way.
+    """All intermediate results of one forward pass.
 
     Attributes:
         patches: (patches, p^2), normalised grey levels.
         weight: (d, p^2), bias: (d,), of the embedding. embedded: (patches, d), patches weight^T + bias.
         class_token: (d,). positions: (1 + patches, d), already scaled.
         tokens: (1 + patches, d), the class token before the embedded patches, positions added.
-        layers: one a layer.
+        layers: one entry per layer.
         logits: (classes,). probabilities: (classes,), softmax of logits / temperature. temperature: the calibration's.
     """
 
@@ -71,11 +71,11 @@ class ViTWalkthrough:
     temperature: float
 
     def contribution(self, patch: int, channel: int) -> Array:
-        """(p^2,): what each pixel of a patch adds to a channel of its embedding; their sum and the bias are the embedding."""
+        """(p^2,): the term of each pixel of a patch in one channel of its embedding, which is their sum plus the bias."""
         return self.patches[patch] * self.weight[channel]
 
     def stations(self, token: int, layer: int) -> dict[str, Array]:
-        """A token's vectors on the way through one layer, in order, by the names of `LayerWalk`, each (d,)."""
+        """A token's vectors through one layer, in order, by the names of `LayerWalk`, each (d,)."""
         one = self.layers[layer]
         names = ("entered", "attended", "normed", "forwarded", "left")
         return {name: getattr(one, name)[token] for name in names}
@@ -94,7 +94,7 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrou
         ValueError: for more than one image.
     """
     if len(image) != 1:
-        raise ValueError(f"one image at a time is walked through, not {len(image)}")
+        raise ValueError(f"walk takes one image at a time, not {len(image)}")
     patches = model.patches(image)
     embedded = model.embedding(patches)
     together = torch.cat([model.class_token, embedded], dim=1)
@@ -124,7 +124,8 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrou
 def tiles(image: NDArray[np.uint8], patch: int) -> NDArray[np.uint8]:
     """(side, side) -> (patches, patch, patch): rows of patches from the top, as `ViT.patches` cuts them."""
     grid = len(image) // patch
-    return image.reshape(grid, patch, grid, patch).swapaxes(1, 2).reshape(-1, patch, patch)
+    cut = image.reshape(grid, patch, grid, patch)  # -> (patch row, pixel row, patch column, pixel column)
+    return cut.swapaxes(1, 2).reshape(-1, patch, patch)  # -> (patches, pixel row, pixel column)
 
 
 def softmax_table(scores: Array) -> tuple[Array, Array, float]:
@@ -140,7 +141,7 @@ def _layer(layer: EncoderLayer, x: Tensor) -> tuple[Tensor, LayerWalk]:
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
     weights = scores.softmax(dim=-1)
     heads = weights @ v
-    attended = attention.out(heads.transpose(1, 2).flatten(2))
+    attended = attention.out(heads.transpose(1, 2).flatten(2))  # (1, h, n, d_k) -> (1, n, h, d_k) -> (1, n, d)
     normed = layer.norm1(x + attended)
     forwarded = layer.feed_forward(normed)
     left = layer.norm2(normed + forwarded)
@@ -160,6 +161,6 @@ def _layer(layer: EncoderLayer, x: Tensor) -> tuple[Tensor, LayerWalk]:
 
 
 def _array(batch: Tensor) -> Array:
-    """The batch's only member."""
+    """The only member of a batch of one."""
     single = batch.reshape(batch.shape[1:])
     return np.asarray(single.detach().float().cpu().numpy())

@@ -1,4 +1,4 @@
-"""All maps of one picture: every layer in small, one of them large with a row over the picture, and their spread and reach."""
+"""All attention maps of a picture: every layer in small, one enlarged with a row over the picture, entropy and mean distance."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from pages.shared.live_plot import live_plot
 from pages.shared.map_explorer import Keys, Measure, Query
 
 KEYS: Final = Keys(layer="vlayer", scale="vscale", head="vhead", first_head=1, grid="vit_maps", plot="vit")
-"""Layer and head go by the names that they have over the picture, so that the reader finds them again there."""
+"""Layer and head have the same URL parameters as the view over the picture, so that the choice carries over."""
 
 
 def show(analysis: PictureAnalysis) -> Callable[[], None]:
-    """The view. Returns what draws its downloads."""
+    """The view; returns a function that draws its downloads."""
     weights = cached_results.maps(analysis)
     names = {code: _("Rolled out") if code == ROLLOUT else _("Layer {number}").format(number=code) for code in weights}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -42,31 +42,31 @@ def show(analysis: PictureAnalysis) -> Callable[[], None]:
                 "residual connection, multiplied from the first layer to the last."
             ).format(count=number(analysis.grid**2), side=number(analysis.grid))
         )
-    one = map_explorer.chosen(maps, choice)
+    chosen = map_explorer.chosen(maps, choice)
     query = Query(
         pick=lambda: patch_evidence.pick_token(analysis, _("Query (or click a row of the map, or a patch)")),
         take=lambda index: st.session_state.update(token=str(index)),
     )
     index = map_explorer.enlarged(
-        one, of=maps, keys=KEYS, choice=choice, query=query, beside=lambda token: _beside(analysis, one, token), height=540
+        chosen, of=maps, keys=KEYS, choice=choice, query=query, beside=lambda token: _beside(analysis, chosen, token), height=540
     )
-    map_explorer.row_plot(one, index, keys=KEYS, height=260, whose=_("This picture"))
-    _in_numbers(analysis)
+    map_explorer.row_plot(chosen, index, keys=KEYS, height=260, whose=_("This picture"))
+    _spread_and_distance(analysis)
 
     def downloads() -> None:
-        map_explorer.download_map(one, keys=KEYS)
-        map_explorer.download_row(one, index, keys=KEYS)
+        map_explorer.download_map(chosen, keys=KEYS)
+        map_explorer.download_row(chosen, index, keys=KEYS)
 
     return downloads
 
 
 def _beside(analysis: PictureAnalysis, one: NamedMap, token: int) -> None:
-    """The row in words, and over the picture."""
-    words = map_explorer.row_words(one, token, _position)
+    """The chosen row in a sentence, and over the picture."""
+    sentence = map_explorer.row_sentence(one, token, _position)
     if token != CLASS_TOKEN and one.name != ROLLOUT:
         distance = float(summaries.patch_distance(one.weights)[token - 1])
-        words += " " + _("On average it looks {distance} patches away from itself.").format(distance=number(distance, 2))
-    st.markdown(words)
+        sentence += " " + _("On average it looks {distance} patches away from itself.").format(distance=number(distance, 2))
+    st.markdown(sentence)
     live_plot(
         picture_figures.overlay_figure(
             analysis.image,
@@ -88,8 +88,8 @@ def _position(token: int) -> str:
     return _("the class token") if token == CLASS_TOKEN else _("patch {number}").format(number=token)
 
 
-def _in_numbers(analysis: PictureAnalysis) -> None:
-    """Entropy and reach, a bar a layer."""
+def _spread_and_distance(analysis: PictureAnalysis) -> None:
+    """Entropy and mean distance, one bar per layer."""
     st.subheader(_("Entropy and distance"), anchor=False)
 
     def each(measure: Any) -> list[float]:

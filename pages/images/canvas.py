@@ -1,4 +1,4 @@
-"""A sheet to draw a garment on; the drawing comes back as a PNG (the browser's part: assets/scripts/canvas.js)."""
+"""A sheet to draw a garment on, which returns the drawing as a PNG (its browser side: assets/scripts/canvas.js)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def draw(*, key: str) -> bytes | None:
 
 @cache
 def _component() -> Callable[..., Any]:
-    """Registered once a process."""
+    """The component, registered once per process."""
     script = f"""
 export default async function (component) {{
   const {{ receive }} = await import(new URL("{assets.script("canvas.js")}", location.origin).href);

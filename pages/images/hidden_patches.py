@@ -1,4 +1,4 @@
-"""Hide patches and ask again: what the ten classes come to without them."""
+"""Patches to hide, and the ranking of the classes without them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def show(analysis: PictureAnalysis) -> tuple[frozenset[int], int, Callable[[], N
     """The view.
 
     Returns:
-        The hidden patches' numbers from 1, the class that is explained, and what draws the view's downloads.
+        The hidden patches' numbers from 1, the class that is explained, and a function that draws the view's downloads.
     """
     patches = analysis.grid**2
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -52,7 +52,7 @@ def show(analysis: PictureAnalysis) -> tuple[frozenset[int], int, Callable[[], N
     )
     hidden = frozenset(int(code) for code in chosen)
     after = cached_results.hidden_answer(analysis, hidden)
-    st.markdown(_said(analysis, hidden, after))
+    st.markdown(_change(analysis, hidden, after))
     left, middle, right = st.columns([3, 4, 3])
 
     def clicked(point: Point) -> None:
@@ -128,8 +128,8 @@ def _hide_best(analysis: PictureAnalysis, label: int, method: str, count: int) -
     st.session_state[HIDE] = [str(index + 1) for index, _value in summaries.strongest(importance, count)]
 
 
-def _said(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilities) -> str:
-    """What changed, in a sentence."""
+def _change(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilities) -> str:
+    """The change of the answer as a sentence."""
     old, before = analysis.likeliest, analysis.probabilities
     new = int(after.argmax())
     names = [garment(name) for name in analysis.classifier.class_names]
@@ -138,20 +138,20 @@ def _said(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilitie
             name=names[old], share=percent(before[old])
         )
     if new == old:
-        words = ngettext(
+        sentence = ngettext(
             "With {count} patch hidden it is still **{name}**: {before} before, {after} now.",
             "With {count} patches hidden it is still **{name}**: {before} before, {after} now.",
             len(hidden),
         )
-        return words.format(count=number(len(hidden)), name=names[old], before=percent(before[old]), after=percent(after[old]))
-    words = ngettext(
+        return sentence.format(count=number(len(hidden)), name=names[old], before=percent(before[old]), after=percent(after[old]))
+    sentence = ngettext(
         "With {count} patch hidden the answer changes: **{old}** has {after} instead of {before}, **{new}** {high} instead of "
         "{low}.",
         "With {count} patches hidden the answer changes: **{old}** has {after} instead of {before}, **{new}** {high} instead of "
         "{low}.",
         len(hidden),
     )
-    return words.format(
+    return sentence.format(
         count=number(len(hidden)), old=names[old], before=percent(before[old]), after=percent(after[old]),
         new=names[new], low=percent(before[new]), high=percent(after[new]),
     )  # fmt: skip

@@ -1,6 +1,6 @@
-"""Which patches the answer came from, drawn over the picture: by attention, rollout, relevance, gradients and occlusion.
+"""The patches that the answer came from, drawn over the picture: by attention, rollout, relevance, gradients and occlusion.
 
-The classify page and the explorer both show it; a link from one to the other keeps every choice.
+The classify page and the attention page both show it; a link from one to the other keeps every choice.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pages.shared.map_explorer import MEAN
 
 CALLED = "called"
 OF_A_CLASS: Final = ("relevance", "gradients", "occlusion")
-"""Measures that ask about one class; the other two are the same for every class, and ask about one token instead."""
+"""Measures of one class; the other two are the same for every class, and are of one token."""
 SIGNED: Final = ("gradients", "occlusion")
 """In units of probability: a patch may also have lowered it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShownPatches:
-    """What is drawn: a measure and its values; the token or the class it asks about."""
+    """The drawn values: of which measure, and for which token or class."""
 
     look: str
     shares: TokenShares
@@ -39,7 +39,7 @@ class ShownPatches:
 
 
 def show(analysis: PictureAnalysis) -> ShownPatches:
-    """The measure's controls, the picture with its values, and in words what it found."""
+    """The measure's controls, the picture with its values, and its result as a sentence."""
     names = [garment(name) for name in analysis.classifier.class_names]
     looks = {
         "attention": _("Attention"),
@@ -75,7 +75,7 @@ def _pick_map(analysis: PictureAnalysis) -> tuple[str, int | None]:
 
 
 def pick_class(analysis: PictureAnalysis) -> int:
-    """The class that is explained: the one called, or any other."""
+    """The class to explain: the most probable, or any other."""
     names = [garment(name) for name in analysis.classifier.class_names]
     options = {CALLED: _("The one called")} | {str(i): names[i] for i in analysis.ranking}
     label = url_state.choice(st.selectbox, _("Class"), options, key="garment", width=220)
@@ -83,12 +83,12 @@ def pick_class(analysis: PictureAnalysis) -> int:
 
 
 def token_name(token: int) -> str:
-    """The class token, or a patch by its number."""
+    """Name of the class token, or of a patch by its number."""
     return _("The class token") if token == CLASS_TOKEN else _("Patch {number}").format(number=number(token))
 
 
 def pick_token(analysis: PictureAnalysis, label: str = "") -> int:
-    """The token whose view is drawn: the class token, or a patch that was clicked."""
+    """The token whose row is drawn: the class token, or a patch that was clicked."""
     tokens = {str(i): token_name(i) for i in range(analysis.grid**2 + 1)}
     words = label or _("Seen from (or click a patch)")
     return int(url_state.choice(st.selectbox, words, tokens, key="token", width=260))
@@ -102,7 +102,7 @@ def patch_clicked(point: Point, analysis: PictureAnalysis) -> int | None:
 
 
 def take_token(point: Point, analysis: PictureAnalysis, token: int) -> None:
-    """A click takes a patch to look from; a second one on it gives the class token back."""
+    """Choose the clicked patch as token; a second click on it chooses the class token again."""
     clicked = patch_clicked(point, analysis)
     if clicked is not None:
         st.session_state["token"] = str(CLASS_TOKEN if clicked == token else clicked)
@@ -120,7 +120,7 @@ def _shares(analysis: PictureAnalysis, look: str, layer: str, head: int | None, 
 
 
 def value_names() -> dict[str, str]:
-    """What a measure's values are called, by its code."""
+    """Names of the measures' values, by the measure's code."""
     return {
         "attention": _("Weight"),
         "rollout": _("Share"),
@@ -168,7 +168,7 @@ def _glance(analysis: PictureAnalysis, layer: str, head: int | None, token: int)
 
 
 def _sentence(analysis: PictureAnalysis, found: ShownPatches, name: str) -> str:
-    """The strongest patch in words."""
+    """The strongest patch as a sentence."""
     patches = found.shares.patches
     place, worst = int(patches.argmax()) + 1, int(patches.argmin()) + 1
     value = significant(float(patches.max()))

@@ -1,4 +1,4 @@
-"""Patches to tokens: one image's way through the ViT, step by step, with this image's own numbers."""
+"""Patches to tokens: the forward pass of the ViT for one image, step by step, with this image's numbers."""
 
 from __future__ import annotations
 

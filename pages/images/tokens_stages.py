@@ -34,7 +34,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        """Of the token."""
+        """Name of the token."""
         return _("Patch {number}").format(number=number(self.token)) if self.token else _("The class token")
 
 
@@ -70,7 +70,7 @@ def patches(place: Place) -> None:
 
 
 def embedding(place: Place) -> None:
-    """One channel by hand, then all of them."""
+    """The embedding of one channel by hand, then of all."""
     config, walk = place.classifier.config, place.walk
     st.markdown(
         _("One matrix, the same for every patch, makes {d} channels of a patch's {values} numbers.").format(
@@ -103,7 +103,7 @@ def embedding(place: Place) -> None:
 
 
 def positions(place: Place) -> None:
-    """The class token goes first; a tenth of a sine says where each patch lies."""
+    """The class token before the patches, and positions of a tenth added."""
     config, walk = place.classifier.config, place.walk
     st.markdown(
         _(
@@ -159,7 +159,7 @@ def scores(place: Place) -> None:
 
 
 def softmax(place: Place) -> None:
-    """Scores to weights, the largest in a table."""
+    """The softmax of the scores, the largest weights in a table."""
     one = place.walk.layers[place.layer]
     row = one.scores[place.head, place.token]
     powers, weights, total = walkthrough.softmax_table(row)
@@ -209,7 +209,7 @@ def softmax(place: Place) -> None:
 
 
 def layer(place: Place) -> None:
-    """What the layer makes of the token: attention, residual, norm, feed-forward, residual, norm."""
+    """One token through the layer: attention, residual, norm, feed-forward, residual, norm."""
     config, walk = place.classifier.config, place.walk
     one = walk.layers[place.layer]
     st.markdown(
@@ -237,7 +237,7 @@ def layer(place: Place) -> None:
 
 
 def classes(place: Place) -> None:
-    """The class token of the last layer, ten scores, and their softmax at the calibration's temperature."""
+    """The class token after the last layer, its ten logits, and their softmax at the calibration's temperature."""
     walk, one = place.walk, place.classifier
     names = [garment(name) for name in one.class_names]
     best = int(walk.logits.argmax())

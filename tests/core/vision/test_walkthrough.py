@@ -27,18 +27,18 @@ def test_it_ends_where_the_model_ends(model: ViT, image: torch.Tensor) -> None:
     found = walk(model, image, temperature=1.7)
     with torch.no_grad():
         logits, maps = model(image, return_attention=True)
-    np.testing.assert_allclose(found.logits, logits[0].numpy(), atol=1e-6)
-    np.testing.assert_allclose(found.probabilities, (logits[0] / 1.7).softmax(0).numpy(), atol=1e-6)
+    np.testing.assert_allclose(found.logits, logits[0].numpy(), atol=1e-5)
+    np.testing.assert_allclose(found.probabilities, (logits[0] / 1.7).softmax(0).numpy(), atol=1e-5)
     np.testing.assert_allclose(model(image)[0].detach().numpy(), found.logits, atol=1e-5)  # the fused kernel, too
     for name, one in zip(model.layer_names, found.layers, strict=True):
-        np.testing.assert_allclose(one.weights, maps[name][0].numpy(), atol=1e-6)
+        np.testing.assert_allclose(one.weights, maps[name][0].numpy(), atol=1e-5)
 
 
 def test_each_step_follows_from_the_one_before(model: ViT, image: torch.Tensor) -> None:
     found = walk(model, image)
     np.testing.assert_allclose(found.embedded, found.patches @ found.weight.T + found.bias, atol=1e-5)
     np.testing.assert_allclose(found.contribution(7, 5).sum() + found.bias[5], found.embedded[7, 5], atol=1e-5)
-    np.testing.assert_allclose(found.tokens, np.vstack([found.class_token, found.embedded]) + found.positions, atol=1e-6)
+    np.testing.assert_allclose(found.tokens, np.vstack([found.class_token, found.embedded]) + found.positions, atol=1e-5)
     np.testing.assert_array_equal(found.layers[0].entered, found.tokens)
     for one, after in zip(found.layers, found.layers[1:], strict=False):
         np.testing.assert_array_equal(one.left, after.entered)

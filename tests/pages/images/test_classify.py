@@ -197,7 +197,7 @@ def test_several_uploads_make_a_table_and_each_can_be_opened(models: Path) -> No
         reading = analyse(classifier, prepare(decode(shop_picture(i))).image)
         assert table["Class"][i] == CLASSES[reading.likeliest]
         assert table["Confidence"][i] == pytest.approx(float(reading.probabilities[reading.likeliest]), abs=1e-6)
-        assert table["A garment?"][i] == ("Yes" if reading.garment else "It does not look so")
+        assert table["A garment?"][i] == ("Yes" if reading.garment else "It does not look like one")
     second = decode(shop_picture(1)).id
     app.selectbox(key="picture").set_value(second).run()
     assert app.query_params["picture"] == second
