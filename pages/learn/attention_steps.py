@@ -384,7 +384,7 @@ def _summary(choices: AttentionChoices, steps: Steps) -> None:
         [
             Stat(name=_("Query"), value=choices.names[choices.query]),
             Stat(name=_("Looks most at"), value=choices.names[choices.strongest(steps)]),
-            Stat(name=_("Entropy"), value=_("{value} nats").format(value=significant(steps.entropy[head, choices.query]))),
+            Stat(name=_("Entropy"), value=_("{value} nats").format(value=significant(abs(steps.entropy[head, choices.query])))),
             Stat(name=_("Head"), value=f"{head + 1} / {choices.heads}"),
         ]
     )

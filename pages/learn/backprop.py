@@ -156,7 +156,10 @@ def _calculation(part: Part, example: Example, name: str) -> str:
         parts = backprop.layer_norm_numbers(example)
         digits = digits_needed(backprop.layer_norm_entry, *parts.values(), result=4)
         g, mean, xhat, along, root = (tex(value, digits) for value in parts.values())
-        return rf"{target} = \frac{{{g} - ({mean}) - ({xhat})({along})}}{{{root}}} = {entry}"
+        return (
+            rf"\begin{{gathered}} {target} = \frac{{{g} - ({mean}) - ({xhat})({along})}}{{{root}}} \\"
+            rf"= {entry} \end{{gathered}}"
+        )
     if part == "layer_norm" and name == "gamma":
         return _product(target, up[:, 0], example.inner["xhat"][:, 0], entry)
     if part == "attention":

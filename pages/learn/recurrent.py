@@ -266,7 +266,7 @@ def gradient(choices: RecurrentChoices) -> None:
     last, attention = len(choices.steps), _("attention")
     frame.equation(
         r"\begin{aligned} \frac{\partial h_T}{\partial x_t} &= J_T\,J_{T-1} \cdots J_{t+1}\,"
-        r"\mathrm{diag}(1-h_t^2)\,W_{hx}, \quad J_s = \mathrm{diag}(1-h_s^2)\,W_{hh} \\ "
+        r"\mathrm{diag}(1-h_t^2)\,W_{hx} \\ J_s &= \mathrm{diag}(1-h_s^2)\,W_{hh} \\ "
         r"\frac{\partial c_T}{\partial c_t} &\approx \prod_{s=t+1}^{T} f_s "
         r"\end{aligned}",
         rf"\begin{{aligned}} \text{{RNN: }} &\lVert \partial h_{{{last}}} / \partial x_1 \rVert = {_power(back.rnn[0])} \\ "

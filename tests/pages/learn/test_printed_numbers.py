@@ -33,7 +33,7 @@ def decimals(value: float, digits: int) -> str:
 @pytest.mark.parametrize(("seed", "first"), [(1, 0.5), (2, -1.5), (5, 2.1), (9, 0.0), (13, 3.0), (20, -3.0)])
 def test_layer_norms_gradient(seed: int, first: float) -> None:
     shown = latex("backprop", part="layer_norm", bp_seed=str(seed), bp_first=str(first))
-    g, mean, xhat, slope, root, entry = numbers(r"\frac{# - (#) - (#)(#)}{#} = #", shown)
+    g, mean, xhat, slope, root, entry = numbers(r"\frac{# - (#) - (#)(#)}{#} \\= #", shown)
     assert decimals((g - mean - xhat * slope) / root, 4) == decimals(entry, 4)
 
 
