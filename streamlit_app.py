@@ -1,4 +1,4 @@
-"""The entry. Streamlit runs this file once for each visit and each click; the server imports it once, for `app`."""
+"""The entry point: Streamlit runs this file for each visit and each click, and the server imports it once, for `app`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 
 @asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
-    """Stop the feeds with the server; the hub is there only where a page has asked for it."""
+    """Stop the feeds with the server; the hub exists only where a page has used it."""
     yield
     hub = sys.modules.get("core.market.hub")
     if hub is not None:
@@ -33,12 +33,12 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def to_the_first(request: Request) -> RedirectResponse:
-    """The page that opens has the root for its address; whoever writes its name gets there too."""
+    """Redirect the first page's name to the root, which is its address."""
     return RedirectResponse(f"{request.scope.get('root_path', '')}/?{request.url.query}".rstrip("?"))
 
 
 def main() -> None:
-    """One run: the frame, then the page."""
+    """One run: the frame around the page, then the page."""
     side: Literal["auto", "collapsed"] = "collapsed" if controls.presenting() else "auto"
     st.set_page_config(page_title="Attention Observatory", page_icon=str(ICON), layout="wide", initial_sidebar_state=side)
     controls.apply_frame()
@@ -54,8 +54,8 @@ def main() -> None:
 
 
 if get_script_run_ctx(suppress_warning=True) is None:
-    # By its folder `pages/` Streamlit takes the app for one of the old kind until st.navigation first runs, and tells the first
-    # visitor after a start that the linked page does not exist.
+    # Because of the folder `pages/` Streamlit treats the app as one without st.navigation until that first runs, and shows the
+    # first visitor after a start that a linked page does not exist.
     PagesManager.uses_pages_directory = False
     first, *others = (f"/{entry.url}" for entry in navigation.ENTRIES)
     routes = [

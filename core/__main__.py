@@ -1,4 +1,4 @@
-"""`python -m core`: train, evaluate, faithful, record, bench."""
+"""`python -m core`: train, evaluate, faithful, record, verify, bench."""
 
 from core.cli import main
 

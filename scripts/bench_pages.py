@@ -1,8 +1,8 @@
-"""Server time of a slider on every lecture page: one move, the page run anew, as the server does it.
+"""Server time of one slider move on every lecture page.
 
     python -m scripts.bench_pages [--moves 5]
 
-Prints the median and the largest of the moves, in milliseconds, for each page; the goal is under 200.
+Prints the median and the largest time of the moves in milliseconds for each page; the goal is under 200.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Make `assets/clips`: `python -m scripts.bundle_clips --digits DIR --boston DIR`.
 
-Six clips of photographed digits, put together from photos of dev signers, as small mp4 files; and the 40 test sentences of
-RWTH-BOSTON-104 as tracks. The same data give the same clips.
+Writes six clips of digits, made of photos of dev signers, as small mp4 files, and the 40 test sentences of RWTH-BOSTON-104 as
+tracks. The same data give the same clips.
 """
 
 from __future__ import annotations

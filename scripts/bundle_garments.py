@@ -1,7 +1,7 @@
 """Bundle test images: `python -m scripts.bundle_garments --data DIR_WITH_IDX_FILES`.
 
-The gallery: the first six of each class in the test set's own order, chosen by index and never by what a model makes of them.
-Beside it the worst mistakes that the shipped ViT's card names.
+Writes the gallery, the first six images of each class in the order of the test set, whatever a model answers, and the worst
+mistakes that the shipped ViT's card lists.
 """
 
 from __future__ import annotations

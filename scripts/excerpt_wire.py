@@ -1,8 +1,8 @@
 """Cut test fixtures out of recorded Binance messages: `python -m scripts.excerpt_wire --data DIR`.
 
-DIR holds the recordings (`<receive ns> <json>` a line, gzip). Kept are, of the first seconds: every depth message and snapshot,
-every best-price message whose update number a depth message has too (the others have no book to be compared with), and one trade
-in twenty. No line is changed.
+DIR holds the recordings (gzip, one `<receive ns> <json>` per line). Of the first seconds, these lines are kept unchanged: every
+depth message and snapshot, every best-price message whose update number a depth message has too (others cannot be compared with
+a book), and one trade in twenty.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Watch the live page in a real browser for a while: `python -m scripts.watch_live_page --minutes 10`.
+"""Measure the live page in a real browser: `python -m scripts.watch_live_page --minutes 10`.
 
 Prints, once a minute, the server's resident memory, frames drawn, and milliseconds from a book received to its frame drawn
 (median and 95th percentile over the browser's last draws). Needs what `make test` installs, and a Chromium.

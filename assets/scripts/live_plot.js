@@ -1,5 +1,5 @@
-// One plot that lives in the page: fed frame by frame, it keeps its DOM node, its zoom and the reader's choices.
-// A frame is JSON: {traces: [{name, value?}], layout: {name, value?}, chrome, sentAt?}; a part without a value is one we have
+// A plot that is updated by frames and keeps its DOM node, its zoom and the reader's choices.
+// A frame is JSON: {traces: [{name, value?}], layout: {name, value?}, chrome, sentAt?}; a part without a value was sent before
 // (core/figures/wire.py). Plots are drawn by plotly.js, which the app serves from the installed Python package.
 
 let plotly = null; // a promise of the library, shared by all plots of the page

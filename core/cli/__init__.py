@@ -1,4 +1,4 @@
-"""The command line, one file a command."""
+"""The command line, one file per command; `options` has the options that commands share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.cli import bench, evaluate, faithful, record, train, verify
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; 0 where it did what was asked, 2 where the input was at fault (one sentence on stderr)."""
+    """Run one command; returns 0 on success, 2 for bad input (one sentence on stderr), 130 where it was interrupted."""
     parser = argparse.ArgumentParser(
         prog="python -m core", description="Train, evaluate, record and measure the observatory's models."
     )

@@ -1,4 +1,4 @@
-"""`python -m core bench`: what things cost here, as ratios within one run; a lone time on a shared machine means little."""
+"""`python -m core bench`: times on this machine, as ratios within one run, which vary less on a shared machine than times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m core faithful`: put what maps call important to the test, over the bundled sample, and keep what comes of it."""
+"""`python -m core faithful`: deletion curves of each method's importance over the bundled sample, written for the pages."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command."""
     p = commands.add_parser(
         "faithful",
-        help="measure how faithful each map of a model is",
-        description="Delete what each method calls most important, least important, and parts at random, over a bundled sample, "
-        "and write the mean curves for the app's pages.",
+        help="measure how faithful each importance method is for a model",
+        description="Delete the parts that each method calls most important, least important, and random parts, over a bundled "
+        "sample, and write the mean curves for the app's pages.",
     )
     p.add_argument("checkpoint", help="name of a shipped checkpoint")
     p.add_argument("--folder", type=Path, default=findings.FOLDER, help="where to write")
@@ -42,19 +42,19 @@ def _run(o: argparse.Namespace) -> None:
             break
         curves.append(deletion_curves(one, seed=o.seed + place))
     if not curves:
-        raise ValueError(f"{o.checkpoint} says nothing of the bundled sample that could be put to the test")
+        raise ValueError(f"{o.checkpoint} predicts nothing on the bundled sample, so that there is nothing to measure")
     path = findings.write(
         o.checkpoint, card["weights_sha256"], f"python -m core faithful {o.checkpoint}", curves, folder=o.folder
     )
-    told = to_dict(curves)
-    print(json.dumps(told) if o.json else _table(told, path))
+    scores = to_dict(curves)
+    print(json.dumps(scores) if o.json else _table(scores, path))
 
 
 def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
-    """The bundled sample of a model of that kind.
+    """The bundled sample of the card's model.
 
     Raises:
-        ValueError: for a kind without maps to test.
+        ValueError: for a model without importance methods.
     """
     name = card["name"]
     if card["model"] == "vit":
@@ -72,13 +72,13 @@ def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
         from core.market.predictor import load_predictor
 
         return of_windows.sample(load_predictor(name))
-    raise ValueError(f"{name} is a {card['model']}: tlob, vit and iiga checkpoints can be put to the test")
+    raise ValueError(f"{name} is a {card['model']}: tlob, vit and iiga checkpoints can be measured")
 
 
-def _table(told: dict[str, Any], path: Path) -> str:
-    lines = [f"{told['samples']} inputs; mean area under random orders {told['chance']:.4f}"]
+def _table(scores: dict[str, Any], path: Path) -> str:
+    lines = [f"{scores['samples']} inputs; mean area under random orders {scores['chance']:.4f}"]
     lines += [f"{'method':<12} {'most first':>10} {'least first':>11} {'below chance':>13} {'':>8} {'better':>7}"]
-    for name, one in told["verdicts"].items():
+    for name, one in scores["verdicts"].items():
         areas = f"{one['most']:>10.4f} {one['least']:>11.4f} {one['gain']:>+13.4f} ±{one['error']:>7.4f}"
         lines.append(f"{name:<12} {areas} {one['better']:>7.0%}")
     return "\n".join([*lines, f"wrote {path.name}"])

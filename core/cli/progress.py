@@ -1,4 +1,4 @@
-"""The bar of a command that scores something."""
+"""Progress bars of the evaluation commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def counting_bar(unit: str) -> Callable[[int, int], None]:
-    """A tqdm bar on standard error, moved by how many are done of how many; none where that is no terminal."""
+    """A tqdm bar on standard error, set by (done, total); none where standard error is no terminal."""
     from tqdm import tqdm
 
     bar = tqdm(unit=unit, file=sys.stderr, disable=None)

@@ -1,4 +1,4 @@
-"""Figures of attention maps: arrays in, plotly figures out. They know axes and names, not models, so that all models share them.
+"""Figures of attention maps, from arrays, axes and names, shared by all models.
 
 Rows of a map are queries, from the top down; columns are the keys they look at.
 """
@@ -18,9 +18,9 @@ from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL,
 from core.messages import translate as _
 
 SHADES = 254
-"""Steps of colour in a small map: an eye tells fewer apart, and a byte a weight is a quarter of the traffic."""
+"""Colour steps of a small map: more cannot be seen, and one byte per weight is a quarter of the traffic."""
 DECADES = 2.0
-"""What a logarithmic scale spans below its top: weights under a hundredth of it all look like none."""
+"""Decades that a logarithmic scale spans: weights below a hundredth of the largest have the lowest colour."""
 
 ScaleKind = Literal["own", "shared", "log"]
 SCALE_KINDS: tuple[ScaleKind, ...] = ("own", "shared", "log")
@@ -44,7 +44,7 @@ class MapAxis:
 
     @property
     def step(self) -> float:
-        """Between neighbours."""
+        """Distance between neighbours."""
         return float(self.positions[1] - self.positions[0]) if len(self.positions) > 1 else 1.0
 
     def nearest(self, position: float) -> int:
@@ -57,7 +57,7 @@ class MapAxis:
 
 
 def time_axis(seconds: NDArray[np.float64]) -> MapAxis:
-    """Steps of a window by their seconds before its newest row, (n,), -31.75 ... 0."""
+    """Steps of a window, by seconds relative to its newest row: (n,), -31.75 ... 0."""
     return MapAxis(positions=seconds, title=_("Seconds before now"), d3=".2f", unit=" s", kind="time")
 
 
@@ -67,7 +67,7 @@ def channel_axis(count: int) -> MapAxis:
 
 
 def token_axis(count: int, *, kind: str = "token") -> MapAxis:
-    """A class token and the patches of a picture, by number."""
+    """Numbers of the class token (0) and the patches of a picture."""
     return MapAxis(positions=np.arange(0.0, count), title=_("Patch (0 is the class token)"), kind=kind)
 
 
@@ -76,7 +76,7 @@ class NamedMap:
     """One map, or the difference of two.
 
     Attributes:
-        name: of its layer, the same in every language; clicks bring it back as the trace's name. title: for a person.
+        name: of its layer, the same in every language, and the trace's name in click events. title: translated.
         weights: (n, n), rows being queries.
     """
 
@@ -87,7 +87,7 @@ class NamedMap:
 
 
 def top_of(one: NamedMap, maps: Sequence[NamedMap], scale: ScaleKind) -> float:
-    """The weight at which a map's colours end: its own largest (in size), or for a shared scale that of all of its kind."""
+    """The weight at which the colour scale ends: the map's largest magnitude, or with a shared scale that of all of its kind."""
     alike = [one] if scale == "own" else [other for other in maps if other.axis.kind == one.axis.kind]
     return max(float(np.abs(other.weights).max()) for other in alike) or 1.0
 
@@ -103,7 +103,7 @@ def map_grid(
     keep: str = "grid",
     write: Write = three_digits,
 ) -> go.Figure:
-    """Small multiples: a glance at many maps, each with its largest weight; colours are quantised to `SHADES` steps.
+    """Many maps in small, each titled with its largest weight; colours are quantised to `SHADES` steps.
 
     Args:
         maps: to draw. of: all maps a shared scale is taken over; those drawn where None.
@@ -147,7 +147,7 @@ def map_figure(
     keep: str = "map",
     write: Write = three_digits,
 ) -> go.Figure:
-    """One map, every weight as it is (float32), with a colour bar; the row that is being read is outlined.
+    """One map with all weights in float32 and a colour bar; the row that is being read is outlined.
 
     Args:
         of: all maps a shared scale is taken over.
@@ -188,7 +188,7 @@ def row_figure(
     whose: str = "",
     keep: str = "row",
 ) -> go.Figure:
-    """What one query looks at: a bar a key, against looking at all alike; over time also what the mid-price did meanwhile.
+    """The weights of one query, a bar per key, beside uniform attention; over time also the mid-price.
 
     Args:
         one: a map of weights, not of differences.
@@ -234,10 +234,10 @@ def layers_figure(
     whose: str = "",
     counted: str = "",
 ) -> go.Figure:
-    """One number a layer of one kind, first layer first, against what looking at all alike would give.
+    """One number per layer of one kind, first layer first, beside that of uniform attention.
 
     Args:
-        even: what an even map would have. other: the same numbers of a compared window.
+        even: the number of uniform attention. other: the same numbers of a compared window.
         title: of the value axis, with its unit.
         whose: what the bars are called; "This window" where empty. counted: what is; "Pair" (of layers) where empty.
     """
@@ -271,7 +271,7 @@ def layers_figure(
 
 
 def _cells(one: NamedMap, z: NDArray[Any], *, signed: bool) -> dict[str, Any]:
-    """A heatmap trace of numbers in a map's place."""
+    """A heatmap trace with the axes of a map."""
     start, step = float(one.axis.positions[0]), one.axis.step
     colours = DIVERGING if signed else SEQUENTIAL
     return {"type": "heatmap", "name": one.name, "z": z, "x0": start, "dx": step, "y0": start, "dy": step, "colorscale": colours}

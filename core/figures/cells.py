@@ -1,4 +1,4 @@
-"""Numbers over the cells of a heatmap that the page shows through."""
+"""Numbers over the cells of a heatmap."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 
 def cell_text(table: NDArray[np.floating], form: str, *, first: int = 0, size: int = 12) -> go.Scatter:
-    """The numbers of (rows, columns) at their cells, in the page's own colour.
+    """A trace with the numbers of a table (rows, columns) at its cells, in the page's text colour.
 
-    A heatmap's own text is black or white by the colour scale alone, as if nothing lay behind a clear cell.
+    A heatmap's `texttemplate` chooses black or white by the colour scale and ignores the page behind transparent cells.
 
     Args:
         table: NaN leaves a cell empty, minus infinity is written as −∞.
-        form: d3's format, which follows the reader's decimal mark. first: x of the first column; rows count from 0.
+        form: d3's number format; plotly writes the reader's decimal mark. first: x of the first column; the first row is y = 0.
         size: of the text, pixels.
     """
     row, column = np.nonzero(np.isfinite(table) | np.isneginf(table))

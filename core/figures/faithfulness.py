@@ -1,4 +1,4 @@
-"""Figures of faithfulness: what is left of an answer while parts are deleted, and how far below chance each method runs."""
+"""Figures of faithfulness: deletion curves, and how far below chance each method's area is."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ COLOURS: Final = {
     "occlusion": BROWN,
     RANDOM: GREY,
 }
-"""One a method, on every page."""
+"""Colour of each method, on every page."""
 
 
 def curves_figure(curves: Curves, names: Mapping[str, str], *, order: Order, parts: str, keep: str = "curves") -> go.Figure:
-    """The probability that is left, against the share of parts deleted.
+    """The remaining probability against the share of parts deleted.
 
     Args:
-        names: of the methods, for a person; those left out are not drawn.
-        order: what goes first. parts: what they are called, with the unit of the axis ("patches").
+        names: translated names of the methods; methods without one are not drawn.
+        order: which parts are deleted first. parts: their translated name ("patches").
     """
     traces: list[dict[str, Any]] = []
     for method, name in names.items():
@@ -56,7 +56,7 @@ def curves_figure(curves: Curves, names: Mapping[str, str], *, order: Order, par
 def verdicts_figure(
     verdicts: Mapping[str, FaithfulnessVerdict], names: Mapping[str, str], *, keep: str = "verdicts"
 ) -> go.Figure:
-    """How far below chance each method's curve runs on average, with two standard errors; to the left of 0 it misleads."""
+    """How far below chance each method's mean area is, with two standard errors; a method left of 0 is worse than chance."""
     shown = [method for method in names if method in verdicts]
     shown.sort(key=lambda method: verdicts[method].gain)
     figure = go.Figure()

@@ -1,4 +1,4 @@
-"""Numbers that a figure writes as text, as English does; a page passes its reader's own way."""
+"""Formats of the numbers that a figure writes as text, in English; a page passes formats of the reader's language."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 Write = Callable[[float], str]
 WriteDigits = Callable[[float, int], str]
-"""Of a number and its count of decimals."""
+"""(number, decimals) -> text."""
 
 
 def three_digits(value: float) -> str:
@@ -15,10 +15,10 @@ def three_digits(value: float) -> str:
 
 
 def two_decimals(value: float) -> str:
-    """Two decimals, and no minus before zero."""
+    """Two decimals; minus zero is written as zero."""
     return f"{value + 0.0:.2f}"
 
 
 def fixed_digits(value: float, digits: int) -> str:
-    """So many decimals."""
+    """`digits` decimals."""
     return f"{value:.{digits}f}"

@@ -1,8 +1,8 @@
-"""What every figure looks like: colours, scales and a base layout that works on a light and on a dark page.
+"""Style of all figures: colours, colour scales and a base layout that works on light and dark pages.
 
-Backgrounds are transparent and no text or grid colour is set here: the page gives those to the browser's plot, so that
-switching the theme needs no new figure. Series colours therefore stand at least 3:1 off both page backgrounds, and the three
-classes are told apart under every common colour blindness (tests/core/figures/test_style.py).
+Backgrounds are transparent, and text and grid colours are set by the browser, so that switching the theme needs no new figure.
+Series colours therefore have a contrast of at least 3:1 with both page backgrounds, and the colours of the three classes differ
+under every common colour blindness (tests/core/figures/test_style.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SERIES: Final = (BLUE, ORANGE, GREEN, VIOLET, BROWN, GREY)
 """Colours of unordered series, in this order."""
 
 COLOURS: Final = {"DOWN": ORANGE, "STATIONARY": GREY, "UP": BLUE}
-"""One colour a class, in the class order of D3. The same two serve the sides of a book: asks as DOWN, bids as UP."""
+"""One colour per class, in the order of D3. Asks have the colour of DOWN, bids that of UP."""
 
 ASK: Final = ORANGE
 BID: Final = BLUE
@@ -33,13 +33,13 @@ SEQUENTIAL: Final[Scale] = [
     (0.0, "#00224E"), (0.125, "#123570"), (0.25, "#3B496C"), (0.375, "#575D6D"), (0.5, "#707173"),
     (0.625, "#8A8678"), (0.75, "#A59C74"), (0.875, "#C3B369"), (1.0, "#FEE838"),
 ]  # fmt: skip
-"""Low to high, opaque: cividis (Nunez et al. 2018), the same to normal and to colour-blind eyes."""
+"""Low to high, opaque: cividis (Nunez et al. 2018), which looks alike to normal and colour-blind eyes."""
 
 SEQUENTIAL_CLEAR: Final[Scale] = [(0.0, "rgba(47,126,199,0)"), (0.25, "rgba(47,126,199,0.28)"), (1.0, "rgba(47,126,199,1)")]
-"""Nothing to much, for a layer that the page shows through and lines are drawn over."""
+"""Zero (transparent) to high, for a heatmap with lines over it."""
 
 DIVERGING: Final[Scale] = [(0.0, "rgba(213,112,31,1)"), (0.5, "rgba(133,140,150,0.08)"), (1.0, "rgba(47,126,199,1)")]
-"""Negative, none, positive; set `zmid=0` with it."""
+"""Negative, zero (nearly transparent), positive; use with `zmid=0`."""
 
 TEMPLATE: Final = go.layout.Template(
     layout={
@@ -54,7 +54,7 @@ TEMPLATE: Final = go.layout.Template(
         "hoverlabel": {"namelength": -1},
     }
 )
-"""Shared by all figures; small, because a live figure carries it to the browser."""
+"""Template of all figures; small, because every live figure sends it to the browser."""
 
 
 def base_layout(
@@ -66,14 +66,14 @@ def base_layout(
     keep: str = "keep",
     legend: bool = True,
 ) -> dict[str, Any]:
-    """Keyword arguments for `figure.update_layout`, which a figure then adds to or overrides.
+    """Keyword arguments for `figure.update_layout`, which a figure may extend or override.
 
     Args:
-        x_title, y_title: axis titles, already in the reader's language.
+        x_title, y_title: axis titles, translated.
         height: pixels; None leaves it to the page.
         hover: plotly's hovermode; "closest" where None.
-        keep: plotly's `uirevision`. While it stays the same, zoom, hover and legend choices outlive new data; change it
-            (to the symbol, say) where they should start afresh.
+        keep: plotly's `uirevision`: while it stays the same, zoom, hover and legend choices are kept when data change. A new
+            value (such as another symbol) resets them.
         legend: whether to show one.
     """
     layout: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""How a figure travels to the browser: as parts (its traces and its layout), each once.
+"""Encodes figures for the browser as parts, the traces and the layout, and sends unchanged parts by name only.
 
-A live figure is sent four times a second, and most of it does not change. Each part is named by a digest of its JSON; a part
-the browser already has is sent as its name alone. Arrays travel as plotly's base64 typed arrays.
+A live figure is sent four times a second, and most of it does not change. A part's name is a digest of its JSON. Arrays are
+encoded as plotly's base64 typed arrays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
 REPEATS: Final = 3
-"""Times a part is sent before its name alone will do: the server drops frames that a slow browser has not fetched yet."""
+"""How often a part is sent before only its name is: the server drops frames that a slow browser has not fetched yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,32 +29,32 @@ class FigurePart:
 
 @dataclass(frozen=True, kw_only=True)
 class FigureParts:
-    """A figure, taken apart."""
+    """The parts of a figure."""
 
     traces: tuple[FigurePart, ...]
     layout: FigurePart
 
     def names(self) -> list[str]:
-        """All names, traces first."""
+        """The names of all parts, traces first."""
         return [part.name for part in (*self.traces, self.layout)]
 
 
 def split(figure: go.Figure | Mapping[str, Any]) -> FigureParts:
-    """A figure, or its dictionary with arrays left as arrays -> its parts."""
+    """The parts of a figure or of its dictionary."""
     whole = (figure if isinstance(figure, go.Figure) else go.Figure(figure)).to_dict()
     return FigureParts(traces=tuple(_part(trace) for trace in whole["data"]), layout=_part(whole.get("layout", {})))
 
 
 def frame(parts: FigureParts, sent: Mapping[str, int], extra: Mapping[str, Any]) -> tuple[bytes, dict[str, int]]:
-    """One message to the browser, and what has now been sent.
+    """One message to the browser, and the updated counts.
 
     Args:
-        sent: how often the browser has been sent each part, by name; empty sends everything.
-        extra: JSON values that go along.
+        sent: how often each part has been sent, by name; with an empty mapping everything is sent.
+        extra: further JSON values of the message.
 
     Returns:
         The message, JSON: `{"traces": [{"name", "value"?}], "layout": {"name", "value"?}, **extra}`; and the counts to pass
-        the next time, which know only the parts of this figure.
+        the next time, of this figure's parts only.
     """
     counts = {name: sent.get(name, 0) + 1 for name in parts.names()}
     traces = b",".join(_message(part, sent) for part in parts.traces)

@@ -1,4 +1,4 @@
-"""The maps: all of them at a glance, one of them large with a row to read, and what they come to in a number or two."""
+"""Attention maps: all of them small, one of them large with a row to read, and their entropy and mean distance."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from pages.shared.map_explorer import Choice, Keys, Measure, Query
 KEYS = Keys(layer="layer", scale="scale", head="ahead", grid="attention_pair", plot="attention")
 
 
-def show(window: FrozenWindow, reading: WindowAnswer, other: WindowAnswer | None) -> None:
-    """The view of one window, and where another is pinned, of what differs.
+def show(window: FrozenWindow, answer: WindowAnswer, other: WindowAnswer | None) -> None:
+    """The maps of one window, or their difference from a pinned window's.
 
     Args:
-        other: the pinned window, read.
+        other: the model's answer for the pinned window; None where none is pinned.
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        choice = map_explorer.pick(KEYS, titles(reading), heads=reading.predictor.config.heads)
+        choice = map_explorer.pick(KEYS, titles(answer), heads=answer.predictor.config.heads)
         difference = other is not None and st.toggle(
             _("Show the difference from the pinned window"), value=True, key="diff", bind="query-params"
         )
-    maps = _maps(window, reading, choice)
+    maps = _maps(window, answer, choice)
     against = _maps(window, other, choice) if other else None
     drawn = (
         [replace(a, weights=a.weights - b.weights) for a, b in zip(maps, against, strict=True)]
@@ -46,13 +46,13 @@ def show(window: FrozenWindow, reading: WindowAnswer, other: WindowAnswer | None
                 "connection. It follows attention alone; what the layers of the other kind mix in between is not in it."
             )
         )
-    if reading.predictor.config.mirrored:
+    if answer.predictor.config.mirrored:
         st.caption(f"{mirrored_sentence()} " + _("The maps are of the pass over the book as it is."))
     one = map_explorer.chosen(maps, choice)
     compared = map_explorer.chosen(against, choice) if against else None
 
     def beside(query: int) -> None:
-        st.markdown(_reading(one, query))
+        st.markdown(_row_sentence(one, query))
         map_explorer.row_plot(
             one,
             query,
@@ -70,27 +70,27 @@ def show(window: FrozenWindow, reading: WindowAnswer, other: WindowAnswer | None
         beside=beside,
         difference=drawn is not maps,
     )
-    _in_numbers(reading, other)
+    _in_numbers(answer, other)
 
 
-def titles(reading: WindowAnswer) -> dict[str, str]:
-    """What each map is called on the page, by its name."""
+def titles(answer: WindowAnswer) -> dict[str, str]:
+    """Titles of the maps in the reader's language, by name."""
     kinds = {TIME: _("Time-to-time {number}"), FEATURE: _("Feature-to-feature {number}")}
     rolled = {TIME: _("Time, rolled out"), FEATURE: _("Features, rolled out")}
     found = {}
-    for name in reading.maps:
+    for name in answer.maps:
         kind = TIME if TIME in name else FEATURE
         found[name] = rolled[kind] if name.startswith(ROLLOUT) else kinds[kind].format(number=name.split(" ")[-1])
     return found
 
 
-def _maps(window: FrozenWindow, reading: WindowAnswer, choice: Choice) -> list[NamedMap]:
+def _maps(window: FrozenWindow, answer: WindowAnswer, choice: Choice) -> list[NamedMap]:
     time = figures.time_axis(window.seconds)
 
     def axis(name: str, count: int) -> MapAxis:
         return time if TIME in name else figures.channel_axis(count)
 
-    return map_explorer.named(reading.maps, titles(reading), choice, axis)
+    return map_explorer.named(answer.maps, titles(answer), choice, axis)
 
 
 def _query(axis: MapAxis) -> Query:
@@ -109,9 +109,9 @@ def _query(axis: MapAxis) -> Query:
     return Query(pick=channel, take=lambda index: st.session_state.update(channel=int(axis.positions[index])))
 
 
-def _reading(one: NamedMap, query: int) -> str:
-    """The row in words."""
-    words = map_explorer.row_words(one, query, lambda index: _position(one.axis, index))
+def _row_sentence(one: NamedMap, query: int) -> str:
+    """A sentence on what this row looks at."""
+    words = map_explorer.row_sentence(one, query, lambda index: _position(one.axis, index))
     if one.axis.kind == "time":
         distance = float(summaries.row_distance(one.weights, step=STEP_MS / 1e3)[query])
         words += " " + _("On average it looks {distance} s away from itself.").format(distance=number(distance, 2))
@@ -125,10 +125,10 @@ def _position(axis: MapAxis, index: int) -> str:
     )
 
 
-def _in_numbers(reading: WindowAnswer, other: WindowAnswer | None) -> None:
-    """Entropy and reach, a bar a layer."""
+def _in_numbers(answer: WindowAnswer, other: WindowAnswer | None) -> None:
+    """Mean entropy and mean distance, one bar per layer."""
     st.subheader(_("Entropy and distance"), anchor=False)
-    steps, width, step = reading.predictor.window, reading.predictor.config.width, STEP_MS / 1e3
+    steps, width, step = answer.predictor.window, answer.predictor.config.width, STEP_MS / 1e3
 
     def each(source: WindowAnswer | None, kind: str, measure: Any) -> list[float] | None:
         return [measure(source.maps[name]) for name in source.layers(kind)] if source else None
@@ -154,7 +154,7 @@ def _in_numbers(reading: WindowAnswer, other: WindowAnswer | None) -> None:
                 key=key,
                 title=title,
                 unit=unit,
-                values=each(reading, kind, measure) or [],
+                values=each(answer, kind, measure) or [],
                 even=even,
                 other=each(other, kind, measure),
             )
@@ -172,7 +172,7 @@ def _in_numbers(reading: WindowAnswer, other: WindowAnswer | None) -> None:
     )
 
 
-def downloads(window: FrozenWindow, reading: WindowAnswer) -> None:
-    """The enlarged map as a table."""
-    choice = map_explorer.picked(KEYS, titles(reading))
-    map_explorer.download_map(map_explorer.chosen(_maps(window, reading, choice), choice), keys=KEYS)
+def downloads(window: FrozenWindow, answer: WindowAnswer) -> None:
+    """A download of the enlarged map as a table."""
+    choice = map_explorer.picked(KEYS, titles(answer))
+    map_explorer.download_map(map_explorer.chosen(_maps(window, answer, choice), choice), keys=KEYS)

@@ -1,6 +1,6 @@
-"""Attention maps to explore, one way for every model: all at a glance, one enlarged, a row of it to read, and what they come to.
+"""The explorer of attention maps, the same for every model: all maps in small, one enlarged, one of its rows, and summaries.
 
-A page says what is its own: names and axes, how a query is picked, and what stands beside the enlarged map.
+A page gives the names and axes, how a query is picked, and what is drawn beside the enlarged map.
 
     keys = Keys(layer="layer", scale="scale", head="ahead", grid="attention_pair", plot="attention")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -33,11 +33,11 @@ MEAN = "mean"
 
 @dataclass(frozen=True, kw_only=True)
 class Keys:
-    """What an explorer's choices are called in links, and its plots on the page: these never change.
+    """Names of an explorer's URL parameters and of its plots; they never change, as shared links contain them.
 
     Attributes:
-        layer, scale, head: parameters of the URL. first_head: number of the first head there.
-        grid: of the small maps, a number follows. plot: what the keys of all other plots, and files, begin with.
+        layer, scale, head: URL parameters. first_head: number of the first head in the URL.
+        grid: key of the small maps, followed by a number. plot: prefix of the keys of all other plots, and of files.
     """
 
     layer: str
@@ -54,7 +54,7 @@ class Keys:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """Which map is enlarged, how maps are coloured, and which head they are of, from 0; the mean of all where None."""
+    """The enlarged map, the colour scale, and the head, from 0; None for the mean of all heads."""
 
     layer: str
     scale: ScaleKind
@@ -63,10 +63,10 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """How a row of the enlarged map is picked.
+    """The control that picks a row of the enlarged map.
 
     Attributes:
-        pick: draws the control; returns the row's index. take: moves the control to an index, before the page runs again.
+        pick: draws the control and returns the row's index. take: moves the control to an index, in a click's callback.
     """
 
     pick: Callable[[], int]
@@ -75,11 +75,11 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """One number a layer.
+    """One number per layer.
 
     Attributes:
-        key: of the plot. title, unit: for a person.
-        values: first layer first. even: what looking at all alike would give. other: of a compared input.
+        key: of the plot. title, unit: translated.
+        values: first layer first. even: of uniform attention. other: of a compared input.
     """
 
     key: str
@@ -91,10 +91,10 @@ class Measure:
 
 
 def pick(keys: Keys, names: Mapping[str, str], *, heads: int, default: str | None = None) -> Choice:
-    """The controls, in the container that is open.
+    """Draw the controls in the current container.
 
     Args:
-        names: what each map is called, by its name. heads: of a layer; no control for one. default: the map that opens.
+        names: translated names of the maps. heads: per layer; one head has no control. default: the map enlarged at first.
     """
     scales = {"own": _("Each its own"), "shared": _("One for each kind"), "log": _("Logarithmic")}
     layer = url_state.choice(st.selectbox, _("Map to enlarge (or click one)"), names, key=keys.layer, default=default, width=320)
@@ -117,7 +117,7 @@ def pick(keys: Keys, names: Mapping[str, str], *, heads: int, default: str | Non
 
 
 def picked(keys: Keys, names: Mapping[str, str], *, default: str | None = None) -> Choice:
-    """What `pick` gave in this run, for parts of the page that are drawn later."""
+    """The choice that `pick` returned in this run, for parts of the page that are drawn later."""
     state = st.session_state
     layer = state.get(keys.layer)
     return Choice(
@@ -134,11 +134,11 @@ def _head(keys: Keys, code: str) -> int | None:
 def named(
     weights: Mapping[str, Any], names: Mapping[str, str], choice: Choice, axis: Callable[[str, int], MapAxis]
 ) -> list[NamedMap]:
-    """The maps of the chosen head.
+    """The maps of the chosen head, with their names and axes.
 
     Args:
         weights: (heads, n, n) by name; (1, n, n) for what has no heads, such as a rollout.
-        axis: from a map's name and its n.
+        axis: makes the axis from a map's name and its n.
     """
     found = []
     for name, each in weights.items():
@@ -148,24 +148,24 @@ def named(
 
 
 def chosen(maps: Sequence[NamedMap], choice: Choice) -> NamedMap:
-    """The one to enlarge."""
+    """The map to enlarge."""
     return next(one for one in maps if one.name == choice.layer)
 
 
 def pairs(maps: Sequence[NamedMap]) -> list[Sequence[NamedMap]]:
-    """Two maps a figure, so that a wide screen has four in a row and a narrow one two."""
+    """Pairs of maps, one figure each, so that a wide screen shows four in a row and a narrow one two."""
     return [maps[i : i + 2] for i in range(0, len(maps), 2)]
 
 
 def grid(groups: Sequence[Sequence[NamedMap]], *, keys: Keys, choice: Choice, difference: bool = False) -> Any:
-    """All maps in small, a figure a group and two figures a row; a click enlarges a map.
+    """All maps in small, one figure per group and two figures per row; a click enlarges a map.
 
     Args:
-        groups: of maps; a group stands in columns of two.
-        difference: weights are differences.
+        groups: of maps; each is drawn in two columns.
+        difference: whether weights are differences.
 
     Returns:
-        A place after the last figure, for words about the maps.
+        The container after the last figure, for text on the maps.
     """
     every = [one for group in groups for one in group]
 
@@ -173,7 +173,7 @@ def grid(groups: Sequence[Sequence[NamedMap]], *, keys: Keys, choice: Choice, di
         if point.trace in {one.name for one in every}:
             st.session_state[keys.layer] = point.trace
 
-    cells = [cell for _row in range(0, len(groups), 2) for cell in st.columns(2)]  # a row at a time, which a phone stacks
+    cells = [cell for _row in range(0, len(groups), 2) for cell in st.columns(2)]  # row by row, which a phone stacks
     for index, (cell, group) in enumerate(zip(cells, groups, strict=False)):
         with cell:
             figure = figures.map_grid(
@@ -203,12 +203,12 @@ def enlarged(
     height: int = 560,
     drawn: Callable[[int], go.Figure] | None = None,
 ) -> int:
-    """One map large, with the control of the row that is read, which a click on the map moves.
+    """One map enlarged, with the control of the row to read, which a click on the map moves.
 
     Args:
-        of: all maps, which a shared scale is taken over.
-        beside: draws what stands to the map's right, under the control, from the row's index.
-        drawn: the large map with the row of that index framed, where a model has more to draw on it than the map.
+        of: all maps of a shared colour scale.
+        beside: draws what is to the map's right, under the control, from the row's index.
+        drawn: makes the figure of the large map from the row's index, where it shows more than the map.
 
     Returns:
         The row's index.
@@ -242,7 +242,7 @@ def enlarged(
 
 
 def row_plot(one: NamedMap, index: int, *, keys: Keys, height: int = 400, **more: Any) -> None:
-    """The row as bars; `more` goes to `core.figures.attention.row_figure`."""
+    """The row as bars; `more` is passed to `core.figures.attention.row_figure`."""
     live_plot(
         figures.row_figure(one, query=index, keep=one.name, **more),
         key=f"{keys.plot}_row",
@@ -252,11 +252,11 @@ def row_plot(one: NamedMap, index: int, *, keys: Keys, height: int = 400, **more
     )
 
 
-def row_words(one: NamedMap, index: int, position: Callable[[int], str]) -> str:
-    """The row in words: its strongest keys, and how spread it is.
+def row_sentence(one: NamedMap, index: int, position: Callable[[int], str]) -> str:
+    """A sentence on the row's strongest keys and its entropy.
 
     Args:
-        position: what a row or column is called, by its index.
+        position: translated name of a row or column, by its index.
     """
     row = one.weights[index]
     entropy = float(summaries.row_entropy(row))
@@ -276,7 +276,7 @@ def row_words(one: NamedMap, index: int, position: Callable[[int], str]) -> str:
 
 
 def measures(found: Sequence[Measure], *, keys: Keys, alt: str, **more: Any) -> None:
-    """Numbers by layer, a small figure each.
+    """Summaries by layer, one small figure each.
 
     Args:
         alt: a sentence with the gap {what}. more: for `core.figures.attention.layers_figure`.
