@@ -1,4 +1,4 @@
-"""Which frames stand behind each gloss of a clip: all glosses at once, and one of them frame by frame."""
+"""Figures of the importance of each frame for the glosses of a clip: a heatmap of all, and bars for one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def glosses_figure(
     strip: Strip = (),
     keep: str = "glosses",
 ) -> go.Figure:
-    """Glosses by frames: how much each frame counts for each gloss, the frames that call it outlined, the clip above.
+    """Glosses by frames: the importance of each frame for each gloss, its own frames outlined, the clip above.
 
     Args:
         rows: (glosses, T'), NaN where not computed; a diverging scale where some speak against a gloss.

@@ -1,4 +1,4 @@
-"""Connectionist temporal classification, to be looked into: every lattice, path and gradient by name (iiga-equations section 11).
+"""Connectionist temporal classification with its lattice, paths and gradient exposed (iiga-equations section 11).
 
 Log space, float64, one sequence at a time, after Graves et al. 2006. Training uses `torch.nn.functional.ctc_loss`; a test
 holds this equal to it. Indices: frame t of T, state s of S = 2U + 1, where the extended target has a blank around each label.
@@ -6,7 +6,7 @@ holds this equal to it. Indices: frame t of T, state s of S = 2U + 1, where the 
 Section 11.7 differs from Graves in three places (D17). It leaves out the skip over a blank between two different labels,
 which `skip=False` reproduces; it sums the last frame over all states, which `unfinished_log_probability` reproduces; and it
 multiplies beta by the emission of the state that is left instead of the one that is entered, which would let alpha and beta
-disagree about P(target) and is not reproduced.
+disagree about P(target); that is not reproduced.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Array = NDArray[np.float64]
 
 
 class CTCError(ValueError):
-    """A target that has no path; the message says why and what would do."""
+    """A target without a valid path; the message says why and what would be right."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lattice:
-    """Everything forward and backward give. Logarithms are natural; -inf stands for impossible.
+    """Result of the forward and backward recursions, in natural logarithms; -inf stands for impossible.
 
     Attributes:
         log_probabilities: (T, V) of the frames. target: U labels. states: (S,) the extended target.
@@ -164,16 +164,16 @@ def best_path(found: Lattice) -> Path:
     steps, states = emitted.shape
     score = np.full(emitted.shape, -np.inf)
     score[0, :2] = emitted[0, :2]
-    came = np.zeros(emitted.shape, dtype=np.int64)
+    previous = np.zeros(emitted.shape, dtype=np.int64)
     for t in range(1, steps):
         for s in range(states):
             sources = sources_of(found.states, s, skip=found.skip)
-            came[t, s] = max(sources, key=lambda source: score[t - 1, source])
-            score[t, s] = score[t - 1, came[t, s]] + emitted[t, s]
+            previous[t, s] = max(sources, key=lambda source: score[t - 1, source])
+            score[t, s] = score[t - 1, previous[t, s]] + emitted[t, s]
     at = states - 1 if states == 1 or score[-1, -1] >= score[-1, -2] else states - 2
     path = [at]
     for t in range(steps - 1, 0, -1):
-        path.append(at := int(came[t, at]))
+        path.append(at := int(previous[t, at]))
     return _path(found, tuple(reversed(path)))
 
 
@@ -188,7 +188,7 @@ def sources_of(states: NDArray[np.int64], s: int, *, skip: bool = True) -> list[
 
 
 def count_paths(target: Sequence[int], frames: int, *, skip: bool = True) -> int:
-    """How many alignments a target has over so many frames; exact, however many."""
+    """Number of alignments of a target over `frames` frames, exact."""
     states = extended(target)
     counts = [1 if s < 2 else 0 for s in range(len(states))]
     for _ in range(frames - 1):
@@ -210,12 +210,12 @@ def valid_paths(found: Lattice, *, most: int = 2000) -> list[Path]:
                 "the target has {count} paths over {steps} frames: at most {most} are listed", count=count, steps=steps, most=most
             )
         )
-    paths = [_path(found, states) for states in _walks(found, steps - 1, None)]
+    paths = [_path(found, states) for states in _beginnings(found, steps - 1, None)]
     return sorted(paths, key=lambda path: (-path.log_probability, path.states))
 
 
-def _walks(found: Lattice, t: int, into: int | None) -> Iterator[tuple[int, ...]]:
-    """Ways to be in a state at t that leads to `into` at t + 1, or finishes where None."""
+def _beginnings(found: Lattice, t: int, into: int | None) -> Iterator[tuple[int, ...]]:
+    """All beginnings of a path up to frame t that lead to state `into` at t + 1, or end the path where None."""
     last = len(found.states) - 1
     ends = range(max(0, last - 1), last + 1) if into is None else sources_of(found.states, into, skip=found.skip)
     for state in ends:
@@ -223,7 +223,7 @@ def _walks(found: Lattice, t: int, into: int | None) -> Iterator[tuple[int, ...]
             if state < 2:
                 yield (state,)
         elif state <= 1 + 2 * t:  # a step climbs two states at the most
-            for before in _walks(found, t - 1, state):
+            for before in _beginnings(found, t - 1, state):
                 yield (*before, state)
 
 
@@ -239,7 +239,7 @@ def _skippable(states: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _arriving(before: Array, skips: NDArray[np.bool_]) -> Array:
-    """log of what arrives in each state from itself, the state before and, where allowed, the one before that."""
+    """log of the sum that reaches each state from itself, the state before and, where allowed, the one before that."""
     total = before.copy()
     total[1:] = np.logaddexp(total[1:], before[:-1])
     total[2:] = np.logaddexp(total[2:], np.where(skips[2:], before[:-2], -np.inf))

@@ -1,4 +1,4 @@
-"""Probabilities to try CTC on: made ones, a clip's own cut down to a target, and what a reader changed by hand.
+"""Probabilities for the CTC lab: generated, reduced from a clip's to a target's labels, or changed by the reader.
 
 CTC's loss looks at the blank and at the labels of the target only. A lab's columns are therefore the blank, the target's
 labels in order of first occurrence, and all other labels together, which loses nothing.
@@ -30,15 +30,15 @@ _WEIGHT: Final = re.compile(r"[0-9]{0,9}[.,]?[0-9]{1,18}")
 _CELL: Final = re.compile(r"([1-9][0-9]{0,3})\.([1-9][0-9]{0,3})-([0-9]{1,18}(?:\.[0-9]{0,18})?(?:e[-+]?[0-9]{1,2})?)")
 """A changed cell in a link: frame, column and weight."""
 OTHER: Final = "…"
-"""Name of the column of all labels that the target does not have."""
+"""Name of the column that sums all labels outside the target."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What the lab works on.
+    """A target and the probabilities of each frame.
 
     Attributes:
-        names: one a column: the blank, the target's labels, the rest. target: columns.
+        names: of the columns: the blank, the target's labels, the rest. target: column of each label.
         probabilities: (T, V), rows sum to 1.
     """
 
@@ -78,7 +78,7 @@ def columns(target: Sequence[str]) -> tuple[str, ...]:
 
 
 def made(target: Sequence[str], frames: int, fill: Fill, *, seed: int = 0) -> Problem:
-    """A target over made probabilities.
+    """A target over generated probabilities.
 
     Raises:
         ValueError: for too many labels or frames, or a label that is the blank's name.
@@ -109,7 +109,7 @@ def made(target: Sequence[str], frames: int, fill: Fill, *, seed: int = 0) -> Pr
 
 
 def of_clip(log_probabilities: NDArray[np.floating], names: Sequence[str], target: Sequence[str]) -> Problem:
-    """A clip's own probabilities (T, V), cut down to a target.
+    """A clip's probabilities (T, V), reduced to the labels of a target.
 
     Raises:
         ValueError: for a label that is none of the names, or too many of them.

@@ -1,6 +1,6 @@
-"""What is bundled to try the models on: short clips of photographed digits, and real ASL sentences as tracks.
+"""Bundled samples: short clips of photographed digits, and real ASL sentences as tracks.
 
-The clips are synthetic sentences of real photos, of signers that no model learnt from. The tracks are the 40 test sentences of
+The clips are synthetic sentences of real photos, of signers outside the training data. The tracks are the 40 test sentences of
 RWTH-BOSTON-104 (Dreuw et al. 2007).
 """
 
@@ -26,7 +26,7 @@ class ClipSample:
     """One bundled clip.
 
     Attributes:
-        path: an mp4. glosses: what is signed in it. fps: its frames a second. signer: whose photos.
+        path: an mp4. glosses: what is signed in it. fps: its frames per second. signer: number of the signer.
         photos: the photo of each digit. licence: of the photos.
     """
 

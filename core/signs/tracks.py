@@ -1,6 +1,6 @@
-"""Sentences as tracked hands and nose: reading RWTH-BOSTON-104's files, and what the model sees of them.
+"""Sentences as tracked hands and nose: reads RWTH-BOSTON-104's files and computes the model's features.
 
-Positions are pixels of the 30-a-second video, x to the right, y down.
+Positions are pixels of the video, 30 frames per second, x to the right, y down.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ SPLITS = ("train", "test")
 STRIDE = 2
 """The model reads every second frame: 15 a second."""
 DELTAS = (1, 3)
-"""Velocities are differences over so many of the model's frames to either side."""
+"""Velocities are differences over this many of the model's frames to either side."""
 FEATURES = 4 + 2 + 4 * len(DELTAS)
 POOLED = "any"
-"""The normalisation of a signer that the model has not met."""
+"""Key of the scale for signers outside the training data."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,12 +105,12 @@ def read_sentences(folder: Path, split: str) -> list[TrackSentence]:
 
 
 def about_the_nose(tracks: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(T, 6) -> (T, 4): both hands' positions from the nose's median place, which the tracker's own jitter does not move."""
+    """(T, 6) -> (T, 4): positions of both hands relative to the nose's median, which the tracker's jitter does not move."""
     return tracks[:, :4] - np.tile(np.median(tracks[:, 4:6], axis=0), 2)
 
 
 def fit_scales(sentences: Iterable[TrackSentence]) -> dict[str, Scale]:
-    """One scale a signer, and the pooled one for any other."""
+    """One scale per signer, and the pooled one for any other."""
     by_speaker: dict[str, list[NDArray[np.float32]]] = {}
     for sentence in sentences:
         hands = about_the_nose(sentence.tracks)
@@ -130,7 +130,7 @@ def normalised(tracks: NDArray[np.float32], scale: Scale) -> NDArray[np.float32]
 
 
 def features(hands: NDArray[np.float32], *, stride: int = STRIDE) -> NDArray[np.float32]:
-    """Normalised hands (T, 4) -> (ceil(T / stride), FEATURES) of what the model reads.
+    """Normalised hands (T, 4) -> (ceil(T / stride), FEATURES), the model's input.
 
     Both hands, right hand from left, and velocities over 1 and 3 of the model's frames to either side. At the ends a
     velocity looks no further than the sentence goes.

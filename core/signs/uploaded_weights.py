@@ -1,4 +1,4 @@
-"""What a visitor brings along: a checkpoint of their own, checked before anything is built of it; and clips, kept for a link."""
+"""Loads a visitor's own checkpoint after checking it, and keeps visitors' clips for links."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Videos of any kind and sets of pictures -> frames as a model takes them, within a bound on memory and time.
+"""Samples videos and sets of pictures into frames of a model's size and rate, within bounds on memory and time.
 
 A video is decoded frame by frame; only frames that are sampled are converted, already small, so that a 4K film costs no more
-memory than a short clip. Reading starts where asked (by seeking) and ends at `most` frames or when time is out; what was read
-is said. Files are opened without any protocol and by a list of containers: a playlist cannot make the server fetch anything.
+memory than a short clip. Reading seeks to the start and ends at `most` frames or when time is out; `Footage.ended` says which.
+Files are opened without any protocol and by a list of containers: a playlist cannot make the server fetch anything.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ MAX_DAMAGE: Final = 200
 """Packets that may fail in a row before the rest of a file is given up."""
 
 _CONTAINERS: Final = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,gif,mpegts,mpeg,flv,ogg,asf,mp3,wav,flac,aac"
-"""Those with sound alone are there to be told apart from what is no film at all."""
+"""Sound-only containers are included so that the error can say that the file holds only sound."""
 
 Frames = NDArray[np.uint8]
 
 
 class VideoError(ValueError):
-    """A file that gives no frames: one sentence says what is wrong and what would do; `reason` names it in one word."""
+    """A file without a readable frame; the message says what is wrong and what would be right, `reason` is its code."""
 
     def __init__(self, reason: Reason, sentence: str) -> None:
         super().__init__(sentence)
@@ -54,7 +54,7 @@ class VideoError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Footage:
-    """Frames as a model takes them, and where they come from.
+    """Frames of a model's size and rate, with facts about the file they were sampled from.
 
     Attributes:
         frames: (T, size, size, 3) uint8, RGB, upright. fps: of these frames.
@@ -63,7 +63,8 @@ class Footage:
         duration: seconds of the whole file, None where it does not say.
         rotation: degrees clockwise by which the file says to turn its pictures. codec: its name.
         complete: whether everything from the start asked for to the end of the file was read.
-        ended: why not: "most" frames reached, "time" out, or the file is "damaged" or cut off there. Empty where complete.
+        ended: why reading ended early: "most" frames reached, "time" out, or the file is "damaged" or cut off there; empty where
+            complete.
         damaged: packets that could not be decoded.
     """
 
@@ -86,7 +87,7 @@ class Footage:
 
 @dataclass(kw_only=True)
 class _Sampler:
-    """Picks, at each tick of the model's clock, the frame that a player would show."""
+    """Samples, at each tick of the model's frame rate, the frame that a player would show."""
 
     fps: float
     start: float
@@ -103,7 +104,7 @@ class _Sampler:
         return self.start + len(self.frames) / self.fps
 
     def add(self, picture: Callable[[], Frames], until: float) -> None:
-        """Show a picture at every tick before `until`; it is made only where there is one."""
+        """Sample a picture at every tick before `until`; it is converted only where there is such a tick."""
         made: Frames | None = None
         while not self.full and self.tick() < until - 1e-6:
             made = picture() if made is None else made
@@ -130,7 +131,7 @@ def read_video(
     Args:
         data: the file. size: height and width of a frame. fps: frames a second to sample. most: frames to read.
         start: seconds into the film. patience_s: seconds after which reading stops with what there is.
-        on_frame: told how many frames there are so far.
+        on_frame: called with the number of frames sampled so far.
 
     Raises:
         VideoError: for a file without frames; see its `reason`.
@@ -300,7 +301,7 @@ def _duration(container: Any, stream: Any) -> float | None:
 
 @dataclass(kw_only=True)
 class _Reading:
-    """Decoding that goes on after a damaged packet."""
+    """Decodes a stream and skips damaged packets."""
 
     stream: Any
     rate: float

@@ -42,7 +42,7 @@ from core.training.loop import Batch
 HARD_SHARE = 0.25
 """Weight of the hardest clips beside the plain ones in the third stage's score: a clip that someone films is neither."""
 POLISH_STEPS = 25
-"""Batches between two looks at the held-out signers in the third stage."""
+"""Batches between two validations in the third stage."""
 
 VOCABULARY = Vocabulary(tuple(str(digit) for digit in range(10)))
 """Index 1 is the digit 0, and so on."""
@@ -51,7 +51,7 @@ CLIPS_A_BATCH = 16
 
 @dataclass(frozen=True, kw_only=True)
 class DigitsTraining:
-    """How both stages learn.
+    """Settings of the training stages.
 
     Attributes:
         batch: stills a batch. hard: share of the stills that vary most. hard_clips: the same of the clips.
@@ -161,7 +161,7 @@ class StillsTask:
         return F.cross_entropy(model(frames), labels, label_smoothing=self.how.smoothing)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
-        """Share of the held-out signers' stills told rightly, in plain and in hard light."""
+        """Share of the held-out signers' stills classified rightly, in plain and in hard light."""
         found = {}
         for name, (frames, labels) in (("plain", self.plain), ("hard", self.hard)):
             parts = [model(torch.from_numpy(some)).argmax(dim=1) for some in np.array_split(frames, -(-len(frames) // 64))]
@@ -194,14 +194,14 @@ def encode(model: IIGA, clip: SyntheticClip) -> Features:
 
 
 def encode_training(
-    model: IIGA, studio: Studio, how: DigitsTraining, *, told: Callable[[int, int], None] = lambda done, total: None
+    model: IIGA, studio: Studio, how: DigitsTraining, *, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> list[Features]:
     """The clips that the second stage learns from, after the front end."""
     found = []
     for place, (signer, chosen) in enumerate(sentences(studio.photos, how.clips, seed=how.seed + 1, digits=(1, 6))):
         variety = TRAINING if place % 100 < 100 * how.hard_clips else PLAIN
         found.append(encode(model, make_clip(studio, signer, chosen, variety, seed=(how.seed + 1) * 1_000_003 + place)))
-        told(place + 1, how.clips)
+        progress(place + 1, how.clips)
     return found
 
 

@@ -74,7 +74,7 @@ def run_digits(
             is filled in here.
         held_out: share of the train signers that both stages are chosen on.
         state: where the first stage keeps what it needs to be resumed; the second, which is short, has its own beside it.
-        start: the first stage's state in an earlier run, whose best front end this one begins with; the card tells of both.
+        start: the first stage's state in an earlier run, whose best front end this one begins with; the card describes both runs.
         callbacks: of each stage.
     """
     device = best_device()
@@ -147,10 +147,10 @@ def go_on_digits(
     state: Path | None = None,
     callbacks: Iterable[Callback] = (),
 ) -> Path:
-    """Train a checkpoint's whole network on, on whole clips alone, and write what comes of it; returns the card's path.
+    """Train a checkpoint's whole network on, on whole clips alone, and write the result; returns the card's path.
 
     Args:
-        start: the card of the checkpoint; the new card tells of both runs.
+        start: the card of the checkpoint; the new card describes both runs.
         whole: the loop; its `steps_per_epoch` is filled in here.
     """
     train, checked = hold_out(files.train, held_out)
@@ -238,7 +238,7 @@ def run_tracks(
         config: its vocabulary is taken from the sentences.
         held_out: sentences of train to choose on; 0 trains on all of them for the epochs given and keeps the last weights.
         test: read the test sentences, once, for the card.
-        start: the state of an earlier run, whose best weights this one begins with; the card tells of both.
+        start: the state of an earlier run, whose best weights this one begins with; the card describes both runs.
         chosen_on: what the settings were chosen on, for the card.
     """
     sentences = tracks.read_sentences(folder_of_data, "train")

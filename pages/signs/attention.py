@@ -17,7 +17,7 @@ from pages.signs.cached_results import Clip
 
 @st.fragment
 def body(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
-    """Everything beneath the pickers; runs by itself when a map, a gloss or a measure is chosen."""
+    """Everything below the pickers; a fragment that reruns alone when a map, a gloss or a measure is chosen."""
     with st.spinner(_("Following the attention…"), show_time=True):
         measures = cached_results.measures(recogniser, clip)
     views = {"maps": _("Attention maps"), "frames": _("Frames behind each gloss"), "truth": _("Is it telling the truth?")}

@@ -1,4 +1,4 @@
-"""Which frames stand behind each gloss: all glosses by one measure, one of them frame by frame, and those frames themselves."""
+"""The frames behind each gloss: a heatmap of all glosses by one measure, bars for one of them, and its strongest frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What IIGA reads in a clip: glosses frame by frame and as a sentence, what its attention looks at, and how right it is."""
+"""IIGA's reading of a clip: glosses frame by frame and as a sentence, its attention, and its error rate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pages.signs.cached_results import Clip
 
 
 def page() -> None:
-    """Top to bottom."""
+    """The whole page."""
     controls.page_header(_("Recognise signs"), prose("recognise_lead"))
     picked = clip_and_model.pick()
     if picked is None:

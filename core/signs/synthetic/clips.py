@@ -35,7 +35,7 @@ BETWEEN = -1
 
 @dataclass(frozen=True, kw_only=True)
 class Variety:
-    """How much clips differ.
+    """Ranges from which a clip's conditions are drawn.
 
     Attributes:
         hold: fewest and most frames that a digit is held. change: the same for a change from one to the next.
@@ -103,7 +103,7 @@ class SyntheticClip:
 
 @dataclass(kw_only=True)
 class _Track:
-    """What one of two hands does over time, as columns that grow frame by frame."""
+    """The movement of one of two hands: columns that grow by one entry per frame."""
 
     photo: list[int]
     weight: list[float]
@@ -219,7 +219,7 @@ def make_stills(
 def _choreography(
     photos: PhotoSet, chosen: list[int], variety: Variety, random: np.random.Generator
 ) -> tuple[_Track, _Track, list[int]]:
-    """What the hands do, frame by frame: the one that is shown, the one that comes, and the label."""
+    """The movements frame by frame: of the hand shown, of the next one, and the label of each frame."""
     a, b = _Track(photo=[], weight=[], place=[]), _Track(photo=[], weight=[], place=[])
     labels: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Photos of hand signs as arrays, and each taken apart into a hand and what lies behind it."""
+"""Photos of hand signs as arrays, and their separation into hand and background."""
 
 from __future__ import annotations
 

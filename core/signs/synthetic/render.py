@@ -1,6 +1,6 @@
-"""Drawing frames from photos of hand signs: where each hand lies, what is behind it, in which light, through which camera.
+"""Draws frames from photos of hand signs: the place of each hand, its background, the light and the camera.
 
-Everything random was drawn before: the same numbers give the same frames.
+Nothing is random here but the noise, which has a seed: the same arguments give the same frames.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(kw_only=True)
 class Hands:
-    """One hand a frame.
+    """One hand per frame.
 
     Attributes:
         photo: (n,) index of the photo. weight: (n,) how visible it is, 0 to 1.
@@ -39,7 +39,7 @@ class Hands:
 
 @dataclass(kw_only=True)
 class Views:
-    """What a whole clip shares, one row a clip (or a frame, where frames stand for themselves).
+    """Background, light and camera, one row per clip (or per frame, for single frames).
 
     Attributes:
         background: (m, S, S, 3) 0 to 1.

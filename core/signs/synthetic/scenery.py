@@ -1,4 +1,4 @@
-"""What lies behind a hand, and the light and the camera it is filmed with: drawn at random for synthetic clips."""
+"""Draws random backgrounds, light and camera settings for synthetic clips."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.signs.synthetic.render import Floats, Views
 
 
 def draw_views(walls: Floats, light: float, replace: float, size: int, random: np.random.Generator) -> Views:
-    """One view for each of the walls (m, side, side, 3).
+    """One row of `Views` for each of the walls (m, side, side, 3).
 
     Args:
         light: strength of light, colour and camera variations, 1 the most.
@@ -42,7 +42,7 @@ def draw_views(walls: Floats, light: float, replace: float, size: int, random: n
 
 
 def scene(size: int, random: np.random.Generator) -> NDArray[np.float32]:
-    """A picture of nothing in particular (size, size, 3): blobs, bars and grain of random colours."""
+    """An abstract picture (size, size, 3): blobs, bars and grain of random colours."""
     base = random.uniform(0.05, 0.95) + random.normal(0, 0.08, 3)
     picture = np.broadcast_to(base, (size, size, 3)).astype(np.float32)
     for cells in (2, 4, 8, 24):
