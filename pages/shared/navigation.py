@@ -43,6 +43,13 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         url="live",
     ),
     PageEntry(
+        file="pages/markets/wall.py",
+        section="Markets",
+        title=N_("Watch wall"),
+        icon=":material/view_list:",
+        url="wall",
+    ),
+    PageEntry(
         file="pages/markets/attention.py",
         section="Markets",
         title=N_("What TLOB looks at"),

@@ -1,0 +1,108 @@
+"""Several markets on one page, a row each, and the score cards of what the ledger holds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from core.checkpoints import CheckpointError
+from core.market.alert_monitor import alert_book
+from core.market.book import BookError
+from core.market.hub import TooManyFeeds, hub
+from core.market.library import LibraryError
+from core.market.predictor import load_predictor
+from core.market.session_view import Status
+from core.market.wall import WallRow, wall_row
+from core.messages import translate
+from pages.markets import score_cards, toolbar, wall_markets, wall_table, watched_feeds
+from pages.shared import controls
+from pages.shared.language import _, moment
+
+MOST_ALERTS = 5
+
+controls.page_header(
+    _("Watch wall"),
+    _("Several markets at once: what TLOB calls, and how its calls have scored beside the momentum rule."),
+)
+try:
+    predictor = load_predictor()
+except CheckpointError as error:
+    controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+    st.stop()
+try:
+    sources = wall_markets.chosen()
+except LibraryError as error:
+    controls.error_box(str(error))
+    st.stop()
+watched_feeds.watch_only(source.key for source in sources)
+
+with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    wall_markets.pick(sources)
+    choices = toolbar.pick_head(predictor)
+    controls.link_to_view()
+
+
+def rows_now() -> tuple[list[tuple[wall_markets.WallSource, WallRow]], list[str]]:
+    """Every market with its row; and, of those that cannot be watched, why."""
+    rows, problems = [], []
+    events = alert_book().log()
+    for source in sources:
+        try:
+            session = hub().watch(
+                watched_feeds.viewer_id(),
+                source.key,
+                lambda source=source: watched_feeds.new_session(source.feed(), predictor),  # type: ignore[misc]
+            )
+        except (BookError, LibraryError, TooManyFeeds) as error:
+            symbol, venue = wall_markets.symbol_of(source), wall_markets.venue_of(source)
+            problems.append(f"{symbol} · {venue}: {controls.as_sentence(translate(str(error)))}")
+        else:
+            rows.append((source, wall_row(session, choices.head, events)))
+    return rows, problems
+
+
+def tell_alerts(rows: list[WallRow]) -> None:
+    """The newest alerts of all markets, newest first."""
+    events = {(event.at, event.rule.id): event for row in rows for event in row.alerts}
+    for _key, event in sorted(events.items(), reverse=True)[:MOST_ALERTS]:
+        st.caption(f":material/notifications: {moment(datetime.fromtimestamp(event.at, UTC))} · {translate(event.text)}")
+
+
+def act_on(source: wall_markets.WallSource, row: WallRow) -> None:
+    """What can be done with the selected market."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link(
+            "pages/markets/live.py",
+            label=_("Open {symbol} on the live page").format(symbol=row.symbol),
+            icon=":material/open_in_full:",
+            query_params=wall_markets.link_of(source, label=choices.label, horizon=choices.horizon),
+        )
+        if row.status in (Status.FAILED, Status.ENDED) and st.button(
+            _("Start again"), icon=":material/refresh:", key="wall:restart"
+        ):
+            hub().restart(source.key)
+
+
+@st.fragment(run_every=1.0)
+def wall() -> None:
+    """The table; each run also keeps its feeds running for this viewer."""
+    if not sources:
+        controls.notice("empty", _("There is no market on the wall: add one above."))
+        return
+    found, problems = rows_now()
+    picked = wall_table.show(found, window=predictor.window, key=",".join(map(wall_markets.code_of, sources)))
+    for problem in problems:
+        controls.error_box(problem)
+    for source, row in found:
+        if row.message and row.status is Status.FAILED:
+            controls.error_box(f"{row.symbol} · {wall_markets.venue_of(source)}: {translate(row.message)}")
+        elif row.message:
+            st.caption(f"{row.symbol} · {wall_markets.venue_of(source)}: {translate(row.message)}")
+    if picked is not None:
+        act_on(*found[picked])
+    tell_alerts([row for _source, row in found])
+
+
+wall()
+score_cards.show()
