@@ -132,7 +132,7 @@ def run_digits(
             }
         },
     }
-    return _finish_digits(name, model, card, files, checked, folder)
+    return _finish_digits(name, model, card, files, checked, folder, count=2 * how.checked)
 
 
 def go_on_digits(
@@ -171,7 +171,7 @@ def go_on_digits(
         "history": {"whole": history},
         "metrics": {"validation": {"sentences": history[progress.best_epoch]}},
     }
-    return _finish_digits(name, model, card, files, checked, folder)
+    return _finish_digits(name, model, card, files, checked, folder, count=2 * how.checked)
 
 
 def _digits_basics(
@@ -194,10 +194,12 @@ def _digits_basics(
     }
 
 
-def _finish_digits(name: str, model: IIGA, card: dict[str, Any], files: DigitsFiles, checked: PhotoSet, folder: Path) -> Path:
+def _finish_digits(
+    name: str, model: IIGA, card: dict[str, Any], files: DigitsFiles, checked: PhotoSet, folder: Path, *, count: int
+) -> Path:
     """Write the checkpoint with decoding rules fitted on the held-out signers, and score the dev signers once where given."""
     path = checkpoints.save(name, model, card, folder=folder)
-    card["decoding"] = decoding_rules(Recogniser(checkpoints.load(name, folder=folder)), checked)
+    card["decoding"] = decoding_rules(Recogniser(checkpoints.load(name, folder=folder)), checked, count=count)
     checkpoints.save(name, model, card, folder=folder)
     if files.dev is not None:
         recogniser = Recogniser(checkpoints.load(name, folder=folder))
@@ -208,12 +210,12 @@ def _finish_digits(name: str, model: IIGA, card: dict[str, Any], files: DigitsFi
     return path
 
 
-def decoding_rules(recogniser: Recogniser, checked: PhotoSet) -> dict[str, Any]:
-    """The card's `decoding` of a model of photos: see `Recogniser.least_probability` and `beam_power`."""
+def decoding_rules(recogniser: Recogniser, checked: PhotoSet, *, count: int) -> dict[str, Any]:
+    """The card's `decoding` of a model of photos, fitted on `count` clips: `Recogniser.least_probability` and `beam_power`."""
     return {
-        "least_probability": fit_least_probability(recogniser, checked),
+        "least_probability": fit_least_probability(recogniser, checked, count=count),
         "beam_power": BEAM_POWER,
-        "chosen_on": "clips of the train signers held out: 99 % of the rightly read glosses reach the least probability",
+        "chosen_on": f"{count} clips of the train signers held out: 99 % of the rightly read glosses reach the least probability",
     }
 
 
