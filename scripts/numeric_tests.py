@@ -20,6 +20,7 @@ COMBINATIONS = (
     ("avx512", "AVX512", 2),
 )
 LEVELS = ("default", "avx2", "avx512")
+PYTEST = ("--numprocesses", "2", "--dist", "loadfile", "--timeout", "600")
 
 
 def main() -> int:
@@ -32,20 +33,13 @@ def main() -> int:
             print(f"{name}: left out, this processor has no {kernels}", flush=True)
             continue
         print(name, flush=True)
-        settings = {"ATEN_CPU_CAPABILITY": kernels, "MKL_ENABLE_INSTRUCTIONS": mkl, "OMP_NUM_THREADS": str(threads)}
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-m",
-            "numeric",
-            "--numprocesses",
-            "2",
-            "--dist",
-            "loadfile",
-            "-q",
-            "tests/core",
-        ]
+        settings = {
+            "ATEN_CPU_CAPABILITY": kernels,
+            "MKL_ENABLE_INSTRUCTIONS": mkl,
+            "OMP_NUM_THREADS": str(threads),
+            "OMP_WAIT_POLICY": "PASSIVE",  # idle threads of one worker leave the cores to the other
+        }
+        command = [sys.executable, "-m", "pytest", "-m", "numeric", "-q", "tests/core", *PYTEST]
         if subprocess.run([*command, *sys.argv[1:]], env={**os.environ, **settings}, check=False).returncode:
             failed.append(name)
     for name in failed:

@@ -14,7 +14,7 @@ CANDIDATES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-st
 HOW = "no Chromium found: install one (apt-get install chromium) or set CHROMIUM=/path/to/it to run the browser tests"
 
 
-NUMERIC = re.compile(r"tests/core/(nn|models|explain|market|lecture|signs|vision)/(?!feeds/|ledger/)")
+NUMERIC = re.compile(r"tests/core/(nn|models|explain|market|lecture|signs|vision)/(?!feeds/|ledger/|test_equations)")
 """Folders whose tests hang on floating-point arithmetic: `make numeric` runs them under several instruction sets."""
 
 
