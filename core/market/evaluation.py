@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from core import scores
 from core.market.book import BookError, BookRows, segments
 from core.market.calibration import RuleKind
-from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, momentum
-from core.market.predictor import MarketCard, Predictor, windows_of
+from core.market.labels import STATIONARY, UNKNOWN, Head
+from core.market.predictor import MarketCard, Predictor
+from core.market.row_predictions import RowPredictions, predict_rows
 from core.messages import compose
 
 BATCH = 512
@@ -77,58 +78,32 @@ def evaluate(
     """
     heads = list(range(len(predictor.heads))) if heads is None else heads
     stretches = segments(rows.timestamps)
-    ends = np.concatenate([np.arange(max(s.start + predictor.window - 1, first), s.stop) for s in stretches])
     longest = max(predictor.heads[h][1] for h in heads)
     if not any(s.stop - max(s.start, first - predictor.window + 1) >= predictor.window + longest for s in stretches):
         raise _too_short(predictor.window, longest, first)
-    probabilities = np.empty((len(ends), len(predictor.heads), 3), dtype=np.float32)
-    calls = np.empty((len(ends), len(predictor.heads)), dtype=np.int64)
-    for start in range(0, len(ends), BATCH):
-        part = slice(start, start + BATCH)
-        answer = predictor.predict(windows_of(rows.levels, ends[part], predictor.window), market)
-        probabilities[part], calls[part] = answer.probabilities, answer.calls
-        if progress is not None:
-            progress(min(start + BATCH, len(ends)), len(ends))
-    results = []
-    for h in heads:
-        (kind, horizon), alpha = predictor.heads[h], market.alphas[h]
-        truth, naive = np.full(len(rows), UNKNOWN), np.full(len(rows), STATIONARY)
-        for stretch in stretches:
-            mid = rows.mid[stretch]
-            truth[stretch] = classify(future_move(mid, horizon, kind), alpha) if len(mid) > horizon else UNKNOWN
-            naive[stretch] = momentum(mid, horizon, alpha)
-        results.append(
-            score_head((kind, horizon), market.rules[h].kind, truth[ends], probabilities[:, h], calls[:, h], naive[ends])
-        )
-    return results
+    found = predict_rows(predictor, rows, market, first=first, batch=BATCH, progress=progress)
+    return [score_head(found, market, h) for h in heads]
 
 
-def score_head(
-    head: Head,
-    call: RuleKind,
-    truth: NDArray[np.int64],
-    probabilities: NDArray[np.floating],
-    calls: NDArray[np.int64],
-    naive: NDArray[np.int64],
-) -> HeadResult:
-    """Score the rows of one head whose outcome is known.
+def score_head(found: RowPredictions, market: MarketCard, head: int) -> HeadResult:
+    """Score the rows of one head whose outcome is known; NaN where there are none.
 
     Args:
-        truth: (n,) labels, UNKNOWN where undefined. probabilities: (n, 3). calls, naive: (n,) of the model and of momentum.
+        head: index into the predictor's heads.
     """
-    known = truth != UNKNOWN
-    t, p, called = truth[known], probabilities[known], calls[known]
+    known = found.truth[:, head] != UNKNOWN
+    truth, called, p = found.truth[known, head], found.calls[known, head], found.probabilities[known, head]
     return HeadResult(
-        head=head,
-        call=call,
+        head=found.heads[head],
+        call=market.rules[head].kind,
         confusion={
-            "tlob": scores.confusion_matrix(t, called),
-            "momentum": scores.confusion_matrix(t, naive[known]),
-            "stationary": scores.confusion_matrix(t, np.full_like(t, STATIONARY)),
+            "tlob": scores.confusion_matrix(truth, called),
+            "momentum": scores.confusion_matrix(truth, found.momentum[known, head]),
+            "stationary": scores.confusion_matrix(truth, np.full_like(truth, STATIONARY)),
         },
-        log_loss=scores.log_loss(p, t),
-        ece=scores.calibration_error(p, t),
-        call_gap=float(scores.reliability(p[np.arange(len(called)), called], called == t)["gap"][0]),
+        log_loss=scores.log_loss(p, truth),
+        ece=scores.calibration_error(p, truth),
+        call_gap=float(scores.reliability(p[np.arange(len(called)), called], called == truth)["gap"][0]),
     )
 
 

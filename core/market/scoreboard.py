@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,13 +31,16 @@ class HeadScores:
     """One head's scores so far.
 
     Attributes:
-        resolved: predictions whose outcome is known.
+        resolved: predictions whose outcome is known. since_ms: time of the earliest of them, milliseconds since the epoch.
+        log_loss: mean of TLOB's over the whole session; NaN where none is resolved.
         session, rolling: rule -> confusion matrix (3, 3), over the whole session and over the last `ROLLING`.
         reliability, call_reliability: as `core.scores.reliability` returns it, over the whole session, of TLOB's likeliest class
             (whose gap is the expected calibration error, D26) and of the class that it called.
     """
 
     resolved: int
+    since_ms: int
+    log_loss: float
     session: dict[str, NDArray[np.int64]]
     rolling: dict[str, NDArray[np.int64]]
     reliability: dict[str, NDArray[np.float64]]
@@ -47,12 +51,16 @@ class _HeadBoard:
     """Running counts of one head."""
 
     def __init__(self) -> None:
+        self.since_ms: int | None = None
+        self.log_loss_sum = 0.0
         self.session = {rule: np.zeros((3, 3), dtype=np.int64) for rule in RULES}
         self.recent: deque[tuple[int, int, int]] = deque(maxlen=ROLLING)
         self.latest = np.zeros((2, 3, 3), dtype=np.int64)  # TLOB's and momentum's confusion over the last LATEST
         self.bins = np.zeros((2, 3, CALIBRATION_BINS))  # of likeliest class and call: sum of confidence, sum of hits, count
 
-    def add(self, truth: int, called: int, naive: int, probabilities: NDArray[np.float32]) -> None:
+    def add(self, timestamp: int, truth: int, called: int, naive: int, probabilities: NDArray[np.float32]) -> None:
+        self.since_ms = timestamp if self.since_ms is None else min(self.since_ms, timestamp)
+        self.log_loss_sum += scores.log_loss(probabilities[None], [truth])
         for rule, call in zip(RULES, (called, naive, STATIONARY), strict=True):
             self.session[rule][truth, call] += 1
         leaving = self.recent[-LATEST] if len(self.recent) >= LATEST else None
@@ -70,8 +78,11 @@ class _HeadBoard:
         columns = (recent[:, 1], recent[:, 2], np.full(len(recent), STATIONARY))
         rolling = {rule: scores.confusion_matrix(recent[:, 0], call) for rule, call in zip(RULES, columns, strict=True)}
         likeliest, call = (scores.reliability_of_bins(*bins) for bins in self.bins)
+        resolved = int(self.session["tlob"].sum())
         return HeadScores(
-            resolved=int(self.session["tlob"].sum()),
+            resolved=resolved,
+            since_ms=self.since_ms or 0,
+            log_loss=self.log_loss_sum / resolved if resolved else math.nan,
             session={rule: matrix.copy() for rule, matrix in self.session.items()},
             rolling=rolling,
             reliability=likeliest,
@@ -188,9 +199,9 @@ class Scoreboard:
                 continue
             row_then = self.log[number]
             row_then["truth"][index] = truth
-            called = int(row_then["calls"][index])
-            self._boards[index].add(truth, called, int(row_then["momentum"][index]), row_then["probabilities"][index])
-            resolved.append((int(row_then["timestamp"]), index, truth))
+            when, called = int(row_then["timestamp"]), int(row_then["calls"][index])
+            self._boards[index].add(when, truth, called, int(row_then["momentum"][index]), row_then["probabilities"][index])
+            resolved.append((when, index, truth))
         return resolved
 
     def latest(self, head: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -213,12 +224,38 @@ class Scoreboard:
         until it is known).
         """
         rows = self.log.tail(self.log.count if count is None else count)
-        table: dict[str, NDArray[Any]] = {"timestamp": rows["timestamp"], "mid": rows["mid"]}
-        names = np.array([*CLASSES, ""], dtype=object)  # UNKNOWN is -1: the last
-        for index, (kind, horizon) in enumerate(self.heads):
-            head = f"{kind}_{horizon}"
-            for k, name in enumerate(CLASSES):
-                table[f"{head}_p_{name.lower()}"] = rows["probabilities"][:, index, k]
-            for column, what in (("call", "calls"), ("momentum", "momentum"), ("truth", "truth")):
-                table[f"{head}_{column}"] = names[rows[what][:, index]]
-        return pd.DataFrame(table)
+        return predictions_table(
+            self.heads,
+            timestamps=rows["timestamp"],
+            mid=rows["mid"],
+            probabilities=rows["probabilities"],
+            calls=rows["calls"],
+            momentum=rows["momentum"],
+            truth=rows["truth"],
+        )
+
+
+def predictions_table(
+    heads: Sequence[Head],
+    *,
+    timestamps: NDArray[np.int64],
+    mid: NDArray[np.float64],
+    probabilities: NDArray[np.float32],
+    calls: NDArray[np.integer],
+    momentum: NDArray[np.integer],
+    truth: NDArray[np.integer],
+) -> pd.DataFrame:
+    """Predictions as a table, one row per step; see `Scoreboard.export` for the columns.
+
+    Args:
+        timestamps, mid: (n,). probabilities: (n, heads, 3). calls, momentum, truth: (n, heads) classes, UNKNOWN is left empty.
+    """
+    table: dict[str, NDArray[Any]] = {"timestamp": timestamps, "mid": mid}
+    names = np.array([*CLASSES, ""], dtype=object)  # UNKNOWN is -1: the last
+    for index, (kind, horizon) in enumerate(heads):
+        head = f"{kind}_{horizon}"
+        for k, name in enumerate(CLASSES):
+            table[f"{head}_p_{name.lower()}"] = probabilities[:, index, k]
+        for column, classes in (("call", calls), ("momentum", momentum), ("truth", truth)):
+            table[f"{head}_{column}"] = names[classes[:, index]]
+    return pd.DataFrame(table)

@@ -5,18 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.checkpoints import CheckpointError
 from core.market.book import BookError
 from core.market.hub import TooManyFeeds, hub
-from core.market.ledger.keeper import LedgerKeeper, ledger_folder
 from core.market.library import LibraryError
 from core.market.predictor import load_predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
-from core.market.sources import LiveSource, MarketSource
-from pages.markets import alerts_panel, live_actions, live_controls, live_model, live_scores, terminal, toolbar
+from core.market.sources import MarketSource
+from pages.markets import (
+    alerts_panel,
+    live_actions,
+    live_controls,
+    live_model,
+    live_scores,
+    terminal,
+    toolbar,
+    watched_feeds,
+    whole_recording,
+)
 from pages.markets.call_rules import unknown_market
 from pages.shared import controls
 from pages.shared.language import _
@@ -37,19 +45,13 @@ if picked is None:
     st.stop()
 source: MarketSource = picked
 
-context = get_script_run_ctx()
-viewer = context.session_id if context else "nobody"
-before = st.session_state.get("live:key")
-if before is not None and before != source.key:
-    hub().leave(viewer, before)
-st.session_state["live:key"] = source.key
+viewer = watched_feeds.viewer_id()
+watched_feeds.watch_only({source.key})
 
 
 def start() -> MarketSession:
-    """A session of the chosen source; a live one with a ledger, unless that is switched off."""
-    feed, folder = live_controls.begun(source), ledger_folder()
-    keeper = LedgerKeeper(folder, feed.key, predictor) if isinstance(source, LiveSource) and folder is not None else None
-    return MarketSession(feed, predictor, ledger=keeper)
+    """A session of the chosen source, begun at the moment of the link."""
+    return watched_feeds.new_session(live_controls.begun(source), predictor)
 
 
 try:
@@ -87,7 +89,7 @@ def screen(*, streamed: bool) -> None:
 @st.fragment(run_every=1.0)
 def once_a_second() -> None:
     """The screen without its stream; each run also keeps the feed running for this viewer."""
-    hub().watch(viewer, source.key, start)
+    hub().join(viewer, source.key)
     screen(streamed=False)
 
 
@@ -110,5 +112,8 @@ else:
     screen(streamed=True)
 unknown_market(session.entry, str(predictor.card["name"]))
 live_actions.show(session)
+whole = st.container()
 scores()
 live_model.show(predictor, session.entry, choices)
+with whole:
+    whole_recording.show(session, choices)  # last, as it may take a minute

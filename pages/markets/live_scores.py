@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pandas as pd
 import streamlit as st
 
@@ -11,7 +13,7 @@ from core.market.scoreboard import ROLLING, HeadScores
 from core.market.session import MarketSession
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.shared import controls
-from pages.shared.language import _, number, percent
+from pages.shared.language import _, moment, number, percent
 from pages.shared.live_plot import live_plot
 
 
@@ -37,9 +39,9 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
         st.dataframe(_table(found), hide_index=True, width="stretch", height="content")
         st.caption(
             _(
-                "{count} predictions scored since the feed began. Momentum says where the mid "
+                "{count} predictions scored since {time}. Momentum says where the mid "
                 "stands against its own last ten steps; it knows nothing of the future. Predictions across a gap are not scored."
-            ).format(count=number(found.resolved))
+            ).format(count=number(found.resolved), time=moment(datetime.fromtimestamp(found.since_ms / 1e3, UTC)))
         )
     with matrix:
         live_plot(
@@ -65,7 +67,9 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
 
 
 def _table(found: HeadScores) -> pd.DataFrame:
-    spans = {_("all"): found.session, _("last {count}").format(count=number(min(ROLLING, found.resolved))): found.rolling}
+    spans = {_("all"): found.session}
+    if found.resolved > ROLLING:
+        spans[_("last {count}").format(count=number(ROLLING))] = found.rolling
     rows = []
     for span, matrices in spans.items():
         for rule, name in forecaster_names().items():

@@ -56,6 +56,8 @@ def test_step_by_step_equals_the_whole_file(predictor: Predictor, entry: MarketC
     assert found.reliability["gap"][0] == pytest.approx(expected.ece, abs=1e-6)
     assert found.call_reliability["gap"][0] == pytest.approx(expected.call_gap, abs=1e-6)
     assert found.resolved == expected.confusion["tlob"].sum() > 250
+    assert found.log_loss == pytest.approx(expected.log_loss, abs=1e-5)
+    assert found.since_ms == board.log.tail(10_000)["timestamp"][0]  # the first row that ends a window has a known outcome
     assert (found.session["tlob"].sum(axis=0) > 0).sum() >= 2  # the calls vary: the comparison has something to compare
 
 

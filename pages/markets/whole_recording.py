@@ -1,0 +1,184 @@
+"""TLOB's scores over a whole recording, beside those so far, and jumps of the playback to its calls and mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from core import scores
+from core.device import use_one_thread
+from core.market.book import STEP_MS, read_market
+from core.market.evaluation import score_head
+from core.market.feeds.recording import RecordingFeed
+from core.market.predictor import MarketCard, Predictor
+from core.market.row_predictions import RowPredictions, predict_rows
+from core.market.session import MarketSession
+from pages.markets import toolbar
+from pages.markets.live_controls import ViewChoices, horizon_name
+from pages.markets.live_scores import forecaster_names
+from pages.shared import controls
+from pages.shared.language import _, moment, number, percent
+
+BATCH: Final = 64
+"""Windows between two moves of the progress bar: a second or less."""
+ROWS_BEFORE: Final = 5_000 // STEP_MS
+"""How long before a call or a mistake the playback goes on: five seconds."""
+JUMPED: Final = "whole:jumped"
+"""Session state: the feed's key and the row of the latest jump."""
+HASHES: Final[dict[type | str, Any]] = {
+    Predictor: lambda predictor: repr(predictor.card),
+    MarketCard: lambda entry: entry.name,
+}
+
+
+class NotScoredYet(LookupError):
+    """The recording has not been scored with this checkpoint."""
+
+
+@st.cache_resource(show_spinner=False, max_entries=8, hash_funcs=HASHES)
+def _kept(predictor: Predictor, entry: MarketCard, path: Path, _scored: RowPredictions | None) -> RowPredictions:
+    """The recording's predictions, kept from the first call that brings them.
+
+    They are computed outside, as Streamlit would record and replay a progress bar that is moved inside.
+
+    Raises:
+        NotScoredYet: where none are kept and none are brought; Streamlit keeps no call that raises.
+    """
+    if _scored is None:
+        raise NotScoredYet
+    return _scored
+
+
+def show(session: MarketSession, choices: ViewChoices) -> None:
+    """Of a recording: the button that scores the whole of it, then its scores and the jumps."""
+    feed = session.feed
+    if not isinstance(feed, RecordingFeed):
+        return
+    st.subheader(_("The whole recording, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    try:
+        whole = _kept(session.predictor, session.entry, feed.path, None)
+    except NotScoredYet:
+        _offer(session, feed)
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _jump_buttons(feed, whole, choices.head)
+        filename = f"{session.predictor.card['name']}-{feed.path.stem}"
+        controls.download_table(_("Every row"), whole.table, key="whole_rows", filename=filename)
+    _describe_jump(feed, whole, choices)
+    st.fragment(run_every=10.0)(_boards)(session, whole, choices)
+
+
+def _offer(session: MarketSession, feed: RecordingFeed) -> None:
+    """The button, and what it starts. Any rerun of the page ends the work, and nothing of it is kept."""
+    place = st.empty()
+    with place.container():
+        pressed = st.button(_("Score the whole recording"), icon=":material/grading:", key="whole:score")
+        st.caption(
+            _("TLOB then calls at each of its {count} rows. The playback goes on meanwhile.").format(count=number(feed.length))
+        )
+    if not pressed:
+        return
+    with place.container():
+        bar = st.progress(0.0, text=_("Reading the recording…"))
+        st.button(_("Stop"), icon=":material/stop:", key="whole:stop")
+        st.caption(_("Changing anything else on the page stops it too."))
+    use_one_thread()
+
+    def moved(done: int, total: int) -> None:
+        text = _("Row {done} of {total}").format(done=number(done), total=number(total))
+        bar.progress(done / total, text=text)
+
+    scored = predict_rows(session.predictor, read_market([feed.path]), session.entry, batch=BATCH, progress=moved)
+    _kept(session.predictor, session.entry, feed.path, scored)
+    st.rerun()
+
+
+def _jump_buttons(feed: RecordingFeed, whole: RowPredictions, head: int) -> None:
+    jumps: list[tuple[str, str, str, Callable[[int, int], int | None]]] = [
+        ("call", _("Next call"), ":material/arrow_forward:", whole.next_call),
+        ("back", _("Previous mistake"), ":material/undo:", whole.previous_mistake),
+        ("mistake", _("Next mistake"), ":material/redo:", whole.next_mistake),
+    ]
+    for key, label, icon, find in jumps:
+        st.button(label, icon=icon, key=f"whole:{key}", on_click=_jump, args=(feed, find, head))
+
+
+def _jump(feed: RecordingFeed, find: Callable[[int, int], int | None], head: int) -> None:
+    """Play from a few seconds before the row found; where there is none, say so."""
+    row = find(head, _looked_at(feed))
+    if row is None:
+        st.toast(_("There is no further one in this direction."), icon=":material/info:")
+        return
+    feed.seek(max(0, row - ROWS_BEFORE))
+    toolbar.remember_moment(feed)
+    st.session_state[JUMPED] = (feed.key, row)
+
+
+def _looked_at(feed: RecordingFeed) -> int:
+    """The row of the latest jump until the playback has passed it, else the row played last."""
+    key, row = st.session_state.get(JUMPED, ("", 0))
+    return int(row) if key == feed.key and row - ROWS_BEFORE <= feed.position <= row else feed.position
+
+
+def _describe_jump(feed: RecordingFeed, whole: RowPredictions, choices: ViewChoices) -> None:
+    """Of the latest jump: when, what was called, and what happened."""
+    key, row = st.session_state.get(JUMPED, ("", 0))
+    found = whole.at(row, choices.head) if key == feed.key else None
+    if found is None:
+        st.caption(
+            _(
+                "The buttons go to where TLOB begins to call Up or Down, and to where such calls begin to be wrong, "
+                "and play from five seconds before."
+            )
+        )
+        return
+    names = [_("Down"), _("Stationary"), _("Up")]
+    when = moment(datetime.fromtimestamp(found.timestamp / 1e3, UTC))
+    sentence = (
+        _("At {time} TLOB calls {call} ({share}); what happens is not in the recording.")
+        if found.truth is None
+        else _("At {time} TLOB calls {call} ({share}); what happens: {truth}.")
+    )
+    truth = "" if found.truth is None else names[found.truth]
+    st.caption(sentence.format(time=when, call=names[found.call], share=percent(found.probability), truth=truth))
+
+
+def _boards(session: MarketSession, whole: RowPredictions, choices: ViewChoices) -> None:
+    """The scores of the whole beside those so far."""
+    st.dataframe(_table(session, whole, choices.head), hide_index=True, width="stretch", height="content")
+    st.caption(
+        _(
+            "So far: what this playback has scored; rows played twice count twice. "
+            "The calibration error is that of the likeliest class, in 15 bins."
+        )
+    )
+
+
+def _table(session: MarketSession, whole: RowPredictions, head: int) -> pd.DataFrame:
+    result, so_far = score_head(whole, session.entry, head), session.scores(head)
+    spans = {
+        _("whole recording"): (result.confusion, result.log_loss, result.ece),
+        _("so far"): (so_far.session, so_far.log_loss, float(so_far.reliability["gap"][0])),
+    }
+    rows = []
+    for rule, name in forecaster_names().items():
+        for span, (confusion, log_loss, ece) in spans.items():
+            samples, got = int(confusion[rule].sum()), scores.summary(confusion[rule])
+            model = rule == "tlob" and samples
+            rows.append(
+                {
+                    _("Forecaster"): name,
+                    _("Over"): span,
+                    _("Samples"): number(samples),
+                    _("Macro-F1"): number(got["macro_f1"], 3) if samples else "",
+                    _("Matthews"): number(got["matthews"], 3) if samples else "",
+                    _("Log loss"): number(log_loss, 3) if model else "",
+                    _("Calibration error"): percent(ece) if model else "",
+                }
+            )
+    return pd.DataFrame(rows)

@@ -1,0 +1,121 @@
+"""Predictions at every row of a file against a loop over rows, and the jumps against a plain search."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.market.book import segments
+from core.market.evaluation import evaluate, score_head
+from core.market.predictor import MarketCard, Predictor
+from core.market.row_predictions import RowPredictions, predict_rows
+from core.market.scoreboard import Scoreboard
+from core.scores import confusion_matrix
+from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, tiny_predictor, with_hole
+
+ROWS = with_hole(with_hole(real_rows(1), 90, 7), 260, 1)
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), real_rows(1))
+
+
+@pytest.fixture(scope="module")
+def entry(predictor: Predictor) -> MarketCard:
+    return predictor.markets["testville"]
+
+
+@pytest.fixture(scope="module")
+def found(predictor: Predictor, entry: MarketCard) -> RowPredictions:
+    return predict_rows(predictor, ROWS, entry)
+
+
+def test_every_row_equals_the_loop(predictor: Predictor, entry: MarketCard, found: RowPredictions) -> None:
+    place = 0
+    for stretch in segments(ROWS.timestamps):
+        mid = ROWS.mid[stretch]
+        for t in range(predictor.window - 1, len(mid)):
+            row = stretch.start + t
+            answer = predictor.predict(ROWS.levels[None, row - predictor.window + 1 : row + 1], entry)
+            assert (found.rows[place], found.timestamps[place], found.mid[place]) == (row, ROWS.timestamps[row], mid[t])
+            np.testing.assert_allclose(found.probabilities[place], answer.probabilities[0], atol=1e-5)
+            assert found.calls[place].tolist() == answer.calls[0].tolist()
+            for head, (kind, horizon) in enumerate(HEADS):
+                recent = mid[t + 1 - min(10, horizon) : t + 1]
+                assert found.momentum[place, head] == naive_class(mid[t] / (sum(recent) / len(recent)) - 1, entry.alphas[head])
+                assert found.truth[place, head] == naive_class(naive_label(mid, t, horizon, kind), entry.alphas[head])
+            place += 1
+    assert place == len(found) == 400 - 3 * (predictor.window - 1)
+
+
+@pytest.mark.parametrize("head", range(len(HEADS)))
+def test_scores_are_those_of_the_evaluation(predictor: Predictor, entry: MarketCard, found: RowPredictions, head: int) -> None:
+    expected, scored = evaluate(predictor, ROWS, entry, heads=[head])[0], score_head(found, entry, head)
+    assert scored.summary() == expected.summary()
+    known = found.truth[:, head] >= 0
+    for rule, calls in (("tlob", found.calls), ("momentum", found.momentum), ("stationary", np.ones_like(found.calls))):
+        matrix = confusion_matrix(found.truth[known, head], calls[known, head])
+        assert expected.confusion[rule].tolist() == scored.confusion[rule].tolist() == matrix.tolist()
+
+
+def plain_beginnings(found: RowPredictions, head: int, *, wrong: bool) -> list[int]:
+    """Rows at which a run begins, by looking at each row and the one before."""
+    wanted = {}
+    for row, called, truth in zip(found.rows.tolist(), found.calls[:, head].tolist(), found.truth[:, head].tolist(), strict=True):
+        if called != 1 and (not wrong or truth not in (-1, called)):
+            wanted[row] = called
+    return [row for row, called in wanted.items() if wanted.get(row - 1) != called]
+
+
+@pytest.mark.parametrize("head", range(len(HEADS)))
+def test_jumps_go_to_where_a_run_begins(found: RowPredictions, head: int) -> None:
+    calls, mistakes = plain_beginnings(found, head, wrong=False), plain_beginnings(found, head, wrong=True)
+    assert len(calls) > 3 and len(mistakes) > 3 and calls != mistakes
+    for row in range(-1, 401):
+        assert found.next_call(head, row) == next((one for one in calls if one > row), None)
+        assert found.next_mistake(head, row) == next((one for one in mistakes if one > row), None)
+        assert found.previous_mistake(head, row) == next((one for one in reversed(mistakes) if one < row), None)
+
+
+def test_a_rows_call_is_found_by_its_number(found: RowPredictions, predictor: Predictor) -> None:
+    for row in range(400):
+        call = found.at(row, 3)
+        place = found.rows.tolist().index(row) if row in found.rows else None
+        assert (call is None) == (place is None)
+        if call is not None:
+            assert call.timestamp == ROWS.timestamps[row] and call.call == found.calls[place, 3]
+            assert call.probability == found.probabilities[place, 3, call.call]
+            assert call.truth == (found.truth[place, 3] if found.truth[place, 3] >= 0 else None)
+    assert found.at(predictor.window - 2, 3) is None and found.at(400, 3) is None
+
+
+def test_the_table_is_that_of_the_scoreboard(predictor: Predictor, entry: MarketCard, found: RowPredictions) -> None:
+    board = Scoreboard(predictor.heads, entry.alphas)
+    for stretch in segments(ROWS.timestamps):
+        board.gap()
+        for row in range(stretch.start, stretch.stop):
+            whole = row - stretch.start + 1 >= predictor.window
+            window = ROWS.levels[None, row - predictor.window + 1 : row + 1]
+            board.step(int(ROWS.timestamps[row]), float(ROWS.mid[row]), predictor.predict(window, entry) if whole else None)
+    pd.testing.assert_frame_equal(found.table(), board.export(), atol=1e-5)
+
+
+def test_what_progress_raises_ends_the_work(predictor: Predictor, entry: MarketCard) -> None:
+    told: list[tuple[int, int]] = []
+
+    def stop_at_second(done: int, total: int) -> None:
+        told.append((done, total))
+        if len(told) == 2:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        predict_rows(predictor, ROWS, entry, batch=50, progress=stop_at_second)
+    assert told == [(50, 331), (100, 331)]
+
+
+def test_rows_too_few_for_a_window_are_no_predictions(predictor: Predictor, entry: MarketCard) -> None:
+    found = predict_rows(predictor, ROWS[: predictor.window - 1], entry)
+    assert len(found) == len(found.table()) == 0
+    assert found.next_call(0, -1) is None and found.previous_mistake(0, 400) is None and found.at(0, 0) is None
