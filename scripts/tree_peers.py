@@ -1,7 +1,8 @@
 """Scores gradient-boosted trees beside a TLOB: `python -m scripts.tree_peers --data FILE... [--data FILE...] [--write]`.
 
-LightGBM (an optional extra: `pip install lightgbm`) learns from hand-made features of the book, one model for each market, label
-and horizon of a checkpoint, on the checkpoint's own splits and label thresholds. Its call rule is fitted and chosen on the
+LightGBM (an optional extra: `pip install lightgbm`) learns from hand-made features of the book for each market, label and horizon
+of a checkpoint, on the checkpoint's own splits and label thresholds. Three models learn from every third training row each, and
+their probabilities are averaged, since one model depends much on which third it saw. The call rule is fitted and chosen on the
 validation rows that TLOB's rules are fitted on, by the same function (D25). `--write` puts the scores on the test parts into the
 checkpoint's card, under `metrics.peers.lightgbm`.
 """
@@ -34,15 +35,18 @@ def score_trees(market: MarketData) -> list[dict[str, Any]]:
     from lightgbm import LGBMClassifier
 
     x, rows = features(market.rows), []
-    train, validation = market.ends["train"][::EVERY], market.ends["validation"][::RULE_STRIDE]
+    train, validation = market.ends["train"], market.ends["validation"][::RULE_STRIDE]
     for i, (kind, horizon) in enumerate(market.heads):
         labels = market.labels[:, i]
         test = np.arange(market.ends["test"][0], len(labels))
         test = test[labels[test] != UNKNOWN]
-        trees = LGBMClassifier(**TREES).fit(x[train], labels[train])
-        logits, plain = (np.log(np.maximum(trees.predict_proba(x[ends]), 1e-12)) for ends in (validation, test))
-        rule = fit_rule(logits, labels[validation], maximise=score_name(kind))
-        p, truth = rule.probabilities(plain), labels[test]
+        models = [LGBMClassifier(**TREES).fit(x[train[first::EVERY]], labels[train[first::EVERY]]) for first in range(EVERY)]
+        log_p, log_p_test = (
+            np.log(np.maximum(np.mean([model.predict_proba(x[ends]) for model in models], axis=0), 1e-12))
+            for ends in (validation, test)
+        )
+        rule = fit_rule(log_p, labels[validation], maximise=score_name(kind))
+        p, truth = rule.probabilities(log_p_test), labels[test]
         called = rule.call(p)
         found = {
             **scores.summary(scores.confusion_matrix(truth, called)),
@@ -50,7 +54,7 @@ def score_trees(market: MarketData) -> list[dict[str, Any]]:
             "ece": scores.calibration_error(p, truth),
             "call_gap": float(scores.reliability(p[np.arange(len(p)), called], called == truth)["gap"][0]),
         }
-        likeliest = scores.summary(scores.confusion_matrix(truth, plain.argmax(axis=1)))
+        likeliest = scores.summary(scores.confusion_matrix(truth, log_p_test.argmax(axis=1)))
         rows.append(
             {
                 "label": kind,

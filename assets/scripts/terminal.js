@@ -677,7 +677,7 @@ class Terminal {
         // A moving class is called where its probability exceeds that of standing still times exp(-lean).
         const mark = bar.querySelector("u");
         const threshold = k === 1 ? null : p[1] * Math.exp(-rules[head]);
-        mark.hidden = threshold === null || rules[head] === 0;
+        mark.hidden = threshold === null || threshold > 1 || rules[head] === 0;
         if (threshold !== null) {
           mark.style.setProperty("--at", String(Math.min(1, threshold)));
           mark.title = fillIn(labels.threshold, { share: this.format.percent(threshold) });

@@ -88,7 +88,7 @@ async def market_stream(websocket: WebSocket) -> None:
 
 async def _keep_watching(ticket: Ticket) -> None:
     while True:
-        await asyncio.to_thread(hub().watch, ticket.viewer, ticket.session.feed.key, lambda: ticket.session)
+        hub().join(ticket.viewer, ticket.session.feed.key)
         await asyncio.sleep(ALIVE_EVERY_S)
 
 
