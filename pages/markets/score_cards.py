@@ -55,7 +55,12 @@ def show() -> None:
     if card.empty:
         controls.notice("empty", _("No prediction in the ledger has come due, or its model is not among the checkpoints here."))
         return
-    st.dataframe(card.round(4), hide_index=True, width="stretch", column_config=_columns())
+    st.dataframe(
+        card.round(dict.fromkeys(card.select_dtypes("float").columns, 4)),
+        hide_index=True,
+        width="stretch",
+        column_config=_columns(),
+    )
     controls.download_table(_("Score cards"), lambda: card, key="cards:download", filename=f"score-cards-{period}")
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
+from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.market.alert_monitor import alert_book
 from core.market.book import BookError
@@ -26,7 +27,7 @@ controls.page_header(
     _("Several markets at once: what TLOB calls, and how its calls have scored beside the momentum rule."),
 )
 try:
-    predictor = load_predictor()
+    predictor = load_predictor(folder=checkpoints.FOLDER)
 except CheckpointError as error:
     controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
     st.stop()

@@ -98,13 +98,13 @@ def symbol_of(source: WallSource) -> str:
 
 
 def venue_of(source: WallSource) -> str:
-    """Where it is traded, and what plays."""
+    """Where it is traded."""
     if isinstance(source, LiveSource):
-        return _("{exchange}, live").format(exchange=source.exchange)
+        return source.exchange
     if isinstance(source, RecordingSource):
         recording = library.recording(source.name)
         kind = {"spot": _("spot"), "perpetual": _("perpetual")}.get(recording.kind, recording.kind)
-        return _("{venue} {kind}, recording").format(venue=recording.venue, kind=kind)
+        return f"{recording.venue} {kind}"
     return _("seed {seed}").format(seed=number(source.seed))
 
 

@@ -57,16 +57,16 @@ def _line(source: wall_markets.WallSource, row: WallRow, window: int) -> dict[st
     calls = (f"▼ {_('Down')}", f"■ {_('Stationary')}", f"▲ {_('Up')}")
     return {
         "symbol": row.symbol,
-        "venue": wall_markets.venue_of(source),
-        "status": _status(row, window),
-        "mids": list(row.mids),
         "call": None if row.call is None else calls[row.call],
         "net": round(row.net, 3),
+        "mids": list(row.mids),
         "tlob": round(row.tlob, 3),
         "momentum": round(row.momentum, 3),
-        "scored": row.scored,
+        "status": _status(row, window),
         "age": round(row.age_s, 1),
         "alerts": len(row.alerts),
+        "venue": wall_markets.venue_of(source),
+        "scored": row.scored,
     }
 
 
@@ -81,8 +81,8 @@ def _columns() -> dict[str, Any]:
         "symbol": column.TextColumn(_("Symbol"), pinned=True),
         "venue": column.TextColumn(_("Venue")),
         "status": column.TextColumn(_("Status")),
-        "mids": column.LineChartColumn(_("Mid, last minute"), color="auto", width="medium"),
-        "call": column.TextColumn(_("Call")),
+        "mids": column.LineChartColumn(_("Mid, last minute"), color="blue", width="medium"),
+        "call": column.TextColumn(_("Call"), width=120),
         "net": column.NumberColumn(_("P(up) - P(down)"), format="localized"),
         "tlob": column.NumberColumn("TLOB", format="localized", help=_("Matthews correlation of TLOB's calls.")),
         "momentum": column.NumberColumn(

@@ -1,0 +1,118 @@
+"""A row of the watch wall against the session's own view, scores and export."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import matthews_corrcoef
+
+from core.market import wall
+from core.market.alerts import AlertEvent, AlertRule
+from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
+from core.market.labels import DOWN, UP
+from core.market.predictor import Predictor
+from core.market.session import MarketSession
+from core.market.session_view import Status, View
+from core.market.wall import SPARK_ROWS, wall_row
+from core.messages import compose
+from core.models.tlob import CLASSES
+from tests.core.market.feeds_for_tests import ScriptedFeed, Step, books, replaying
+from tests.core.market.helpers import HEADS, real_rows, tiny_predictor, with_hole
+
+ROWS = real_rows(4)
+GAP = StatusChange(state=FeedState.REPLAYING, gap=True)
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
+
+
+def finished(predictor: Predictor, script: list[FeedEvent] | list[Step], **options: object) -> MarketSession:
+    """A session whose feed has played the script to its end."""
+    session = MarketSession(ScriptedFeed(script, ends=True, **options), predictor)  # type: ignore[arg-type]
+    asyncio.run(session.run())
+    return session
+
+
+def seen(session: MarketSession, monkeypatch: pytest.MonkeyPatch, **changes: object) -> wall.WallRow:
+    """The row of this session, were its view another one."""
+    view: View = replace(session.view(SPARK_ROWS), **changes)  # type: ignore[arg-type]
+    monkeypatch.setattr(session, "view", lambda rows: view)
+    return wall_row(session, 0)
+
+
+@pytest.mark.parametrize("head", range(len(HEADS)))
+def test_a_row_agrees_with_the_sessions_view_and_export(predictor: Predictor, head: int) -> None:
+    session = finished(predictor, replaying(ROWS))
+    row, view = wall_row(session, head), session.view()
+    newest = view.predictions[-1]
+    assert (row.key, row.symbol, row.status) == (session.feed.key, session.feed.market, Status.ENDED)
+    assert row.call == newest["calls"][head]
+    assert row.net == pytest.approx(float(newest["probabilities"][head][UP] - newest["probabilities"][head][DOWN]), abs=1e-6)
+    np.testing.assert_array_equal(row.mids, ROWS.mid[-SPARK_ROWS:])
+    label, horizon = HEADS[head]
+    name = f"{label}_{horizon}"
+    table = session.export()
+    last = table[table[f"{name}_truth"] != ""].tail(200)
+    assert row.scored == len(last) == 200
+    for value, column in ((row.tlob, "call"), (row.momentum, "momentum")):
+        expected = matthews_corrcoef(last[f"{name}_truth"], last[f"{name}_{column}"])
+        assert value == pytest.approx(expected, abs=1e-9)
+    assert set(last[f"{name}_call"]) <= set(CLASSES)
+
+
+def test_the_spark_does_not_cross_a_gap(predictor: Predictor) -> None:
+    rows = with_hole(ROWS, 300, 40)
+    session = finished(predictor, [*replaying(rows[:300]), GAP, *books(rows[300:])])
+    np.testing.assert_array_equal(wall_row(session, 0).mids, rows.mid[300:])
+
+
+def test_before_the_first_book_and_the_first_prediction_nothing_is_claimed(predictor: Predictor) -> None:
+    empty = wall_row(MarketSession(ScriptedFeed([]), predictor), 0)
+    assert (empty.status, empty.mids, empty.call, empty.scored) == (Status.CONNECTING, (), None, 0)
+    assert all(math.isnan(value) for value in (empty.net, empty.tlob, empty.momentum, empty.age_s))
+    warming = wall_row(finished(predictor, replaying(ROWS[: predictor.window - 1])), 0)
+    assert warming.call is None and math.isnan(warming.net)
+    assert warming.warm == len(warming.mids) == predictor.window - 1
+
+
+def test_a_call_made_before_a_gap_is_not_shown_after_it(predictor: Predictor) -> None:
+    rows = with_hole(ROWS, 300, 40)
+    row = wall_row(finished(predictor, [*replaying(rows[:300]), GAP, *books(rows[300:305])]), 0)
+    assert row.call is None and math.isnan(row.net) and row.scored > 0
+
+
+@pytest.mark.parametrize("status", [Status.STALE, Status.FAILED, Status.RECONNECTING])
+def test_a_lost_feed_keeps_no_call(predictor: Predictor, status: Status, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = finished(predictor, replaying(ROWS))
+    assert wall_row(session, 0).call is not None
+    assert seen(session, monkeypatch, status=status).call is None
+
+
+def test_a_failed_feed_says_why(predictor: Predictor) -> None:
+    row = wall_row(finished(predictor, [*replaying(ROWS[:50]), FeedFailed(compose("the venue is closed"))]), 0)
+    assert (row.status, row.message, row.call) == (Status.FAILED, "the venue is closed", None)
+
+
+def test_the_age_counts_only_while_a_book_is_due(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = finished(predictor, replaying(ROWS))
+    assert seen(session, monkeypatch, status=Status.LIVE, age_ms=2_500.0).age_s == 2.5
+    assert seen(session, monkeypatch, status=Status.STALE, age_ms=9_000.0).age_s == 9.0
+    assert math.isnan(seen(session, monkeypatch, status=Status.PAUSED, age_ms=2_500.0).age_s)
+    assert math.isnan(seen(session, monkeypatch, status=Status.CONNECTING, age_ms=math.inf).age_s)
+
+
+def test_alerts_are_those_of_the_market_since_the_session_began(predictor: Predictor) -> None:
+    session = finished(predictor, replaying(ROWS[:30]), key="recording/one~abcd")
+
+    def event(market: str, seconds: float) -> AlertEvent:
+        rule = AlertRule(market=market, kind="price", level=1.0)
+        return AlertEvent(rule=rule, at=session.started + seconds, text=compose("crossed"))
+
+    before, other, mine = event("recording/one", -5), event("recording/two", 5), event("recording/one", 5)
+    assert wall_row(session, 0, [before, other, mine]).alerts == (mine,)

@@ -1,0 +1,250 @@
+"""The watch wall by Streamlit's own test runner, with a tiny untrained TLOB that looks at 24 rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import streamlit
+from streamlit.testing.v1 import AppTest
+
+from core import checkpoints
+from core.market import alert_monitor, library
+from core.market.alerts import AlertBook, AlertRule, MarketState
+from core.market.feeds.protocol import FeedFailed
+from core.market.hub import MOST_FEEDS_OF_VIEWER, hub, shutdown
+from core.market.ledger.keeper import FOLDER_VARIABLE
+from core.market.ledger.records import LedgerHeader
+from core.market.ledger.scorecard import score_card
+from core.market.ledger.segments import prediction_files
+from core.market.ledger.verification import market_folders, shipped_predictors
+from core.market.ledger.writer import LedgerRow, LedgerWriter
+from core.market.predictor import load_predictor, windows_of
+from core.market.scoreboard import LATEST
+from core.market.session_view import Status
+from core.market.sources import LiveSource, RecordingSource, SimulatedSource
+from core.messages import compose
+from pages.markets import wall_markets, wall_table
+from pages.shared.navigation import ROOT
+from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until
+from tests.core.market.helpers import random_book, real_rows, save_tiny
+from tests.pages.open_page import open_page, ran, words
+
+BUNDLED = [f"rec:{one.name}" for one in library.recordings()]
+FIRST = BUNDLED[0]
+opened = partial(open_page, ROOT / "pages" / "markets" / "wall.py")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    save_tiny(folder, real_rows(0), name="tlob")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def small_world(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AlertBook]:
+    """The small model, no ledger yet, and alerts in memory."""
+    book = AlertBook()
+    monkeypatch.setattr(checkpoints, "FOLDER", models)
+    monkeypatch.setattr(alert_monitor, "alert_book", lambda: book)
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "ledger"))
+    yield book
+    shutdown()
+
+
+def table(app: AppTest) -> pd.DataFrame:
+    return app.dataframe[0].value
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    app.button(key=key).click()
+    return ran(app)
+
+
+def keys(app: AppTest) -> list[str]:
+    """Feeds that run, without their owner."""
+    return sorted(feed.key.partition("~")[0] for feed in hub().watched())
+
+
+# -- which markets ----------------------------------------------------------------------------------------------------------
+
+
+def test_it_opens_with_the_bundled_recordings_each_this_visits_own() -> None:
+    app = opened()
+    assert table(app)["symbol"].tolist() == [one.symbol for one in library.recordings()]
+    assert keys(app) == sorted(f"recording/{one.name}" for one in library.recordings())
+    assert len({feed.key.partition("~")[2] for feed in hub().watched()} - {""}) == 1
+    assert "wall" not in app.query_params
+
+
+def test_a_link_names_the_markets() -> None:
+    app = opened(wall=f"{BUNDLED[1]},sim:7")
+    assert table(app)["symbol"].tolist() == [library.recordings()[1].symbol, "simulated"]
+    assert len(keys(app)) == 2
+
+
+def test_a_link_with_nonsense_says_so_and_shows_the_rest() -> None:
+    app = opened(wall=f"rec:nowhere,live:x,sim:-1,{FIRST},{FIRST}")
+    assert len(table(app)) == 1
+    assert "rec:nowhere, live:x, sim:-1" in words(app)
+
+
+def test_no_more_markets_than_a_viewer_may_watch() -> None:
+    app = opened(wall=",".join(f"sim:{seed}" for seed in range(MOST_FEEDS_OF_VIEWER + 2)))
+    assert len(table(app)) == MOST_FEEDS_OF_VIEWER
+    assert f"at most {MOST_FEEDS_OF_VIEWER} markets" in words(app) and "Left out: sim:6, sim:7." in words(app)
+    assert app.button(key="wall:add").disabled
+
+
+def test_a_market_is_added_and_removed_and_the_link_follows() -> None:
+    app = opened(wall="sim:3")
+    app = press(app, "wall:add")  # the picker stands on a recording
+    code = app.query_params["wall"]
+    assert code == f"sim:3,{FIRST}" and len(table(app)) == 2
+    assert app.button(key="wall:add").disabled and "on the wall already" in words(app)
+    app = press(app, "wall:remove:sim:3")
+    assert app.query_params["wall"] == FIRST and len(table(app)) == 1
+    app = press(app, f"wall:remove:{FIRST}")
+    assert app.query_params["wall"] == "none" and not len(app.dataframe) and "no market on the wall" in words(app)
+    app = press(app, "wall:reset")
+    assert len(table(app)) == len(BUNDLED) and "wall" not in app.query_params
+
+
+def test_a_removed_market_is_left_so_that_another_may_run() -> None:
+    app = opened(wall=",".join(f"sim:{seed}" for seed in range(MOST_FEEDS_OF_VIEWER)))
+    app = press(app, "wall:remove:sim:0")
+    app = press(app, "wall:add")
+    assert len(table(app)) == MOST_FEEDS_OF_VIEWER and not app.error
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        LiveSource(exchange="binance", symbol="BTC/USDT:USDT"),
+        RecordingSource(name=library.recordings()[2].name, owner="abc"),
+        SimulatedSource(seed=12, owner="abc"),
+    ],
+    ids=["live", "recording", "simulated"],
+)
+def test_a_code_names_its_source(source: wall_markets.WallSource) -> None:
+    assert wall_markets.source_of(wall_markets.code_of(source), "abc") == source
+
+
+# -- a row ------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_shows_what_its_session_says() -> None:
+    app = opened(wall="sim:5", label="forward", h="10")
+    (session,) = hub().sessions()
+    head = session.predictor.head("forward", 10)
+    wait_until(lambda: session.latest_scores(head)[0] == LATEST)
+    session.feed.pause()  # type: ignore[attr-defined]
+    wait_until(lambda: session.status_now()[0] is Status.PAUSED)
+    while session.wait_beyond(session.step, 1.0):
+        pass  # rows that were under way
+    line = table(ran(app)).iloc[0]
+    view = session.view()
+    newest = view.predictions[-1]["probabilities"][head]
+    assert line["status"] == "Paused" and line["scored"] == LATEST and pd.isna(line["age"])
+    assert line["net"] == pytest.approx(float(newest[2] - newest[0]), abs=6e-4)  # three digits are shown
+    assert line["call"] == ("▼ Down", "■ Stationary", "▲ Up")[view.predictions[-1]["calls"][head]]
+    _count, tlob, momentum = session.latest_scores(head)
+    assert (line["tlob"], line["momentum"]) == pytest.approx((tlob, momentum), abs=6e-4)
+    assert line["mids"][-1] == pytest.approx((view.levels[-1, 0] + view.levels[-1, 2]) / 2)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (FIRST, {"source": "recording", "rec": library.recordings()[0].name, "with": "shared1"}),
+        ("sim:5", {"source": "simulated", "seed": "5", "with": "shared1"}),
+    ],
+)
+def test_a_selected_market_opens_on_the_live_page(code: str, expected: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    links: list[dict[str, Any]] = []
+    monkeypatch.setattr(wall_table, "show", lambda rows, **more: 0)
+    monkeypatch.setattr(streamlit, "page_link", lambda page, **more: links.append({"page": page, **more}))
+    opened(**{"wall": code, "with": "shared1", "label": "smoothed", "h": "20"})
+    assert links[-1]["page"] == "pages/markets/live.py"
+    assert links[-1]["query_params"] == {**expected, "label": "smoothed", "h": "20"}
+    (feed,) = hub().watched()
+    assert feed.key.endswith("~shared1")
+
+
+def test_a_live_market_opens_with_its_exchange_and_symbol() -> None:
+    source = LiveSource(exchange="kraken", symbol="BTC/USD")
+    link = wall_markets.link_of(source, label="forward", horizon=50)
+    assert link == {"source": "live", "ex": "kraken", "sym": "BTC/USD", "label": "forward", "h": "50"}
+
+
+def test_a_failed_market_says_why_beside_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = ScriptedFeed([FeedFailed(compose("the venue is closed"))], key="live/kraken/BTC/USD", market="BTC/USD")
+    monkeypatch.setattr(LiveSource, "feed", lambda source: feed)
+    app = opened(wall="live:kraken:BTC/USD,sim:1")
+    wait_until(lambda: any(session.status_now()[0] is Status.FAILED for session in hub().sessions()))
+    app = ran(app)
+    assert table(app)["status"].tolist()[0] == "Failed" and len(table(app)) == 2
+    assert [error.value for error in app.error] == ["BTC/USD · kraken: the venue is closed."]
+
+
+def test_alerts_of_its_markets_are_counted_and_told(small_world: AlertBook) -> None:
+    app = opened(wall="sim:1,sim:2")
+    small_world.put(AlertRule(market="simulated/2", kind="feed"))
+    lost = MarketState(market="simulated/2", symbol="S", status=Status.STALE, mid=1.0, probabilities={}, scores={})
+    assert len(small_world.check(lost)) == 1
+    app = ran(app)
+    assert table(app)["alerts"].tolist() == [0, 1] and "S: the feed is stale" in words(app)
+
+
+# -- score cards ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    """Written as a live session writes it, each row in its own step."""
+    rows, predictor, now = random_book(160, seed=3), load_predictor(folder=checkpoints.FOLDER), [0]
+    header = LedgerHeader(market="live/testville/ABC/USDT", heads=predictor.heads, window=predictor.window)
+    weights, card = (checkpoints.sha256(checkpoints.FOLDER / f"tlob.{suffix}") for suffix in ("safetensors", "json"))
+    windows = windows_of(rows.levels, list(range(predictor.window - 1, len(rows))), predictor.window)
+    answer = predictor.predict(windows, predictor.market(header.market))
+    with LedgerWriter(tmp_path / "ledger", header, weights=weights, card=card, clock_ms=lambda: now[0]) as writer:
+        for i, timestamp in enumerate(rows.timestamps.tolist()):
+            now[0], k = timestamp + 20, i - predictor.window + 1
+            said: dict[str, Any] = (
+                {"window": windows[k], "probabilities": answer.probabilities[k], "calls": answer.calls[k]} if k >= 0 else {}
+            )
+            writer.write([LedgerRow(timestamp=timestamp, levels=rows.levels[i], **said)])
+    return tmp_path / "ledger"
+
+
+def test_without_a_ledger_the_page_says_when_one_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "There is no ledger yet" in words(opened(wall="none"))
+    monkeypatch.setenv(FOLDER_VARIABLE, "off")
+    assert "switched off" in words(opened(wall="none"))
+
+
+def test_the_score_card_is_the_ledgers(ledger: Path) -> None:
+    app = opened(wall="none")
+    assert not len(app.dataframe)  # nothing is computed unasked
+    app = press(app, "cards:compute")
+    expected = score_card(ledger, shipped_predictors(checkpoints.FOLDER), period="day")
+    pd.testing.assert_frame_equal(table(app), expected, check_dtype=False, atol=1e-4)
+    assert len(app.get("download_button")) == 2
+    app.segmented_control(key="cards").set_value("month")
+    assert not len(ran(app).dataframe)  # the day's card is not the month's
+    assert app.query_params["cards"] == "month"
+
+
+def test_a_damaged_ledger_is_one_sentence_and_no_table(ledger: Path) -> None:
+    app = press(opened(wall="none"), "cards:compute")
+    assert len(app.dataframe) == 1
+    (folder,) = market_folders(ledger)
+    prediction_files(folder)[0].write_bytes(b"nothing")
+    app = press(app, "cards:compute")
+    assert len(app.error) == 1 and "The ledger cannot be scored" in app.error[0].value
+    assert not len(app.dataframe)
