@@ -96,7 +96,7 @@ def once_a_second() -> None:
 @st.fragment(run_every=10.0)
 def scores() -> None:
     """The scoreboard, every ten seconds."""
-    live_scores.show(session, choices)
+    live_scores.show(session, choices, view.zone)
 
 
 if session.status_now()[0] in (Status.FAILED, Status.ENDED) and st.button(
@@ -116,4 +116,4 @@ whole = st.container()
 scores()
 live_model.show(predictor, session.entry, choices)
 with whole:
-    whole_recording.show(session, choices)  # last, as it may take a minute
+    whole_recording.show(session, choices, view.zone)  # last, as it may take a minute

@@ -22,8 +22,8 @@ def forecaster_names() -> dict[str, str]:
     return {"tlob": "TLOB", "momentum": _("Momentum rule"), "stationary": _("Always stationary")}
 
 
-def show(session: MarketSession, choices: ViewChoices) -> None:
-    """The chosen head's scores, its confusion matrix and its reliability."""
+def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
+    """The chosen head's scores, its confusion matrix and its reliability; times in this zone."""
     st.subheader(_("Scoreboard, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     found = session.scores(choices.head)
     if not found.resolved:
@@ -41,7 +41,7 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
             _(
                 "{count} predictions scored since {time}. Momentum says where the mid "
                 "stands against its own last ten steps; it knows nothing of the future. Predictions across a gap are not scored."
-            ).format(count=number(found.resolved), time=moment(datetime.fromtimestamp(found.since_ms / 1e3, UTC)))
+            ).format(count=number(found.resolved), time=moment(datetime.fromtimestamp(found.since_ms / 1e3, UTC), zone=zone))
         )
     with matrix:
         live_plot(

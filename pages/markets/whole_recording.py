@@ -30,6 +30,8 @@ ROWS_BEFORE: Final = 5_000 // STEP_MS
 """How long before a call or a mistake the playback goes on: five seconds."""
 JUMPED: Final = "whole:jumped"
 """Session state: the feed's key and the row of the latest jump."""
+WANTED: Final = "whole:wanted"
+"""Session state: whether the button was just pressed."""
 HASHES: Final[dict[type | str, Any]] = {
     Predictor: lambda predictor: repr(predictor.card),
     MarketCard: lambda entry: entry.name,
@@ -54,8 +56,8 @@ def _kept(predictor: Predictor, entry: MarketCard, path: Path, _scored: RowPredi
     return _scored
 
 
-def show(session: MarketSession, choices: ViewChoices) -> None:
-    """Of a recording: the button that scores the whole of it, then its scores and the jumps."""
+def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
+    """Of a recording: the button that scores the whole of it, then its scores and the jumps; times in this zone."""
     feed = session.feed
     if not isinstance(feed, RecordingFeed):
         return
@@ -69,24 +71,21 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
         _jump_buttons(feed, whole, choices.head)
         filename = f"{session.predictor.card['name']}-{feed.path.stem}"
         controls.download_table(_("Every row"), whole.table, key="whole_rows", filename=filename)
-    _describe_jump(feed, whole, choices)
+    _describe_jump(feed, whole, choices.head, zone)
     st.fragment(run_every=10.0)(_boards)(session, whole, choices)
 
 
 def _offer(session: MarketSession, feed: RecordingFeed) -> None:
     """The button, and what it starts. Any rerun of the page ends the work, and nothing of it is kept."""
-    place = st.empty()
-    with place.container():
-        pressed = st.button(_("Score the whole recording"), icon=":material/grading:", key="whole:score")
+    if not st.session_state.pop(WANTED, False):
+        st.button(_("Score the whole recording"), icon=":material/grading:", key="whole:score", on_click=_want)
         st.caption(
             _("TLOB then calls at each of its {count} rows. The playback goes on meanwhile.").format(count=number(feed.length))
         )
-    if not pressed:
         return
-    with place.container():
-        bar = st.progress(0.0, text=_("Reading the recording…"))
-        st.button(_("Stop"), icon=":material/stop:", key="whole:stop")
-        st.caption(_("Changing anything else on the page stops it too."))
+    bar = st.progress(0.0, text=_("Reading the recording…"))
+    st.button(_("Stop"), icon=":material/stop:", key="whole:stop")
+    st.caption(_("Changing anything else on the page stops it too."))
     use_one_thread()
 
     def moved(done: int, total: int) -> None:
@@ -96,6 +95,10 @@ def _offer(session: MarketSession, feed: RecordingFeed) -> None:
     scored = predict_rows(session.predictor, read_market([feed.path]), session.entry, batch=BATCH, progress=moved)
     _kept(session.predictor, session.entry, feed.path, scored)
     st.rerun()
+
+
+def _want() -> None:
+    st.session_state[WANTED] = True  # known before the page draws, so that the button makes room for the progress bar
 
 
 def _jump_buttons(feed: RecordingFeed, whole: RowPredictions, head: int) -> None:
@@ -125,10 +128,10 @@ def _looked_at(feed: RecordingFeed) -> int:
     return int(row) if key == feed.key and row - ROWS_BEFORE <= feed.position <= row else feed.position
 
 
-def _describe_jump(feed: RecordingFeed, whole: RowPredictions, choices: ViewChoices) -> None:
+def _describe_jump(feed: RecordingFeed, whole: RowPredictions, head: int, zone: str) -> None:
     """Of the latest jump: when, what was called, and what happened."""
     key, row = st.session_state.get(JUMPED, ("", 0))
-    found = whole.at(row, choices.head) if key == feed.key else None
+    found = whole.at(row, head) if key == feed.key else None
     if found is None:
         st.caption(
             _(
@@ -138,7 +141,7 @@ def _describe_jump(feed: RecordingFeed, whole: RowPredictions, choices: ViewChoi
         )
         return
     names = [_("Down"), _("Stationary"), _("Up")]
-    when = moment(datetime.fromtimestamp(found.timestamp / 1e3, UTC))
+    when = moment(datetime.fromtimestamp(found.timestamp / 1e3, UTC), zone=zone)
     sentence = (
         _("At {time} TLOB calls {call} ({share}); what happens is not in the recording.")
         if found.truth is None

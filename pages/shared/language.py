@@ -172,14 +172,14 @@ def duration(seconds: float) -> str:
     return str(units.format_unit(value, unit, length="short", format="#,##0.#", locale=_locale()))
 
 
-def moment(when: datetime, form: str = "medium") -> str:
-    """An aware date and time, in the browser's time zone."""
-    return str(dates.format_datetime(when, form, tzinfo=_zone(), locale=_locale()))
+def moment(when: datetime, form: str = "medium", *, zone: str | None = None) -> str:
+    """An aware date and time, in this time zone; in the browser's where None."""
+    return str(dates.format_datetime(when, form, tzinfo=_zone(zone), locale=_locale()))
 
 
-def _zone() -> ZoneInfo:
+def _zone(name: str | None) -> ZoneInfo:
     try:
-        return ZoneInfo(st.context.timezone or "UTC")
+        return ZoneInfo(name or st.context.timezone or "UTC")
     except (ZoneInfoNotFoundError, ValueError):
         return ZoneInfo("UTC")
 

@@ -1,0 +1,60 @@
+"""The scoreboard of the live page says since when it scores, and says nothing twice."""
+
+from __future__ import annotations
+
+from itertools import cycle
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.market.feeds.recording import RecordingFeed
+from core.market.predictor import Predictions
+from core.market.scoreboard import ROLLING
+from core.market.session import MarketSession
+from pages.markets.live_controls import ViewChoices
+from tests.core.market.helpers import EXCERPTS, HEADS, START_MS, real_rows, tiny_predictor
+from tests.pages.open_page import ran, words
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> MarketSession:
+    predictor = tiny_predictor(tmp_path_factory.mktemp("checkpoint"), real_rows(1))
+    return MarketSession(RecordingFeed(EXCERPTS[1], market="ABC"), predictor)
+
+
+def page(session, choices, zone):  # type: ignore[no-untyped-def]  # the runner knows no name of this file
+    from pages.markets import live_scores
+
+    live_scores.show(session, choices, zone)
+
+
+def opened(session: MarketSession, zone: str = "UTC") -> AppTest:
+    choices = ViewChoices(head=3, label="forward", horizon=5, heads_of_label=(3,))
+    return ran(AppTest.from_function(page, default_timeout=60, args=(session, choices, zone)))
+
+
+def score(session: MarketSession, steps: int, first: int = 0) -> None:
+    """Rows of a market that goes up and down, each with a prediction."""
+    p = np.full((1, len(HEADS), 3), 1 / 3, dtype=np.float32)
+    calls = np.ones((1, len(HEADS)), dtype=np.int8)
+    answer = Predictions(probabilities=p, calls=calls, momentum=calls)
+    for step, mid in zip(range(first, first + steps), cycle([100.0, 101.0, 103.0]), strict=False):
+        session._board.step(START_MS + 250 * step, mid, answer)
+
+
+def test_it_says_since_when_and_nothing_twice(session: MarketSession) -> None:
+    """START_MS is 14 November 2023, 22:13:20 UTC."""
+    score(session, 300)
+    app = opened(session)
+    assert set(app.dataframe[0].value["Over"]) == {"all"}
+    assert "295 predictions scored since Nov 14, 2023, 10:13:20 PM" in words(app).replace("\u202f", " ")
+    assert "since Nov 14, 2023, 11:13:20 PM" in words(opened(session, "Europe/Madrid")).replace("\u202f", " ")
+    score(session, ROLLING, first=300)
+    assert set(opened(session).dataframe[0].value["Over"]) == {"all", "last 1,000"}
+
+
+def test_going_back_in_a_recording_moves_the_moment_back(session: MarketSession) -> None:
+    session._board.gap()
+    score(session, 10, first=-40)
+    assert "since Nov 14, 2023, 10:13:10 PM" in words(opened(session)).replace("\u202f", " ")
