@@ -31,7 +31,7 @@ class HeadScores:
     """One head's scores so far.
 
     Attributes:
-        resolved: predictions whose outcome is known. since_ms: time of the earliest of them, milliseconds since the epoch.
+        resolved: predictions whose outcome is known. since_ms: time of the first of them, milliseconds since the epoch.
         log_loss: mean of TLOB's over the whole session; NaN where none is resolved.
         session, rolling: rule -> confusion matrix (3, 3), over the whole session and over the last `ROLLING`.
         reliability, call_reliability: as `core.scores.reliability` returns it, over the whole session, of TLOB's likeliest class
@@ -59,7 +59,7 @@ class _HeadBoard:
         self.bins = np.zeros((2, 3, CALIBRATION_BINS))  # of likeliest class and call: sum of confidence, sum of hits, count
 
     def add(self, timestamp: int, truth: int, called: int, naive: int, probabilities: NDArray[np.float32]) -> None:
-        self.since_ms = timestamp if self.since_ms is None else min(self.since_ms, timestamp)
+        self.since_ms = timestamp if self.since_ms is None else self.since_ms
         self.log_loss_sum += scores.log_loss(probabilities[None], [truth])
         for rule, call in zip(RULES, (called, naive, STATIONARY), strict=True):
             self.session[rule][truth, call] += 1

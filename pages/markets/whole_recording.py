@@ -77,11 +77,13 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
 
 def _offer(session: MarketSession, feed: RecordingFeed) -> None:
     """The button, and what it starts. Any rerun of the page ends the work, and nothing of it is kept."""
-    if not st.session_state.pop(WANTED, False):
-        st.button(_("Score the whole recording"), icon=":material/grading:", key="whole:score", on_click=_want)
-        st.caption(
-            _("TLOB then calls at each of its {count} rows. The playback goes on meanwhile.").format(count=number(feed.length))
-        )
+    wanted = st.session_state.pop(WANTED, False)
+    label = _("Score the whole recording")
+    st.button(label, icon=":material/grading:", key="whole:score", on_click=_want, disabled=wanted)
+    st.caption(
+        _("TLOB then calls at each of its {count} rows. The playback goes on meanwhile.").format(count=number(feed.length))
+    )
+    if not wanted:
         return
     bar = st.progress(0.0, text=_("Reading the recording…"))
     st.button(_("Stop"), icon=":material/stop:", key="whole:stop")
@@ -98,7 +100,7 @@ def _offer(session: MarketSession, feed: RecordingFeed) -> None:
 
 
 def _want() -> None:
-    st.session_state[WANTED] = True  # known before the page draws, so that the button makes room for the progress bar
+    st.session_state[WANTED] = True  # known before the button is drawn, which is greyed out meanwhile
 
 
 def _jump_buttons(feed: RecordingFeed, whole: RowPredictions, head: int) -> None:
@@ -156,7 +158,7 @@ def _boards(session: MarketSession, whole: RowPredictions, choices: ViewChoices)
     st.dataframe(_table(session, whole, choices.head), hide_index=True, width="stretch", height="content")
     st.caption(
         _(
-            "So far: what this playback has scored; rows played twice count twice. "
+            "So far: what this playback has scored since it began or was last wound back. "
             "The calibration error is that of the likeliest class, in 15 bins."
         )
     )

@@ -52,9 +52,3 @@ def test_it_says_since_when_and_nothing_twice(session: MarketSession) -> None:
     assert "since Nov 14, 2023, 11:13:20 PM" in words(opened(session, "Europe/Madrid")).replace("\u202f", " ")
     score(session, ROLLING, first=300)
     assert set(opened(session).dataframe[0].value["Over"]) == {"all", "last 1,000"}
-
-
-def test_going_back_in_a_recording_moves_the_moment_back(session: MarketSession) -> None:
-    session._board.gap()
-    score(session, 10, first=-40)
-    assert "since Nov 14, 2023, 10:13:10 PM" in words(opened(session)).replace("\u202f", " ")
