@@ -11,6 +11,7 @@ from core.market.ledger.keeper import ledger_folder
 from core.market.ledger.records import LedgerError
 from core.market.ledger.scorecard import PERIODS, Period, score_card
 from core.market.ledger.verification import market_folders, shipped_predictors
+from core.messages import translate
 from pages.shared import controls, url_state
 from pages.shared.language import _
 
@@ -44,7 +45,8 @@ def show() -> None:
                 card = score_card(folder, shipped_predictors(checkpoints.FOLDER), period=period)
         except (LedgerError, OSError) as error:
             controls.error_box(
-                _("The ledger cannot be scored: {reason}").format(reason=error), remedy=_("Verify it with the command line.")
+                _("The ledger cannot be scored: {reason}").format(reason=translate(str(error))),
+                remedy=_("Verify it with the command line."),
             )
             return
         st.session_state[COMPUTED] = (period, card)

@@ -138,7 +138,7 @@ def pick(sources: Sequence[WallSource]) -> None:
         elif whole:
             st.caption(full())
         for one in sources:
-            left, right = st.columns([5, 2], vertical_alignment="center")
+            left, right = st.columns([3, 2], vertical_alignment="center")
             left.text(f"{symbol_of(one)} · {venue_of(one)}")
             right.button(
                 _("Remove"),

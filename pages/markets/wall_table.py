@@ -81,7 +81,7 @@ def _columns() -> dict[str, Any]:
         "symbol": column.TextColumn(_("Symbol"), pinned=True),
         "venue": column.TextColumn(_("Venue")),
         "status": column.TextColumn(_("Status")),
-        "mids": column.LineChartColumn(_("Mid, last minute"), color="blue", width="medium"),
+        "mids": column.LineChartColumn(_("Mid, last minute"), color="blue", width=150),
         "call": column.TextColumn(_("Call"), width=120),
         "net": column.NumberColumn(_("P(up) - P(down)"), format="localized"),
         "tlob": column.NumberColumn("TLOB", format="localized", help=_("Matthews correlation of TLOB's calls.")),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from core.market.book import FloatArray
 from core.market.labels import Head
+from core.messages import compose
 
 FORMAT = 1
 JOURNAL = "journal.jsonl"
@@ -96,13 +97,22 @@ class LedgerHeader:
         try:
             values: dict[str, Any] = json.loads(text)
             if values["format"] != FORMAT:
-                raise LedgerError(f"{name} has format {values['format']}: this version reads format {FORMAT}")
+                raise LedgerError(
+                    compose(
+                        "{name} has format {found}: this version reads format {known}",
+                        name=name,
+                        found=values["format"],
+                        known=FORMAT,
+                    )
+                )
             heads = tuple((label, int(horizon)) for label, horizon in values["heads"])
             return cls(market=str(values["market"]), heads=heads, window=int(values["window"]))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, LedgerError):
                 raise
-            raise LedgerError(f"{name} is not a ledger's header: it needs format, market, heads and window") from error
+            raise LedgerError(
+                compose("{name} is not a ledger's header: it needs format, market, heads and window", name=name)
+            ) from error
 
 
 def window_hash(timestamps: NDArray[np.int64], levels: FloatArray) -> str:

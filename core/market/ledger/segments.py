@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from core.market.book import FILE_COLUMNS, BookRows, FloatArray
 from core.market.labels import Head
 from core.market.ledger.records import HEADER, LedgerError, LedgerHeader, PredictionRecord, prediction_columns
+from core.messages import compose
 
 HOUR_MS = 3_600_000
 META = b"attention_observatory"
@@ -233,7 +234,9 @@ def read_predictions(path: Path, heads: Sequence[Head]) -> tuple[dict[str, Any],
         ]
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise LedgerError(f"{path.name} is not a readable segment of predictions: {why}") from error
+        raise LedgerError(
+            compose("{name} is not a readable segment of predictions: {reason}", name=path.name, reason=why)
+        ) from error
     return about, list(zip(records, texts["hash"], strict=True))
 
 
@@ -247,4 +250,6 @@ def read_header(folder: Path) -> LedgerHeader:
     try:
         return LedgerHeader.from_json(path.read_text(encoding="utf-8"), name=f"{folder.name}/{HEADER}")
     except (FileNotFoundError, UnicodeDecodeError) as error:
-        raise LedgerError(f"{folder.name} has no readable {HEADER}: it is not a market of a ledger") from error
+        raise LedgerError(
+            compose("{name} has no readable {file}: it is not a market of a ledger", name=folder.name, file=HEADER)
+        ) from error

@@ -17,6 +17,7 @@ from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move,
 from core.market.ledger.records import HEADER, JOURNAL, LedgerError, LedgerHeader, PredictionRecord, window_hash
 from core.market.ledger.segments import confirmed_rows, prediction_files, read_header, read_journal, read_predictions, row_files
 from core.market.predictor import MarketCard, Predictor
+from core.messages import compose
 
 TOLERANCE = 1e-4
 """Largest difference of a recomputed probability that counts as the same: float32 on another processor."""
@@ -86,7 +87,9 @@ def market_folders(root: Path) -> list[Path]:
     """
     folders = [root] if (root / HEADER).exists() else sorted(path.parent for path in root.glob(f"*/{HEADER}"))
     if not folders:
-        raise LedgerError(f"{root} holds no ledger: give the folder whose markets each have a {HEADER}")
+        raise LedgerError(
+            compose("{folder} holds no ledger: give the folder whose markets each have a {file}", folder=root, file=HEADER)
+        )
     return folders
 
 
@@ -149,12 +152,18 @@ def _chain(folder: Path, header: LedgerHeader, result: Verification, hashes: set
         except LedgerError as error:
             raise LedgerMismatch(name, index, str(error)) from error
         if about.get("previous") != head:
-            raise LedgerMismatch(name, index, "does not follow the segment before it: one was removed, added or reordered")
+            raise LedgerMismatch(
+                name, index, compose("does not follow the segment before it: one was removed, added or reordered")
+            )
         if about.get("count") != len(records):
-            raise LedgerMismatch(name, index, f"holds {len(records)} predictions where {about.get('count')} were sealed")
+            raise LedgerMismatch(
+                name,
+                index,
+                compose("holds {found} predictions where {sealed} were sealed", found=len(records), sealed=about.get("count")),
+            )
         head, index = yield from _checked(name, records, head, index, result, hashes)
         if about.get("head") != head:
-            raise LedgerMismatch(name, index, "does not end with the hash that was sealed")
+            raise LedgerMismatch(name, index, compose("does not end with the hash that was sealed"))
     lines, broken = read_journal(folder / JOURNAL)
     result.broken_bytes += broken
     entries = [(line.record, line.hash or "") for line in lines if line.record is not None and line.record.index >= index]
@@ -167,15 +176,21 @@ def _checked(
 ) -> Any:
     for record, written in entries:
         if record.index != index:
-            raise LedgerMismatch(file, index, f"prediction {index} is missing: {record.index} stands in its place")
+            raise LedgerMismatch(
+                file,
+                index,
+                compose("prediction {index} is missing: {found} stands in its place", index=index, found=record.index),
+            )
         try:
             head = record.chained(head)
         except ValueError:
             head = ""
         if head != written:
-            raise LedgerMismatch(file, index, "the prediction is not the one that was chained: a value or a hash was altered")
+            raise LedgerMismatch(
+                file, index, compose("the prediction is not the one that was chained: a value or a hash was altered")
+            )
         if record.late != (record.written_ms > record.timestamp + STEP_MS):
-            raise LedgerMismatch(file, index, "the prediction's mark of being late does not agree with its times")
+            raise LedgerMismatch(file, index, compose("the prediction's mark of being late does not agree with its times"))
         hashes.add(head)
         result.rows += 1
         result.late += record.late

@@ -34,6 +34,7 @@ from core.market.ledger.segments import (
     write_segment,
     write_whole,
 )
+from core.messages import compose
 
 SIZE_LIMIT = 8 * 2**30
 """Bytes a ledger's folder may take by default; about two months of one market."""
@@ -198,10 +199,15 @@ class LedgerWriter:
         used = sum(path.stat().st_size for path in self.root.rglob("*") if path.is_file())
         if used > self._size_limit:
             raise LedgerError(
-                f"the ledger takes {used / 2**30:.1f} GiB, its limit: move old markets away, or raise OBSERVATORY_LEDGER_LIMIT"
+                compose(
+                    "the ledger takes {used:.1f} GiB, its limit: move old markets away, or raise OBSERVATORY_LEDGER_LIMIT",
+                    used=used / 2**30,
+                )
             )
         if shutil.disk_usage(self.root).free < FREE_SPACE:
-            raise LedgerError(f"the disk has less than {FREE_SPACE // 2**20} MiB left: make room for the ledger")
+            raise LedgerError(
+                compose("the disk has less than {free} MiB left: make room for the ledger", free=FREE_SPACE // 2**20)
+            )
 
     def close(self) -> None:
         """Seal what is open. What was written before is on disk either way."""

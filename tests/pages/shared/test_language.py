@@ -230,7 +230,7 @@ def test_the_check_lets_translated_ones_pass(source: str) -> None:
 # fmt: off
 SHOWN_ERRORS = {
     "AlertError", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "FeedFailed", "FindingError",
-    "GradientError", "LibraryError", "OutOfStep", "PictureError", "ReadingError", "TooManyFeeds", "TrainError",
+    "GradientError", "LedgerError", "LibraryError", "OutOfStep", "PictureError", "ReadingError", "TooManyFeeds", "TrainError",
     "UnusableBook", "VideoError", "WentQuiet", "WindowError",
 }
 # fmt: on
