@@ -121,6 +121,6 @@ def test_it_stops_when_interrupted_with_a_page_open(new_page: NewPage, tmp_path:
 
 
 def test_the_first_page_answers_to_its_name_too(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/live?h=50")
+    page = new_page(app, "/live?h=20")
     assert page.url.removeprefix(app.url).startswith("/?")
-    assert "h=50" in page.url
+    assert "h=20" in page.url
