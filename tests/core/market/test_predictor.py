@@ -157,6 +157,10 @@ def without(key: str) -> dict[str, object]:
     return {"markets": {"pooled": entry}}
 
 
+def replaced(**changes: object) -> dict[str, object]:
+    return {**market_entry(ROWS, HEADS, 24), **changes}
+
+
 WEIGHTS = "the weights of 'tiny' do not fit its card's config"
 CARD = "the card tiny.json does not describe the model TLOB: "
 BROKEN: dict[str, tuple[dict[str, object], str]] = {
@@ -172,6 +176,16 @@ BROKEN: dict[str, tuple[dict[str, object], str]] = {
         {"markets": {"pooled": {**market_entry(ROWS, HEADS, 24), "alphas": [1e-4]}}},
         CARD + "market 'pooled' has 1 alphas and 4 rules for 4 heads",
     ),
+    "markets in a list": ({"markets": ["pooled"]}, CARD + "an entry is of another type"),
+    "a market that is a word": ({"markets": {"pooled": "testville"}}, CARD + "an entry is of another type"),
+    "rules that are words": ({"markets": {"pooled": replaced(rules=["lean"] * 4)}}, CARD + "an entry is of another type"),
+    "an alpha of NaN": ({"markets": {"pooled": replaced(alphas=[float("nan")] * 4)}}, CARD + ".*an alpha that is not a number"),
+    "too few means": (
+        {"markets": {"pooled": replaced(constants={**market_entry(ROWS, HEADS, 24)["constants"], "mean": [1.0]})}},
+        CARD + "its constants have 1 means, 40 deviations and 4 thresholds: 40, 40 and 4 are right",
+    ),
+    "an unknown label": ({"heads": [["sideways", 10]] * 4}, CARD + "no head can be of the label 'sideways' at 10 steps"),
+    "an endless horizon": ({"heads": [["smoothed", float("inf")]] * 4}, CARD + "an entry is of another type"),
     **{f"no {key}": (without(key), CARD + f"it lacks '{key}'") for key in ("alphas", "rules", "constants")},
 }
 
