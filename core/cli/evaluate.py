@@ -1,4 +1,4 @@
-"""`python -m core evaluate MODEL`: one JSON object, or a table for people."""
+"""`python -m core evaluate MODEL`: prints one JSON object, or a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.cli.progress import counting_bar
 from core.market.book import BookRows, read_market
 from core.market.evaluation import evaluate
 from core.market.labels import LABEL_KINDS
-from core.market.predictor import DEFAULT, Predictor, load_predictor
+from core.market.predictor import DEFAULT, MarketCard, Predictor, load_predictor
 from core.training.tlob import VALIDATION_END
 
 
@@ -24,7 +24,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     p = models.add_parser(
         "tlob",
         help="TLOB on order-book files",
-        description="Score TLOB beside the naive rules. Thresholds, constants and rules are the card's. "
+        description="Score TLOB beside the naive rules. Label thresholds, constants and call rules are the card's. "
         "Files that the card was trained on are scored on their test part alone, others whole.",
     )
     p.add_argument("--data", nargs="+", required=True, type=Path, metavar="FILE", help="one market's Parquet or CSV files")
@@ -43,7 +43,7 @@ def _run_tlob(o: argparse.Namespace) -> None:
     predictor = load_predictor(o.checkpoint, folder=o.folder)
     head = predictor.head(o.label, o.horizon if o.horizon is not None else predictor.heads[0][1])
     rows = read_market(o.data)
-    entry = _entry(predictor, o)
+    entry = _market(predictor, o)
     part = o.part if o.part != "auto" else ("test" if _trained_on(predictor, o.data) else "all")
     first = _test_start(predictor, rows) if part == "test" else 0
     result = evaluate(predictor, rows, entry, first=first, heads=[head], progress=counting_bar("window"))[0]
@@ -58,7 +58,8 @@ def _run_tlob(o: argparse.Namespace) -> None:
     print(json.dumps(answer) if o.json else _table(answer))
 
 
-def _entry(predictor: Predictor, o: argparse.Namespace) -> Any:
+def _market(predictor: Predictor, o: argparse.Namespace) -> MarketCard:
+    """The market named, or recognised in the first file's name."""
     if o.market is None:
         return predictor.market(o.data[0].name)
     if o.market not in predictor.markets:
@@ -72,7 +73,7 @@ def _trained_on(predictor: Predictor, paths: list[Path]) -> bool:
 
 
 def _test_start(predictor: Predictor, rows: BookRows) -> int:
-    """First row of the test part that is a window and the longest horizon clear of what came before (D10)."""
+    """First row of the test part whose window starts after the last validation label is known (D10)."""
     return int(len(rows) * VALIDATION_END) + predictor.window + max(horizon for _, horizon in predictor.heads)
 
 

@@ -1,4 +1,4 @@
-"""Figures of input attributions over a window of the book: what each of the 128 x 40 inputs added to the answer (D2).
+"""Figures of input attributions: what each of the 128 x 40 inputs of a window added to the answer (D2).
 
 Attributions are in the explained number's unit (probability): blue raised it, orange lowered it.
 """
@@ -22,19 +22,19 @@ from core.messages import translate as _
 _FEATURE: Final = np.arange(len(FEATURES))
 SIZES: Final = np.concatenate([_FEATURE[ASK_SIZES][::-1], _FEATURE[BID_SIZES]])
 PRICES: Final = np.concatenate([_FEATURE[ASK_PRICES][::-1], _FEATURE[BID_PRICES]])
-"""Columns in the order of a ladder: the farthest ask on top, the best prices in the middle, the farthest bid below."""
+"""Columns in the order of a ladder: farthest ask on top, best prices in the middle, farthest bid below."""
 
 MAX_PRICE_BINS = 120
 DECADES = 2.0
-"""What compressed colours span below the strongest attribution, on either side of zero."""
+"""Decades below the strongest attribution that compressed colours span, on either side of zero."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shading:
-    """From attributions to colours: linear, or compressed so that a hundredth of the strongest can still be seen.
+    """Maps attributions to colours, linearly or compressed so that a hundredth of the strongest is still visible.
 
     Attributes:
-        end: the strongest attribution in size, where the colours end; above 0.
+        end: largest absolute attribution, where the colours end; above 0.
     """
 
     end: float
@@ -42,7 +42,7 @@ class Shading:
 
     @classmethod
     def of(cls, values: NDArray[np.floating], *, compressed: bool) -> Shading:
-        """Ends at the largest of the values, of which some may be NaN."""
+        """Shading that ends at the largest absolute value; NaN is ignored."""
         return cls(end=float(np.nanmax(np.abs(values))) or 1.0, compressed=compressed)
 
     def colour(self, values: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -53,7 +53,7 @@ class Shading:
         return share.astype(np.float32)
 
     def bar(self, title: str, write: Write) -> dict[str, Any]:
-        """A colour bar that names attributions, not colours."""
+        """A colour bar whose ticks are attributions, in plotly's form."""
         ticks = np.array((-1, -0.1, 0, 0.1, 1) if self.compressed else (-1, -0.5, 0, 0.5, 1)) * self.end
         return {
             "orientation": "h",
@@ -77,7 +77,7 @@ def inputs_figure(
     keep: str = "inputs",
     write: Write = three_digits,
 ) -> go.Figure:
-    """Every attribution (steps, 40) by time and input, sizes above prices, with each input's sum over time beside it."""
+    """All attributions (steps, 40) by time and input, sizes above prices, with each input's sum over time beside them."""
     figure = make_subplots(
         rows=2,
         cols=2,
@@ -127,7 +127,7 @@ def inputs_figure(
 
 
 def moments_figure(values: NDArray[np.floating], seconds: FloatArray, *, keep: str = "moments") -> go.Figure:
-    """What each moment added, all its inputs together; and the running sum, which ends at the whole."""
+    """Each moment's attribution, summed over its inputs, and the running sum, which ends at the total."""
     sums = values.sum(axis=1, dtype=np.float64)
     figure = go.Figure()
     figure.add_bar(
@@ -154,15 +154,15 @@ def moments_figure(values: NDArray[np.floating], seconds: FloatArray, *, keep: s
 def spread_over_prices(
     values: NDArray[np.floating], levels: FloatArray, about_mid: Sequence[int] = ()
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Put every level's attribution, its price's and its size's together, at the price where the level stood.
+    """Sum the attributions of price and size of every level at the price where the level stood.
 
     Args:
         values: (steps, 40). levels: (steps, 40), the book itself.
-        about_mid: columns that tell of the mid (`core.market.features.about_the_mid`), and are put there.
+        about_mid: columns that describe the mid (`core.market.features.about_the_mid`) and are placed at it.
 
     Returns:
-        Prices of the bins (p,), rising; sums (p, steps), NaN where no level stood; and a bin's height in quote currency. Nothing
-        is left out: all sums together are those of `values`.
+        Prices of the bins (p,), rising; sums (p, steps), NaN where no level stood, which add up to the sum of `values`; and the
+        height of a bin in quote currency.
     """
     prices = np.concatenate([levels[:, ASK_PRICES], levels[:, BID_PRICES]], axis=1)
     places = np.array(levels, dtype=np.float64)
@@ -190,7 +190,7 @@ def book_figure(
     keep: str = "book",
     write: Write = three_digits,
 ) -> go.Figure:
-    """The attributions on the book itself: each level, at the price where it stood, coloured by what it added."""
+    """The attributions on the book: each level, at the price where it stood, coloured by what it added."""
     prices, sums, step = spread_over_prices(values, levels, about_mid)
     shading = Shading.of(sums, compressed=compressed)
     figure = go.Figure()
@@ -213,5 +213,5 @@ def book_figure(
         )
     figure.update_layout(base_layout(x_title=_("Seconds before now"), y_title=_("Price (quote currency)"), keep=keep))
     figure.update_layout(legend={"y": 1.17})  # over the colour bar
-    figure.update_layout(meta={"bin": step})  # quote currency a cell, for whoever says how fine the picture is
+    figure.update_layout(meta={"bin": step})  # height of a cell in quote currency, for the caption
     return figure

@@ -1,9 +1,8 @@
-"""Which moments of a window TLOB's answer came from: by attention, rollout, gradient relevance, integrated gradients, occlusion.
+"""Importance of a window's moments to TLOB's answer: attention, rollout, gradient relevance, integrated gradients, occlusion.
 
-The first three follow the time-to-time layers alone. That is not the whole way: in a feature-to-feature layer a channel's vector
-is its course through time, so its projections and its feed-forward network mix moments too, and no map shows it. These three
-therefore make no claim to find what decides (a test plants one moment that does, and they miss it); the last two do.
-A moment is "deleted" by putting every input's mean over the window in its place: a book that stands still.
+The first three use the time-to-time layers alone. Feature-to-feature layers mix moments too, since their tokens are channels
+whose vectors run through time, and no map shows that. So these three may miss the moment that decides (a test plants one and
+they do); the last two find it. A moment is deleted by replacing every input with its mean over the window.
 """
 
 from __future__ import annotations
@@ -31,22 +30,22 @@ from core.market.windows import window_ends
 from core.nn import AttentionMaps
 
 TIME: Final = "time-to-time"
-A_RECORDING: Final = 12
-"""Windows of each bundled recording in the sample."""
-APART_S: Final = 5
-"""Seconds between the windows they are drawn from."""
+WINDOWS_PER_RECORDING: Final = 12
+"""Windows that the sample takes from each bundled recording, at most."""
+SPACING_S: Final = 5
+"""Seconds between the windows from which the sample is drawn."""
 
 
-def asked(rows: NDArray[np.floating], pooling: str) -> NDArray[np.float64]:
-    """(steps, steps) -> (steps,): the rows that the head reads, the last one or the mean of all (D6)."""
+def pooled_rows(rows: NDArray[np.floating], pooling: str) -> NDArray[np.float64]:
+    """(steps, steps) -> (steps,): the row that the head reads by its pooling, the last one or the mean of all (D6)."""
     return np.asarray(rows[-1] if pooling == "last" else rows.mean(axis=0), dtype=np.float64)
 
 
 def time_relevance(predictor: Predictor, inputs: Tensor, *, head: int, label: int) -> NDArray[np.float64]:
-    """(steps,) gradient relevance of every moment for a class's logit, through the time-to-time layers; identity left out.
+    """(steps,) gradient relevance of every moment for a class's logit through the time-to-time layers, without the identity.
 
     Args:
-        inputs: (steps, 40) of `Predictor.inputs`.
+        inputs: (steps, 40) from `Predictor.inputs`.
     """
 
     def scored(x: Tensor) -> tuple[Tensor, AttentionMaps]:
@@ -56,17 +55,17 @@ def time_relevance(predictor: Predictor, inputs: Tensor, *, head: int, label: in
 
     layers, gradients = attention_gradients(scored, inputs[None], label)
     whole = relevance(layers, gradients)
-    return asked(whole - np.eye(len(whole)), predictor.config.pooling)
+    return pooled_rows(whole - np.eye(len(whole)), predictor.config.pooling)
 
 
 def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, head: int, label: int) -> Evidence:
-    """All methods' view of which moments of a window made one head give one class its probability; importance is (steps,).
+    """Importance (steps,) of a window's moments to one head's probability of one class, by every method.
 
     Args:
         levels: (steps, 40), one raw window, oldest row first.
 
     Raises:
-        GradientError: where the model has no finite gradients on it.
+        GradientError: where the model has no finite gradients on this window.
     """
     rule = entry.rules[head]
     inputs = predictor.inputs(levels[None], entry)[0]
@@ -82,24 +81,26 @@ def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, hea
         inputs,
         still,
         parts,
-        attention=asked(fuse_heads(maps[-1]), pooling),
-        rollout=asked(rollout(maps), pooling),
+        attention=pooled_rows(fuse_heads(maps[-1]), pooling),
+        rollout=pooled_rows(rollout(maps), pooling),
         relevance=time_relevance(predictor, inputs, head=head, label=label),
     )
 
 
 def sample(predictor: Predictor, *, head: int = 0) -> Iterator[Evidence]:
-    """Windows of every bundled recording, evenly through it, of those that a head calls UP or DOWN, each with what it calls.
+    """Evidence for windows that a head calls UP or DOWN, spread evenly over every bundled recording.
 
-    Calls of STATIONARY are left out: a book that stands still is stationary, so deleting could not lower their answer.
+    Windows called STATIONARY are left out: deleting makes a book stand still, so their answer could not fall.
     """
     for one in recordings():
         rows = read_market([one.path])
         entry = predictor.market(one.name)
-        ends = window_ends(rows.timestamps, predictor.window)[:: APART_S * 1000 // STEP_MS]
+        ends = window_ends(rows.timestamps, predictor.window)[:: SPACING_S * 1000 // STEP_MS]
         calls = predictor.predict(windows_of(rows.levels, ends, predictor.window), entry).calls[:, head]
         moving = np.flatnonzero(calls != STATIONARY)
-        for place in moving[np.unique(np.linspace(0, len(moving) - 1, A_RECORDING).round().astype(int))] if len(moving) else ():
+        for place in (
+            moving[np.unique(np.linspace(0, len(moving) - 1, WINDOWS_PER_RECORDING).round().astype(int))] if len(moving) else ()
+        ):
             levels = rows.levels[ends[place] - predictor.window + 1 : ends[place] + 1]
             with contextlib.suppress(GradientError):  # raw columns of a market of another price scale (D9)
                 yield evidence(predictor, entry, levels, head=head, label=int(calls[place]))

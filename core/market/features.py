@@ -1,14 +1,15 @@
-"""From raw book rows to what TLOB is fed: one function for training, replay and live (D9).
+"""TLOB's input transforms, from raw book rows: one function for training, recordings and live feeds (D9).
 
-Four transforms. `raw` is the document's: columns as they are, z-scored. `relative` puts prices in basis points from the
-window's last mid. `ladder` separates what moves from what stands: the best prices as their distance from their own mean over
-the ten steps up to then (so that the last row stands against the base of the smoothed label, D8), deeper levels as their
-distance from their row's mid. Its prices are compressed by asinh, so that a hundredth of a basis point and a jump are both
-legible. `drift` is the ladder with other things in the price columns of levels 2 to 6: level 2 against its mean over the
-window's last ten rows, which draws the path that led here; levels 3 to 6, alike on both sides, where the mid's distance from
-its own mean stands against the smoothed label's threshold at each horizon, as a smoothed step. The label turns on exactly that
-line, which a network does not find by itself. Sizes of the last three are logarithms, counted from the window's own median, so
-that contracts, coins and shares look alike.
+- `raw`: the document's; columns z-scored by the training part.
+- `relative`: prices in basis points from the window's last mid.
+- `ladder`: best prices as distances from their own mean over the last ten steps (for the last row that mean is the base of the
+  smoothed label, D8), deeper prices as distances from their row's mid; all compressed by asinh, so that both a hundredth of a
+  basis point and a jump are legible.
+- `drift`: the ladder with other contents in the price columns of levels 2 to 6. Level 2 is its price against its mean over the
+  window's last ten rows. Levels 3 to 6, alike on both sides, compare the mid's distance from its own mean with the smoothed
+  label's threshold at each of the four horizons, as a smoothed step: the label jumps there, and a network seldom learns where.
+
+Sizes of the last three are logarithms less the window's median, so that contracts, coins and shares look alike.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ TRANSFORM_KINDS: tuple[TransformKind, ...] = ("drift", "ladder", "relative", "ra
 STEP_WIDTH = 0.1
 """Width of the smoothed step of `drift` about a threshold, as a share of it."""
 FIRST_STEP_LEVEL = 2
-"""Where `drift` writes its steps: the price columns of this level (counted from 0) and the next ones."""
+"""`drift` writes its steps to the price columns of this level (counted from 0) and of the next ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Constants:
-    """A market's constants, all from its training part.
+    """A market's constants, fitted on its training part.
 
     Attributes:
-        price_scale_bps: mean |mid move| over ten steps, basis points.
-        size_scale: standard deviation of log sizes about the window's median (robust, from the quartiles).
-        mean, std: (40,) of the raw columns, for `raw` alone.
-        thresholds: of the smoothed label, a horizon each, fractions of the price, for `drift` alone.
+        price_scale_bps: mean |move of the mid| over ten steps, basis points.
+        size_scale: standard deviation of log sizes about their row's median, estimated from the quartiles.
+        mean, std: (40,) of the raw columns; used by `raw`.
+        thresholds: of the smoothed label at each horizon, fractions of the price; used by `drift`.
     """
 
     price_scale_bps: float
@@ -79,10 +80,10 @@ class Constants:
 
 
 def fit_constants(levels: FloatArray, window: int) -> Constants:
-    """Constants of the training rows (n, 40), which must be more than one window.
+    """Constants of the training rows (n, 40).
 
     Raises:
-        ValueError: for too few rows.
+        ValueError: where there are no more rows than one window has.
     """
     if len(levels) <= window:
         raise ValueError(f"{len(levels)} rows are too few to fit constants: more than one window of {window} is needed")
@@ -101,9 +102,9 @@ def fit_constants(levels: FloatArray, window: int) -> Constants:
 
 
 def transform(windows: FloatArray, kind: TransformKind, constants: Constants) -> NDArray[np.float32]:
-    """Raw windows (..., steps, 40) -> the model's input of the same shape, float32.
+    """Raw windows (..., steps, 40) -> the model's inputs, same shape, float32.
 
-    Each window is transformed from its own rows alone: nothing after its last row can change it.
+    Each window is transformed from its own rows alone, so that no later row can change it.
     """
     if kind == "raw":
         return ((windows - np.asarray(constants.mean)) / np.asarray(constants.std)).astype(np.float32)
@@ -132,7 +133,7 @@ def transform(windows: FloatArray, kind: TransformKind, constants: Constants) ->
 
 
 def about_the_mid(kind: TransformKind) -> tuple[int, ...]:
-    """Columns of a transform that tell of the mid, whatever level's price stands in that place of the raw row."""
+    """Columns that describe the mid under this transform instead of the price that the raw row has there."""
     if kind != "drift":
         return ()
     levels = range(FIRST_STEP_LEVEL, FIRST_STEP_LEVEL + len(HORIZONS))
@@ -140,11 +141,11 @@ def about_the_mid(kind: TransformKind) -> tuple[int, ...]:
 
 
 def _from_own_mean(series: FloatArray) -> FloatArray:
-    """(..., steps) less its mean over the SMOOTHING steps up to each."""
+    """(..., steps): each value less the mean of the SMOOTHING values up to it."""
     return series - np.moveaxis(trailing_mean(np.moveaxis(series, -1, 0), SMOOTHING), 0, -1)
 
 
 def _smoothed_step(drift: FloatArray, threshold: float) -> FloatArray:
-    """-1 below minus the threshold, 0 between, 1 above, with soft edges."""
+    """-1 below minus the threshold, 0 between, 1 above it, with edges smoothed by tanh."""
     edge = STEP_WIDTH * threshold
     return (np.tanh((drift - threshold) / edge) + np.tanh((drift + threshold) / edge)) / 2

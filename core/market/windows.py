@@ -1,6 +1,6 @@
-"""A window of the book, taken out of time: to be looked at closely, linked to, saved and opened again.
+"""Windows of the book that are kept: frozen from a feed, cut from a recording, saved to a file and read again.
 
-Frozen windows live in memory, the newest few hundred of them, for as long as the process does; a file keeps one for good.
+The newest few hundred frozen windows stay in memory as long as the process runs; an .npz file keeps one for good.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from core.store import BoundedStore
 
 KEPT = 256
 MOST_BYTES = 64 * 2**20
-"""Unpacked size above which a file is not a window; one with all its maps takes half a megabyte."""
+"""Unpacked size above which a file is refused; a window with all its maps takes half a megabyte."""
 
 
 class WindowError(ValueError):
-    """A window that breaks the contract; the message says what was wrong and what would be right."""
+    """A window that is not valid; the message says what was wrong and what would be right."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FrozenWindow:
-    """Consecutive rows of one book. Two with the same content are equal; the arrays are never written to.
+    """Consecutive rows of one book. Windows with the same content are equal; their arrays are read-only.
 
     Attributes:
         timestamps: (n,) int64, milliseconds UTC, 250 apart. levels: (n, 40) in `FEATURES` order, oldest first.
-        market: the feed's key and symbol, which pick the market's entry in a card ("live/binance/NEXO/USDT").
-        predictor: name of the checkpoint that was looking at it.
+        market: the feed's key and symbol ("live/binance/NEXO/USDT"), by which a card recognises the market.
+        predictor: name of the checkpoint to read it with.
 
     Raises:
-        WindowError: for other shapes, a gap, or a book that is no book.
+        WindowError: for other shapes, a gap, or rows that are not a book.
     """
 
     timestamps: NDArray[np.int64]
@@ -68,7 +68,7 @@ class FrozenWindow:
 
     @cached_property
     def id(self) -> str:
-        """Twelve letters that name this content: what a link holds."""
+        """Hash of the content, twelve hexadecimal digits, for links."""
         digest = blake2b(digest_size=6)
         for part in (self.timestamps.tobytes(), self.levels.tobytes(), self.market.encode(), self.predictor.encode()):
             digest.update(len(part).to_bytes(8, "little") + part)
@@ -85,7 +85,7 @@ class FrozenWindow:
 
     @property
     def seconds(self) -> FloatArray:
-        """(n,) seconds before the newest row: -31.75 ... 0 for 128 rows."""
+        """(n,) seconds relative to the newest row: -31.75 to 0 for 128 rows."""
         return (self.timestamps - self.timestamps[-1]) / 1e3
 
     @property
@@ -100,20 +100,20 @@ STORE: BoundedStore[FrozenWindow] = BoundedStore(
     most=KEPT,
     most_bytes=MOST_BYTES,
 )
-"""The process's own: `STORE.keep(window)` gives the id for `?frozen=`."""
+"""Frozen windows of this process; `STORE.keep(window)` returns the id for `?frozen=`."""
 
 
 def window_ends(timestamps: NDArray[np.int64], steps: int) -> NDArray[np.int64]:
-    """Rows at which a whole window of `steps` rows without a gap ends, rising; empty where no stretch is long enough."""
+    """Rows, in rising order, at which a window of `steps` rows without a gap ends; empty where no stretch is long enough."""
     ends = [np.arange(piece.start + steps - 1, piece.stop, dtype=np.int64) for piece in segments(timestamps)]
     return np.concatenate(ends)
 
 
 def cut(rows: BookRows, end: int, steps: int, *, market: str, predictor: str) -> FrozenWindow:
-    """The `steps` rows that end at (and hold) row `end`.
+    """The window of `steps` rows whose last row is `end`.
 
     Raises:
-        WindowError: where the file does not reach that far, or a gap lies between.
+        WindowError: where the recording does not reach that far, or a gap lies between.
     """
     start = end - steps + 1
     if start < 0 or end >= len(rows):
@@ -130,10 +130,10 @@ def cut(rows: BookRows, end: int, steps: int, *, market: str, predictor: str) ->
 
 
 class RecordedWindows:
-    """All whole windows of one recording, by the second they end at, counted from the recording's first row.
+    """All windows without a gap of one recording, by the second at which they end, counted from its first row.
 
     Args:
-        rows: the recording, on the grid. steps: rows a window. market: see `FrozenWindow`.
+        rows: the recording, on the 250 ms grid. steps: rows per window. market: see `FrozenWindow`.
 
     Raises:
         WindowError: where no stretch of the recording is long enough.
@@ -159,7 +159,7 @@ class RecordedWindows:
         return float(self._seconds[-1])
 
     def nearest(self, second: float) -> float:
-        """The last second at or before this one at which a window ends; the first such second where there is none before."""
+        """The last second up to this one at which a window ends, or the first at all where there is none before."""
         return float(self._seconds[self._at(second)])
 
     def window(self, second: float, *, predictor: str) -> FrozenWindow:
@@ -171,7 +171,7 @@ class RecordedWindows:
 
 
 def to_npz(window: FrozenWindow, extra: Mapping[str, NDArray[Any]] | None = None) -> bytes:
-    """A window as the bytes of an .npz file, with more arrays beside it where given (its maps, its attributions)."""
+    """A window as the bytes of an .npz file, with any extra arrays (maps, attributions) beside it."""
     text = {"market": np.array(window.market), "predictor": np.array(window.predictor)}
     return npz.to_bytes({"timestamps": window.timestamps, "levels": window.levels, **text, **(extra or {})})
 

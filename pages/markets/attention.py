@@ -1,4 +1,4 @@
-"""What TLOB looks at: its attention maps on one window of a book, and which of the window's inputs moved the answer."""
+"""What TLOB looks at: attention maps on one window of a book, and which of its inputs moved the answer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ import streamlit as st
 from core.checkpoints import CheckpointError
 from core.figures import market as market_figures
 from core.market.windows import FrozenWindow, WindowError, to_npz
-from pages.markets import attention_comparison, attention_faithfulness, attention_inputs, attention_maps, attention_window
-from pages.markets import cached_results as answers
+from pages.markets import (
+    attention_comparison,
+    attention_faithfulness,
+    attention_inputs,
+    attention_maps,
+    attention_window,
+    cached_results,
+)
 from pages.markets.attention_window import WindowSource
 from pages.markets.cached_results import WindowAnswer
 from pages.markets.call_rules import unknown_market
@@ -32,9 +38,9 @@ if source is None:
 
 
 def answer(window: FrozenWindow) -> WindowAnswer | None:
-    """The model's reading; None where there is none, and why has been said."""
+    """The model's answer for a window; None, after an error box, where it has none."""
     try:
-        return answers.read(window)
+        return cached_results.answer(window)
     except (WindowError, CheckpointError) as problem:
         controls.error_box(str(problem), remedy=_("Choose another window or another model."))
         return None
@@ -42,12 +48,12 @@ def answer(window: FrozenWindow) -> WindowAnswer | None:
 
 @st.fragment(run_every=attention_window.every_s(source))
 def body(source: WindowSource) -> None:
-    """Everything that depends on the window; runs by itself while a recording plays or a feed is followed."""
+    """The part of the page that depends on the window; reruns by itself while a recording plays or a feed is followed."""
     window = attention_window.current(source)
-    reading = answer(window) if window else None
-    if window is None or reading is None:
+    answered = answer(window) if window else None
+    if window is None or answered is None:
         return
-    _header(window, reading)
+    _header(window, answered)
     left, right = st.columns([1, 1], vertical_alignment="bottom")
     with left:
         views = {
@@ -57,28 +63,28 @@ def body(source: WindowSource) -> None:
         }
         view = url_state.choice(st.segmented_control, _("View"), views, key="view", required=True)
     if view == "inputs":
-        if not attention_inputs.show(window, reading):
+        if not attention_inputs.show(window, answered):
             return
     elif view == "truth":
-        attention_faithfulness.show(window, reading)
+        attention_faithfulness.show(window, answered)
     else:
         with right:
             pinned = attention_comparison.pick(window, source)
-        attention_maps.show(window, reading, _comparable(reading, pinned))
-    _take_away(window, reading, source, view)
+        attention_maps.show(window, answered, _comparable(answered, pinned))
+    _downloads(window, answered, source, view)
 
 
-def _comparable(reading: WindowAnswer, pinned: FrozenWindow | None) -> WindowAnswer | None:
-    """The pinned window's reading, where its maps are of the same sizes."""
+def _comparable(answered: WindowAnswer, pinned: FrozenWindow | None) -> WindowAnswer | None:
+    """The model's answer for the pinned window, where its maps have the same sizes."""
     other = answer(pinned) if pinned else None
-    if other and [weights.shape for weights in other.maps.values()] != [weights.shape for weights in reading.maps.values()]:
+    if other and [weights.shape for weights in other.maps.values()] != [weights.shape for weights in answered.maps.values()]:
         controls.notice("stale", _("The pinned window's model has maps of other sizes: they cannot be compared."))
         return None
     return other
 
 
-def _header(window: FrozenWindow, reading: WindowAnswer) -> None:
-    """Which window this is and what the model says of it, all heads."""
+def _header(window: FrozenWindow, answered: WindowAnswer) -> None:
+    """The window's market, time and prices, and the probabilities of all heads."""
     quote = market_figures.quote(window.levels[-1])
     day, time, zone = attention_window.utc(window).split(" ")
     stat_strip(
@@ -90,16 +96,16 @@ def _header(window: FrozenWindow, reading: WindowAnswer) -> None:
             Stat(name=_("Model"), value=window.predictor),
         ]
     )
-    unknown_market(reading.entry, window.predictor)
+    unknown_market(answered.entry, window.predictor)
     names = {"smoothed": _("Smoothed label"), "forward": _("Forward label")}
-    kinds = [kind for kind in names if any(one[0] == kind for one in reading.predictor.heads)]
+    kinds = [kind for kind in names if any(one[0] == kind for one in answered.predictor.heads)]
     for column, kind in zip(st.columns(len(kinds)), kinds, strict=True):
-        mine = [i for i, one in enumerate(reading.predictor.heads) if one[0] == kind]
-        horizons = [horizon_name(reading.predictor.heads[i][1]) for i in mine]
+        heads = [i for i, one in enumerate(answered.predictor.heads) if one[0] == kind]
+        horizons = [horizon_name(answered.predictor.heads[i][1]) for i in heads]
         with column:
             st.markdown(_("**{label}**, probabilities by horizon").format(label=names[kind]))
             live_plot(
-                market_figures.horizons_figure(horizons, reading.probabilities[mine], chosen=None),
+                market_figures.horizons_figure(horizons, answered.probabilities[heads], chosen=None),
                 key=f"attention_{kind}",
                 height=190,
                 filename=f"probabilities-{kind}",
@@ -107,30 +113,30 @@ def _header(window: FrozenWindow, reading: WindowAnswer) -> None:
             )
 
 
-def _take_away(window: FrozenWindow, reading: WindowAnswer, source: WindowSource, view: str) -> None:
+def _downloads(window: FrozenWindow, answered: WindowAnswer, source: WindowSource, view: str) -> None:
     with st.container(horizontal=True):
         name = f"window-{window.id}"
         controls.download_bytes(
             _("Window and all arrays (.npz)"),
-            lambda: to_npz(window, _arrays(window, reading, view)),
+            lambda: to_npz(window, _arrays(window, answered, view)),
             key="attention_npz",
             filename=f"{name}.npz",
             mime="application/octet-stream",
         )
         if view == "maps":
-            attention_maps.downloads(window, reading)
+            attention_maps.downloads(window, answered)
         elif view == "inputs":
-            attention_inputs.downloads(window, reading)
+            attention_inputs.downloads(window, answered)
         if source.kind == "live" and st.button(_("Freeze this window"), icon=":material/ac_unit:", key="attention_freeze"):
             attention_window.show_frozen(window)
-        frozen = _("A frozen window lasts as long as the app runs; the .npz file keeps it for good.")
-        controls.link_to_view(frozen if source.kind == "frozen" else "")
+        note = _("A frozen window lasts as long as the app runs; the .npz file keeps it for good.")
+        controls.link_to_view(note if source.kind == "frozen" else "")
 
 
-def _arrays(window: FrozenWindow, reading: WindowAnswer, view: str) -> dict[str, Any]:
-    """What goes into the file beside the window, by name."""
+def _arrays(window: FrozenWindow, answered: WindowAnswer, view: str) -> dict[str, Any]:
+    """Arrays saved beside the window, by name."""
     shown = attention_inputs.arrays(window) if view == "inputs" else {}
-    return {**reading.maps, "probabilities": reading.probabilities, **shown}
+    return {**answered.maps, "probabilities": answered.probabilities, **shown}
 
 
 body(source)

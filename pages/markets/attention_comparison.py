@@ -1,7 +1,7 @@
-"""A second window to compare with: pinned, and kept in the link.
+"""A second window to compare with, pinned and kept in the link.
 
-`?with=` holds a recording's window as `name@second@model`, which opens anywhere, or a frozen window's id, which lasts as long
-as the app runs.
+`?with=` holds a window of a recording as `name@second@model`, which opens anywhere, or the id of a frozen window, which is kept
+as long as the app runs.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import streamlit as st
 from core.market.book import BookError
 from core.market.library import LibraryError
 from core.market.windows import STORE, FrozenWindow, WindowError
-from pages.markets import attention_window
-from pages.markets import cached_results as answers
+from pages.markets import attention_window, cached_results
 from pages.markets.attention_window import WindowSource
 from pages.shared import controls, url_state
 from pages.shared.language import _
 
 
 def pick(window: FrozenWindow, source: WindowSource) -> FrozenWindow | None:
-    """Pin this window, or say which one is pinned and let it go. Returns the pinned one, None where there is none."""
+    """Buttons to pin this window and to unpin; returns the pinned one, None where there is none."""
     reference = st.query_params.get("with")
     pinned = _find(reference) if reference else None
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -55,6 +54,6 @@ def _find(reference: str) -> FrozenWindow | None:
         return STORE.find(reference)
     try:
         name, second, model = reference.split("@")
-        return attention_window.recorded(name, answers.predictor_of(model).window).window(float(second), predictor=model)
+        return attention_window.recorded(name, cached_results.predictor_of(model).window).window(float(second), predictor=model)
     except (ValueError, LibraryError, WindowError, BookError):  # CheckpointError is a ValueError too
         return None

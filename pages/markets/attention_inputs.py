@@ -1,4 +1,4 @@
-"""The inputs: which of the 128 x 40 numbers moved the answer, by integrated gradients, and on the book itself."""
+"""Which of the 128 x 40 inputs moved the answer, by integrated gradients, as a map and on the book itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.market.features import about_the_mid
 from core.market.labels import LabelKind
 from core.market.windows import FrozenWindow
 from core.models.tlob import CLASSES
-from pages.markets import cached_results as answers
+from pages.markets import cached_results
 from pages.markets.cached_results import WindowAnswer
 from pages.markets.call_rules import class_names, describe_call
 from pages.markets.live_controls import horizon_name
@@ -25,15 +25,15 @@ from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
 CALLED: Final = "called"
-MOST_OFF: Final = 0.01
-"""Share of what is to be explained that may be missing before the gap is shown as a warning."""
-ASKED: Final = "attention:attributed"
-"""Head, class and baseline of the attributions on the page."""
+WARNING_GAP: Final = 0.01
+"""Share of the explained difference from which on the completeness gap is shown as a warning."""
+SHOWN: Final = "attention:attributed"
+"""Session key of the head, class and baseline of the attributions on the page."""
 
 
-def pick_head(reading: WindowAnswer) -> int:
-    """Whose answer: a label and a horizon, named as on the live page."""
-    predictor = reading.predictor
+def pick_head(answer: WindowAnswer) -> int:
+    """Pickers of label and horizon; returns the index of the head."""
+    predictor = answer.predictor
     labels = {"smoothed": _("Smoothed (the paper's)"), "forward": _("Forward (from the mid now)")}
     present = {kind: text for kind, text in labels.items() if any(head[0] == kind for head in predictor.heads)}
     left, right = st.columns(2)
@@ -45,19 +45,19 @@ def pick_head(reading: WindowAnswer) -> int:
     return predictor.head(label, horizon)
 
 
-def show(window: FrozenWindow, reading: WindowAnswer) -> bool:
-    """The view of one window; whether there was one to show."""
-    head = pick_head(reading)
-    explained, baseline, compressed = _pick(reading.calls[head])
-    describe_call(reading.entry.rules[head], reading.probabilities[head].tolist(), reading.calls[head])
+def show(window: FrozenWindow, answer: WindowAnswer) -> bool:
+    """Attributions of one window; returns whether there were any to show."""
+    head = pick_head(answer)
+    explained, baseline, compressed = _pick(answer.calls[head])
+    describe_call(answer.entry.rules[head], answer.probabilities[head].tolist(), answer.calls[head])
     with st.spinner(_("Integrating gradients…"), show_time=False):
         try:
-            found = answers.attribute(window, head, explained, baseline)
+            found = cached_results.attribute(window, head, explained, baseline)
         except GradientError:
             no_gradients()
             return False
-    st.session_state[ASKED] = head, explained, baseline
-    _numbers(found, explained, reading, head)
+    st.session_state[SHOWN] = head, explained, baseline
+    _numbers(found, explained, answer, head)
     st.markdown(_sentence(found))
     live_plot(
         figures.moments_figure(found.values, window.seconds),
@@ -73,11 +73,11 @@ def show(window: FrozenWindow, reading: WindowAnswer) -> bool:
         filename="attribution-inputs",
         alt=_("Attribution of every input at every moment, and each input's sum over time."),
     )
-    st.caption(_input_words(reading))
+    st.caption(_input_meanings(answer))
     st.subheader(_("On the book itself"), anchor=False)
-    of_mid = about_the_mid(reading.predictor.transform)
+    mid_columns = about_the_mid(answer.predictor.transform)
     figure = figures.book_figure(
-        found.values, window.levels, window.seconds, about_mid=of_mid, compressed=compressed, write=significant
+        found.values, window.levels, window.seconds, about_mid=mid_columns, compressed=compressed, write=significant
     )
     live_plot(
         figure,
@@ -92,20 +92,20 @@ def show(window: FrozenWindow, reading: WindowAnswer) -> bool:
             "currency, and nothing is left out."
         ).format(height=significant(figure.layout.meta["bin"]))
     )
-    if of_mid:
+    if mid_columns:
         st.caption(_("Inputs that tell of the mid (ASK_P3 to ASK_P6 and BID_P3 to BID_P6) are drawn at the mid."))
     return True
 
 
 def pick_class(called: int) -> int:
-    """The class to explain: the one called, or another."""
+    """A picker of the class to explain: the one called, or another."""
     classes = {CALLED: _("The one called")} | class_names()
     label = url_state.choice(st.segmented_control, _("Class to explain"), classes, key="class", required=True)
     return called if label == CALLED else CLASSES.index(label)
 
 
 def no_gradients() -> None:
-    """Why there is nothing to show."""
+    """An error box: this window has no finite gradients."""
     controls.error_box(
         _("The model has no finite gradients on this window: it lies too far from what the model was trained on."),
         remedy=_("Choose another window or another model."),
@@ -139,8 +139,8 @@ def _pick(called: int) -> tuple[int, BaselineKind, bool]:
     return explained, cast(BaselineKind, baseline), shade == "compressed"
 
 
-def _numbers(found: Attribution, explained: int, reading: WindowAnswer, head: int) -> None:
-    _kind, horizon = reading.predictor.heads[head]
+def _numbers(found: Attribution, explained: int, answer: WindowAnswer, head: int) -> None:
+    _kind, horizon = answer.predictor.heads[head]
     name = class_names()[CLASSES[explained]]
     off = abs(found.gap / found.difference) if found.difference else 0.0
     stat_strip(
@@ -156,7 +156,7 @@ def _numbers(found: Attribution, explained: int, reading: WindowAnswer, head: in
             Stat(
                 name=_("completeness gap"),
                 value=number(found.gap, 7, sign=True),
-                tone="warning" if off > MOST_OFF else "plain",
+                tone="warning" if off > WARNING_GAP else "plain",
                 note=_("{share} of it").format(share=percent(off, 3)),
             ),
         ]
@@ -164,7 +164,7 @@ def _numbers(found: Attribution, explained: int, reading: WindowAnswer, head: in
 
 
 def _sentence(found: Attribution) -> str:
-    """The strongest inputs in words."""
+    """A sentence that names the strongest inputs."""
     sums = found.values.sum(axis=0)
     parts = [
         _("{input} ({value})").format(input=FEATURES[index], value=number(float(sums[index]), 4, sign=True))
@@ -177,9 +177,9 @@ def _sentence(found: Attribution) -> str:
     ).format(inputs=", ".join(parts), share=percent(float(newest)))
 
 
-def _input_words(reading: WindowAnswer) -> str:
-    """What a named input is, which depends on the checkpoint's transform."""
-    words = {
+def _input_meanings(answer: WindowAnswer) -> str:
+    """What the inputs' names mean under the checkpoint's transform (D9)."""
+    meanings = {
         "drift": _(
             "The inputs as the model is fed them: ASK_P1 and BID_P1 are the best prices against their own mean of the last ten "
             "steps, ASK_P2 and BID_P2 the second best against their mean over the window's last ten steps, levels 7 to 10 their "
@@ -201,13 +201,13 @@ def _input_words(reading: WindowAnswer) -> str:
             "deviation."
         ),
     }
-    return words[reading.predictor.transform]
+    return meanings[answer.predictor.transform]
 
 
 def arrays(window: FrozenWindow) -> dict[str, Any]:
-    """The attributions on the page, and what they are of."""
-    head, explained, baseline = st.session_state[ASKED]
-    values = answers.attribute(window, head, explained, baseline).values
+    """The attributions on the page, with their head, class and baseline."""
+    head, explained, baseline = st.session_state[SHOWN]
+    values = cached_results.attribute(window, head, explained, baseline).values
     return {
         "attribution": values,
         "attribution_head": head,
@@ -216,12 +216,12 @@ def arrays(window: FrozenWindow) -> dict[str, Any]:
     }
 
 
-def downloads(window: FrozenWindow, reading: WindowAnswer) -> None:
-    """The attributions as a table, a row a moment."""
-    asked = st.session_state[ASKED]
+def downloads(window: FrozenWindow, answer: WindowAnswer) -> None:
+    """The attributions as a table, one row per moment."""
+    shown = st.session_state[SHOWN]
 
     def table() -> pd.DataFrame:
-        values = answers.attribute(window, *asked).values
+        values = cached_results.attribute(window, *shown).values
         frame = pd.DataFrame(values, columns=list(FEATURES))
         frame.insert(0, "timestamp", window.timestamps)
         return frame

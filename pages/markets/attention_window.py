@@ -1,4 +1,4 @@
-"""The attention page's first question, which window: a second of a recording, a running feed's newest, a frozen or saved one."""
+"""Picks the window to look at: a second of a recording, the newest of a running feed, a frozen or a saved one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.market.hub import hub
 from core.market.predictor import DEFAULT
 from core.market.session import MarketSession
 from core.market.windows import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
-from pages.markets import cached_results as answers
+from pages.markets import cached_results
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number
 
@@ -34,8 +34,8 @@ class WindowSource:
     """Where windows come from.
 
     Attributes:
-        kind: "recording", "live" or "frozen". name: of the recording, of the feed, or the frozen window's id.
-        model: name of the checkpoint that is to read them.
+        kind: "recording", "live" or "frozen". name: of the recording or the feed, or the frozen window's id.
+        model: name of the checkpoint.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class WindowSource:
 
 
 def pick_source() -> WindowSource | None:
-    """The pickers. None where there is nothing to look at; the page has then said why.
+    """The pickers of source and model. None, after a notice on the page, where there is no window.
 
     Raises:
         CheckpointError: where the model cannot be loaded.
@@ -59,7 +59,7 @@ def pick_source() -> WindowSource | None:
         "file": _("Saved"),
     }
     with st.container(border=True):
-        first, second, third = st.columns([10, 8, 4] if len(answers.model_names()) > 1 else [10, 11, 1])
+        first, second, third = st.columns([10, 8, 4] if len(cached_results.model_names()) > 1 else [10, 11, 1])
         with first:
             kind = url_state.choice(st.segmented_control, _("Window from"), kinds, key="window", required=True)
         if kind != "frozen":
@@ -70,12 +70,12 @@ def pick_source() -> WindowSource | None:
             model = _pick_model(picked[1] if picked else "")
     if kind != "recording":
         st.session_state[PLAYING] = False
-    answers.predictor_of(model)
+    cached_results.predictor_of(model)
     return WindowSource(kind=kind, name=picked[0], model=model) if picked else None
 
 
 def _freeze_if_asked() -> None:
-    """The live page's link names a feed, whose newest window is kept as the page opens."""
+    """Keep the newest window of the feed that the live page's link names (`?freeze=`)."""
     key = st.query_params.get("freeze")
     if key is None:
         return
@@ -88,14 +88,14 @@ def _freeze_if_asked() -> None:
         st.query_params.from_dict({**st.query_params.to_dict(), "window": "frozen", "frozen": STORE.keep(window)})
 
 
-def _pick_model(own: str) -> str:
-    """The checkpoint that reads the window: the one it was frozen with, unless another is chosen."""
-    names = answers.model_names()
-    if own and own not in names:
-        st.caption(_("This window was frozen with the model {name}, which is not here.").format(name=own))
+def _pick_model(frozen_with: str) -> str:
+    """A picker of the checkpoint; by default the one that the window was frozen with."""
+    names = cached_results.model_names()
+    if frozen_with and frozen_with not in names:
+        st.caption(_("This window was frozen with the model {name}, which is not here.").format(name=frozen_with))
     if len(names) < 2:
         return names[0] if names else DEFAULT
-    return url_state.choice(st.selectbox, _("Model"), {name: name for name in names}, key="model", default=own or DEFAULT)
+    return url_state.choice(st.selectbox, _("Model"), {name: name for name in names}, key="model", default=frozen_with or DEFAULT)
 
 
 def _pick_recording() -> tuple[str, str] | None:
@@ -135,7 +135,7 @@ def _pick_frozen() -> tuple[str, str] | None:
 
 
 def _pick_file() -> tuple[str, str] | None:
-    """What is uploaded becomes a frozen window, which has a link."""
+    """An upload, which becomes a frozen window with a link."""
     uploaded = st.file_uploader(_("A window saved here before (.npz)"), type="npz", key="attention:file", max_upload_size=8)
     if uploaded is None:
         return None
@@ -149,24 +149,24 @@ def _pick_file() -> tuple[str, str] | None:
 
 
 def show_frozen(window: FrozenWindow) -> None:
-    """Keep a window and open it here; runs the page anew."""
+    """Keep a window as frozen and rerun the page with it."""
     st.query_params.from_dict({**st.query_params.to_dict(), "window": "frozen", "frozen": STORE.keep(window)})
     st.rerun()
 
 
 def title(window: FrozenWindow) -> str:
-    """A window in a few words: its market and when it ends."""
+    """A window's market and end time."""
     return f"{window.market} · {utc(window)}"
 
 
 def utc(window: FrozenWindow) -> str:
-    """When the window ends, to the row."""
+    """The time at which the window ends, to a hundredth of a second."""
     when = datetime.fromtimestamp(int(window.timestamps[-1]) / 1e3, UTC)
     return f"{when:%Y-%m-%d %H:%M:%S}.{when.microsecond // 10_000:02d} UTC"
 
 
 def current(source: WindowSource) -> FrozenWindow | None:
-    """The window to look at now, with the controls that move through a recording or follow a feed."""
+    """The current window, with the controls that move through a recording."""
     if source.kind == "recording":
         return _recorded(source)
     if source.kind == "live":
@@ -176,7 +176,7 @@ def current(source: WindowSource) -> FrozenWindow | None:
 
 
 def every_s(source: WindowSource | None) -> float | None:
-    """How often the page's moving part runs by itself, seconds."""
+    """Seconds after which the page's fragment reruns by itself; None where it does not."""
     if source is None:
         return None
     if source.kind == "live":
@@ -200,7 +200,7 @@ def recorded(name: str, steps: int) -> RecordedWindows:
 
 def _recorded(source: WindowSource) -> FrozenWindow | None:
     try:
-        windows = recorded(source.name, answers.predictor_of(source.model).window)
+        windows = recorded(source.name, cached_results.predictor_of(source.model).window)
     except (BookError, library.LibraryError, WindowError) as error:
         controls.error_box(str(error))
         return None
@@ -243,7 +243,7 @@ def _place(windows: RecordedWindows) -> float:
 
 
 def _move(windows: RecordedWindows, by: float) -> None:
-    """Walk by some seconds; at the end, begin again."""
+    """Move by some seconds; past the end, start again."""
     there = st.session_state.get(SECOND, windows.first) + by
     st.session_state[SECOND] = windows.first if there > windows.last else max(there, windows.first)
 

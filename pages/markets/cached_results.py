@@ -1,10 +1,11 @@
-"""What the model says of a window, computed once however many people look at it."""
+"""A model's answer, attributions and deletion curves for a window, cached for all viewers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from typing import Any, Final
+
+import streamlit as st
 
 from core import checkpoints
 from core.device import use_one_thread
@@ -20,14 +21,16 @@ from core.market.windows import FrozenWindow, WindowError
 
 TIME, FEATURE = "time-to-time", "feature-to-feature"
 ROLLOUT = "rollout"
+HASHES: Final[dict[type | str, Any]] = {FrozenWindow: lambda window: window.id}
+"""Windows are told apart by content and model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WindowAnswer:
-    """One window, read by the model it names. Nobody writes to the arrays: they are shared.
+    """A model's answer for one window. Its arrays are shared by all viewers and never written to.
 
     Attributes:
-        probabilities: (heads, 3). calls: the class called, one a head.
+        probabilities: (heads, 3). calls: the class called by each head.
         maps: weights (heads, n, n) by layer name; after the layers' own, "rollout time-to-time" and
             "rollout feature-to-feature", (1, n, n).
     """
@@ -39,12 +42,12 @@ class WindowAnswer:
     maps: dict[str, Any]
 
     def layers(self, kind: str) -> list[str]:
-        """Names of one kind's layers, first one first, without the rollout."""
+        """Names of the layers of one kind in their order, without the rollout."""
         return [name for name in self.maps if name.startswith(kind)]
 
 
 def model_names() -> list[str]:
-    """The TLOB checkpoints there are."""
+    """Names of the TLOB checkpoints."""
     return checkpoints.names("tlob", folder=checkpoints.FOLDER)
 
 
@@ -57,9 +60,9 @@ def predictor_of(name: str) -> Predictor:
     return predictors.load_predictor(name, folder=checkpoints.FOLDER)
 
 
-@lru_cache(maxsize=64)
-def read(window: FrozenWindow) -> WindowAnswer:
-    """Probabilities and all maps of a window.
+@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
+def answer(window: FrozenWindow) -> WindowAnswer:
+    """Probabilities, calls and all attention maps of a window.
 
     Raises:
         CheckpointError: where its model is missing or damaged. WindowError: where the model takes windows of another length.
@@ -74,12 +77,12 @@ def read(window: FrozenWindow) -> WindowAnswer:
     return WindowAnswer(predictor=predictor, entry=entry, probabilities=probabilities, calls=calls, maps=maps)
 
 
-@lru_cache(maxsize=64)
+@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
 def attribute(window: FrozenWindow, head: int, label: int, baseline: BaselineKind) -> Attribution:
     """Integrated gradients of one head's probability of one class, over the 128 x 40 input.
 
     Raises:
-        As `read`.
+        As `answer`.
     """
     predictor = _fitting(window)
     entry = predictor.market(window.market)
@@ -91,20 +94,20 @@ def attribute(window: FrozenWindow, head: int, label: int, baseline: BaselineKin
     return attribution.integrated_gradients(probability, inputs, attribution.tlob_baseline(inputs, baseline))
 
 
-@lru_cache(maxsize=64)
+@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
 def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
     """Deletion curves of one head's probability of one class, moment by moment.
 
     Raises:
-        As `read`.
+        As `answer`.
     """
     predictor = _fitting(window)
-    asked = evidences.evidence(predictor, predictor.market(window.market), window.levels, head=head, label=label)
-    return faithfulness.deletion_curves(asked)
+    entry = predictor.market(window.market)
+    return faithfulness.deletion_curves(evidences.evidence(predictor, entry, window.levels, head=head, label=label))
 
 
 def _fitting(window: FrozenWindow) -> Predictor:
-    use_one_thread()  # of this thread, too: a page may compute before any feed runs
+    use_one_thread()  # a setting of the calling thread; a page may compute before any feed runs
     predictor = predictor_of(window.predictor)
     if len(window) != predictor.window:
         raise WindowError(f"the window has {len(window)} rows: the model {window.predictor} takes {predictor.window}")

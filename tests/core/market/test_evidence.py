@@ -11,7 +11,7 @@ from core.explain.attribution import integrated_gradients, tlob_baseline
 from core.explain.measures import METHODS
 from core.explain.occlusion import occlusion
 from core.market.book import read_market
-from core.market.evidence import asked, evidence, sample
+from core.market.evidence import evidence, pooled_rows, sample
 from core.market.library import recordings
 from core.market.predictor import load_predictor
 from core.models.tlob import TLOB, TLOBConfig
@@ -64,8 +64,8 @@ def test_the_moment_that_decides_is_found_out(planted: TLOB) -> None:
 
 def test_the_rows_that_the_head_reads() -> None:
     rows = np.arange(9.0).reshape(3, 3)
-    np.testing.assert_array_equal(asked(rows, "last"), [6, 7, 8])
-    np.testing.assert_array_equal(asked(rows, "mean"), [3, 4, 5])
+    np.testing.assert_array_equal(pooled_rows(rows, "last"), [6, 7, 8])
+    np.testing.assert_array_equal(pooled_rows(rows, "mean"), [3, 4, 5])
 
 
 def test_every_method_speaks_of_every_moment_of_a_real_window() -> None:

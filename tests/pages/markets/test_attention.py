@@ -16,10 +16,9 @@ from core.explain import findings
 from core.market import library
 from core.market.book import read_market
 from core.market.hub import shutdown
-from core.market.predictor import load_predictor
+from core.market.predictor import load_predictor, windows_of
 from core.market.windows import STORE, FrozenWindow, cut
-from pages.markets import attention_window
-from pages.markets import cached_results as answers
+from pages.markets import attention_window, cached_results
 from pages.shared.navigation import ROOT
 from tests.core.market.helpers import HEADS, real_rows, save_tiny, tiny_config
 from tests.pages.open_page import open_page, words
@@ -130,7 +129,7 @@ def test_without_a_running_feed_it_points_to_the_live_page(monkeypatch: pytest.M
 
 def test_without_a_checkpoint_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
-    assert "there is no checkpoint named 'tlob'" in words(opened())
+    assert "There is no checkpoint named 'tlob': there are none. Restore" in words(opened())
 
 
 # -- what is said of it -------------------------------------------------------------------------------------------------------
@@ -139,7 +138,7 @@ def test_without_a_checkpoint_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch
 def test_the_reading_is_the_predictors_own(models: Path) -> None:
     window = frozen()
     predictor = load_predictor("tlob", folder=models)
-    found = answers.read(window)
+    found = cached_results.answer(window)
     expected = predictor.predict(window.levels[None], predictor.market(window.market))
     np.testing.assert_allclose(found.probabilities, expected.probabilities[0], atol=1e-5)
     assert list(found.calls) == expected.calls[0].tolist()
@@ -148,14 +147,14 @@ def test_the_reading_is_the_predictors_own(models: Path) -> None:
     ]  # fmt: skip
     for weights in found.maps.values():
         np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
-    assert answers.read(frozen()) is found  # computed once, however often it is asked for
+    assert cached_results.answer(frozen()) is found  # computed once, however often it is asked for
 
 
 def test_what_is_explained_is_the_probability_on_the_page(models: Path) -> None:
     window = frozen()
-    found = answers.read(window)
+    found = cached_results.answer(window)
     for head, label in ((0, 2), (3, 0)):
-        attribution = answers.attribute(window, head, label, "still")
+        attribution = cached_results.attribute(window, head, label, "still")
         assert attribution.output == pytest.approx(float(found.probabilities[head, label]), abs=1e-5)
         assert abs(attribution.gap) <= 0.01 * abs(attribution.difference)
 
@@ -163,7 +162,7 @@ def test_what_is_explained_is_the_probability_on_the_page(models: Path) -> None:
 def test_the_view_of_the_inputs_shows_the_sum_and_the_gap() -> None:
     window = frozen()
     app = opened(frozen=STORE.keep(window), view="inputs", label="forward", h="5", baseline="still", **{"class": "UP"})
-    attribution = answers.attribute(window, HEADS.index(("forward", 5)), 2, "still")
+    attribution = cached_results.attribute(window, HEADS.index(("forward", 5)), 2, "still")
     text = words(app)
     assert f"{attribution.output:.2%}" in text and f"{attribution.baseline_output:.2%}" in text
     assert f"{attribution.total:+.5f}" in text and f"{attribution.gap:+.7f}" in text
@@ -172,7 +171,7 @@ def test_the_view_of_the_inputs_shows_the_sum_and_the_gap() -> None:
 
 def test_the_row_is_read_in_words() -> None:
     window = frozen()
-    weights = answers.read(window).maps["time-to-time 1"][0]
+    weights = cached_results.answer(window).maps["time-to-time 1"][0]
     text = words(opened(frozen=STORE.keep(window), query="-1.5"))
     row = weights[STEPS - 1 - 6]
     strongest = (int(row.argmax()) - STEPS + 1) * 0.25
@@ -222,10 +221,10 @@ def test_the_truth_of_a_window_is_what_deleting_its_moments_gives(monkeypatch: p
     shown = words(app)
     assert "This model has not been measured" in shown
     window = answers_window(60.0)
-    reading = answers.read(window)
-    curves = answers.deletions(window, 0, reading.calls[0])
+    answer = cached_results.answer(window)
+    curves = cached_results.deletions(window, 0, answer.calls[0])
     assert f"{curves.area('occlusion'):.3f}" in shown
-    start = float(reading.probabilities[0][reading.calls[0]])
+    start = float(answer.probabilities[0][answer.calls[0]])
     for method, orders in curves.answers.items():
         assert all(abs(values[0] - start) < 1e-5 for values in orders.values()), method
     assert curves.area("occlusion") <= curves.area("random") + 1e-6
@@ -233,7 +232,7 @@ def test_the_truth_of_a_window_is_what_deleting_its_moments_gives(monkeypatch: p
 
 def test_curves_of_other_weights_are_called_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     window = answers_window(60.0)
-    curves = answers.deletions(window, 0, answers.read(window).calls[0])
+    curves = cached_results.deletions(window, 0, cached_results.answer(window).calls[0])
     findings.write("tlob", "0" * 64, "python -m core faithful tlob", [curves, curves], folder=tmp_path)
     monkeypatch.setattr(findings, "FOLDER", tmp_path)
     shown = words(opened(second="60", view="truth"))
@@ -244,3 +243,33 @@ def test_curves_of_other_weights_are_called_old(monkeypatch: pytest.MonkeyPatch,
 def answers_window(second: float) -> FrozenWindow:
     """The window of the first recording that ends at a second, as the page cuts it."""
     return attention_window.recorded(RECORDING.name, STEPS).window(second, predictor="tlob")
+
+
+# -- how the call was made ----------------------------------------------------------------------------------------------------
+
+
+def test_the_rule_that_called_and_its_threshold_are_said() -> None:
+    """Head forward 5 leans by 0.9, the first head calls the likeliest class (D25)."""
+    window = answers_window(60.0)
+    p = cached_results.answer(window).probabilities[HEADS.index(("forward", 5))]
+    text = words(opened(second="60", view="inputs", label="forward", h="5"))
+    assert f"called above 0.407 times Stationary's probability, here {np.exp(-0.9) * p[1] * 100:.1f}%" in text
+    assert "Rule: the likeliest class is called." in words(opened(second="60", view="inputs", label="smoothed", h="10"))
+
+
+def test_a_call_that_is_not_the_likeliest_class_is_marked(models: Path) -> None:
+    predictor, rows = load_predictor("tlob", folder=models), real_rows(3)
+    head, ends = HEADS.index(("forward", 5)), np.arange(STEPS - 1, len(rows))
+    found = predictor.predict(windows_of(rows.levels, ends, STEPS), predictor.market("testville abc"))
+    likeliest = found.probabilities[:, head].argmax(axis=1)
+    place = int(np.flatnonzero(found.calls[:, head] != likeliest)[0])
+    window = cut(rows, int(ends[place]), STEPS, market="live/testville/ABC/USD ABC/USD", predictor="tlob")
+    text = words(opened(frozen=STORE.keep(window), view="inputs", label="forward", h="5"))
+    share = f"{found.probabilities[place, head, likeliest[place]] * 100:.1f}%"
+    assert f"Not the likeliest class: {('Down', 'Stationary', 'Up')[likeliest[place]]} has {share}" in text.replace("**", "")
+
+
+def test_a_market_that_the_model_was_not_trained_on_is_said_on_the_screen() -> None:
+    assert "was not trained on this market" in words(opened())
+    known = cut(real_rows(1), 200, STEPS, market="live/testville/ABC/USD ABC/USD", predictor="tlob")
+    assert "was not trained on this market" not in words(opened(frozen=STORE.keep(known)))

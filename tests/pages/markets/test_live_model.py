@@ -8,6 +8,7 @@ from core import checkpoints
 from core.market.labels import LabelKind
 from pages.markets import live_model
 from pages.markets.live_controls import ViewChoices
+from pages.shared.navigation import ROOT
 
 
 def choices(label: LabelKind) -> ViewChoices:
@@ -21,7 +22,7 @@ def test_the_documents_form_stands_beside_the_shipped_model() -> None:
     shown = {
         (row["Market"], row["Horizon"]): float(row["Macro-F1"])
         for row in table.to_dict("records")
-        if row["Rule"] == "TLOB, the document's form"
+        if row["Forecaster"] == "TLOB, the document's form"
     }
     told = {
         (market, one["horizon"]): one["macro_f1"]
@@ -35,4 +36,34 @@ def test_the_documents_form_stands_beside_the_shipped_model() -> None:
 
 def test_the_documents_form_does_not_stand_beside_itself() -> None:
     table = live_model._test_table(checkpoints.read_card(live_model.DOCUMENT), choices("forward"))
-    assert "TLOB, the document's form" not in set(table["Rule"])
+    assert "TLOB, the document's form" not in set(table["Forecaster"])
+
+
+def test_the_trees_stand_beside_it_on_equal_terms() -> None:
+    """Every head of every market has a peer, whose calls were chosen between the same two rules; naive rules name none (D25)."""
+    card = checkpoints.read_card("tlob")
+    for label in ("smoothed", "forward"):
+        table = live_model._test_table(card, choices(label))  # type: ignore[arg-type]
+        by_name = dict(tuple(table.groupby("Forecaster")))
+        for name in ("TLOB", "LightGBM"):
+            assert len(by_name[name]) == 12 and set(by_name[name]["Calls"]) <= {"likeliest class", "fitted threshold"}
+        assert set(by_name["Momentum rule"]["Calls"]) == set(by_name["Always stationary"]["Calls"]) == {""}
+    tested, peers = card["metrics"]["test"], card["metrics"]["peers"]["lightgbm"]["test"]
+    for market, results in tested.items():
+        assert [one["samples"] for one in peers[market]] == [one["samples"] for one in results]
+        assert [one["call"] for one in results] == [
+            "threshold" if rule["lean"] else "likeliest" for rule in card["markets"][market]["rules"]
+        ]
+
+
+def test_the_readmes_tables_are_the_cards() -> None:
+    card, readme = checkpoints.read_card("tlob"), (ROOT / "README.md").read_text()
+    tested, peers = card["metrics"]["test"], card["metrics"]["peers"]["lightgbm"]["test"]
+    for market, results in tested.items():
+        for own, peer in zip(results, peers[market], strict=True):
+            score = "macro_f1" if own["label"] == "smoothed" else "matthews"
+            numbers = [own[score], own["baselines"]["momentum"][score], peer[score]]
+            bold, mark = numbers[0] > max(numbers[1:]), {"likeliest": "¹", "threshold": ""}
+            first, second, third = (f"{number:.3f}" for number in numbers)
+            cell = f"{f'**{first}**' if bold else first}{mark[own['call']]} / {second} / {third}{mark[peer['call']]}"
+            assert cell in readme, (market, own["label"], own["horizon"])
