@@ -9,7 +9,9 @@ SEED = 0
 x = tokens.embed(tokens.split_words(SENTENCE), 4, seed=SEED)
 weights = attention_steps.random_weights(4, seed=SEED)
 
-for (positions, causal), found in zip(permutation.SETTINGS, permutation.compare_settings(x, weights, ORDER, heads=HEADS), strict=True):
+for (positions, causal), found in zip(
+    permutation.SETTINGS, permutation.compare_settings(x, weights, ORDER, heads=HEADS), strict=True
+):
     print(
         f"positions {positions!s:5} mask {causal:8}",
         f"|Z' - PZ| {found.rows:.1e}  equivariant {found.equivariant!s:5}",

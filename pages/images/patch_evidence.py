@@ -49,7 +49,7 @@ def show(analysis: PictureAnalysis) -> ShownPatches:
         "occlusion": _("Occlusion"),
     }
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        look = url_state.choice(st.segmented_control, _("Measure"), looks, key="look", required=True)
+        look = url_state.choice(st.pills, _("Measure"), looks, key="look", required=True)
         layer, head = _pick_map(analysis) if look == "attention" else ("", None)
         label = pick_class(analysis) if look in OF_A_CLASS else analysis.likeliest
         token = CLASS_TOKEN if look in OF_A_CLASS else pick_token(analysis)

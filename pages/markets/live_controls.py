@@ -60,14 +60,8 @@ def pick_source(*, first: str | None = None) -> MarketSource | None:
         if kind == "live":
             return _pick_live()
         if kind == "simulated":
-            seed = st.number_input(
-                _("Seed"),
-                0,
-                9_999,
-                7,
-                key="seed",
-                bind="query-params",
-                help=_("The same seed and settings give the same market."),
+            seed = url_state.number_input(
+                _("Seed"), 0, 9_999, key="seed", default=7, help=_("The same seed and settings give the same market.")
             )
             return SimulatedSource(seed=int(seed))
         kinds_of_market = {"spot": _("spot"), "perpetual": _("perpetual")}

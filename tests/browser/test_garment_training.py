@@ -46,7 +46,9 @@ def test_a_visitor_cannot_name_a_folder_unless_that_is_set(new_page: NewPage, ap
 
 
 def test_a_run_continues_while_its_visitor_is_on_another_page_and_is_stopped(
-    open_app: AppServer, new_page: NewPage, tmp_path: Path  # the app first, so that it outlives the page
+    open_app: AppServer,
+    new_page: NewPage,
+    tmp_path: Path,  # the app first, so that it outlives the page
 ) -> None:
     labels = np.arange(2_000) % 10
     images = np.random.default_rng(0).integers(0, 256, (2_000, 28, 28)) // 2 + 12 * labels[:, None, None]
