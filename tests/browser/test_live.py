@@ -39,7 +39,7 @@ def wait_for_status(page: Page, name: str) -> None:
 def wait_for_steps(page: Page, count: int) -> None:
     """Until the screen shows that many more steps."""
     page.wait_for_function(
-        "([selector, target]) => Number(document.querySelector(selector).dataset.drawnStep) >= target",
+        "([selector, target]) => Number(document.querySelector(selector)?.dataset.drawnStep) >= target",
         arg=[SCREEN, step(page) + count],
         timeout=PATIENCE_MS,
     )
@@ -101,7 +101,12 @@ def test_the_chart_is_updated_in_place_by_the_stream_alone(live: Page) -> None:
 def test_everything_drawn_is_of_one_step(live: Page) -> None:
     live.get_by_role("button", name="Pause").click()
     wait_for_status(live, "Paused")
-    live.wait_for_timeout(1_000)
+    live.wait_for_timeout(1_000)  # what was under way when the pause came
+    live.wait_for_function(
+        "() => { const { store, root } = document.querySelector('.terminal').terminal;"
+        " return store.step === Number(root.dataset.drawnStep); }",
+        timeout=PATIENCE_MS,
+    )
     shown = live.evaluate("""() => {
         const t = document.querySelector('.terminal').terminal;
         const row = t.store.newest;
@@ -217,7 +222,7 @@ def test_a_live_exchange_without_a_network_says_so(new_page: NewPage, app: AppSe
 
 def test_a_link_opens_the_same_view_in_spanish(new_page: NewPage, app: AppServer) -> None:
     page = opened(new_page(app, "/?label=forward&h=20&lang=es"))
-    expect(page.get_by_role("heading", name=re.compile("20 pasos"))).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_role("heading", name=re.compile("20 pasos")).first).to_be_visible(timeout=PATIENCE_MS)
     expect(page.locator(".terminal-call h3")).to_have_text(re.compile("TLOB"))
 
 
