@@ -86,6 +86,8 @@ def choice(
         value = before if before in options else first
     # Set on every run: a widget of the same key on another page is another widget, whose value this one would not take over.
     st.session_state[key] = value
+    if widget in (st.segmented_control, st.pills):
+        arguments.setdefault("wrap", True)  # in columns the default is a row that scrolls, which hides options on a phone
     chosen = widget(label, list(options), key=key, format_func=lambda code: options.get(code, str(code)), **arguments)
     code = str(chosen or first)
     st.session_state[kept] = code

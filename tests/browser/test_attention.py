@@ -131,6 +131,23 @@ def test_inputs_and_completeness(new_page: NewPage, app: AppServer) -> None:
     assert abs(total - difference) <= 0.01 * abs(difference) + 2e-5  # shown to five decimals
 
 
+def test_no_option_of_a_row_is_hidden_on_a_phone(new_page: NewPage, app: AppServer) -> None:
+    """Rows of options wrap: each option lies within the 390 pixels, none beyond an edge that scrolls."""
+    for path in ("/attention?second=100&view=inputs&lang=es", "/garment-attention?look=attention"):
+        page = new_page(app, path)
+        page.set_viewport_size({"width": 390, "height": 844})
+        options = page.locator('[data-testid="stMain"] [data-testid="stButtonGroup"] button')
+        expect(options.nth(6)).to_be_visible(timeout=PATIENCE_MS)
+        for group in page.locator('[data-testid="stMain"] [data-testid="stButtonGroup"]').all():
+            frame = group.bounding_box()
+            for option in group.locator("button").all():
+                box = option.bounding_box()
+                assert frame is not None and box is not None
+                assert frame["x"] - 1 <= box["x"] and box["x"] + box["width"] <= frame["x"] + frame["width"] + 1, (
+                    option.inner_text()
+                )
+
+
 def test_it_looks_right_at_every_width(screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer) -> None:
     for path, name, plot in (
         ("/attention?second=100", "attention-maps", MAP),
