@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from uuid import uuid4
 
-from core.market.ledger.segments import write_whole
 from core.market.session_view import Status
+from core.market.whole_files import write_bytes
 from core.messages import Message, compose
 
 AlertKind = Literal["probability", "score", "feed", "price"]
@@ -245,7 +245,7 @@ class AlertBook:
     def _save(self) -> None:
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self._path, rules_to_json(self._rules.values()).encode())
+            write_bytes(self._path, rules_to_json(self._rules.values()).encode())
 
 
 def rules_to_json(rules: Iterable[AlertRule]) -> str:

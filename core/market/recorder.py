@@ -8,7 +8,6 @@ Until a segment is complete, its rows lie in a journal, from which the next reco
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import time
 from collections import deque
@@ -26,8 +25,9 @@ from core.market.book import FILE_COLUMNS, STEP_MS, FloatArray, OrderBookSnapsho
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedState, Trade
 from core.market.feeds.trades import trades_path, trades_table
-from core.market.journal import Journal, abandoned_journals, lock, remove_leftovers
+from core.market.journal import Journal, abandoned_journals, remove_leftovers
 from core.market.sampler import GridRow, GridSampler
+from core.market.whole_files import write_table
 from core.messages import compose
 
 SEGMENT_ROWS = 3_600
@@ -145,8 +145,8 @@ class SegmentWriter:
         if trades.num_rows:
             beside = trades_path(path)
             beside.parent.mkdir(exist_ok=True)
-            _write(trades, beside)
-        _write(rows, path)
+            write_table(beside, trades)
+        write_table(path, rows)
         self.files.append(path)
         return path
 
@@ -171,20 +171,6 @@ class SegmentWriter:
 def _rows_table(timestamps: list[int], levels: list[FloatArray]) -> pa.Table:
     columns = [pa.array(np.array(timestamps, dtype=np.int64)), *(pa.array(column) for column in np.stack(levels).T.copy())]
     return pa.Table.from_arrays(columns, schema=SCHEMA)
-
-
-def _write(table: pa.Table, path: Path) -> None:
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            lock(file)
-            pq.write_table(table, file, compression="zstd")
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 @dataclass(frozen=True, kw_only=True)

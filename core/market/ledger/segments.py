@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 from core.market.book import FILE_COLUMNS, BookRows, FloatArray
 from core.market.labels import Head
 from core.market.ledger.records import HEADER, LedgerError, LedgerHeader, PredictionRecord, prediction_columns
+from core.market.whole_files import write_table
 from core.messages import compose
 
 HOUR_MS = 3_600_000
@@ -118,30 +118,6 @@ def read_journal(path: Path) -> tuple[list[JournalLine], int]:
     return lines, len(data) - end
 
 
-def sync_folder(folder: Path) -> None:
-    """Make a rename in this folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
-
-
 def hour_folder(folder: Path, timestamp: int) -> Path:
     """`<folder>/<day>/<hour>` of a row, UTC."""
     return folder / datetime.fromtimestamp(timestamp / 1e3, UTC).strftime("%Y-%m-%d/%H")
@@ -160,11 +136,11 @@ def write_segment(folder: Path, heads: Sequence[Head], lines: Sequence[JournalLi
     # Predictions first: a segment whose rows are there is complete.
     if predicted:
         table = _predictions_table(heads, predicted, previous)
-        _write_table(table, where / f"predictions_{predicted[0].record.index:012d}.parquet")  # type: ignore[union-attr]
+        write_table(where / f"predictions_{predicted[0].record.index:012d}.parquet", table)  # type: ignore[union-attr]
     if len(rows):
         columns = [pa.array(rows.timestamps), *(pa.array(column) for column in rows.levels.T.copy())]
         table = pa.Table.from_arrays(columns, names=["timestamp", *FILE_COLUMNS])
-        _write_table(table, where / f"rows_{rows.timestamps[0]}.parquet")
+        write_table(where / f"rows_{rows.timestamps[0]}.parquet", table)
 
 
 def _predictions_table(heads: Sequence[Head], lines: Sequence[JournalLine], previous: str) -> pa.Table:
@@ -186,12 +162,6 @@ def _predictions_table(heads: Sequence[Head], lines: Sequence[JournalLine], prev
     columns["hash"] = pa.array([line.hash for line in lines], pa.string())
     about = {"previous": previous, "head": lines[-1].hash, "first": records[0].index, "count": len(records)}
     return pa.table(columns).replace_schema_metadata({META: json.dumps(about).encode()})
-
-
-def _write_table(table: pa.Table, path: Path) -> None:
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    write_whole(path, sink.getvalue().to_pybytes())
 
 
 def prediction_files(folder: Path) -> list[Path]:

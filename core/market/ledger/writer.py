@@ -32,8 +32,8 @@ from core.market.ledger.segments import (
     read_journal,
     read_predictions,
     write_segment,
-    write_whole,
 )
+from core.market.whole_files import write_bytes
 from core.messages import compose
 
 SIZE_LIMIT = 8 * 2**30
@@ -105,7 +105,7 @@ class LedgerWriter:
         for part in self.folder.rglob(".*.part"):
             part.unlink(missing_ok=True)
         if not (self.folder / HEADER).exists():
-            write_whole(self.folder / HEADER, self.header.to_json().encode())
+            write_bytes(self.folder / HEADER, self.header.to_json().encode())
         files = prediction_files(self.folder)
         if files:
             about, _ = read_predictions(files[-1], self.header.heads)
@@ -122,7 +122,7 @@ class LedgerWriter:
             if line.record is not None and line.hash is not None:
                 self.head, self.count = line.hash, line.record.index + 1
         if broken or first_open:
-            write_whole(self.folder / JOURNAL, b"".join(line.to_json() for line in self._lines))
+            write_bytes(self.folder / JOURNAL, b"".join(line.to_json() for line in self._lines))
         self._journal = (self.folder / JOURNAL).open("ab")
 
     def write(self, rows: Sequence[LedgerRow]) -> None:
@@ -187,7 +187,7 @@ class LedgerWriter:
             return
         write_segment(self.folder, self.header.heads, self._lines, self._previous)
         self._journal.close()
-        write_whole(self.folder / JOURNAL, b"")
+        write_bytes(self.folder / JOURNAL, b"")
         self._journal = (self.folder / JOURNAL).open("ab")
         self._lines, self._previous = [], self.head
 
