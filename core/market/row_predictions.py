@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,6 +102,16 @@ class RowPredictions:
         return self.rows[begins]
 
 
+def outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
+    """What happened after every row, (n, heads): UNKNOWN where the horizon reaches past the end or over a gap."""
+    truth = np.full((len(rows), len(heads)), UNKNOWN)
+    for stretch in segments(rows.timestamps) if len(rows) else []:
+        for index, (kind, horizon) in enumerate(heads):
+            if stretch.stop - stretch.start > horizon:
+                truth[stretch, index] = classify(future_move(rows.mid[stretch], horizon, kind), market.alphas[index])
+    return truth
+
+
 def predict_rows(
     predictor: Predictor,
     rows: BookRows,
@@ -127,11 +137,7 @@ def predict_rows(
         probabilities[part], calls[part], momentum[part] = answer.probabilities, answer.calls, answer.momentum
         if progress is not None:
             progress(min(start + batch, len(ends)), len(ends))
-    truth = np.full((len(rows), heads), UNKNOWN)
-    for index, (kind, horizon) in enumerate(predictor.heads):
-        for stretch in stretches:
-            if stretch.stop - stretch.start > horizon:
-                truth[stretch, index] = classify(future_move(rows.mid[stretch], horizon, kind), market.alphas[index])
+    truth = outcomes(rows, predictor.heads, market)
     return RowPredictions(
         heads=predictor.heads,
         rows=ends,

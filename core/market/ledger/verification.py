@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from core import checkpoints, scores
 from core.market.book import STEP_MS, BookError, BookRows, read_rows, segments
-from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, momentum
+from core.market.labels import STATIONARY, UNKNOWN, Head, momentum
 from core.market.ledger.records import HEADER, JOURNAL, LedgerError, LedgerHeader, PredictionRecord, window_hash
 from core.market.ledger.segments import confirmed_rows, prediction_files, read_header, read_journal, read_predictions, row_files
 from core.market.predictor import MarketCard, Predictor
+from core.market.row_predictions import outcomes
 from core.messages import compose
 
 TOLERANCE = 1e-4
@@ -271,17 +272,13 @@ def _nudge(called: int) -> NDArray[np.float64]:
     return np.where(np.arange(3) == called, TOLERANCE, -TOLERANCE)
 
 
-def outcomes(rows: BookRows, heads: tuple[Head, ...], market: MarketCard) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """What happened after each row, and what momentum called there: two (n, heads) arrays of classes, UNKNOWN where not known."""
-    truth = np.full((len(rows), len(heads)), UNKNOWN)
+def _momentum_calls(rows: BookRows, heads: tuple[Head, ...], market: MarketCard) -> NDArray[np.int64]:
+    """What the momentum rule called at each row, (n, heads)."""
     naive = np.full((len(rows), len(heads)), STATIONARY)
     for stretch in segments(rows.timestamps) if len(rows) else []:
-        mid = rows.mid[stretch]
-        for i, (kind, horizon) in enumerate(heads):
-            if len(mid) > horizon:
-                truth[stretch, i] = classify(future_move(mid, horizon, kind), market.alphas[i])
-            naive[stretch, i] = momentum(mid, horizon, market.alphas[i])
-    return truth, naive
+        for i, (_, horizon) in enumerate(heads):
+            naive[stretch, i] = momentum(rows.mid[stretch], horizon, market.alphas[i])
+    return naive
 
 
 def resolved_table(
@@ -291,7 +288,7 @@ def resolved_table(
 
     Columns: timestamp, head, p_down, p_stationary, p_up, called, momentum, truth.
     """
-    truth, naive = outcomes(rows, heads, market)
+    truth, naive = outcomes(rows, heads, market), _momentum_calls(rows, heads, market)
     counted = [record for record, _ in records if not record.late]
     at = np.searchsorted(rows.timestamps, [record.timestamp for record in counted])
     there = [(r, int(i)) for r, i in zip(counted, at, strict=True) if i < len(rows) and rows.timestamps[i] == r.timestamp]
