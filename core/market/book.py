@@ -1,11 +1,12 @@
-"""The limit order book as the rest of the program sees it: ten levels a side, and the files that hold rows of them.
+"""The limit order book as the rest of the program sees it: ten levels a side for the model, deeper ones for display, and files.
 
 Source: tlob-architecture section 2.1; docs/architecture.md, "Contracts", for the file's columns.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -18,15 +19,26 @@ from numpy.typing import NDArray
 from core.messages import compose
 
 LEVELS = 10
+"""Levels a side that the model reads; a book has them all."""
+MOST_LEVELS: Final = 100
+"""Levels a side that are kept for display and recorded, where the venue gives them."""
 STEP_MS = 250
 """The sampling grid, milliseconds a row."""
 LARGEST: Final = 1e15
 """Prices and sizes from here on are refused: no market has them, and they would drown every other level."""
 
-FILE_COLUMNS = tuple(
-    f"{side}_{what}_{level}" for level in range(1, LEVELS + 1) for side in ("ask", "bid") for what in ("price", "size")
-)
-"""Columns of a file in the model's order: ask_price_1, ask_size_1, bid_price_1, bid_size_1, ask_price_2, ..."""
+
+def level_columns(first: int, last: int) -> tuple[str, ...]:
+    """A file's columns of these levels, counted from 1: ask_price_1, ask_size_1, bid_price_1, bid_size_1, ask_price_2, ..."""
+    return tuple(
+        f"{side}_{what}_{level}" for level in range(first, last + 1) for side in ("ask", "bid") for what in ("price", "size")
+    )
+
+
+FILE_COLUMNS: Final = level_columns(1, LEVELS)
+"""Columns of a file in the model's order."""
+DEEP_COLUMNS: Final = level_columns(LEVELS + 1, MOST_LEVELS)
+"""Columns of deeper levels, which a file may have: whole levels from the eleventh on, empty where the book had fewer."""
 
 FEATURES = tuple(f"{side}_{what}{level}" for level in range(1, LEVELS + 1) for side in ("ASK", "BID") for what in ("P", "V"))
 """The same columns by the document's names: ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ..."""
@@ -35,6 +47,7 @@ ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES = (slice(first, None, 4) for first 
 """Where each kind of column lies on the feature axis."""
 
 FloatArray = NDArray[np.float64]
+NO_LEVELS: Final[FloatArray] = np.zeros(0)
 
 
 class BookError(ValueError):
@@ -43,10 +56,11 @@ class BookError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class OrderBookSnapshot:
-    """Ten levels a side at one time.
+    """A book at one time: ten levels a side, and deeper ones where the venue gives them.
 
     Attributes:
         levels: (40,) in `FEATURES` order; prices in quote currency, sizes in the venue's unit. Never written to.
+        deep: (4m,) the m levels past the tenth in the same order, `MOST_LEVELS` a side in all at most; empty for none.
         exchange_ms: the exchange's own time, milliseconds since the epoch (the receive time where it sends none).
         received_ns: when this machine received it, nanoseconds since the epoch (`core.market.feeds.clock`).
         sequence: the venue's update number, where it has one.
@@ -58,6 +72,12 @@ class OrderBookSnapshot:
     received_ns: int
     sequence: int | None = None
     confirms: bool = True
+    deep: FloatArray = field(default_factory=lambda: NO_LEVELS)
+
+    @cached_property
+    def whole(self) -> FloatArray:
+        """(40 + 4m,) all levels; `levels` itself where there are no deeper ones."""
+        return np.concatenate([self.levels, self.deep]) if len(self.deep) else self.levels
 
     @property
     def mid(self) -> float:
@@ -92,6 +112,18 @@ def interleave(asks: FloatArray, bids: FloatArray) -> FloatArray:
     return levels
 
 
+def deeper_levels(asks: FloatArray, bids: FloatArray) -> FloatArray:
+    """(n, 2) price and size a side, best first -> (4m,), the levels from the eleventh to `MOST_LEVELS` that both sides have.
+
+    Empty where one of them is not sensible: they are for display, and a book is usable without them.
+    """
+    count = min(len(asks), len(bids), MOST_LEVELS)
+    if count <= LEVELS:
+        return NO_LEVELS
+    whole = np.concatenate([asks[:count, :2], bids[:count, :2]], axis=1).reshape(-1)
+    return NO_LEVELS if first_fault(whole[None]) else whole[4 * LEVELS :]
+
+
 def first_fault(rows: FloatArray) -> str | None:
     """What is wrong with the first bad row of (n, 40), as the end of a sentence; None where nothing is."""
     if not np.isfinite(rows).all():
@@ -120,10 +152,12 @@ class BookRows:
     Attributes:
         timestamps: (n,) int64, milliseconds UTC, rising.
         levels: (n, 40) in `FEATURES` order.
+        deep: (n, 4m) the levels past the tenth, NaN where the book had fewer; None where they were not asked for.
     """
 
     timestamps: NDArray[np.int64]
     levels: FloatArray
+    deep: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.timestamps)
@@ -134,7 +168,12 @@ class BookRows:
         return (self.levels[:, 0] + self.levels[:, 2]) / 2
 
     def __getitem__(self, rows: slice) -> BookRows:
-        return BookRows(timestamps=self.timestamps[rows], levels=self.levels[rows])
+        return self.take(rows)
+
+    def take(self, rows: slice | NDArray[np.integer] | NDArray[np.bool_]) -> BookRows:
+        """These rows."""
+        deep = None if self.deep is None else self.deep[rows]
+        return BookRows(timestamps=self.timestamps[rows], levels=self.levels[rows], deep=deep)
 
 
 THE_FILE: Final = compose("the file")
@@ -173,7 +212,17 @@ def rows_from_frame(frame: pd.DataFrame, *, name: str = THE_FILE) -> BookRows:
     problem = first_fault(levels)
     if problem:
         raise BookError(compose("{name} {problem}", name=name, problem=problem))
-    return BookRows(timestamps=timestamps, levels=levels)
+    columns = [column for column in DEEP_COLUMNS if column in frame.columns]
+    return BookRows(timestamps=timestamps, levels=levels, deep=_deep_of(frame[columns]) if columns else None)
+
+
+def _deep_of(frame: pd.DataFrame) -> FloatArray:
+    """The whole levels of these columns from the eleventh on, NaN past the first that a row lacks or that is not sensible."""
+    count = next((i for i in range(0, len(DEEP_COLUMNS), 4) if not set(DEEP_COLUMNS[i : i + 4]) <= set(frame.columns)), None)
+    deep = frame[list(DEEP_COLUMNS[:count])].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
+    usable = (np.isfinite(deep) & (deep > 0) & (deep < LARGEST)).reshape(len(deep), -1, 4).all(axis=2)
+    known = np.logical_and.accumulate(usable, axis=1)
+    return np.where(np.repeat(known, 4, axis=1), deep, np.nan)
 
 
 def _whole_milliseconds(column: pd.Series) -> NDArray[np.int64]:
@@ -187,18 +236,24 @@ def _whole_milliseconds(column: pd.Series) -> NDArray[np.int64]:
 
 def frame_from_rows(rows: BookRows) -> pd.DataFrame:
     """The inverse of `rows_from_frame`."""
-    frame = pd.DataFrame(rows.levels, columns=list(FILE_COLUMNS))
+    deep = np.zeros((len(rows), 0)) if rows.deep is None else rows.deep
+    columns = ["timestamp", *FILE_COLUMNS, *DEEP_COLUMNS[: deep.shape[1]]]
+    values = np.concatenate([rows.levels, deep], axis=1)
+    frame = pd.DataFrame(values, columns=columns[1:])
     frame.insert(0, "timestamp", rows.timestamps)
     return frame
 
 
-def read_rows(path: Path) -> BookRows:
+def read_rows(path: Path, *, deep: bool = False) -> BookRows:
     """Rows of a Parquet or CSV file.
+
+    Args:
+        deep: whether to read the levels past the tenth too, where the file has them.
 
     Raises:
         BookError: where the file cannot be read or breaks the contract.
     """
-    wanted = {"timestamp", *FILE_COLUMNS}
+    wanted = {"timestamp", *FILE_COLUMNS, *(DEEP_COLUMNS if deep else ())}
     try:
         if path.suffix.lower() == ".csv":
             frame = pd.read_csv(path, usecols=lambda column: column in wanted)
@@ -213,17 +268,32 @@ def read_rows(path: Path) -> BookRows:
     return rows_from_frame(frame, name=path.name)
 
 
-def read_market(paths: list[Path]) -> BookRows:
+def read_market(paths: list[Path], *, deep: bool = False) -> BookRows:
     """The files of one market, joined in time order and put on the 250 ms grid where they are not on it.
 
     Of several books at one moment (files that overlap, say) the last counts.
+
+    Args:
+        deep: see `read_rows`.
     """
-    parts = sorted((read_rows(path) for path in paths), key=lambda rows: int(rows.timestamps[0]))
-    timestamps, levels = np.concatenate([part.timestamps for part in parts]), np.concatenate([part.levels for part in parts])
-    order = np.argsort(timestamps, kind="stable")
-    order = order[np.append(np.diff(timestamps[order]) > 0, True)]
-    rows = BookRows(timestamps=timestamps[order], levels=levels[order])
+    parts = sorted((read_rows(path, deep=deep) for path in paths), key=lambda rows: int(rows.timestamps[0]))
+    whole = BookRows(
+        timestamps=np.concatenate([part.timestamps for part in parts]),
+        levels=np.concatenate([part.levels for part in parts]),
+        deep=_joined(parts),
+    )
+    order = np.argsort(whole.timestamps, kind="stable")
+    rows = whole.take(order[np.append(np.diff(whole.timestamps[order]) > 0, True)])
     return rows if on_grid(rows) else resample(rows)
+
+
+def _joined(parts: list[BookRows]) -> FloatArray | None:
+    """The deeper levels of several files under one another, as wide as the widest; None where no file has any."""
+    width = max((part.deep.shape[1] for part in parts if part.deep is not None), default=0)
+    if not width:
+        return None
+    deep = [np.zeros((len(part), 0)) if part.deep is None else part.deep for part in parts]
+    return np.concatenate([np.pad(one, ((0, 0), (0, width - one.shape[1])), constant_values=np.nan) for one in deep])
 
 
 def on_grid(rows: BookRows) -> bool:
@@ -241,7 +311,8 @@ def resample(rows: BookRows, *, carry_ms: int = 60_000) -> BookRows:
     grid = np.arange(-(-first // STEP_MS) * STEP_MS, last + 1, STEP_MS, dtype=np.int64)
     index = np.searchsorted(rows.timestamps, grid, side="right") - 1
     fresh = grid - rows.timestamps[index] <= carry_ms
-    return BookRows(timestamps=grid[fresh], levels=rows.levels[index[fresh]])
+    at = rows.take(index[fresh])
+    return BookRows(timestamps=grid[fresh], levels=at.levels, deep=at.deep)
 
 
 def segments(timestamps: NDArray[np.int64]) -> list[slice]:

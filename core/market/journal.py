@@ -53,7 +53,8 @@ class Journal:
         tables = list(_tables(self._file.read()))
         whole = len(tables) // 2 * 2
         rows, trades = tables[0:whole:2], tables[1:whole:2]
-        return pa.concat_tables([self._schema.empty_table(), *rows]), pa.concat_tables([TRADES_SCHEMA.empty_table(), *trades])
+        whole_rows = pa.concat_tables([self._schema.empty_table(), *rows], promote_options="default")
+        return whole_rows, pa.concat_tables([TRADES_SCHEMA.empty_table(), *trades])
 
     def close(self) -> None:
         """Release the file."""

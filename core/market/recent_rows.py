@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import islice
+from typing import Final
+
 import numpy as np
+from numpy.typing import NDArray
 
 from core.market.book import LEVELS, FloatArray
+
+DEEP_ROWS: Final = 1_200
+"""Newest rows whose levels past the tenth are kept: five minutes, 1.7 MB where there are 90 a side."""
 
 
 class RecentRows:
@@ -12,6 +20,7 @@ class RecentRows:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
+        self._deep: deque[NDArray[np.float32]] = deque(maxlen=min(capacity, DEEP_ROWS))
         self.timestamps = np.zeros(2 * capacity, dtype=np.int64)
         self.levels = np.zeros((2 * capacity, 4 * LEVELS))
         self.end = 0
@@ -21,23 +30,36 @@ class RecentRows:
         """Time of the last row, milliseconds since the epoch; None where there is none."""
         return int(self.timestamps[self.end - 1]) if self.end else None
 
+    @property
+    def oldest(self) -> int | None:
+        """Time of the first row that is kept; None where there is none."""
+        return int(self.timestamps[self.tail(self.capacity)][0]) if self.end else None
+
     def append(self, timestamp: int, levels: FloatArray) -> None:
-        """Add a row, levels (40,)."""
+        """Add a row, levels (40 + 4m,) with m of 0 or more."""
         if self.end == len(self.timestamps):
             self.timestamps[: self.capacity] = self.timestamps[self.capacity :]
             self.levels[: self.capacity] = self.levels[self.capacity :]
             self.end = self.capacity
-        self.timestamps[self.end], self.levels[self.end] = timestamp, levels
+        self.timestamps[self.end], self.levels[self.end] = timestamp, levels[: 4 * LEVELS]
+        self._deep.append(levels[4 * LEVELS :].astype(np.float32))
         self.end += 1
 
     def clear(self) -> None:
         """Drop every row."""
         self.end = 0
+        self._deep.clear()
 
     def drop_last(self, count: int) -> None:
         """Drop the last `count` rows."""
         self.end = max(0, self.end - count)
+        for _ in range(min(count, len(self._deep))):
+            self._deep.pop()
 
     def tail(self, count: int) -> slice:
         """The index range of the last `count` rows, or of all where there are fewer."""
         return slice(max(0, self.end - min(count, self.capacity)), self.end)
+
+    def deep(self, count: int) -> list[NDArray[np.float32]]:
+        """The levels past the tenth of the last `count` rows, (4m,) each, oldest first, for `DEEP_ROWS` rows at most."""
+        return list(islice(reversed(self._deep), count))[::-1]

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from core.market.book import LARGEST, LEVELS, BookError, OrderBookSnapshot, interleave
+from core.market.book import (
+    ASK_PRICES,
+    BID_PRICES,
+    LARGEST,
+    LEVELS,
+    MOST_LEVELS,
+    BookError,
+    OrderBookSnapshot,
+    deeper_levels,
+    interleave,
+)
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Trade
 from core.messages import compose
@@ -17,7 +28,7 @@ TENTH_ASK, TENTH_BID = 4 * LEVELS - 4, 4 * LEVELS - 2
 
 
 def snapshot_of(book: Mapping[str, Any], *, confirms: bool = True) -> OrderBookSnapshot:
-    """The first ten levels of a ccxt order book, copied, because ccxt keeps writing to the object it returned.
+    """The first levels of a ccxt order book, copied, because ccxt keeps writing to the object it returned.
 
     Raises:
         BookError: for a book that is short, crossed or unsorted, or has a price or size that no market has.
@@ -25,7 +36,8 @@ def snapshot_of(book: Mapping[str, Any], *, confirms: bool = True) -> OrderBookS
     received_ns = CLOCK.now_ns()
     try:
         asks, bids = (
-            np.array([level[:2] for level in book[side][:LEVELS]], dtype=np.float64).reshape(-1, 2) for side in ("asks", "bids")
+            np.array([level[:2] for level in book[side][:MOST_LEVELS]], dtype=np.float64).reshape(-1, 2)
+            for side in ("asks", "bids")
         )
     except (TypeError, ValueError) as error:
         raise BookError(compose("the book has a level that is not a price and a size")) from error
@@ -36,6 +48,7 @@ def snapshot_of(book: Mapping[str, Any], *, confirms: bool = True) -> OrderBookS
         received_ns=received_ns,
         sequence=int(nonce) if isinstance(nonce, int | float) else None,
         confirms=confirms,
+        deep=deeper_levels(asks, bids),
     )
 
 
@@ -82,6 +95,11 @@ class KnownDepth:
     def covers(self, snapshot: OrderBookSnapshot) -> bool:
         """Whether all ten levels a side are known."""
         return bool(snapshot.levels[TENTH_ASK] <= self._ask and snapshot.levels[TENTH_BID] >= self._bid)
+
+    def without_unknown(self, snapshot: OrderBookSnapshot) -> OrderBookSnapshot:
+        """The snapshot without levels past the tenth that are deeper than the book is known."""
+        known = (snapshot.deep[ASK_PRICES] <= self._ask) & (snapshot.deep[BID_PRICES] >= self._bid)
+        return snapshot if known.all() else replace(snapshot, deep=snapshot.deep[: 4 * int(known.argmin())])
 
 
 def _cut_off(side: Sequence[Any], asked: int | None) -> bool:

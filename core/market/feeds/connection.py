@@ -303,7 +303,7 @@ class Connection:
         self._unusable = None
         if not self._depth.covers(snapshot):
             raise OutOfStep(compose("{symbol} has moved past the levels {name} had sent", symbol=self._symbol, name=self._name))
-        self._last = snapshot
+        self._last = snapshot = self._depth.without_unknown(snapshot)
         self._recent.append((time.monotonic(), snapshot.levels))
         await self._queue.put(snapshot)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.market.book import STEP_MS, OrderBookSnapshot, read_market, segments
+from core.market.book import NO_LEVELS, STEP_MS, OrderBookSnapshot, read_market, segments
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
@@ -52,7 +52,7 @@ class RecordingFeed(PlayedFeed):
             key=key or f"recording/{path.name}", market=market, playing=FeedState.REPLAYING, speed=speed, clock=clock
         )
         self.path, self.loop = path, loop
-        self._book = read_market([path])
+        self._book = read_market([path], deep=True)
         self._book.levels.setflags(write=False)
         self._lead = max(1, min(lead, self.length // 2))
         self._trades = read_trades(path)
@@ -127,5 +127,11 @@ class RecordingFeed(PlayedFeed):
     def _events_of(self, row: int) -> list[FeedEvent]:
         when = int(self._book.timestamps[row])
         first, last = (bisect.bisect_right(self._trade_times, edge) for edge in (when - STEP_MS, when))
-        book = OrderBookSnapshot(levels=self._book.levels[row], exchange_ms=when, received_ns=CLOCK.now_ns(), sequence=row)
+        book = OrderBookSnapshot(
+            levels=self._book.levels[row],
+            exchange_ms=when,
+            received_ns=CLOCK.now_ns(),
+            sequence=row,
+            deep=NO_LEVELS if self._book.deep is None else self._book.deep[row][np.isfinite(self._book.deep[row])],
+        )
         return [*self._trades[first:last], book]

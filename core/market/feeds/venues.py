@@ -22,10 +22,11 @@ Configure = Callable[[Any], None]
 
 BINANCE = frozenset({"binance", "binanceus", "binanceusdm", "binancecoinm"})
 CLOSE_S = 2.0
-SOCKET_LEVELS = {"kraken": 25, "bybit": 50, "bybiteu": 50, "kucoin": 50, "kucoinfutures": 50, "whitebit": 50}
-"""Valid depths: Kraken 10, 25, 100, 500, 1000; Bybit 1, 50, 200, 1000; KuCoin 5, 50 (the whole book each time), 20, 100;
-WhiteBIT up to 100. Other venues get ccxt's default (OKX 400 levels, Coinbase the whole book)."""
-POLL_LEVELS = {**dict.fromkeys(BINANCE, 20), "kucoin": 20, "kucoinfutures": 20, "bybit": 25, "bybiteu": 25}
+SOCKET_LEVELS = {"kraken": 100, "bybit": 200, "bybiteu": 200, "kucoin": 50, "kucoinfutures": 50, "whitebit": 100}
+"""Valid depths: Kraken 10, 25, 100, 500, 1000; Bybit 1, 50, 200, 1000; KuCoin 5, 50 (the whole book each time), 20, 100 (changes
+to a snapshot); WhiteBIT up to 100. A hundred are kept (`core.market.book.MOST_LEVELS`); KuCoin's fifty come whole, so that no
+change can be missed. Other venues get ccxt's default (OKX 400 levels, Coinbase the whole book)."""
+POLL_LEVELS = {**dict.fromkeys(BINANCE, 100), "kucoin": 100, "kucoinfutures": 100, "bybit": 100, "bybiteu": 100}
 
 
 @cache
@@ -63,7 +64,7 @@ def socket_levels(exchange: str, market: dict[str, Any]) -> int | None:
     if exchange in BINANCE:
         return 5000 if market.get("spot") else 1000
     if exchange in ("bybit", "bybiteu") and market.get("option"):
-        return 25
+        return 100
     return SOCKET_LEVELS.get(exchange)
 
 

@@ -92,6 +92,42 @@ def test_what_is_written_is_read(rows: BookRows, tmp_path: Path, kind: str) -> N
     np.testing.assert_allclose(found.levels, rows.levels, rtol=1e-14)
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_deeper_levels_are_read_where_they_are_asked_for(rows: BookRows, tmp_path: Path, kind: str) -> None:
+    deep = 1.0 + np.arange(len(rows) * 8.0).reshape(-1, 8)  # the eleventh and the twelfth level
+    deep[2, 4:] = np.nan  # a book of eleven levels
+    path = tmp_path / f"book.{kind}"
+    frame = frame_from_rows(BookRows(timestamps=rows.timestamps, levels=rows.levels, deep=deep))
+    assert list(frame.columns[-2:]) == ["bid_price_12", "bid_size_12"]
+    frame.to_parquet(path) if kind == "parquet" else frame.to_csv(path, index=False)
+    found = read_rows(path, deep=True)
+    np.testing.assert_array_equal(found.deep, deep)
+    np.testing.assert_allclose(found.levels, rows.levels, rtol=1e-14)
+    assert read_rows(path).deep is None
+    frame_from_rows(rows).to_parquet(tmp_path / "ten.parquet")
+    assert read_rows(tmp_path / "ten.parquet", deep=True).deep is None
+
+
+def test_deeper_levels_end_at_the_first_that_is_not_sensible(rows: BookRows, tmp_path: Path) -> None:
+    deep = np.full((len(rows), 12), 5.0)
+    deep[1, 5] = -1.0
+    frame_from_rows(BookRows(timestamps=rows.timestamps, levels=rows.levels, deep=deep)).to_parquet(tmp_path / "book.parquet")
+    found = read_rows(tmp_path / "book.parquet", deep=True).deep
+    assert found is not None
+    assert np.isfinite(found).sum(axis=1).tolist() == [12, 4] + [12] * (len(rows) - 2)
+
+
+def test_files_of_different_depth_are_joined(rows: BookRows, tmp_path: Path) -> None:
+    half = len(rows) // 2
+    deep = np.full((half, 8), 7.0)
+    frame_from_rows(rows[:half]).to_parquet(tmp_path / "a.parquet")
+    second = rows[half : 2 * half]
+    frame_from_rows(BookRows(timestamps=second.timestamps, levels=second.levels, deep=deep)).to_parquet(tmp_path / "b.parquet")
+    found = read_market([tmp_path / "a.parquet", tmp_path / "b.parquet"], deep=True)
+    assert found.deep is not None and np.isnan(found.deep[:half]).all()
+    np.testing.assert_array_equal(found.deep[half:], deep)
+
+
 def change(column: str, row: int, value: object) -> Callable[[pd.DataFrame], pd.DataFrame]:
     def apply(frame: pd.DataFrame) -> pd.DataFrame:
         frame = frame.astype({column: object})

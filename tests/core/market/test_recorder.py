@@ -4,9 +4,10 @@ import asyncio
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
-from core.market.book import OrderBookSnapshot, read_market, read_rows
+from core.market.book import FILE_COLUMNS, OrderBookSnapshot, read_market, read_rows
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange, Trade
@@ -39,6 +40,35 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     np.testing.assert_array_equal(whole.levels, np.array(levels))
     assert whole.timestamps.tolist() == [START_MS + 250 * row for row in range(25)]
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [path.name for path in writer.files]  # nothing half done
+
+
+def test_a_hundred_levels_are_written_and_a_file_is_as_wide_as_its_deepest_book(tmp_path: Path) -> None:
+    deep = [np.arange(1.0, 1 + 4 * levels) for levels in (90, 0, 15)]
+    wide = [np.concatenate([book, more]) for book, more in zip(books(3), deep, strict=True)]
+    with SegmentWriter(tmp_path, "x", segment_rows=3) as writer:
+        for row, book in enumerate([*wide, *books(3)]):
+            writer.add((START_MS + 250 * row, book))
+    first, second = (read_rows(path, deep=True) for path in writer.files)
+    np.testing.assert_array_equal(first.levels, np.array(books(3)))
+    assert first.deep is not None and first.deep.shape == (3, 360) and second.deep is None
+    for found, expected in zip(first.deep, deep, strict=True):
+        np.testing.assert_array_equal(found[np.isfinite(found)], expected)
+    assert pq.read_schema(writer.files[1]).names == ["timestamp", *FILE_COLUMNS]
+
+
+def test_a_killed_recordings_journal_gives_back_deep_rows_and_shallow_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.market.recorder.JOURNAL_S", 0.0)  # each row at once
+    killed = SegmentWriter(tmp_path, "x")
+    for row, book in enumerate(books(4)):
+        killed.add((START_MS + 250 * row, np.concatenate([book, np.full(4 * row, 9.0)])))
+    assert killed._journal is not None
+    killed._journal.close()  # as the system does when a process ends
+    (path,) = SegmentWriter(tmp_path, "x").files
+    rows = read_rows(path, deep=True)
+    np.testing.assert_array_equal(rows.levels, np.array(books(4)))
+    assert rows.deep is not None and np.isfinite(rows.deep).sum(axis=1).tolist() == [0, 4, 8, 12]
 
 
 def test_a_segment_also_ends_by_time_and_where_time_runs_back(tmp_path: Path) -> None:

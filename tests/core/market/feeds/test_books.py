@@ -30,6 +30,33 @@ def test_ten_levels_a_side_are_copied_with_time_and_number() -> None:
     assert snapshot.levels[1] == 1.0
 
 
+def test_up_to_a_hundred_levels_a_side_are_kept_as_deep_as_both_sides_reach() -> None:
+    raw = book(150)
+    snapshot = snapshot_of(raw)
+    asks, bids = np.array(raw["asks"])[:100], np.array(raw["bids"])[:100]
+    np.testing.assert_array_equal(snapshot.whole, np.concatenate([asks, bids], axis=1).reshape(-1))
+    assert snapshot.levels.shape == (40,) and snapshot.deep.shape == (360,)
+    assert snapshot_of({**raw, "bids": raw["bids"][:13]}).deep.shape == (12,)  # type: ignore[index]
+    assert not len(snapshot_of(book(10)).deep)
+
+
+def test_a_fault_past_the_tenth_level_costs_only_the_deeper_levels() -> None:
+    raw = book(50)
+    raw["asks"][30][1] = -1.0  # type: ignore[index]
+    snapshot = snapshot_of(raw)
+    np.testing.assert_array_equal(snapshot.levels, snapshot_of(book(10)).levels)
+    assert not len(snapshot.deep)
+
+
+def test_levels_that_the_snapshot_left_out_are_not_kept() -> None:
+    reach = KnownDepth()
+    reach.learn(book(20), 20)  # asks to 110.5, bids to 90.5
+    moved = snapshot_of(book(60, bid=98.0, ask=103.0))  # sixteen asks and as many bids are known
+    kept = reach.without_unknown(moved)
+    assert (kept.whole[-4], kept.whole[-2]) == (110.5, 90.5) and len(kept.whole) == 4 * 16
+    assert KnownDepth().without_unknown(moved) is moved
+
+
 def test_a_third_number_a_level_is_left_out_and_a_missing_time_is_the_receive_time() -> None:
     raw = book()
     raw["asks"] = [[*level, 3] for level in raw["asks"]]  # type: ignore[union-attr]

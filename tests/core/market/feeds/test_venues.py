@@ -16,15 +16,15 @@ def test_depths_are_among_those_the_venues_take() -> None:
     assert socket_levels("binance", SPOT) in (5, 10, 20, 50, 100, 500, 1000, 5000)
     for exchange in ("binance", "binanceusdm", "binancecoinm"):
         assert socket_levels(exchange, SWAP) in (5, 10, 20, 50, 100, 500, 1000)
-    assert socket_levels("kraken", SPOT) in (10, 25, 100, 500, 1000)
-    assert socket_levels("bybit", SPOT) in (50, 200, 1000)
-    assert socket_levels("bybit", SWAP) in (50, 200, 1000)
-    assert socket_levels("bybit", OPTION) in (25, 100)
+    assert socket_levels("kraken", SPOT) in (100, 500, 1000)
+    assert socket_levels("bybit", SPOT) in (200, 1000)
+    assert socket_levels("bybit", SWAP) in (200, 1000)
+    assert socket_levels("bybit", OPTION) == 100
     assert socket_levels("kucoin", SPOT) in (20, 50, 100)
     assert socket_levels("okx", SPOT) is None
     assert socket_levels("coinbase", SPOT) is None
-    assert poll_levels("kucoin") in (20, 100)
-    assert poll_levels("binance") in (20, 50, 100)
+    assert poll_levels("kucoin") == 100
+    assert poll_levels("binance") == 100
     assert poll_levels("coinbase") is None
 
 
