@@ -52,7 +52,7 @@ ALLOWED = {
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 
 OPTIONAL = {"lightgbm"}
-"""Packages of single scripts, which name them and do without them in the app, the tests and CI."""
+"""Packages of single scripts and forecasters (requirements-optional.txt), which the app, the tests and CI do without."""
 
 TRAINING_NEEDS = {"torch", "numpy", "pandas", "pyarrow", "safetensors", "tqdm"}
 LONGEST = 450
@@ -162,14 +162,14 @@ def test_every_import_is_a_pinned_dependency() -> None:
             root = name.split(".")[0]
             if root in ours | siblings or root in sys.stdlib_module_names:
                 continue
-            if root in OPTIONAL and path.is_relative_to(ROOT / "scripts"):
+            if root in OPTIONAL and (path.parent == ROOT / "scripts" or path.parent.name == "forecasters"):
                 continue
             named = {re.sub(r"[-_.]+", "-", one.lower()) for one in distributions.get(root, [root])}
             assert named & pinned, f"{path.relative_to(ROOT)} imports {root}: pin it in requirements.txt or requirements-dev.txt"
 
 
 def test_every_requirement_is_pinned() -> None:
-    for file in ("requirements.txt", "requirements-dev.txt"):
+    for file in ("requirements.txt", "requirements-dev.txt", "requirements-optional.txt"):
         for line in (ROOT / file).read_text().splitlines():
             if line and not line.startswith(("#", "-r ")):
                 assert re.fullmatch(r"[A-Za-z0-9_.-]+(\[[a-z,]+\])?==[A-Za-z0-9_.+-]+", line), f"{file}: {line}"

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from core import checkpoints
-from core.cli import evaluate_iiga, evaluate_vit, options
+from core.cli import evaluate_forecasters, evaluate_iiga, evaluate_vit, options
 from core.cli.progress import counting_bar
 from core.market.book import BookRows, read_market
-from core.market.evaluation import evaluate
+from core.market.evaluation import predict_scorable, score_head
 from core.market.labels import LABEL_KINDS
 from core.market.predictor import DEFAULT, MarketCard, Predictor, load_predictor
 from core.training.tlob import VALIDATION_END
@@ -33,6 +33,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     options.add_checkpoint_input(p, default=DEFAULT)
     p.add_argument("--market", default=None, help="entry of the card to use; recognised from the files' names where left out")
     p.add_argument("--part", choices=("auto", "test", "all"), default="auto", help="score the last 20 %% or everything")
+    evaluate_forecasters.add_option(p)
     options.add_json(p)
     p.set_defaults(run=_run_tlob)
     evaluate_vit.add_parser(models)
@@ -46,7 +47,8 @@ def _run_tlob(o: argparse.Namespace) -> None:
     entry = _market(predictor, o)
     part = o.part if o.part != "auto" else ("test" if _trained_on(predictor, o.data) else "all")
     first = _test_start(predictor, rows) if part == "test" else 0
-    result = evaluate(predictor, rows, entry, first=first, heads=[head], progress=counting_bar("window"))[0]
+    found = predict_scorable(predictor, rows, entry, first=first, heads=[head], progress=counting_bar("window"))
+    result = score_head(found, entry, head)
     answer: dict[str, Any] = {
         "model": "tlob",
         "checkpoint": o.checkpoint,
@@ -55,6 +57,8 @@ def _run_tlob(o: argparse.Namespace) -> None:
         "alpha": entry.alphas[head],
         **result.summary(),
     }
+    if o.forecaster:
+        answer["forecasters"] = evaluate_forecasters.scores(predictor, rows, entry, o, first=first, head=head, found=found)
     print(json.dumps(answer) if o.json else _table(answer))
 
 
@@ -88,4 +92,4 @@ def _table(answer: dict[str, Any]) -> str:
             for name, key in (("macro-F1", "macro_f1"), ("Matthews", "matthews"), ("accuracy", "accuracy"))
         )
         lines.append(f"  {rule:<12} {'   '.join(numbers)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *evaluate_forecasters.table(answer.get("forecasters"))])

@@ -77,12 +77,29 @@ def evaluate(
         BookError: where no stretch without a gap is long enough for a window and the longest horizon asked for.
     """
     heads = list(range(len(predictor.heads))) if heads is None else heads
+    found = predict_scorable(predictor, rows, market, first=first, heads=heads, progress=progress)
+    return [score_head(found, market, h) for h in heads]
+
+
+def predict_scorable(
+    predictor: Predictor,
+    rows: BookRows,
+    market: MarketCard,
+    *,
+    first: int,
+    heads: list[int],
+    progress: Callable[[int, int], None] | None = None,
+) -> RowPredictions:
+    """Predict as `evaluate` does, for every head.
+
+    Raises:
+        BookError: where no row could be scored for the heads asked for.
+    """
     stretches = segments(rows.timestamps)
     longest = max(predictor.heads[h][1] for h in heads)
     if not any(s.stop - max(s.start, first - predictor.window + 1) >= predictor.window + longest for s in stretches):
         raise _too_short(predictor.window, longest, first)
-    found = predict_rows(predictor, rows, market, first=first, batch=BATCH, progress=progress)
-    return [score_head(found, market, h) for h in heads]
+    return predict_rows(predictor, rows, market, first=first, batch=BATCH, progress=progress)
 
 
 def score_head(found: RowPredictions, market: MarketCard, head: int) -> HeadResult:

@@ -1,0 +1,81 @@
+"""Finds a forecaster by its name, file or address."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Final
+
+from core.market.forecasters.checkpoint import CheckpointForecaster
+from core.market.forecasters.http_address import SCHEMES, HttpForecaster
+from core.market.forecasters.naive import MomentumForecaster, StationaryForecaster
+from core.market.forecasters.protocol import Forecaster, ForecasterError, ForecastTask, TimedForecaster
+from core.market.forecasters.table import SUFFIXES, TableForecaster
+from core.market.forecasters.trees import TreeForecaster
+from core.messages import compose
+
+GROUP: Final = "attention_observatory.forecasters"
+"""The group of entry points in which installed packages name forecasters."""
+OFFERED_VARIABLE: Final = "OBSERVATORY_FORECASTERS"
+"""Files and addresses, separated by blanks, that the live page offers besides the shipped forecasters and entry points."""
+
+AnyForecaster = Forecaster | TimedForecaster
+SHIPPED: Final[dict[str, Callable[[ForecastTask], AnyForecaster]]] = {
+    "momentum": MomentumForecaster,
+    "stationary": StationaryForecaster,
+    "lightgbm": TreeForecaster,
+    "deeplob": lambda task: CheckpointForecaster("deeplob", task),
+}
+
+
+def offered() -> list[str]:
+    """What the live page offers: shipped forecasters, entry points, then files and addresses that the environment names."""
+    installed = sorted(entry.name for entry in entry_points(group=GROUP))
+    return list(dict.fromkeys([*SHIPPED, *installed, *os.environ.get(OFFERED_VARIABLE, "").split()]))
+
+
+def find_forecaster(spelling: str, task: ForecastTask) -> AnyForecaster:
+    """A forecaster by the name of a shipped one or an entry point, a .csv or .parquet file, or an address.
+
+    An entry point names an object with `predict`, or a class or function that makes one from a `ForecastTask`.
+
+    Raises:
+        ForecasterError: where there is none of this name, or it cannot be used.
+    """
+    if "://" in spelling:
+        return HttpForecaster(spelling, task)
+    if spelling.startswith(tuple(f"{scheme}:" for scheme in SCHEMES)):
+        raise ForecasterError(
+            compose("{address} is not an address: one such as http://127.0.0.1:9000/ is right", address=spelling)
+        )
+    if spelling in SHIPPED:
+        return SHIPPED[spelling](task)
+    if Path(spelling).suffix in SUFFIXES:
+        return TableForecaster.read(Path(spelling), task)
+    for entry in entry_points(group=GROUP):
+        if entry.name == spelling:
+            return _installed(spelling, entry.load, task)
+    raise ForecasterError(
+        compose(
+            "there is no forecaster {name!r}: {there}, a .csv or .parquet file or an address are right",
+            name=spelling,
+            there=", ".join([*SHIPPED, *sorted(entry.name for entry in entry_points(group=GROUP))]),
+        )
+    )
+
+
+def _installed(name: str, load: Callable[[], Any], task: ForecastTask) -> AnyForecaster:
+    try:
+        found = load()
+        if isinstance(found, type) or not hasattr(found, "predict"):
+            found = found(task)
+    except ForecasterError:
+        raise
+    except Exception as error:  # somebody else's code may raise anything
+        reason = f"{type(error).__name__}: {error}"
+        raise ForecasterError(compose("{name} cannot be loaded: {reason}", name=name, reason=reason[:200])) from error
+    if not isinstance(found, Forecaster | TimedForecaster):
+        raise ForecasterError(compose("{name} has no method predict(windows)", name=name))
+    return found

@@ -1,0 +1,195 @@
+"""What a forecaster is, and the check of what it answers.
+
+A forecaster is any object with `predict(windows) -> probabilities`. Whatever it answers is checked row by row and head by head:
+what cannot be scored becomes a missing answer with a reason, never an error of the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from core.market.book import FloatArray
+from core.market.labels import Head
+from core.messages import compose
+
+SUM_TOLERANCE = 1e-3
+"""How far three probabilities may sum from 1, for answers rounded to three decimals; they are then divided by their sum."""
+
+
+class ForecasterError(ValueError):
+    """A forecaster cannot be used; the message says what was wrong and what would be right."""
+
+
+class Fault(IntEnum):
+    """Why an answer cannot be scored."""
+
+    NONE = 0
+    NOT_OFFERED = 1
+    """The forecaster does not predict this head at all: not counted as missing."""
+    ABSENT = 2
+    NEVER = 3
+    LATE = 4
+    FAILED = 5
+    SHAPE = 6
+    NOT_A_NUMBER = 7
+    SUM = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """A forecaster's answers after the check.
+
+    Attributes:
+        probabilities: (n, heads, 3), NaN where missing, else rows summing to 1. faults: (n, heads) codes of `Fault`.
+        reason: a sentence about the first fault; "" where there is none.
+    """
+
+    probabilities: NDArray[np.float64]
+    faults: NDArray[np.int8]
+    reason: str = ""
+
+
+Answer = ArrayLike | Mapping[Any, ArrayLike] | Checked
+"""Probabilities in the order DOWN, STATIONARY, UP: an array (n, heads, 3), or (n, 3) by head, or by its name ("forward_10")."""
+
+
+@runtime_checkable
+class Forecaster(Protocol):
+    """Any object with this method can be scored beside TLOB."""
+
+    def predict(self, windows: FloatArray) -> Answer:
+        """Probabilities of the classes after each window.
+
+        Args:
+            windows: (n, 128, 40) float64: raw rows of the book, oldest first, 250 ms apart, without a gap. Columns are
+                `core.market.book.FEATURES` (ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ...), prices in the quote currency and sizes
+                in the venue's unit. A checkpoint with windows of another length hands over that length.
+
+        Returns:
+            Either (n, heads, 3) in the order of `ForecastTask.heads`, or a mapping from a head, ("forward", 10) or
+            "forward_10", to (n, 3), which may leave heads out. Classes are DOWN, STATIONARY, UP (D3) by the labels of D8; rows
+            sum to 1.
+        """
+        ...
+
+
+@runtime_checkable
+class TimedForecaster(Protocol):
+    """A forecaster that is also told when each window ends; a file of probabilities is one."""
+
+    def predict_at(self, timestamps: NDArray[np.int64], windows: FloatArray) -> Answer:
+        """As `Forecaster.predict`; timestamps are (n,), milliseconds since the epoch, of each window's last row."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecastTask:
+    """What a forecaster is asked to predict; a factory of forecasters receives it.
+
+    Attributes:
+        heads: label and horizon in steps, in the order of an answer's second axis.
+        alphas: (heads,) thresholds of the labels, fractions of the price (D8).
+        window: rows of one window. market: the feed's key and symbol, or a file's name.
+    """
+
+    heads: tuple[Head, ...]
+    alphas: tuple[float, ...]
+    window: int = 128
+    market: str = ""
+
+
+def head_name(head: Head) -> str:
+    """A head as the columns of tables write it: "forward_10"."""
+    return f"{head[0]}_{head[1]}"
+
+
+def ask(
+    forecaster: Forecaster | TimedForecaster, name: str, timestamps: NDArray[np.int64], windows: FloatArray, task: ForecastTask
+) -> Checked:
+    """What the forecaster answers, checked; whatever it raises counts as a missing answer.
+
+    Args:
+        name: of the forecaster, for sentences. timestamps: (n,) of each window's last row. windows: (n, window, 40).
+    """
+    heads = len(task.heads)
+    try:
+        if isinstance(forecaster, TimedForecaster):
+            answer = forecaster.predict_at(timestamps, windows)
+        else:
+            answer = forecaster.predict(windows)
+        return answer if isinstance(answer, Checked) else check(answer, name, len(windows), task.heads)
+    except ForecasterError as error:
+        return missing(len(windows), heads, Fault.FAILED, compose("{name}: {reason}", name=name, reason=error))
+    except Exception as error:  # somebody else's code may raise anything
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return missing(len(windows), heads, Fault.FAILED, compose("{name} failed: {reason}.", name=name, reason=reason[:200]))
+
+
+def missing(rows: int, heads: int, fault: Fault, reason: str = "") -> Checked:
+    """No answer for any of the rows."""
+    return Checked(
+        probabilities=np.full((rows, heads, 3), np.nan), faults=np.full((rows, heads), fault, dtype=np.int8), reason=reason
+    )
+
+
+def check(answer: ArrayLike | Mapping[Any, ArrayLike], name: str, rows: int, heads: Sequence[Head]) -> Checked:
+    """Check an answer for `rows` windows: its shape as a whole, its numbers row by row and head by head."""
+    shape = (rows, len(heads), 3)
+    p = np.full(shape, np.nan)
+    offered = np.ones(len(heads), dtype=bool)
+    if isinstance(answer, Mapping):
+        for index, head in enumerate(heads):
+            column = answer.get(head, answer.get(head_name(head)))
+            offered[index] = column is not None
+            if column is not None:
+                found = _numbers(column)
+                if found is None or found.shape != (rows, 3):
+                    return _wrong_shape(name, found, f"({rows}, 3)", shape, head_name(head))
+                p[:, index] = found
+    else:
+        found = _numbers(answer)
+        if found is None or found.shape != shape:
+            return _wrong_shape(name, found, f"{shape}", shape)
+        p = found
+    whole = np.isfinite(p).all(axis=-1) & (p >= 0).all(axis=-1) & (p <= 1 + SUM_TOLERANCE).all(axis=-1)
+    total = p.sum(axis=-1)
+    faults = np.where(~whole, Fault.NOT_A_NUMBER, np.where(np.abs(total - 1) > SUM_TOLERANCE, Fault.SUM, Fault.NONE))
+    faults[:, ~offered] = Fault.NOT_OFFERED
+    reason = ""
+    if (faults == Fault.NOT_A_NUMBER).any():
+        reason = compose("{name} gave a probability that is not a number from 0 to 1.", name=name)
+    elif (faults == Fault.SUM).any():
+        worst = float(total[faults == Fault.SUM][0])
+        reason = compose("{name} gave three probabilities that sum to {total:.3f}: they must sum to 1.", name=name, total=worst)
+    good = faults == Fault.NONE
+    probabilities = np.where(good[..., None], p / np.where(good, total, 1.0)[..., None], np.nan)
+    return Checked(probabilities=probabilities, faults=faults.astype(np.int8), reason=reason)
+
+
+def _numbers(answer: ArrayLike) -> NDArray[np.float64] | None:
+    """As an array of floats; None where it cannot be one."""
+    try:
+        return np.array(answer, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _wrong_shape(
+    name: str, found: NDArray[np.float64] | None, right: str, shape: tuple[int, int, int], head: str = ""
+) -> Checked:
+    values = {"name": name, "right": right}
+    if found is None:
+        reason = compose("{name} gave no array of numbers: one of the shape {right} is right.", **values)
+    elif head:
+        reason = compose(
+            "{name} gave an array of the shape {found} for {head}: {right} is right.", found=str(found.shape), head=head, **values
+        )
+    else:
+        reason = compose("{name} gave an array of the shape {found}: {right} is right.", found=str(found.shape), **values)
+    return missing(*shape[:2], Fault.SHAPE, reason)

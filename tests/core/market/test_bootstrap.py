@@ -1,0 +1,41 @@
+"""The block bootstrap against a loop, and against the known variance of a mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.market.bootstrap import block_length, resampled_sums
+
+
+def test_sums_equal_a_loop_over_blocks() -> None:
+    values = np.random.default_rng(0).normal(size=(23, 2))
+    starts = np.random.default_rng(5).integers(23, size=(4, 5))  # as drawn inside, for five blocks
+    expected = []
+    for row in starts:
+        rows = [(start + k) % 23 for start in row for k in range(5)][:23]
+        expected.append(values[rows].sum(axis=0))
+    assert resampled_sums(values, 5, resamples=4, seed=5) == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_spread_of_the_mean_is_that_of_dependent_rows() -> None:
+    """AR(1): the variance of a mean tends to sigma^2 / (1 - phi)^2 / n, which single rows miss."""
+    rng, phi, n = np.random.default_rng(1), 0.8, 5_000
+    x = np.zeros(n)
+    for t, noise in enumerate(rng.normal(size=n)):
+        x[t] = phi * x[t - 1] + noise
+    known = 1 / (1 - phi) / np.sqrt(n)
+    blocks, single = (resampled_sums(x[:, None], length).std() / n for length in (100, 1))
+    assert blocks == pytest.approx(known, rel=0.2)
+    assert single == pytest.approx(x.std() / np.sqrt(n), rel=0.1) and single < 0.5 * known
+
+
+@pytest.mark.parametrize("block", [0, 4])
+def test_a_block_that_cannot_be_drawn_is_refused(block: int) -> None:
+    with pytest.raises(ValueError, match=f"a block of {block} rows cannot be drawn from 3 rows"):
+        resampled_sums(np.zeros((3, 1)), block)
+
+
+@pytest.mark.parametrize(("rows", "horizon", "expected"), [(100_000, 10, 200), (100_000, 100, 400), (800, 100, 100), (3, 10, 1)])
+def test_blocks_hold_several_horizons(rows: int, horizon: int, expected: int) -> None:
+    assert block_length(rows, horizon) == expected
