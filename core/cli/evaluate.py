@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core import checkpoints
-from core.cli import evaluate_forecasters, evaluate_iiga, evaluate_vit, options
+from core.cli import evaluate_forecasters, evaluate_iiga, evaluate_tlob_adaptive, evaluate_vit, options
 from core.cli.progress import counting_bar
 from core.market.book import BookRows, read_market
 from core.market.evaluation import predict_scorable, score_head
@@ -33,6 +33,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     options.add_checkpoint_input(p, default=DEFAULT)
     p.add_argument("--market", default=None, help="entry of the card to use; recognised from the files' names where left out")
     p.add_argument("--part", choices=("auto", "test", "all"), default="auto", help="score the last 20 %% or everything")
+    evaluate_tlob_adaptive.add_options(p)
     evaluate_forecasters.add_option(p)
     options.add_json(p)
     p.set_defaults(run=_run_tlob)
@@ -48,7 +49,7 @@ def _run_tlob(o: argparse.Namespace) -> None:
     part = o.part if o.part != "auto" else ("test" if _trained_on(predictor, o.data) else "all")
     first = _test_start(predictor, rows) if part == "test" else 0
     found = predict_scorable(predictor, rows, entry, first=first, heads=[head], progress=counting_bar("window"))
-    result = score_head(found, entry, head)
+    result = evaluate_tlob_adaptive.score(found, rows, entry, o, head) if o.adaptive else score_head(found, entry, head)
     answer: dict[str, Any] = {
         "model": "tlob",
         "checkpoint": o.checkpoint,
@@ -92,4 +93,5 @@ def _table(answer: dict[str, Any]) -> str:
             for name, key in (("macro-F1", "macro_f1"), ("Matthews", "matthews"), ("accuracy", "accuracy"))
         )
         lines.append(f"  {rule:<12} {'   '.join(numbers)}")
+    lines += evaluate_tlob_adaptive.table(answer)
     return "\n".join([*lines, *evaluate_forecasters.table(answer.get("forecasters"))])

@@ -109,6 +109,48 @@ def _score(truth: NDArray[np.int64], called: NDArray[np.int64], maximise: Score)
     return float(_SCORES[maximise](scores.confusion_matrix(truth, called)))
 
 
+PRIOR: Final = np.diag([5.0, 1.0, 1.0])
+"""How strongly `fit_class_biases` holds scale and the biases of DOWN and UP to 1, 0 and 0: as a likelihood's curvature would."""
+
+
+def fit_class_biases(
+    logits: NDArray[np.floating],
+    truth: NDArray[np.int64],
+    weights: NDArray[np.floating],
+    *,
+    start: tuple[float, tuple[float, float, float]] = (1.0, (0.0, 0.0, 0.0)),
+) -> tuple[float, tuple[float, float, float]]:
+    """Scale and a bias a class by weighted likelihood with a Gaussian prior about "as it is": Newton's method, convex.
+
+    DOWN and UP have biases of their own here: how often each comes is taken from a market's recent past, and only for as long as
+    that past counts.
+
+    Args:
+        logits: (n, 3). truth: (n,) labels 0..2. weights: (n,) of each row, in independent outcomes. start: where to begin.
+
+    Returns:
+        Scale and biases (DOWN, 0, UP): probabilities are softmax(scale logits + biases).
+    """
+    z = np.asarray(logits, dtype=np.float64)
+    rows, w = np.arange(len(truth)), np.asarray(weights, dtype=np.float64)
+    centre = np.array([1.0, 0.0, 0.0])
+    x = np.array([start[0], start[1][0], start[1][2]])
+    directions = np.zeros((3, *z.shape))  # d logits / d (scale, DOWN's bias, UP's bias)
+    directions[0], directions[1, :, 0], directions[2, :, 2] = z, 1.0, 1.0
+    for _ in range(50):
+        p = softmax(x[0] * z + x[1] * directions[1] + x[2] * directions[2])
+        expected = (p * directions).sum(axis=-1)
+        gradient = ((expected - directions[:, rows, truth]) * w).sum(axis=1) + PRIOR @ (x - centre)
+        centred = directions - expected[..., None]
+        hessian = np.einsum("nk,ank,bnk->ab", p * w[:, None], centred, centred, optimize=True) + PRIOR
+        step = np.linalg.solve(hessian, gradient)
+        step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
+        x = np.array([max(x[0] - step[0], 1e-3), x[1] - step[1], x[2] - step[2]])
+        if np.abs(step).max() < 1e-8:
+            break
+    return float(x[0]), (float(x[1]), 0.0, float(x[2]))
+
+
 def _fit_calibration(logits: NDArray[np.float64], truth: NDArray[np.int64]) -> tuple[float, float]:
     """Temperature and bias: Newton's method on the mean negative log likelihood, convex in (1/temperature, bias)."""
     scale, bias = 1.0, 0.0

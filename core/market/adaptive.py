@@ -1,0 +1,126 @@
+"""Recalibration of a market's probabilities from its own past, as outcomes become known.
+
+Every fifty seconds each head's temperature and class biases are fitted anew to the outcomes known by then, the newest weighing
+most. What was predicted, and the calls, stay as they are: the recalibrated probabilities and their sets are derived from them.
+An outcome at row t is known at row t + h, and used from that row on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from core.market.calibration import fit_class_biases
+from core.market.conformal import AdaptiveSets
+from core.market.labels import UNKNOWN, classify, fit_alpha
+
+REFIT_STEPS: Final = 200
+"""Predictions between two fits: 50 s."""
+HALF_LIFE: Final = 3_600
+"""Outcomes after which an outcome's weight has halved: a quarter hour."""
+KEPT: Final = 4 * HALF_LIFE
+"""Outcomes that a fit reads: an hour."""
+STRIDE: Final = 4
+"""A fit reads every fourth outcome: neighbours tell nearly the same."""
+FEWEST: Final = 200
+"""Outcomes before the first fit."""
+THRESHOLD_OUTCOMES: Final = 3_600
+"""Outcomes that the label thresholds of an unknown market are fitted to: its first quarter hour."""
+SCORED_AFTER: Final = 1_000
+"""Outcomes that are left out of the scores of recalibrated probabilities: those the calibration begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalibrated:
+    """One head's prediction and what the past makes of it.
+
+    Attributes:
+        written: the three probabilities as predicted. adapted: recalibrated. limit: of the conformal set.
+    """
+
+    written: tuple[float, float, float]
+    adapted: tuple[float, float, float]
+    limit: float
+
+
+class AdaptiveHead:
+    """Recalibration and conformal sets of one head of one market. Not safe to call from two threads at once.
+
+    Args:
+        horizon: steps. alpha: the card's label threshold.
+        own_threshold: fit the threshold to the first quarter hour of outcomes (D8) instead; until then nothing is fitted.
+        first_fit: predictions until the first fit, so that the heads of a market take turns.
+
+    Attributes:
+        alpha: the label threshold in use; None while the market's own is not known.
+        scale, biases: the recalibrated probabilities are softmax(scale log p + biases).
+    """
+
+    def __init__(self, horizon: int, alpha: float, *, own_threshold: bool = False, first_fit: int = REFIT_STEPS) -> None:
+        self.horizon = horizon
+        self.alpha: float | None = None if own_threshold else alpha
+        self.scale, self.biases = 1.0, (0.0, 0.0, 0.0)
+        self.sets = AdaptiveSets()
+        self._logits = np.zeros((KEPT // STRIDE, 3))
+        self._moves = np.zeros(KEPT // STRIDE)
+        self._first: list[float] = []  # moves of the first quarter hour
+        self._count = 0
+        self._until_fit = first_fit
+
+    def predict(self, probabilities: Sequence[float]) -> Recalibrated:
+        """A prediction with what is known now; every `REFIT_STEPS` predictions the calibration is fitted first."""
+        self._until_fit -= 1
+        if self._until_fit <= 0:
+            self._until_fit = REFIT_STEPS
+            self._fit()
+        down, stationary, up = probabilities
+        written = (float(down), float(stationary), float(up))
+        return Recalibrated(written, self._recalibrate(written), self.sets.limit)
+
+    def _recalibrate(self, p: tuple[float, float, float]) -> tuple[float, float, float]:
+        a, b, c = (self.scale * _log(value) + bias for value, bias in zip(p, self.biases, strict=True))
+        top = max(a, b, c)
+        down, stationary, up = math.exp(a - top), math.exp(b - top), math.exp(c - top)
+        total = down + stationary + up
+        return down / total, stationary / total, up / total
+
+    def resolve(self, prediction: Recalibrated, move: float) -> int:
+        """What happened after a prediction: the label's move, a fraction of the price.
+
+        Returns:
+            The class that came true; UNKNOWN while the market's own threshold is not known.
+        """
+        if self._count % STRIDE == 0:
+            place = self._count // STRIDE % len(self._moves)
+            self._logits[place] = [_log(p) for p in prediction.written]
+            self._moves[place] = move
+        self._count += 1
+        if self.alpha is None:
+            self._first.append(move)
+            if len(self._first) == THRESHOLD_OUTCOMES:
+                self.alpha, self._first = max(fit_alpha([np.array(self._first)]), 1e-9), []
+                self._fit()
+            return UNKNOWN
+        truth = 2 if move > self.alpha else 0 if move < -self.alpha else 1
+        self.sets.resolve(prediction.adapted[truth], prediction.limit)
+        return truth
+
+    def _fit(self) -> None:
+        if self.alpha is None or self._count < FEWEST:
+            return
+        used = -(-self._count // STRIDE)
+        newest = (used - 1) % len(self._moves)
+        filled = min(used, len(self._moves))
+        age = (newest - np.arange(filled)) % len(self._moves) * STRIDE
+        # Outcomes overlap: those of half a horizon count as one.
+        weights = 0.5 ** (age / HALF_LIFE) * STRIDE * min(1.0, 2 / self.horizon)
+        truth = classify(self._moves[:filled], self.alpha)
+        self.scale, self.biases = fit_class_biases(self._logits[:filled], truth, weights, start=(self.scale, self.biases))
+
+
+def _log(p: float) -> float:
+    return math.log(max(p, 1e-6))

@@ -1,0 +1,204 @@
+"""Scores of a file's predictions recalibrated from the past alone, beside those of the predictions as they are written."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core import scores
+from core.market.adaptive import SCORED_AFTER, AdaptiveHead, Recalibrated
+from core.market.book import BookError, BookRows, FloatArray, segments
+from core.market.bootstrap import block_length, resampled_sums
+from core.market.conformal import MEMORY, PROMISED
+from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, momentum
+from core.market.predictor import MarketCard
+from core.market.row_predictions import RowPredictions
+from core.messages import compose
+
+Thresholds = Literal["card", "past"]
+"""Where label thresholds come from: the checkpoint's card, or the market's own first quarter hour."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecalibratedRows:
+    """A whole file's predictions of one head, recalibrated row by row from the past alone.
+
+    Attributes:
+        adapted: (n, 3). limits: (n,) of the conformal sets. truth: (n,) by `alpha`, UNKNOWN where it is not known.
+        alpha: the threshold in use at the end; NaN where the market's own never became known.
+    """
+
+    adapted: FloatArray
+    limits: FloatArray
+    truth: NDArray[np.int64]
+    alpha: float
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """(n,) whether the set named what happened; False where that is not known."""
+        p = self.adapted[np.arange(len(self.truth)), np.maximum(self.truth, 0)]
+        return (self.truth != UNKNOWN) & (1 - p <= self.limits)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """(n,) classes in each set."""
+        return (1 - self.adapted <= self.limits[:, None]).sum(axis=1)
+
+
+def recalibrate_rows(
+    rows: NDArray[np.int64], probabilities: NDArray[np.floating], moves: FloatArray, head: AdaptiveHead
+) -> RecalibratedRows:
+    """Go through a file as a live session does: at each row first what became known, then the prediction.
+
+    Args:
+        rows: (n,) numbers of the rows predicted, rising. probabilities: (n, 3). moves: (n,) that followed, NaN where unknown.
+        head: a new one.
+    """
+    predictions: list[Recalibrated] = []
+    truth = np.full(len(rows), UNKNOWN)
+    due = 0
+    numbers, known = rows.tolist(), moves.tolist()
+    for now, written in zip(numbers, np.asarray(probabilities, dtype=np.float64).tolist(), strict=True):
+        while due < len(predictions) and numbers[due] + head.horizon <= now:
+            if not math.isnan(known[due]):
+                truth[due] = head.resolve(predictions[due], known[due])
+            due += 1
+        predictions.append(head.predict(written))
+    if head.alpha is not None:  # of the rest the outcome is known only after the last prediction
+        truth[due:] = classify(moves[due:], head.alpha)
+    return RecalibratedRows(
+        adapted=np.array([p.adapted for p in predictions]).reshape(-1, 3),
+        limits=np.array([p.limit for p in predictions]),
+        truth=truth,
+        alpha=math.nan if head.alpha is None else head.alpha,
+    )
+
+
+def file_moves(rows: BookRows, head: Head) -> FloatArray:
+    """(n,) the label's move after every row, a fraction of the price; NaN past the end and over gaps."""
+    kind, horizon = head
+    moves = np.full(len(rows), np.nan)
+    for stretch in segments(rows.timestamps) if len(rows) else []:
+        if stretch.stop - stretch.start > horizon:
+            moves[stretch] = future_move(rows.mid[stretch], horizon, kind)
+    return moves
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveResult:
+    """One head over a file: scores after the first `SCORED_AFTER` outcomes.
+
+    Attributes:
+        thresholds, alpha: where the label threshold came from, and it, a fraction of the price.
+        confusion: rule ("tlob", "momentum", "stationary") -> counts (3, 3). TLOB's calls are those of the card's rule.
+        before, after: log_loss, ece and call_gap (see `HeadResult`) of the probabilities as written, and recalibrated.
+        coverage: `promised`; `delivered` over all scored, with its 95 % interval `low` to `high` (block bootstrap);
+            `delivered_last` over the last `MEMORY` of them; `mean_size` of the sets, and the share that are `empty`.
+    """
+
+    head: Head
+    thresholds: Thresholds
+    alpha: float
+    confusion: dict[str, NDArray[np.int64]]
+    before: dict[str, float]
+    after: dict[str, float]
+    coverage: dict[str, float]
+
+    def summary(self) -> dict[str, Any]:
+        """Plain numbers, rounded to four decimals; log_loss, ece and call_gap are those after recalibration."""
+
+        def rounded(values: dict[str, float]) -> dict[str, float]:
+            return {name: round(value, 4) for name, value in values.items()}
+
+        def of(rule: str) -> dict[str, float]:
+            return rounded(scores.summary(self.confusion[rule]))
+
+        return {
+            "label": self.head[0],
+            "horizon": self.head[1],
+            "samples": int(self.confusion["tlob"].sum()),
+            "adaptive": True,
+            "scored_after": SCORED_AFTER,
+            "thresholds": self.thresholds,
+            "alpha": self.alpha,
+            **of("tlob"),
+            **rounded(self.after),
+            "before": rounded(self.before),
+            "coverage": rounded(self.coverage),
+            "confusion": self.confusion["tlob"].tolist(),
+            "baselines": {rule: of(rule) for rule in ("momentum", "stationary")},
+        }
+
+
+def score_recalibrated(
+    found: RowPredictions, rows: BookRows, market: MarketCard, head: int, *, thresholds: Thresholds = "card"
+) -> AdaptiveResult:
+    """Recalibrate one head's predictions row by row, and score them after the first `SCORED_AFTER` outcomes.
+
+    Args:
+        found: predictions at rows of `rows`. head: index into its heads.
+
+    Raises:
+        BookError: where there are no more outcomes than those left out.
+    """
+    kind, horizon = found.heads[head]
+    past = AdaptiveHead(horizon, market.alphas[head], own_threshold=thresholds == "past")
+    p = found.probabilities[:, head].astype(np.float64)
+    answer = recalibrate_rows(found.rows, p, file_moves(rows, (kind, horizon))[found.rows], past)
+    known = np.flatnonzero(answer.truth != UNKNOWN)
+    scored = known[SCORED_AFTER:]
+    if not len(scored):
+        raise BookError(
+            compose(
+                "{count} outcomes of {kind} {horizon} are known: more than {least} are needed, which the calibration begins with",
+                count=len(known),
+                kind=kind,
+                horizon=horizon,
+                least=SCORED_AFTER,
+            )
+        )
+    truth, called = answer.truth[scored], found.calls[scored, head]
+    naive = found.momentum[:, head] if thresholds == "card" else _momentum(rows, horizon, answer.alpha)[found.rows]
+    covered, sizes = answer.covered[scored], answer.sizes[scored]
+    sums = resampled_sums(covered[:, None], block_length(len(covered), horizon)) / len(covered)
+    low, high = np.quantile(sums, [0.025, 0.975])
+    return AdaptiveResult(
+        head=(kind, horizon),
+        thresholds=thresholds,
+        alpha=answer.alpha,
+        confusion={
+            "tlob": scores.confusion_matrix(truth, called),
+            "momentum": scores.confusion_matrix(truth, naive[scored]),
+            "stationary": scores.confusion_matrix(truth, np.full_like(truth, STATIONARY)),
+        },
+        before=_probability_scores(p[scored], truth, called),
+        after=_probability_scores(answer.adapted[scored], truth, called),
+        coverage={
+            "promised": PROMISED,
+            "delivered": float(covered.mean()),
+            "low": float(low),
+            "high": float(high),
+            "delivered_last": float(covered[-MEMORY:].mean()),
+            "mean_size": float(sizes.mean()),
+            "empty": float((sizes == 0).mean()),
+        },
+    )
+
+
+def _momentum(rows: BookRows, horizon: int, alpha: float) -> NDArray[np.int64]:
+    calls = np.full(len(rows), STATIONARY)
+    for stretch in segments(rows.timestamps):
+        calls[stretch] = momentum(rows.mid[stretch], horizon, alpha)
+    return calls
+
+
+def _probability_scores(p: FloatArray, truth: NDArray[np.int64], called: NDArray[np.int64]) -> dict[str, float]:
+    return {
+        "log_loss": scores.log_loss(p, truth),
+        "ece": scores.calibration_error(p, truth),
+        "call_gap": float(scores.reliability(p[np.arange(len(called)), called], called == truth)["gap"][0]),
+    }

@@ -1,0 +1,127 @@
+"""Recalibration from the past alone: scipy's minimum, planted drifts found again, and a planted future that may not help."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+
+from core import scores
+from core.market.adaptive import FEWEST, REFIT_STEPS, SCORED_AFTER, STRIDE, THRESHOLD_OUTCOMES, AdaptiveHead
+from core.market.adaptive_evaluation import RecalibratedRows, recalibrate_rows
+from core.market.calibration import PRIOR, fit_class_biases
+from core.market.labels import UNKNOWN, fit_alpha
+
+MOVES = np.array([-1.0, 0.0, 1.0])
+"""A move for each class, by a threshold of 0.5."""
+
+
+def drawn(p: NDArray[np.float64], seed: int) -> NDArray[np.int64]:
+    return (np.random.default_rng(seed).random((len(p), 1)) > np.cumsum(p, axis=1)).sum(axis=1).clip(0, 2)
+
+
+def recalibrated(p: NDArray[np.float64], truth: NDArray[np.int64], horizon: int, **options: bool) -> RecalibratedRows:
+    moves = np.where(truth == UNKNOWN, np.nan, MOVES[truth])
+    return recalibrate_rows(np.arange(len(p)), p, moves, AdaptiveHead(horizon, 0.5, **options))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_fit_is_scipys_minimum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    logits, weights = rng.normal(0, 1 + seed, (500, 3)), rng.random(500)
+    truth = drawn(softmax(0.6 * logits + [0.5, 0, -0.8], axis=1), seed)
+
+    def loss(x: NDArray[np.float64]) -> float:
+        log_p = log_softmax(x[0] * logits + np.array([x[1], 0, x[2]]), axis=1)
+        away = x - [1, 0, 0]
+        return float(-(weights * log_p[np.arange(500), truth]).sum() + away @ PRIOR @ away / 2)
+
+    best = minimize(loss, [1.0, 0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10, "maxiter": 5_000})
+    scale, biases = fit_class_biases(logits, truth, weights)
+    np.testing.assert_allclose([scale, biases[0], biases[2]], best.x, atol=1e-4)
+    assert biases[1] == 0
+
+
+@pytest.fixture(scope="module")
+def drifting() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Probabilities that are too sure and of other class rates than the market's, which change half way."""
+    rng = np.random.default_rng(3)
+    logits = rng.normal(0, 1.5, (12_000, 3))
+    biases = np.where(np.arange(12_000)[:, None] < 6_000, [-1.5, 0.0, 0.5], [0.5, 0.0, -1.5])
+    return softmax(2 * logits, axis=1), drawn(softmax(logits + biases, axis=1), 4)
+
+
+@pytest.mark.parametrize("horizon", [1, 20])
+def test_a_drifting_market_is_followed(drifting: tuple[NDArray[np.float64], NDArray[np.int64]], horizon: int) -> None:
+    p, truth = drifting
+    answer = recalibrated(p, truth, horizon)
+    for part in (slice(SCORED_AFTER, 6_000), slice(9_600, None)):  # the second begins a quarter hour after the change
+        before, after = (scores.calibration_error(q[part], truth[part]) for q in (p, answer.adapted))
+        assert after < 0.04 < 0.15 < before
+        assert scores.log_loss(answer.adapted[part], truth[part]) < scores.log_loss(p[part], truth[part]) - 0.1
+    assert answer.covered[SCORED_AFTER:].mean() == pytest.approx(0.9, abs=0.01)
+    np.testing.assert_allclose(answer.adapted.sum(axis=1), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("horizon", [1, 7, 100])
+def test_no_outcome_is_used_before_it_is_known(horizon: int) -> None:
+    """Another future from row t on changes nothing at or before row t + h - 1: planted at several rows, compared bit by bit."""
+    rng = np.random.default_rng(5)
+    p = softmax(rng.normal(0, 1, (1_500, 3)), axis=1)
+    truth = drawn(p, 6)
+    answer = recalibrated(p, truth, horizon)
+    for t in (399, 1_001):
+        planted = truth.copy()
+        planted[t:] = (truth[t:] + 1) % 3
+        other = recalibrated(p, planted, horizon)
+        known = t + horizon  # the row at which the outcome of row t is known
+        assert (other.adapted[:known] == answer.adapted[:known]).all()
+        assert (other.limits[:known] == answer.limits[:known]).all()
+        assert (other.limits[known:] != answer.limits[known:]).any()
+        assert (other.adapted[known + REFIT_STEPS :] != answer.adapted[known + REFIT_STEPS :]).any()
+
+
+def test_a_future_that_foretells_the_next_call_is_no_help() -> None:
+    """Outcomes that would give the answer away if they were read a step early: truth of t + 1 follows that of t exactly."""
+    truth = np.arange(6_000) // 50 % 3
+    p = np.full((6_000, 3), 1 / 3)
+    answer = recalibrated(p, truth, 50)
+    assert scores.log_loss(answer.adapted[SCORED_AFTER:], truth[SCORED_AFTER:]) > np.log(3) - 0.02
+
+
+def test_rows_without_an_outcome_are_passed_over() -> None:
+    """A gap: outcomes of the rows before it are never known, and those after it are used as if nothing had been between."""
+    rng = np.random.default_rng(7)
+    p = softmax(rng.normal(0, 1, (1_500, 3)), axis=1)
+    truth = drawn(p, 8)
+    moves, rows = MOVES[truth], np.arange(1_500)
+    rows[700:] += 300
+    moves[690:700] = np.nan
+    answer = recalibrate_rows(rows, p, moves, AdaptiveHead(10, 0.5))
+    assert (answer.truth == UNKNOWN).nonzero()[0].tolist() == list(range(690, 700))
+    assert np.isfinite(answer.adapted).all()
+
+
+def test_an_unknown_markets_threshold_is_that_of_its_first_quarter_hour() -> None:
+    rng = np.random.default_rng(9)
+    moves = rng.normal(0, 1, 5_000) * np.where(np.arange(5_000) < THRESHOLD_OUTCOMES, 1.0, 5.0)
+    p = softmax(rng.normal(0, 1, (5_000, 3)), axis=1)
+    head = AdaptiveHead(10, 123.0, own_threshold=True)
+    answer = recalibrate_rows(np.arange(5_000), p, moves, head)
+    assert answer.alpha == pytest.approx(fit_alpha([moves[:THRESHOLD_OUTCOMES]]), rel=1e-12)
+    assert (answer.truth[:THRESHOLD_OUTCOMES] == UNKNOWN).all()
+    later = moves[THRESHOLD_OUTCOMES:]
+    assert answer.truth[THRESHOLD_OUTCOMES:].tolist() == (1 + (later > answer.alpha) - (later < -answer.alpha)).tolist()
+    np.testing.assert_allclose(answer.adapted[: THRESHOLD_OUTCOMES + 9], p[: THRESHOLD_OUTCOMES + 9], atol=1e-9)
+
+
+def test_before_the_first_fit_probabilities_stay_as_written() -> None:
+    rng = np.random.default_rng(10)
+    p = softmax(rng.normal(0, 1, (3 * REFIT_STEPS, 3)), axis=1)
+    answer = recalibrated(p, drawn(p, 11), 10)
+    first = next(t for t in range(len(p)) if (t + 1) % REFIT_STEPS == 0 and t - 10 + 1 >= FEWEST)
+    np.testing.assert_allclose(answer.adapted[:first], p[:first], atol=1e-12)
+    assert np.abs(answer.adapted[first] - p[first]).max() > 1e-6
+    assert STRIDE < FEWEST
