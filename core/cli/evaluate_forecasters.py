@@ -10,7 +10,8 @@ from core.cli.progress import counting_bar
 from core.market.book import BookRows
 from core.market.bootstrap import block_length
 from core.market.forecasters.catalogue import find_forecaster
-from core.market.forecasters.comparison import COVERAGE, compare, names_of, task_of
+from core.market.forecasters.comparison import COVERAGE, compare, names_of
+from core.market.forecasters.protocol import task_of
 from core.market.predictor import MarketCard, Predictor
 from core.market.row_predictions import RowPredictions
 

@@ -15,8 +15,8 @@ from core.market.bootstrap import block_length, resampled_sums
 from core.market.calibration import CallRule, fit_rule
 from core.market.forecasters.catalogue import AnyForecaster
 from core.market.forecasters.naive import StationaryForecaster
-from core.market.forecasters.protocol import Checked, Fault, ForecastTask, ask, missing
-from core.market.labels import UNKNOWN, Head
+from core.market.forecasters.protocol import Checked, Fault, ForecastTask, ask, missing, task_of
+from core.market.labels import UNKNOWN, Head, LabelKind
 from core.market.predictor import MarketCard, Predictor, windows_of
 from core.market.row_predictions import outcomes
 from core.market.windows import window_ends
@@ -113,11 +113,7 @@ class Comparison:
         if rows.sum() < FEWEST:
             return None
         kind, _ = self.heads[head]
-        logits = np.log(np.maximum(answer.probabilities[rows, head], 1e-12))
-        rule = fit_rule(logits, self.truth[rows, head], maximise="macro_f1" if kind == "smoothed" else "matthews")
-        if name in self.plain:  # the lean takes the bias back, so that calls are those of the answers as they came
-            rule = CallRule(temperature=rule.temperature, bias=rule.bias, lean=-rule.bias)
-        return rule
+        return fit_peer_rule(answer.probabilities[rows, head], self.truth[rows, head], kind, plain=name in self.plain)
 
     def _score(
         self,
@@ -149,6 +145,19 @@ class Comparison:
             ece=scores.calibration_error(p[there], truth) if there.any() else float("nan"),
             **differences,
         )
+
+
+def fit_peer_rule(
+    probabilities: NDArray[np.float64], truth: NDArray[np.int64], kind: LabelKind, *, plain: bool = False
+) -> CallRule:
+    """The call rule of probabilities (n, 3) as they were answered, fitted and chosen as TLOB's (D25).
+
+    Args:
+        truth: (n,) in time order. plain: call the likeliest class of the answers before calibration.
+    """
+    logits = np.log(np.maximum(probabilities, 1e-12))
+    rule = fit_rule(logits, truth, maximise="macro_f1" if kind == "smoothed" else "matthews")
+    return CallRule(temperature=rule.temperature, bias=rule.bias, lean=-rule.bias) if plain else rule
 
 
 def count_missing(faults: NDArray[np.int8]) -> dict[str, int]:
@@ -236,15 +245,6 @@ class _PredictorForecaster:
 
     def predict(self, windows: NDArray[np.float64]) -> NDArray[np.float32]:
         return self.predictor.predict(windows, self.market).probabilities
-
-
-def task_of(predictor: Predictor, market: MarketCard, spelling: str) -> ForecastTask:
-    """What the peers of a predictor are asked: its heads, and its thresholds for this market.
-
-    Args:
-        spelling: the file's name or the feed's key.
-    """
-    return ForecastTask(heads=predictor.heads, alphas=market.alphas, window=predictor.window, market=spelling)
 
 
 def split_ends(

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.market.book import FloatArray
 from core.market.labels import Head
+from core.market.predictor import MarketCard, Predictor
 from core.messages import compose
 
 SUM_TOLERANCE = 1e-3
@@ -24,6 +25,15 @@ SUM_TOLERANCE = 1e-3
 
 class ForecasterError(ValueError):
     """A forecaster cannot be used; the message says what was wrong and what would be right."""
+
+
+def task_of(predictor: Predictor, market: MarketCard, spelling: str) -> ForecastTask:
+    """What the peers of a predictor are asked: its heads, and its thresholds for this market.
+
+    Args:
+        spelling: the file's name or the feed's key.
+    """
+    return ForecastTask(heads=predictor.heads, alphas=market.alphas, window=predictor.window, market=spelling)
 
 
 class Fault(IntEnum):

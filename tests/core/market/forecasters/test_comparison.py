@@ -13,9 +13,9 @@ from sklearn.metrics import log_loss, matthews_corrcoef
 from core.cli import main
 from core.market.book import BookRows, frame_from_rows
 from core.market.calibration import fit_rule
-from core.market.forecasters.comparison import compare, run_over, split_ends, task_of
+from core.market.forecasters.comparison import compare, run_over, split_ends
 from core.market.forecasters.naive import MomentumForecaster, StationaryForecaster
-from core.market.forecasters.protocol import Fault, ForecastTask
+from core.market.forecasters.protocol import Fault, ForecastTask, task_of
 from core.market.forecasters.table import TableForecaster
 from core.market.labels import UNKNOWN
 from core.market.predictor import MarketCard, Predictor

@@ -1,0 +1,318 @@
+"""Forecasters beside TLOB while a session runs, each in a thread of its own, so that none delays a step.
+
+A session hands over its newest window and goes on. A forecaster that is still at work when the next window comes has missed the
+one that waited; an answer after the deadline is late. Both are missing. Outcomes come from the session's own scoreboard.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core import scores
+from core.market.book import STEP_MS, FloatArray
+from core.market.calibration import CallRule
+from core.market.forecasters.catalogue import AnyForecaster, find_forecaster
+from core.market.forecasters.comparison import PairedDifference, fit_peer_rule, paired_differences
+from core.market.forecasters.naive import StationaryForecaster
+from core.market.forecasters.protocol import Checked, Fault, ForecasterError, ForecastTask, ask, missing
+from core.messages import compose
+
+DEADLINE_S = STEP_MS / 1e3
+"""Seconds from the hand-over of a window to its answer: one step (D28)."""
+LEASE_S = 60.0
+"""A forecaster that no viewer has asked for so long is dropped."""
+KEPT = 20_000
+"""Scored rows that are kept for each forecaster and head: 83 minutes."""
+WAITING = 1_024
+"""Windows whose outcomes may still be awaited."""
+FIRST_FIT = 1_000
+"""Outcomes of a head before its call rule is fitted, by the scores that D25 names; until then the likeliest class is called."""
+REFIT = 500
+"""Further outcomes between two fits."""
+FITTED = 4_000
+"""Newest outcomes that a fit reads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeerScore:
+    """One forecaster's running score on one head, and TLOB's on the same rows.
+
+    Attributes:
+        rows: scored of both. missing: of the forecaster, by fault. reason: the latest sentence about a fault, "" where none is.
+        fitted: whether its call rule is fitted already, to its own earlier outcomes.
+        confusion, tlob_confusion: (3, 3) counts. log_loss, tlob_log_loss: mean; NaN without rows.
+    """
+
+    name: str
+    rows: int
+    missing: dict[str, int]
+    reason: str
+    fitted: bool
+    confusion: NDArray[np.int64]
+    tlob_confusion: NDArray[np.int64]
+    log_loss: float
+    tlob_log_loss: float
+    matthews_difference: PairedDifference | None
+    log_loss_difference: PairedDifference | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """A window handed over: when, by the monotonic clock, and what TLOB answered (heads, 3) and called (heads,)."""
+
+    timestamp: int
+    window: FloatArray
+    at: float
+    tlob: NDArray[np.floating]
+    tlob_calls: NDArray[np.integer]
+
+
+@dataclass(kw_only=True)
+class _Row:
+    """A forecaster's answer to one window: raw and calibrated probabilities (heads, 3), calls and faults (heads,)."""
+
+    raw: NDArray[np.float64]
+    calibrated: NDArray[np.float64]
+    calls: NDArray[np.int64]
+    faults: NDArray[np.int8]
+
+
+@dataclass(kw_only=True)
+class _Head:
+    """Scored rows of one head: truth, call, TLOB's call; calibrated, TLOB's and raw probabilities; and the missing ones."""
+
+    rule: CallRule | None = None
+    resolved: int = 0
+    fitted_at: int = 0
+    classes: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=KEPT))
+    p: deque[NDArray[np.float64]] = field(default_factory=lambda: deque(maxlen=KEPT))
+    missing: Counter[Fault] = field(default_factory=Counter)
+
+
+class _Peer:
+    """One forecaster and its thread."""
+
+    def __init__(self, name: str, task: ForecastTask, find: Callable[[str, ForecastTask], AnyForecaster], deadline_s: float,
+                 clock: Callable[[], float]) -> None:  # fmt: skip
+        self.name, self.task, self._find, self._deadline_s, self._clock = name, task, find, deadline_s, clock
+        self.changed = threading.Condition()  # guards all below
+        self.waiting: _Asked | None = None
+        self.busy: int | None = None  # timestamp of the window it is at work on
+        self.stopped = False
+        self.reason = ""
+        self.rows: OrderedDict[int, _Row] = OrderedDict()
+        self.heads = [_Head() for _ in task.heads]
+        self.plain = False
+        threading.Thread(target=self._work, name=f"forecaster-{name}", daemon=True).start()
+
+    def offer(self, asked: _Asked) -> None:
+        """Hand over a window; one that still waits is missed."""
+        with self.changed:
+            if self.waiting is not None:
+                self._keep(self.waiting.timestamp, missing(1, len(self.heads), Fault.NEVER))
+                self.reason = compose("{name} was still at work when the next window came.", name=self.name)
+            self.waiting = asked
+            self.changed.notify_all()
+
+    def stop(self) -> None:
+        with self.changed:
+            self.stopped = True
+            self.changed.notify_all()
+
+    def forget(self) -> None:
+        """Begin the scores anew; what is being computed is dropped."""
+        with self.changed:
+            self.waiting, self.busy = None, None
+            self.rows.clear()
+            self.heads = [_Head() for _ in self.task.heads]
+
+    def _work(self) -> None:
+        forecaster: AnyForecaster | None = None
+        refused = ""
+        try:
+            forecaster = self._find(self.name, self.task)
+            self.plain = isinstance(forecaster, StationaryForecaster)
+        except ForecasterError as error:
+            refused = str(error)
+        except Exception as error:  # somebody else's code may raise anything
+            refused = compose("{name} failed: {reason}.", name=self.name, reason=f"{type(error).__name__}: {error}"[:200])
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: self.stopped or self.waiting is not None)
+                if self.stopped or self.waiting is None:
+                    return
+                asked, self.waiting = self.waiting, None
+                self.busy = asked.timestamp
+            if forecaster is None:
+                found = missing(1, len(self.heads), Fault.FAILED, refused)
+            else:
+                found = ask(forecaster, self.name, np.array([asked.timestamp]), asked.window[None], self.task)
+            late_s = self._clock() - asked.at
+            if late_s > self._deadline_s and forecaster is not None and (found.faults < Fault.FAILED).any():
+                reason = compose(
+                    "{name} answered after {ms:.0f} ms: {limit:.0f} ms are allowed.",
+                    name=self.name,
+                    ms=late_s * 1e3,
+                    limit=self._deadline_s * 1e3,
+                )
+                found = missing(1, len(self.heads), Fault.LATE, reason)
+            with self.changed:
+                if self.busy == asked.timestamp:  # else the scores began anew meanwhile
+                    self._keep(asked.timestamp, found)
+                    self.reason = found.reason or self.reason
+            self._fit()
+            with self.changed:
+                self.busy = None
+                self.changed.notify_all()
+
+    def _keep(self, timestamp: int, found: Checked) -> None:
+        raw = found.probabilities[0]
+        calibrated, calls = raw.copy(), np.full(len(self.heads), -1)
+        for index, head in enumerate(self.heads):
+            if found.faults[0, index] == Fault.NONE:
+                rule = head.rule or CallRule()
+                calibrated[index] = rule.probabilities(np.log(np.maximum(raw[index], 1e-12)))
+                calls[index] = rule.call(calibrated[index])
+        self.rows[timestamp] = _Row(raw=raw, calibrated=calibrated, calls=calls, faults=found.faults[0])
+        while len(self.rows) > WAITING:
+            self.rows.popitem(last=False)
+
+    def resolve(self, asked: _Asked, index: int, truth: int) -> None:
+        """Score the answer to a window."""
+        with self.changed:
+            row, head = self.rows.get(asked.timestamp), self.heads[index]
+            fault = Fault.NEVER if row is None else Fault(int(row.faults[index]))
+            if fault is Fault.NEVER and row is None:
+                self.reason = compose("{name} has not answered.", name=self.name)
+            if row is None or fault is not Fault.NONE:
+                head.missing[fault] += 1
+                return
+            head.resolved += 1
+            head.classes.append((truth, int(row.calls[index]), int(asked.tlob_calls[index])))
+            head.p.append(np.stack([row.calibrated[index], asked.tlob[index], row.raw[index]]).astype(np.float64))
+
+    def _fit(self) -> None:
+        """Fit the call rules that are due, from outcomes alone that are known."""
+        for index, head in enumerate(self.heads):
+            if head.resolved < max(FIRST_FIT, head.fitted_at + REFIT):
+                continue
+            with self.changed:
+                classes, answers = list(head.classes)[-FITTED:], list(head.p)[-FITTED:]
+            truth, raw = np.array(classes)[:, 0], np.array(answers)[:, 2]
+            rule = fit_peer_rule(raw, truth, self.task.heads[index][0], plain=self.plain)
+            with self.changed:
+                head.rule, head.fitted_at = rule, head.resolved
+            return  # one at a time, so that the next window is not missed
+
+    def score(self, index: int) -> PeerScore:
+        """The running score of one head."""
+        with self.changed:
+            head = self.heads[index]
+            kept, answers = list(head.classes), list(head.p)
+            lost = {fault.name.lower(): count for fault, count in sorted(head.missing.items()) if fault > Fault.NOT_OFFERED}
+            reason, fitted = self.reason, head.rule is not None
+        truth, called, tlob = np.array(kept, dtype=np.int64).reshape(-1, 3).T
+        p = np.array(answers).reshape(-1, 3, 3)
+        _, horizon = self.task.heads[index]
+        return PeerScore(
+            name=self.name,
+            rows=len(truth),
+            missing=lost,
+            reason=reason,
+            fitted=fitted,
+            confusion=scores.confusion_matrix(truth, called),
+            tlob_confusion=scores.confusion_matrix(truth, tlob),
+            log_loss=scores.log_loss(p[:, 0], truth),
+            tlob_log_loss=scores.log_loss(p[:, 1], truth),
+            **paired_differences(truth, (called, p[:, 0]), (tlob, p[:, 1]), horizon),
+        )
+
+
+class LivePeers:
+    """The forecasters that run beside one session. Safe to call from several threads.
+
+    Args:
+        task: what they are asked. find: makes a forecaster by its spelling. deadline_s, lease_s: seconds. clock: monotonic
+            seconds.
+    """
+
+    def __init__(
+        self,
+        task: ForecastTask,
+        *,
+        find: Callable[[str, ForecastTask], AnyForecaster] = find_forecaster,
+        deadline_s: float = DEADLINE_S,
+        lease_s: float = LEASE_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.task, self._find, self._deadline_s, self._lease_s, self._clock = task, find, deadline_s, lease_s, clock
+        self._lock = threading.Lock()
+        self._peers: dict[str, _Peer] = {}
+        self._asked_for: dict[str, float] = {}
+        self._waiting: OrderedDict[int, _Asked] = OrderedDict()
+        self._since: dict[str, int] = {}  # name -> timestamp of the first window it was handed
+
+    def request(self, names: Collection[str]) -> None:
+        """Run these for the next `lease_s` seconds; a page repeats it while it shows them."""
+        with self._lock:
+            now = self._clock()
+            for name in names:
+                self._asked_for[name] = now
+                if name not in self._peers:
+                    self._peers[name] = _Peer(name, self.task, self._find, self._deadline_s, self._clock)
+
+    def offer(self, timestamp: int, window: FloatArray, probabilities: NDArray[np.floating], calls: NDArray[np.integer]) -> None:
+        """Hand the newest window (window, 40) to every forecaster, with TLOB's answer (heads, 3) and calls (heads,)."""
+        with self._lock:
+            if not self._peers:
+                return
+            now = self._clock()
+            for name in [name for name, asked in self._asked_for.items() if now - asked > self._lease_s]:
+                self._peers.pop(name).stop()
+                del self._asked_for[name]
+                self._since.pop(name, None)
+            asked = _Asked(timestamp=timestamp, window=window, at=now, tlob=probabilities, tlob_calls=calls)
+            self._waiting[timestamp] = asked
+            while len(self._waiting) > WAITING:
+                self._waiting.popitem(last=False)
+            for name, peer in self._peers.items():
+                self._since.setdefault(name, timestamp)
+                peer.offer(asked)
+
+    def resolve(self, outcomes: Sequence[tuple[int, int, int]]) -> None:
+        """What happened: timestamp of a prediction, head, class."""
+        with self._lock:
+            for timestamp, head, truth in outcomes if self._peers else ():
+                asked = self._waiting.get(timestamp)
+                for name, peer in self._peers.items() if asked is not None else ():
+                    if asked is not None and self._since.get(name, timestamp + 1) <= timestamp:
+                        peer.resolve(asked, head, truth)
+
+    def restart(self) -> None:
+        """A recording was wound back: scores begin anew."""
+        with self._lock:
+            self._waiting.clear()
+            self._since.clear()
+            for peer in self._peers.values():
+                peer.forget()
+
+    def stop(self) -> None:
+        """Drop every forecaster."""
+        with self._lock:
+            for peer in self._peers.values():
+                peer.stop()
+            self._peers.clear()
+            self._asked_for.clear()
+
+    def scores(self, head: int) -> list[PeerScore]:
+        """Running scores on one head, in the order in which the forecasters were asked for."""
+        with self._lock:
+            peers = list(self._peers.values())
+        return [peer.score(head) for peer in peers]
