@@ -1,4 +1,4 @@
-"""Figures of input attributions: what each of the 128 x 40 inputs of a window added to the answer (D2).
+"""Figures of input attributions: what each input of a window added to the answer at each moment (D2).
 
 Attributions are in the explained number's unit (probability): blue raised it, orange lowered it.
 """
@@ -17,12 +17,15 @@ from plotly.subplots import make_subplots
 from core.figures.numbers import Write, three_digits
 from core.figures.style import ASK, BID, BLUE, DIVERGING, ORANGE, VIOLET, base_layout
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FEATURES, FloatArray
+from core.market.features import price_columns
 from core.messages import translate as _
 
 _FEATURE: Final = np.arange(len(FEATURES))
 SIZES: Final = np.concatenate([_FEATURE[ASK_SIZES][::-1], _FEATURE[BID_SIZES]])
 PRICES: Final = np.concatenate([_FEATURE[ASK_PRICES][::-1], _FEATURE[BID_PRICES]])
 """Columns in the order of a ladder: farthest ask on top, best prices in the middle, farthest bid below."""
+BOOK_PRICES: Final = price_columns("ladder")
+"""Where the book's own columns are drawn: at their level's price."""
 
 MAX_PRICE_BINS = 120
 DECADES = 2.0
@@ -73,13 +76,22 @@ def inputs_figure(
     values: NDArray[np.floating],
     seconds: FloatArray,
     *,
+    names: Sequence[str] = FEATURES,
     compressed: bool = True,
     keep: str = "inputs",
     write: Write = three_digits,
 ) -> go.Figure:
-    """All attributions (steps, 40) by time and input, sizes above prices, with each input's sum over time beside them."""
+    """All attributions by time and input, with each input's sum over time beside them.
+
+    Sizes stand on top, then prices, then the inputs that are not of the book.
+
+    Args:
+        values: (steps, inputs), the book's 40 columns first. names: of all inputs (`core.market.features.input_names`).
+    """
+    blocks = [SIZES, PRICES, *([np.arange(len(FEATURES), len(names))] if len(names) > len(FEATURES) else [])]
     figure = make_subplots(
-        rows=2,
+        rows=len(blocks),
+        row_heights=[len(block) for block in blocks],
         cols=2,
         shared_xaxes="columns",
         shared_yaxes="rows",
@@ -90,14 +102,14 @@ def inputs_figure(
     shading = Shading.of(values, compressed=compressed)
     sums = values.sum(axis=0)
     hover = _("{input} at {time} s: {value}").format(input="%{y}", time="%{x:.2f}", value="%{customdata:+.3~g}")
-    for row, columns in ((1, SIZES), (2, PRICES)):
-        names = [FEATURES[column] for column in columns]
+    for row, columns in enumerate(blocks, 1):
+        shown = [names[column] for column in columns]
         cells = np.asarray(values[:, columns].T, dtype=np.float32)
         figure.add_heatmap(
             z=shading.colour(cells),
             customdata=cells,
             x=seconds,
-            y=names,
+            y=shown,
             coloraxis="coloraxis",
             hovertemplate=hover + "<extra></extra>",
             row=row,
@@ -106,7 +118,7 @@ def inputs_figure(
         total = sums[columns]
         figure.add_bar(
             x=total,
-            y=names,
+            y=shown,
             orientation="h",
             marker={"color": np.where(total >= 0, BLUE, ORANGE)},
             hovertemplate="%{y}: %{x:+.3~g}<extra></extra>",
@@ -121,8 +133,8 @@ def inputs_figure(
     figure.update_yaxes(autorange="reversed", tickfont={"size": 10}, dtick=1, ticklen=2, showgrid=False)
     figure.update_yaxes(ticks="", col=2)
     figure.update_xaxes(showgrid=False, col=1)
-    figure.update_xaxes(title=_("Seconds before now"), row=2, col=1)
-    figure.update_xaxes(title=_("Sum"), nticks=3, tickangle=0, row=2, col=2)
+    figure.update_xaxes(title=_("Seconds before now"), row=len(blocks), col=1)
+    figure.update_xaxes(title=_("Sum"), nticks=3, tickangle=0, row=len(blocks), col=2)
     return figure
 
 
@@ -152,22 +164,21 @@ def moments_figure(values: NDArray[np.floating], seconds: FloatArray, *, keep: s
 
 
 def spread_over_prices(
-    values: NDArray[np.floating], levels: FloatArray, about_mid: Sequence[int] = ()
+    values: NDArray[np.floating], levels: FloatArray, at_prices: Sequence[int] = BOOK_PRICES
 ) -> tuple[FloatArray, FloatArray, float]:
     """Sum the attributions of price and size of every level at the price where the level stood.
 
     Args:
-        values: (steps, 40). levels: (steps, 40), the book itself.
-        about_mid: columns that describe the mid (`core.market.features.about_the_mid`) and are placed at it.
+        values: (steps, inputs). levels: (steps, 40), the book itself.
+        at_prices: for each input the column with its price, or `MID` (`core.market.features.price_columns`).
 
     Returns:
         Prices of the bins (p,), rising; sums (p, steps), NaN where no level stood, which add up to the sum of `values`; and the
         height of a bin in quote currency.
     """
     prices = np.concatenate([levels[:, ASK_PRICES], levels[:, BID_PRICES]], axis=1)
-    places = np.array(levels, dtype=np.float64)
-    places[:, ASK_SIZES], places[:, BID_SIZES] = places[:, ASK_PRICES], places[:, BID_PRICES]
-    places[:, list(about_mid)] = ((levels[:, 0] + levels[:, 2]) / 2)[:, None]
+    mid = (levels[:, :1] + levels[:, 2:3]) / 2
+    places = np.concatenate([levels, mid], axis=1)[:, list(at_prices)]  # MID is the last column
     low, high = float(prices.min()), float(prices.max())
     gaps = np.diff(np.sort(prices, axis=1), axis=1)
     step = max(float(gaps.min()), (high - low) / (MAX_PRICE_BINS - 1), 1e-12)
@@ -185,13 +196,13 @@ def book_figure(
     levels: FloatArray,
     seconds: FloatArray,
     *,
-    about_mid: Sequence[int] = (),
+    at_prices: Sequence[int] = BOOK_PRICES,
     compressed: bool = True,
     keep: str = "book",
     write: Write = three_digits,
 ) -> go.Figure:
     """The attributions on the book: each level, at the price where it stood, coloured by what it added."""
-    prices, sums, step = spread_over_prices(values, levels, about_mid)
+    prices, sums, step = spread_over_prices(values, levels, at_prices)
     shading = Shading.of(sums, compressed=compressed)
     figure = go.Figure()
     figure.add_heatmap(

@@ -8,12 +8,16 @@
 - `drift`: the ladder with other contents in the price columns of levels 2 to 6. Level 2 is its price against its mean over the
   window's last ten rows. Levels 3 to 6, alike on both sides, compare the mid's distance from its own mean with the smoothed
   label's threshold at each of the four horizons, as a smoothed step: the label jumps there, and a network seldom learns where.
+- `flow`: all 40 columns of the book (prices as distances from their row's mid), and twelve columns after them, each with a name
+  of its own (`input_names`): the best prices' drift as in the ladder, the second prices' moves as in `drift`, size added and
+  removed at the best prices since the row before (`core.market.event_flow`), and the four smoothed steps.
 
-Sizes of the last three are logarithms less the window's median, so that contracts, coins and shares look alike.
+Sizes of the last four are logarithms less the window's median, so that contracts, coins and shares look alike.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,15 +25,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import ASK_PRICES, BID_PRICES, FEATURES, FloatArray
+from core.market.event_flow import best_price_flow
 from core.market.labels import HORIZONS, SMOOTHING, fit_alpha, future_move, trailing_mean
 from core.messages import compose
 
-TransformKind = Literal["drift", "ladder", "relative", "raw"]
-TRANSFORM_KINDS: tuple[TransformKind, ...] = ("drift", "ladder", "relative", "raw")
+TransformKind = Literal["flow", "drift", "ladder", "relative", "raw"]
+TRANSFORM_KINDS: tuple[TransformKind, ...] = ("flow", "drift", "ladder", "relative", "raw")
+SIDE_COLUMNS = ("ASK_DRIFT", "ASK_ADDED", "BID_DRIFT", "BID_ADDED", "ASK_MOVE2", "ASK_REMOVED", "BID_MOVE2", "BID_REMOVED")
+"""Columns of `flow` after the book, ordered like a level's price and size, so that they are mirrored alike."""
+DRIFT_COLUMNS = tuple(f"DRIFT_{horizon}" for horizon in HORIZONS)
+"""The last columns of `flow`: the momentum rule's number against its threshold at each horizon."""
 STEP_WIDTH = 0.1
 """Width of the smoothed step of `drift` about a threshold, as a share of it."""
 FIRST_STEP_LEVEL = 2
 """`drift` writes its steps to the price columns of this level (counted from 0) and of the next ones."""
+
+
+MID = -1
+"""Stands for the mid among `price_columns`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +92,11 @@ class Constants:
         return constants
 
 
-def fit_constants(levels: FloatArray, window: int) -> Constants:
+def fit_constants(levels: FloatArray, window: int, stretches: Sequence[slice] = (slice(None),)) -> Constants:
     """Constants of the training rows (n, 40).
+
+    Args:
+        stretches: the parts of the rows without a gap (`core.market.book.segments`); no move is taken across one.
 
     Raises:
         ValueError: where there are no more rows than one window has.
@@ -88,7 +104,8 @@ def fit_constants(levels: FloatArray, window: int) -> Constants:
     if len(levels) <= window:
         raise ValueError(f"{len(levels)} rows are too few to fit constants: more than one window of {window} is needed")
     mid = (levels[:, 0] + levels[:, 2]) / 2
-    move = np.abs(mid[SMOOTHING:] / mid[:-SMOOTHING] - 1) * 1e4
+    mids = [mid[stretch] for stretch in stretches]
+    move = np.concatenate([np.abs(one[SMOOTHING:] / one[:-SMOOTHING] - 1) * 1e4 for one in mids])
     sizes = np.log(levels[:, 1::2])
     lower, upper = np.quantile(sizes - np.median(sizes, axis=1, keepdims=True), [0.25, 0.75])
     std = levels.std(axis=0)
@@ -97,18 +114,28 @@ def fit_constants(levels: FloatArray, window: int) -> Constants:
         size_scale=float(max((upper - lower) / 1.349, 1e-3)),
         mean=tuple(levels.mean(axis=0).tolist()),
         std=tuple(np.maximum(std, 1e-12).tolist()),
-        thresholds=tuple(max(fit_alpha([future_move(mid, horizon, "smoothed")]), 1e-9) for horizon in HORIZONS),
+        thresholds=tuple(max(fit_alpha([future_move(one, horizon, "smoothed") for one in mids]), 1e-9) for horizon in HORIZONS),
     )
 
 
+def input_names(kind: TransformKind) -> tuple[str, ...]:
+    """Name of each column of the model's inputs."""
+    return FEATURES + SIDE_COLUMNS + DRIFT_COLUMNS if kind == "flow" else FEATURES
+
+
+def directed_inputs(kind: TransformKind) -> int:
+    """How many of the last columns tell a direction and not a side: mirrored, they are negated where they stand."""
+    return len(DRIFT_COLUMNS) if kind == "flow" else 0
+
+
 def transform(windows: FloatArray, kind: TransformKind, constants: Constants) -> NDArray[np.float32]:
-    """Raw windows (..., steps, 40) -> the model's inputs, same shape, float32.
+    """Raw windows (..., steps, 40) -> the model's inputs (..., steps, columns of `input_names`), float32.
 
     Each window is transformed from its own rows alone, so that no later row can change it.
     """
     if kind == "raw":
         return ((windows - np.asarray(constants.mean)) / np.asarray(constants.std)).astype(np.float32)
-    out = np.empty(windows.shape, dtype=np.float32)
+    out = np.empty((*windows.shape[:-1], len(input_names(kind))), dtype=np.float32)
     mid = (windows[..., 0:1] + windows[..., 2:3]) / 2
     bps = 1e4 / (mid[..., -1:, :] * constants.price_scale_bps)
     for prices in (ASK_PRICES, BID_PRICES):
@@ -117,27 +144,48 @@ def transform(windows: FloatArray, kind: TransformKind, constants: Constants) ->
             out[..., prices] = (side - mid[..., -1:, :]) * bps
             continue
         distance = side - mid
-        distance[..., 0] = _from_own_mean(side[..., 0])
+        drift, move = _from_own_mean(side[..., 0]), side[..., 1] - side[..., -SMOOTHING:, 1].mean(axis=-1, keepdims=True)
+        if kind == "flow":
+            first = len(FEATURES) + prices.start
+            out[..., first : first + 8 : 4] = np.arcsinh(np.stack([drift, move], axis=-1) * bps)
+        else:
+            distance[..., 0] = drift
         if kind == "drift":
-            distance[..., 1] = side[..., 1] - side[..., -SMOOTHING:, 1].mean(axis=-1, keepdims=True)
-        out[..., prices] = np.arcsinh(distance * bps)
+            distance[..., 1] = move
+        out[..., : len(FEATURES)][..., prices] = np.arcsinh(distance * bps)
+    drift = _from_own_mean(mid[..., 0]) / mid[..., -1:, 0]
+    steps = [_smoothed_step(drift, threshold) for threshold in constants.thresholds]
     if kind == "drift":
-        drift = _from_own_mean(mid[..., 0]) / mid[..., -1:, 0]
-        for level, threshold in enumerate(constants.thresholds, FIRST_STEP_LEVEL):
+        for level, step in enumerate(steps, FIRST_STEP_LEVEL):
             for prices in (ASK_PRICES, BID_PRICES):
-                out[..., prices.start + level * prices.step] = _smoothed_step(drift, threshold)
+                out[..., prices.start + level * prices.step] = step
     sizes = np.log(windows[..., 1::2])
     middle = np.median(sizes.reshape(*sizes.shape[:-2], -1), axis=-1)[..., None, None]
-    out[..., 1::2] = (sizes - middle) / constants.size_scale
+    out[..., 1 : len(FEATURES) : 2] = (sizes - middle) / constants.size_scale
+    if kind == "flow":
+        out[..., len(FEATURES) + 1 : -len(DRIFT_COLUMNS) : 2] = np.log1p(best_price_flow(windows) * np.exp(-middle))
+        out[..., -len(DRIFT_COLUMNS) :] = np.stack(steps, axis=-1)
     return out
 
 
 def about_the_mid(kind: TransformKind) -> tuple[int, ...]:
-    """Columns that describe the mid under this transform instead of the price that the raw row has there."""
-    if kind != "drift":
-        return ()
-    levels = range(FIRST_STEP_LEVEL, FIRST_STEP_LEVEL + len(HORIZONS))
-    return tuple(prices.start + level * prices.step for level in levels for prices in (ASK_PRICES, BID_PRICES))
+    """Columns that describe the mid under this transform instead of a price of the raw row."""
+    if kind == "drift":
+        levels = range(FIRST_STEP_LEVEL, FIRST_STEP_LEVEL + len(HORIZONS))
+        return tuple(prices.start + level * prices.step for level in levels for prices in (ASK_PRICES, BID_PRICES))
+    names = input_names(kind)
+    return tuple(range(len(names) - directed_inputs(kind), len(names)))
+
+
+def price_columns(kind: TransformKind) -> tuple[int, ...]:
+    """For each input the raw column with the price that it tells of; MID for inputs that tell of the mid."""
+    columns = [column - column % 2 for column in range(len(FEATURES))]
+    if kind == "flow":
+        columns += [FEATURES.index(f"{name[:3]}_P{2 if name.endswith('2') else 1}") for name in SIDE_COLUMNS]
+        columns += [MID] * len(DRIFT_COLUMNS)
+    for column in about_the_mid(kind):
+        columns[column] = MID
+    return tuple(columns)
 
 
 def _from_own_mean(series: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""A trained TLOB with its card: windows of the book in, probabilities and calls out.
+"""A trained TLOB or DeepLOB with its card: windows of the book in, probabilities and calls out.
 
 Live feeds, recordings and evaluation all use it, so that the card's scores are those of the model that the page shows.
 """
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -22,9 +22,10 @@ from core import checkpoints
 from core.device import best_device
 from core.market.book import FloatArray
 from core.market.calibration import CallRule
-from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, transform
+from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, input_names, transform
 from core.market.labels import LABEL_KINDS, SMOOTHING, Head, LabelKind, momentum
 from core.messages import compose
+from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 
 DEFAULT = "tlob"
@@ -88,23 +89,32 @@ class Predictor:
     """One checkpoint in memory. Safe to call from several threads: nothing in it changes after loading.
 
     Raises:
-        CheckpointError: where the card does not describe a TLOB, or the weights do not fit it.
+        CheckpointError: where the card does not describe a TLOB or a DeepLOB, or the weights do not fit it.
     """
 
     def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
         self.card = checkpoint.card
-        self.config: TLOBConfig = checkpoints.read_config(checkpoint.card, TLOB)
+        network: type[TLOB] = cast("type[TLOB]", DeepLOB) if checkpoint.card["model"] == DeepLOBConfig.model else TLOB
+        self.config: TLOBConfig = checkpoints.read_config(checkpoint.card, network)  # of a DeepLOB: steps, features and outputs
         with checkpoints.entries(checkpoint.card, "TLOB") as card:
             self.heads: tuple[Head, ...] = tuple((kind, int(horizon)) for kind, horizon in card["heads"])
             self.transform: TransformKind = card["transform"]
             self.markets = {name: MarketCard.from_dict(name, entry) for name, entry in card["markets"].items()}
             self._check()
         self.device = best_device()
-        self.model = checkpoints.build_model(checkpoint, TLOB, device=self.device)
+        self.model = checkpoints.build_model(checkpoint, network, device=self.device)
 
     def _check(self) -> None:
         if self.transform not in TRANSFORM_KINDS:
             raise ValueError(compose("unknown transform {transform!r}", transform=self.transform))
+        if self.config.features != len(input_names(self.transform)):
+            raise ValueError(
+                compose(
+                    "its network reads {features} columns, and its transform makes {columns}",
+                    features=self.config.features,
+                    columns=len(input_names(self.transform)),
+                )
+            )
         for kind, horizon in self.heads:
             if kind not in LABEL_KINDS or horizon < 1:
                 raise ValueError(compose("no head can be of the label {kind!r} at {horizon} steps", kind=kind, horizon=horizon))
@@ -140,12 +150,12 @@ class Predictor:
         return self.markets[POOLED]
 
     def inputs(self, windows: FloatArray, market: MarketCard) -> Tensor:
-        """Raw windows (n, window, 40) -> the model's inputs, the same shape, on its device."""
+        """Raw windows (n, window, 40) -> the model's inputs (n, window, columns of the transform), on its device."""
         return torch.from_numpy(transform(windows, self.transform, market.constants)).to(self.device)
 
     @torch.inference_mode()
     def logits(self, inputs: Tensor) -> NDArray[np.float32]:
-        """(n, window, 40) from `inputs` -> (n, heads, 3)."""
+        """(n, window, columns) from `inputs` -> (n, heads, 3)."""
         out = self.model(inputs)
         return out.reshape(len(inputs), len(self.heads), len(CLASSES)).float().cpu().numpy()
 

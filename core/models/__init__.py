@@ -34,6 +34,7 @@ class ModelRegistry(Mapping[str, "Entry"]):
 
 MODELS = ModelRegistry({
     "tlob": ("tlob", "TLOB", "TLOBConfig"),
+    "deeplob": ("deeplob", "DeepLOB", "DeepLOBConfig"),
     "vit": ("vit", "ViT", "ViTConfig"),
     "iiga": ("iiga", "IIGA", "IIGAConfig"),
     "transformer": ("transformer", "Transformer", "TransformerConfig"),

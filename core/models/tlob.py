@@ -27,7 +27,8 @@ class TLOBConfig(AttentionConfig):
 
     Attributes:
         steps: timesteps in a window (T).
-        features: book columns a timestep.
+        features: input columns a timestep: the book's, and what else a transform adds.
+        directed: how many of the last of them are signed and of no side, such as a drift of the mid.
         width: channels after the embedding.
         heads: attention heads; each is as wide as the layer, as in the document's listing.
         pairs: how many times a time-to-time layer and a feature-to-feature layer follow each other (1 to 12).
@@ -44,6 +45,7 @@ class TLOBConfig(AttentionConfig):
     attends_to_channels: ClassVar[bool] = True
     steps: int = 128
     features: int = 40
+    directed: int = 0
     width: int = 40
     heads: int = 1
     pairs: int = 4
@@ -60,11 +62,17 @@ class TLOBConfig(AttentionConfig):
             raise ValueError(compose("{pairs} pairs of layers: TLOB takes 1 to 12", pairs=self.pairs))
         if min(self.steps, self.features, self.width, self.heads, self.outputs) < 1:
             raise ValueError(compose("steps, features, width, heads and outputs must each be 1 or more"))
-        if self.mirrored and self.features % 4:
+        if not 0 <= self.directed <= self.features:
+            raise ValueError(
+                compose(
+                    "{directed} of {features} features are directed: 0 to all are", directed=self.directed, features=self.features
+                )
+            )
+        if self.mirrored and (self.features - self.directed) % 4:
             raise ValueError(
                 compose(
                     "{features} features cannot be turned upside down: a level has 4, price and size of either side",
-                    features=self.features,
+                    features=self.features - self.directed,
                 )
             )
 
@@ -93,18 +101,18 @@ FI2010 = TLOBConfig(steps=100, width=144, heads=8)
 """The document's FI-2010 configuration."""
 
 
-def upside_down(x: Tensor) -> Tensor:
-    """The same market mirrored: sides swapped, prices negated. UP becomes DOWN.
+def upside_down(x: Tensor, directed: int = 0) -> Tensor:
+    """The same market mirrored: sides swapped, prices and directed columns negated. UP becomes DOWN.
 
     It holds for inputs whose prices are signed distances from the mid or moves of it; for raw prices it has no meaning.
 
     Args:
-        x: (..., features), columns ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ...
+        x: (..., features), columns ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ..., then `directed` signed columns of no side.
     """
-    levels = x.unflatten(-1, (-1, 4))  # (..., features) -> (..., levels, 4)
-    ask_price, ask_size, bid_price, bid_size = levels.unbind(-1)  # each (..., levels)
-    mirrored = torch.stack([-bid_price, bid_size, -ask_price, ask_size], dim=-1)  # (..., levels, 4)
-    return mirrored.flatten(-2)  # -> (..., features)
+    levels, signed = x.split([x.shape[-1] - directed, directed], dim=-1)
+    ask_price, ask_size, bid_price, bid_size = levels.unflatten(-1, (-1, 4)).unbind(-1)  # each (..., levels)
+    mirrored = torch.stack([-bid_price, bid_size, -ask_price, ask_size], dim=-1).flatten(-2)  # -> (..., features - directed)
+    return torch.cat([mirrored, -signed], dim=-1)  # -> (..., features)
 
 
 class TLOBLayer(nn.Module):
@@ -177,7 +185,7 @@ class TLOB(nn.Module):
         """Logits for DOWN, STATIONARY, UP.
 
         Args:
-            x: (batch, steps, features), oldest step first, columns ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ...
+            x: (batch, steps, features), oldest step first, columns as in `upside_down`.
             return_attention: also return each layer's weights, by name: (batch, heads, steps, steps) for
                 time-to-time, (batch, heads, width, width) for feature-to-feature, whose axes are learned channels (D2).
                 For a mirrored model they are the weights of the pass over the book as it is.
@@ -200,7 +208,7 @@ class TLOB(nn.Module):
         logits, maps = self._once(x, return_attention=return_attention)
         if self.config.mirrored and not self.training:
             # In a separate pass and not in one batch, so that gradients of the logits can be taken at the first pass's maps.
-            mirrored, _ = self._once(upside_down(x), return_attention=False)
+            mirrored, _ = self._once(upside_down(x, self.config.directed), return_attention=False)
             logits = (logits + mirrored.flip(-1)) / 2
         logits = logits[:, 0] if self.config.outputs == 1 else logits  # (batch, 1, 3) -> (batch, 3)
         return (logits, maps) if return_attention else logits

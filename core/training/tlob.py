@@ -15,7 +15,7 @@ from core import scores
 from core.device import computes_bfloat16
 from core.market.book import BookRows, segments
 from core.market.calibration import CallRule, Score, fit_rule
-from core.market.features import Constants, TransformKind, fit_constants, transform
+from core.market.features import Constants, TransformKind, directed_inputs, fit_constants, transform
 from core.market.labels import UNKNOWN, Head, LabelKind, classify, fit_alpha, future_move
 from core.models.tlob import CLASSES, upside_down
 
@@ -92,7 +92,7 @@ def prepare_market(name: str, rows: BookRows, heads: Sequence[Head], window: int
         rows=rows,
         heads=heads,
         window=window,
-        constants=fit_constants(train_rows.levels, window),
+        constants=fit_constants(train_rows.levels, window, segments(train_rows.timestamps)),
         alphas=alphas,
         labels=labels,
         ends=ends,
@@ -100,7 +100,7 @@ def prepare_market(name: str, rows: BookRows, heads: Sequence[Head], window: int
 
 
 def gather(market: MarketData, ends: NDArray[np.int64], kind: TransformKind) -> NDArray[np.float32]:
-    """Model inputs (len(ends), window, 40) of the windows that end at the rows `ends`."""
+    """Model inputs (len(ends), window, columns) of the windows that end at the rows `ends`."""
     offsets = np.arange(1 - market.window, 1)
     return transform(market.rows.levels[ends[:, None] + offsets], kind, market.constants)
 
@@ -180,7 +180,7 @@ class TLOBTask:
                 w.append(self.weights[index][np.arange(len(self.heads)), labels])
             inputs, labels, weights = (torch.from_numpy(np.concatenate(parts)) for parts in (x, y, w))
             if s.transform != "raw" and rng.random() < s.flip:
-                inputs, labels = upside_down(inputs), len(CLASSES) - 1 - labels
+                inputs, labels = upside_down(inputs, directed_inputs(s.transform)), len(CLASSES) - 1 - labels
             yield inputs, labels, weights
 
     def loss(self, model: nn.Module, batch: tuple[Tensor, ...]) -> Tensor:

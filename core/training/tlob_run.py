@@ -1,9 +1,10 @@
-"""Trains a TLOB on order-book files and writes its checkpoint: call rules fitted on validation, scores on test in the card."""
+"""Trains a TLOB or a DeepLOB on order-book files and writes its checkpoint: rules fitted on validation, scores on test."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from core.market.evaluation import evaluate
 from core.market.features import Constants, TransformKind
 from core.market.labels import Head
 from core.market.predictor import POOLED, Predictor
+from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 from core.training.card import load_start, origin_entries, save_origin, training_entries
 from core.training.loop import Callback, LoopSettings, fit
@@ -32,6 +34,7 @@ from core.training.tlob import (
     predict,
     prepare_market,
 )
+from core.training.tlob_start import fit_inputs
 
 RULE_STRIDE = 2
 """Call rules are fitted on every second validation window: neighbouring windows differ in one row of 128."""
@@ -59,7 +62,7 @@ def run(
     name: str,
     files: Sequence[MarketFiles],
     heads: Sequence[Head],
-    config: TLOBConfig,
+    config: TLOBConfig | DeepLOBConfig,
     training: TLOBTraining,
     loop: LoopSettings,
     *,
@@ -79,12 +82,14 @@ def run(
     Raises:
         ValueError: for a mirrored model of raw inputs, which have no mirror image.
     """
-    if config.mirrored and training.transform == "raw":
+    if isinstance(config, TLOBConfig) and config.mirrored and training.transform == "raw":
         raise ValueError("raw inputs have no mirror image: choose another transform, or a model that is not mirrored")
     markets = [prepare_market(one.name, read_market(list(one.paths)), heads, config.steps) for one in files]
     torch.manual_seed(training.seed)
-    model = TLOB(config)
-    before = None if start is None else load_start(model, start)
+    model = TLOB(config) if isinstance(config, TLOBConfig) else DeepLOB(config)
+    before = (
+        None if start is None else load_start(model, start, adapt=partial(fit_inputs, model.state_dict(), training.transform))
+    )
     save_origin(state, before)
     progress = fit(model, TLOBTask(markets, training), loop, device=best_device(), callbacks=callbacks, resume_from=state)
     card: dict[str, Any] = {

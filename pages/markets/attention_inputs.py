@@ -1,7 +1,8 @@
-"""Which of the 128 x 40 inputs moved the answer, by integrated gradients, as a map and on the book itself."""
+"""Which inputs, at which moments, moved the answer, by integrated gradients, as a map and on the book itself."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 import pandas as pd
@@ -10,8 +11,7 @@ import streamlit as st
 from core.explain import summaries
 from core.explain.attribution import Attribution, BaselineKind, GradientError
 from core.figures import attribution as figures
-from core.market.book import FEATURES
-from core.market.features import about_the_mid
+from core.market.features import about_the_mid, input_names, price_columns
 from core.market.labels import LabelKind
 from core.market.windows import FrozenWindow
 from core.models.tlob import CLASSES
@@ -58,7 +58,9 @@ def show(window: FrozenWindow, answer: WindowAnswer) -> bool:
             return False
     st.session_state[SHOWN] = head, explained, baseline
     _numbers(found, explained, answer, head)
-    st.markdown(_sentence(found))
+    kind = answer.predictor.transform
+    names = input_names(kind)
+    st.markdown(_sentence(found, names))
     live_plot(
         figures.moments_figure(found.values, window.seconds),
         key="attribution_moments",
@@ -67,17 +69,16 @@ def show(window: FrozenWindow, answer: WindowAnswer) -> bool:
         alt=_("What each moment of the window added to the probability, and the sum so far."),
     )
     live_plot(
-        figures.inputs_figure(found.values, window.seconds, compressed=compressed, write=significant),
+        figures.inputs_figure(found.values, window.seconds, names=names, compressed=compressed, write=significant),
         key="attribution_inputs",
-        height=720,
+        height=18 * len(names),
         filename="attribution-inputs",
         alt=_("Attribution of every input at every moment, and each input's sum over time."),
     )
     st.caption(_input_meanings(answer))
     st.subheader(_("On the book itself"), anchor=False)
-    mid_columns = about_the_mid(answer.predictor.transform)
     figure = figures.book_figure(
-        found.values, window.levels, window.seconds, about_mid=mid_columns, compressed=compressed, write=significant
+        found.values, window.levels, window.seconds, at_prices=price_columns(kind), compressed=compressed, write=significant
     )
     live_plot(
         figure,
@@ -92,8 +93,9 @@ def show(window: FrozenWindow, answer: WindowAnswer) -> bool:
             "currency, and nothing is left out."
         ).format(height=significant(figure.layout.meta["bin"]))
     )
-    if mid_columns:
-        st.caption(_("Inputs that tell of the mid (ASK_P3 to ASK_P6 and BID_P3 to BID_P6) are drawn at the mid."))
+    if mid_columns := about_the_mid(kind):
+        listed = ", ".join(names[column] for column in mid_columns)
+        st.caption(_("Inputs that tell of the mid ({inputs}) are drawn at the mid.").format(inputs=listed))
     return True
 
 
@@ -163,11 +165,11 @@ def _numbers(found: Attribution, explained: int, answer: WindowAnswer, head: int
     )
 
 
-def _sentence(found: Attribution) -> str:
+def _sentence(found: Attribution, names: Sequence[str]) -> str:
     """A sentence that names the strongest inputs."""
     sums = found.values.sum(axis=0)
     parts = [
-        _("{input} ({value})").format(input=FEATURES[index], value=number(float(sums[index]), 4, sign=True))
+        _("{input} ({value})").format(input=names[index], value=number(float(sums[index]), 4, sign=True))
         for index, _size in summaries.strongest(abs(sums), 5)
     ]
     newest = abs(found.values[-1]).sum() / (abs(found.values).sum() or 1.0)
@@ -180,6 +182,14 @@ def _sentence(found: Attribution) -> str:
 def _input_meanings(answer: WindowAnswer) -> str:
     """What the inputs' names mean under the checkpoint's transform (D9)."""
     meanings = {
+        "flow": _(
+            "The inputs as the model is fed them: prices are distances from that row's mid, ASK_DRIFT and BID_DRIFT the best "
+            "prices against their own mean of the last ten steps, ASK_MOVE2 and BID_MOVE2 the second best against their mean "
+            "over the window's last ten steps (all compressed by asinh). ADDED and REMOVED are the sizes that came to and left "
+            "the best prices since the row before. DRIFT_10 to DRIFT_100 say where the mid's distance from its own mean stands "
+            "against the label's threshold at each horizon: the momentum rule's own number. Sizes are logarithms against the "
+            "window's median."
+        ),
         "drift": _(
             "The inputs as the model is fed them: ASK_P1 and BID_P1 are the best prices against their own mean of the last ten "
             "steps, ASK_P2 and BID_P2 the second best against their mean over the window's last ten steps, levels 7 to 10 their "
@@ -222,7 +232,7 @@ def downloads(window: FrozenWindow, answer: WindowAnswer) -> None:
 
     def table() -> pd.DataFrame:
         values = cached_results.attribute(window, *shown).values
-        frame = pd.DataFrame(values, columns=list(FEATURES))
+        frame = pd.DataFrame(values, columns=list(input_names(answer.predictor.transform)))
         frame.insert(0, "timestamp", window.timestamps)
         return frame
 

@@ -12,6 +12,7 @@ from core.figures import attribution as figures
 from core.figures import wire
 from core.figures.attribution import DECADES, Shading
 from core.market.book import FEATURES
+from core.market.features import MID, input_names, price_columns
 
 STEPS = 24
 SECONDS = np.arange(1 - STEPS, 1) * 0.25
@@ -59,6 +60,37 @@ def test_every_input_stands_by_its_name(values, compressed):
     np.testing.assert_allclose([sums[name] for name in FEATURES], values.sum(axis=0), rtol=1e-5)
 
 
+def test_inputs_beside_the_book_stand_under_their_own_names():
+    names = input_names("flow")
+    values = np.random.default_rng(1).normal(size=(STEPS, len(names))).astype(np.float32)
+    seen = {}
+    for trace in figures.inputs_figure(values, SECONDS, names=names).data:
+        if trace.type == "heatmap":
+            seen |= dict(zip(trace.y, trace.customdata, strict=True))
+    assert list(seen) == [*(FEATURES[column] for column in [*figures.SIZES, *figures.PRICES]), *names[40:]]
+    for column, name in enumerate(names):
+        np.testing.assert_array_equal(seen[name], values[:, column])
+
+
+def test_inputs_beside_the_book_are_drawn_at_the_price_they_tell_of():
+    names, levels = input_names("flow"), book()
+    mid = (levels[:, 0] + levels[:, 2]) / 2
+    where = {
+        "ASK_REMOVED": levels[:, 0],
+        "BID_ADDED": levels[:, 2],
+        "ASK_MOVE2": levels[:, 4],
+        "DRIFT_50": mid,
+        "BID_V3": levels[:, 10],
+    }
+    for name, price in where.items():
+        values = np.zeros((STEPS, len(names)))
+        values[:, names.index(name)] = 1.0
+        prices, sums, step = figures.spread_over_prices(values, levels, price_columns("flow"))
+        rows, steps = np.nonzero(np.nan_to_num(sums))
+        assert list(steps[np.argsort(steps)]) == list(range(STEPS))
+        assert (np.abs(prices[rows] - price[steps]) <= step / 2 + 1e-9).all(), name
+
+
 def test_moments_add_up_to_the_whole(values):
     bars, line = figures.moments_figure(values, SECONDS).data
     np.testing.assert_allclose(bars.y, values.sum(axis=1), atol=1e-5)
@@ -103,7 +135,8 @@ def test_all_attributions_reach_the_book_at_the_price_where_their_level_stood(va
 
 def test_what_tells_of_the_mid_is_put_there(values):
     levels = book()
-    prices, sums, step = figures.spread_over_prices(values, levels, about_mid=(8, 10))
+    at_prices = [MID if column in (8, 10) else place for column, place in enumerate(figures.BOOK_PRICES)]
+    prices, sums, step = figures.spread_over_prices(values, levels, at_prices)
     plain = figures.spread_over_prices(values, levels)[1]
     for row in range(STEPS):
         mid = np.round(((levels[row, 0] + levels[row, 2]) / 2 - prices[0]) / step)

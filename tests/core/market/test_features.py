@@ -13,13 +13,23 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.market.book import FEATURES, BookRows
-from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, about_the_mid, fit_constants, transform
+from core.market.features import (
+    DRIFT_COLUMNS,
+    TRANSFORM_KINDS,
+    Constants,
+    TransformKind,
+    about_the_mid,
+    directed_inputs,
+    fit_constants,
+    input_names,
+    transform,
+)
 from core.market.predictor import windows_of
 from core.models import tlob
 from tests.core.market.helpers import EXCERPTS, random_book, read_rows
 
 WINDOW = 24
-FREE: tuple[TransformKind, ...] = ("drift", "ladder", "relative")
+FREE: tuple[TransformKind, ...] = ("flow", "drift", "ladder", "relative")
 """Transforms that know no absolute price or size."""
 BOOK = random_book(200, 11)
 CONSTANTS = fit_constants(BOOK.levels, WINDOW)
@@ -28,6 +38,8 @@ ENDS = np.arange(WINDOW - 1, len(BOOK))
 
 def by_hand(window: NDArray[np.float64], kind: str, c: Constants) -> NDArray[np.float64]:
     """One window (steps, 40), one number at a time."""
+    if kind == "flow":
+        return flow_by_hand(window, c)
     steps = len(window)
     mid = [(row[0] + row[2]) / 2 for row in window]
     all_logs = sorted(math.log(row[column]) for row in window for column in range(1, 40, 2))
@@ -53,6 +65,34 @@ def by_hand(window: NDArray[np.float64], kind: str, c: Constants) -> NDArray[np.
                 if kind == "drift" and level == 2:
                     base = sum(row[column] for row in window[-10:]) / 10
                 out[t, column] = math.asinh((value - base) / mid[-1] * 1e4 / c.price_scale_bps)
+    return out
+
+
+def flow_by_hand(window: NDArray[np.float64], c: Constants) -> NDArray[np.float64]:
+    """As `by_hand`: the sizes of the ladder, prices from their row's mid, and the named columns."""
+    ladder, drift = by_hand(window, "ladder", c), by_hand(window, "drift", c)
+    names = input_names("flow")
+    out = np.full((len(window), len(names)), np.nan)
+    out[:, :40] = ladder
+    median = math.exp(math.log(window[0, 1]) - ladder[0, 1] * c.size_scale)
+    for t, row in enumerate(window):
+        for column in (0, 2):
+            out[t, column] = math.asinh(
+                (row[column] - (row[0] + row[2]) / 2) / window[-1, [0, 2]].mean() * 1e4 / c.price_scale_bps
+            )
+        for side, column in (("ASK", 0), ("BID", 2)):
+            out[t, names.index(f"{side}_DRIFT")] = drift[t, column]
+            out[t, names.index(f"{side}_MOVE2")] = drift[t, column + 4]
+            before = window[max(0, t - 1)]
+            better = row[column] < before[column] if side == "ASK" else row[column] > before[column]
+            if row[column] == before[column]:
+                added, removed = max(0.0, row[column + 1] - before[column + 1]), max(0.0, before[column + 1] - row[column + 1])
+            else:
+                added, removed = (row[column + 1], 0.0) if better else (0.0, before[column + 1])
+            out[t, names.index(f"{side}_ADDED")] = math.log(1 + added / median)
+            out[t, names.index(f"{side}_REMOVED")] = math.log(1 + removed / median)
+        for level, name in enumerate(DRIFT_COLUMNS, 3):
+            out[t, names.index(name)] = drift[t, FEATURES.index(f"ASK_P{level}")]
     return out
 
 
@@ -165,15 +205,16 @@ def test_mirrored_inputs_are_those_of_the_mirrored_book(kind: TransformKind) -> 
     for end in (30, 77, 150):
         window = BOOK.levels[end - WINDOW + 1 : end + 1]
         reflected = transform(upside_down(window), kind, CONSTANTS)
-        ours = tlob.upside_down(torch.from_numpy(transform(window, kind, CONSTANTS)))
+        ours = tlob.upside_down(torch.from_numpy(transform(window, kind, CONSTANTS)), directed_inputs(kind))
         np.testing.assert_allclose(ours, reflected, atol=2e-6)
 
 
 @pytest.mark.parametrize("kind", FREE)
 def test_mirroring_twice_changes_nothing(kind: TransformKind) -> None:
     inputs = torch.from_numpy(transform(windows_of(BOOK.levels, ENDS, WINDOW), kind, CONSTANTS))
-    assert torch.equal(tlob.upside_down(tlob.upside_down(inputs)), inputs)
-    assert not torch.equal(tlob.upside_down(inputs), inputs)
+    directed = directed_inputs(kind)
+    assert torch.equal(tlob.upside_down(tlob.upside_down(inputs, directed), directed), inputs)
+    assert not torch.equal(tlob.upside_down(inputs, directed), inputs)
 
 
 @pytest.mark.parametrize("path", EXCERPTS, ids=lambda p: p.stem)
@@ -181,7 +222,7 @@ def test_mirroring_twice_changes_nothing(kind: TransformKind) -> None:
 def test_real_books_stay_finite_and_in_range(path: Path, kind: TransformKind) -> None:
     rows: BookRows = read_rows(path)
     inputs = transform(windows_of(rows.levels, np.arange(127, len(rows)), 128), kind, fit_constants(rows.levels, 128))
-    assert inputs.shape == (len(rows) - 127, 128, 40)
+    assert inputs.shape == (len(rows) - 127, 128, 52 if kind == "flow" else 40)
     assert np.isfinite(inputs).all()
     assert np.abs(inputs).max() < 100  # a network's input: neither vanishing nor of the order of a price
     assert inputs.std() > 0.1

@@ -1,0 +1,133 @@
+"""`python -m core train tlob` and `train deeplob`: the same data, labels and loop for both."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from core import checkpoints
+from core.cli import options
+from core.market.features import TRANSFORM_KINDS, directed_inputs, input_names
+from core.market.labels import HORIZONS, LABEL_KINDS
+from core.models.deeplob import DeepLOBConfig
+from core.models.tlob import TLOBConfig
+from core.training.loop import LoopSettings, progress_bar
+from core.training.tlob import TLOBTraining
+from core.training.tlob_run import MarketFiles, run
+
+
+def add_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `train tlob`."""
+    p = models.add_parser("tlob", help="TLOB on order-book files", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    _add_data(p)
+    options.add_checkpoint_output(p, name="tlob")
+    p.add_argument("--transform", choices=TRANSFORM_KINDS, default="ladder", help="input transform (D9)")
+    p.add_argument("--qkv", choices=("double", "single"), default="single", help="the document's listing, or the lean layer (D4)")
+    p.add_argument("--pairs", type=int, default=4, help="pairs of layers, 1 to 12")
+    p.add_argument("--positions", choices=("learned", "sinusoidal"), default="learned", help="positional encoding")
+    p.add_argument("--pooling", choices=("mean", "last", "learned"), default="last", help="over timesteps (D6)")
+    p.add_argument("--dropout", type=float, default=0.0)
+    p.add_argument("--mirrored", action="store_true", help="answer with the mean of the book's pass and its mirror image's")
+    _add_loop(p)
+    p.set_defaults(run=partial(_train, _tlob))
+
+
+def add_deeplob_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `train deeplob`."""
+    p = models.add_parser("deeplob", help="TLOB's peer DeepLOB", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    _add_data(p)
+    options.add_checkpoint_output(p, name="deeplob")
+    book = [kind for kind in TRANSFORM_KINDS if len(input_names(kind)) == DeepLOBConfig.features]
+    p.add_argument("--transform", choices=book, default="ladder", help="input transform (D9)")
+    _add_loop(p)
+    p.set_defaults(run=partial(_train, _deeplob))
+
+
+def _add_data(p: argparse.ArgumentParser) -> None:
+    p.add_argument(
+        "--data",
+        nargs="+",
+        action="append",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="one market's Parquet or CSV files; repeat the option for each market",
+    )
+    p.add_argument(
+        "--share", nargs="+", type=float, help="share of the windows from each market, in the order given; equal where left out"
+    )
+    p.add_argument("--horizon", nargs="+", type=int, default=list(HORIZONS), help="steps ahead, one head each")
+    p.add_argument("--label", nargs="+", choices=LABEL_KINDS, default=list(LABEL_KINDS), help="labels of D8, one head each")
+
+
+def _add_loop(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--epochs", type=int, default=24)
+    p.add_argument("--windows", type=int, default=80_000, help="windows an epoch")
+    p.add_argument("--batch", type=int, default=128)
+    options.add_optimiser(p, rate=2e-3, weight_decay=0.01, ema=0.998)
+    p.add_argument("--patience", type=int, default=6, help="epochs without a better validation score before stopping")
+    p.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=True, help="forward pass in bfloat16")
+    p.add_argument("--stride", type=int, default=5, help="validate on every so many-th window")
+    options.add_run(p)
+    p.add_argument("--start", type=Path, default=None, help="begin with the best weights of a run, by its state or card (.json)")
+    options.add_test(p)
+
+
+def _tlob(o: argparse.Namespace, outputs: int) -> TLOBConfig:
+    return TLOBConfig(
+        features=len(input_names(o.transform)),
+        directed=directed_inputs(o.transform),
+        qkv=o.qkv,
+        pairs=o.pairs,
+        positions=o.positions,
+        pooling=o.pooling,
+        dropout=o.dropout,
+        mirrored=o.mirrored,
+        outputs=outputs,
+    )
+
+
+def _deeplob(o: argparse.Namespace, outputs: int) -> DeepLOBConfig:
+    return DeepLOBConfig(outputs=outputs)
+
+
+def _train(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBConfig], o: argparse.Namespace) -> None:
+    files = [MarketFiles(paths=tuple(group)) for group in o.data]
+    if o.share is not None and len(o.share) != len(files):
+        raise ValueError(f"{len(o.share)} shares for {len(files)} markets: give one a market")
+    training = TLOBTraining(
+        transform=o.transform,
+        batch=o.batch,
+        windows_per_epoch=o.windows,
+        seed=o.seed,
+        validation_stride=o.stride,
+        shares=dict(zip([one.name for one in files], o.share, strict=True)) if o.share else {},
+    )
+    heads = [(label, horizon) for label in o.label for horizon in o.horizon]
+    config = configure(o, len(heads))
+    loop = LoopSettings(
+        epochs=o.epochs,
+        steps_per_epoch=o.windows // o.batch,
+        peak_rate=o.rate,
+        weight_decay=o.weight_decay,
+        ema=o.ema,
+        patience=o.patience,
+        bf16=o.bf16,
+        seed=o.seed,
+    )
+    path = run(
+        o.name,
+        files,
+        heads,
+        config,
+        training,
+        loop,
+        folder=o.folder or checkpoints.FOLDER,
+        state=o.state,
+        start=o.start,
+        test=o.test,
+        callbacks=[progress_bar(loop, title=o.name)],
+    )
+    print(f"wrote {path.name} and its weights")

@@ -1,0 +1,140 @@
+"""DeepLOB: convolutions over the levels of the book, an inception module over time, an LSTM (Zhang, Zohren and Roberts 2019).
+
+    book (batch, 128, 40) -> 3 blocks of convolutions -> inception -> LSTM -> Linear
+
+"DeepLOB: Deep Convolutional Neural Networks for Limit Order Books", IEEE Transactions on Signal Processing 67(11), figures 3 and
+4. The paper counts about 60,000 parameters; this network with one output has 60,947.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, overload
+
+import torch
+from torch import Tensor, nn
+
+from core.messages import compose
+from core.models.config import ModelConfig
+from core.models.tlob import CLASSES
+from core.nn import AttentionMaps
+
+SLOPE = 0.01
+"""Of the leaky rectifier below zero (section IV-B)."""
+FILTERS, INCEPTION_FILTERS, HIDDEN = 16, 32, 64
+"""Channels of the convolutional blocks and of each of the inception module's three branches, units of the LSTM (figure 3)."""
+LEVELS = 10
+"""Levels a side that the third block's filters span."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeepLOBConfig(ModelConfig):
+    """What shapes the network; its layers are the paper's.
+
+    Attributes:
+        steps: timesteps in a window (the paper has 100).
+        features: book columns a timestep, 40.
+        outputs: classifier heads on the LSTM's last state.
+    """
+
+    model: ClassVar[str] = "deeplob"
+    steps: int = 128
+    features: int = 40
+    outputs: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.features != 4 * LEVELS or min(self.steps, self.outputs) < 1:
+            raise ValueError(
+                compose(
+                    "DeepLOB reads {columns} book columns, in windows of 1 step or more, for 1 output or more", columns=4 * LEVELS
+                )
+            )
+
+
+class ConvolutionBlock(nn.Sequential):
+    """One convolution across book columns, then two over four steps each, which keep the number of steps (figure 3).
+
+    Args:
+        channels: of the input. across: how many columns one filter reads, and how far it then moves.
+    """
+
+    def __init__(self, channels: int, across: int) -> None:
+        super().__init__(
+            nn.Conv2d(channels, FILTERS, (1, across), stride=(1, across)),
+            nn.LeakyReLU(SLOPE),
+            *(
+                layer
+                for _ in range(2)
+                for layer in (nn.ZeroPad2d((0, 0, 1, 2)), nn.Conv2d(FILTERS, FILTERS, (4, 1)), nn.LeakyReLU(SLOPE))
+            ),
+        )
+
+
+class Inception(nn.Module):
+    """Three views of the steps around each step, side by side: filters of 3 and of 5 steps, and a maximum of 3 (figure 4)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+        def convolution(channels: int, steps: int) -> list[nn.Module]:
+            return [nn.Conv2d(channels, INCEPTION_FILTERS, (steps, 1), padding="same"), nn.LeakyReLU(SLOPE)]
+
+        self.branches = nn.ModuleList([
+            nn.Sequential(*convolution(FILTERS, 1), *convolution(INCEPTION_FILTERS, 3)),
+            nn.Sequential(*convolution(FILTERS, 1), *convolution(INCEPTION_FILTERS, 5)),
+            nn.Sequential(nn.MaxPool2d((3, 1), stride=1, padding=(1, 0)), *convolution(FILTERS, 1)),
+        ])  # fmt: skip
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, FILTERS, steps, 1) -> (batch, 3 INCEPTION_FILTERS, steps, 1)."""
+        return torch.cat([branch(x) for branch in self.branches], dim=1)
+
+
+class DeepLOB(nn.Module):
+    """The whole network.
+
+    >>> model = DeepLOB(DeepLOBConfig())
+    >>> model(torch.zeros(2, 128, 40)).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(self, config: DeepLOBConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.blocks = nn.Sequential(ConvolutionBlock(1, 2), ConvolutionBlock(FILTERS, 2), ConvolutionBlock(FILTERS, LEVELS))
+        self.inception = Inception()
+        self.lstm = nn.LSTM(3 * INCEPTION_FILTERS, HIDDEN, batch_first=True)
+        self.classifier = nn.Linear(HIDDEN, config.outputs * len(CLASSES))
+
+    @overload
+    def forward(self, x: Tensor, *, return_attention: Literal[False] = False) -> Tensor: ...
+    @overload
+    def forward(self, x: Tensor, *, return_attention: Literal[True]) -> tuple[Tensor, AttentionMaps]: ...
+    def forward(self, x: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
+        """Logits for DOWN, STATIONARY, UP.
+
+        Args:
+            x: (batch, steps, 40), oldest step first, columns ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ...
+            return_attention: also return attention maps by layer name: there are none.
+
+        Returns:
+            (batch, 3), or (batch, outputs, 3) where the configuration has several outputs.
+
+        Raises:
+            ValueError: for a window of another shape.
+        """
+        if x.shape[1:] != (self.config.steps, self.config.features):
+            raise ValueError(
+                compose(
+                    "DeepLOB takes windows of {steps} steps x {features} features, not {found}",
+                    steps=self.config.steps,
+                    features=self.config.features,
+                    found=tuple(x.shape[1:]),
+                )
+            )
+        y = self.inception(self.blocks(x.unsqueeze(1)))  # (batch, 1, steps, 40) -> (batch, 96, steps, 1)
+        states, _ = self.lstm(y.squeeze(3).transpose(1, 2))  # (batch, steps, 96) -> (batch, steps, HIDDEN)
+        logits = self.classifier(states[:, -1]).unflatten(1, (self.config.outputs, len(CLASSES)))  # (batch, outputs, 3)
+        logits = logits[:, 0] if self.config.outputs == 1 else logits
+        return (logits, {}) if return_attention else logits
