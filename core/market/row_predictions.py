@@ -34,7 +34,8 @@ class RowPredictions:
     """Predictions at every row that ends a whole window, n in all, in time order. Never written to.
 
     Attributes:
-        rows: (n,) number of each row in the file. timestamps: (n,) milliseconds since the epoch. mid: (n,) quote currency.
+        rows: (n,) number of each row in the file. timestamps: (n,) milliseconds since the epoch.
+        mid, spread: (n,) quote currency.
         probabilities: (n, heads, 3). calls, momentum: (n, heads) classes called by TLOB and by the momentum rule.
         truth: (n, heads) what happened, UNKNOWN where the horizon reaches past the end or over a gap.
     """
@@ -43,6 +44,7 @@ class RowPredictions:
     rows: NDArray[np.int64]
     timestamps: NDArray[np.int64]
     mid: FloatArray
+    spread: FloatArray
     probabilities: NDArray[np.float32]
     calls: NDArray[np.int64]
     momentum: NDArray[np.int64]
@@ -143,6 +145,7 @@ def predict_rows(
         rows=ends,
         timestamps=rows.timestamps[ends],
         mid=rows.mid[ends],
+        spread=rows.levels[ends, 0] - rows.levels[ends, 2],
         probabilities=probabilities,
         calls=calls,
         momentum=momentum,

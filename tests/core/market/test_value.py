@@ -1,0 +1,163 @@
+"""What a call is worth, by hand on a few rows, by loops, and by scipy's bootstrap."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap, norm
+
+from core.market.book import STEP_MS
+from core.market.value import CONFIDENCES, CallRows, call_value, precision_by_confidence, taker, transactions
+
+
+def rows(
+    calls: list[int], mid: list[float], *, truth: list[int] | None = None, spread: float = 0.2, horizon: int = 2
+) -> CallRows:
+    n = len(calls)
+    return CallRows(
+        horizon=horizon,
+        timestamps=1_000 + STEP_MS * np.arange(n),
+        mid=np.array(mid),
+        spread=np.full(n, spread),
+        calls=np.array(calls),
+        truth=np.array(truth if truth is not None else [1] * n),
+    )
+
+
+def test_a_takers_result_by_hand_on_six_rows() -> None:
+    """Two steps ahead, a spread of 0.2: UP at row 0 buys at row 1's ask and sells at row 2's bid; DOWN at row 3 the other way."""
+    found = taker(rows([2, 0, 1, 0, 2, 2], [100.0, 100.5, 101.0, 100.0, 99.5, 99.0]))
+    first = ((101.0 - 0.1) - (100.5 + 0.1)) / 100.0 * 1e4  # 30 bps
+    second = ((99.5 - 0.1) - (99.0 + 0.1)) / 100.0 * 1e4  # 30 bps; the call at row 1 came while the first was held
+    assert found.entered.tolist() == [0, 3]
+    np.testing.assert_allclose(found.gross_bps, [first, second], rtol=1e-12)
+    np.testing.assert_allclose(found.gross_bps, [30, 30], rtol=1e-9)
+    np.testing.assert_allclose(found.net_bps(10.0), [10, 10], rtol=1e-9)
+    assert found.break_even_bps == pytest.approx(15)
+    assert found.net_bps(found.break_even_bps).mean() == pytest.approx(0, abs=1e-9)
+
+
+def test_a_call_that_is_right_need_not_pay_the_spread() -> None:
+    found = taker(rows([2, 1, 1], [100.0, 100.0, 100.1], spread=0.4))
+    assert found.gross_bps.tolist() == pytest.approx([-30.0])
+    assert found.break_even_bps < 0
+
+
+def test_no_trade_reaches_over_a_gap_or_past_the_end() -> None:
+    gap = rows([2, 2, 1, 1, 2], [100.0, 101.0, 102.0, 103.0, 104.0])
+    timestamps = gap.timestamps.copy()
+    timestamps[2:] += STEP_MS
+    assert taker(replace(gap, timestamps=timestamps)).entered.tolist() == []
+    assert taker(gap).entered.tolist() == [0]
+    value = call_value(replace(gap, timestamps=timestamps, truth=np.full(5, -1)))
+    assert math.isnan(value.move_bps.value)
+
+
+def test_moves_after_calls_are_in_their_direction() -> None:
+    found = call_value(rows([2, 0, 1, 1], [100.0, 100.0, 101.0, 98.0], truth=[2, 2, 1, -1]))
+    assert found.move_bps.value == pytest.approx((100.0 + 200.0) / 2)
+    assert found.half_spread_bps == pytest.approx(10.0)
+    assert found.coverage == pytest.approx(2 / 3)
+    assert found.precision.value == pytest.approx(1 / 2)
+
+
+def test_transactions_by_hand() -> None:
+    """Up (true) closed by Down (true); Down closed by Up (false); a repeated call neither opens nor closes anything."""
+    calls = [2, 2, 1, 0, 0, 1, 2, 1]
+    opened, true = transactions(rows(calls, [1.0] * 8, truth=[2, 0, 1, 0, 2, 1, 1, 1]))
+    assert opened.tolist() == [0, 3]
+    assert true.tolist() == [True, False]
+    value = call_value(rows(calls, [1.0] * 8, truth=[2, 0, 1, 0, 2, 1, 1, 1]))
+    assert (value.transactions, value.p_t) == (2, 0.5)
+
+
+def test_transactions_end_at_a_gap() -> None:
+    one = rows([2, 0, 2, 0], [1.0] * 4, truth=[2, 0, 2, 0])
+    timestamps = one.timestamps.copy()
+    timestamps[2:] += 10 * STEP_MS
+    assert transactions(one)[0].tolist() == [0, 1, 2]
+    assert transactions(replace(one, timestamps=timestamps))[0].tolist() == [0, 2]
+
+
+@pytest.fixture(scope="module")
+def long_rows() -> CallRows:
+    rng = np.random.default_rng(0)
+    n = 4_000
+    truth = rng.choice(3, n, p=[0.2, 0.6, 0.2])
+    calls = np.where(rng.random(n) < 0.5, truth, rng.choice(3, n))
+    return CallRows(
+        horizon=10,
+        timestamps=STEP_MS * np.arange(n),
+        mid=100 + np.cumsum(rng.normal(0, 0.01, n)),
+        spread=np.full(n, 0.01),
+        calls=calls,
+        truth=truth,
+        confidence=rng.uniform(0.3, 1, n),
+    )
+
+
+def test_precision_and_coverage_equal_a_loop(long_rows: CallRows) -> None:
+    assert long_rows.confidence is not None
+    for point, threshold in zip(precision_by_confidence(long_rows), CONFIDENCES, strict=True):
+        sure = [i for i in range(len(long_rows.calls)) if long_rows.calls[i] != 1 and long_rows.confidence[i] >= threshold]
+        right = [i for i in sure if long_rows.calls[i] == long_rows.truth[i]]
+        assert point["coverage"] == pytest.approx(len(sure) / len(long_rows.calls), abs=6e-5)
+        if sure:
+            assert point["precision"] == pytest.approx(len(right) / len(sure), abs=6e-5)
+            assert point["low"] <= point["precision"] <= point["high"]  # type: ignore[operator]
+        assert call_value(long_rows.surer_than(threshold)).precision.value == pytest.approx(
+            len(right) / len(sure) if sure else math.nan, nan_ok=True
+        )
+
+
+def test_the_interval_of_independent_rows_is_scipys(long_rows: CallRows) -> None:
+    """Without dependence, blocks or single rows make no difference: scipy's bootstrap and the normal interval agree."""
+    called = long_rows.calls != 1
+    hit = (long_rows.calls == long_rows.truth)[called].astype(float)
+    expected = bootstrap(
+        (hit,), np.mean, n_resamples=2_000, method="percentile", rng=np.random.default_rng(1)
+    ).confidence_interval
+    found = call_value(long_rows).precision
+    width = norm.ppf(0.975) * math.sqrt(hit.mean() * (1 - hit.mean()) / len(hit))
+    assert found.low == pytest.approx(expected.low, abs=0.35 * width)
+    assert found.high == pytest.approx(expected.high, abs=0.35 * width)
+
+
+def test_rows_that_repeat_one_another_get_wider_intervals(long_rows: CallRows) -> None:
+    """Every row a hundred times over tells no more than once: the interval must not shrink tenfold."""
+    some = slice(0, 400)
+    once = replace(
+        long_rows,
+        timestamps=STEP_MS * np.arange(400),
+        mid=long_rows.mid[some],
+        spread=long_rows.spread[some],
+        calls=long_rows.calls[some],
+        truth=long_rows.truth[some],
+        confidence=None,
+    )
+    again = replace(
+        once,
+        timestamps=STEP_MS * np.arange(40_000),
+        **{k: np.repeat(getattr(once, k), 100) for k in ("mid", "spread", "calls", "truth")},
+    )
+    widths = [e.high - e.low for e in (call_value(once).precision, call_value(replace(again, horizon=100)).precision)]
+    assert widths[1] > 0.6 * widths[0]
+
+
+def test_nothing_called_is_worth_nothing_said() -> None:
+    value = call_value(rows([1] * 40, [100.0] * 40))
+    summary = value.summary()
+    assert summary["coverage"] == 0
+    assert summary["precision"]["value"] is summary["move_bps"]["value"] is summary["p_t"] is None
+    assert summary["taker"] == {"trades": 0, "mean_bps": {"value": None, "low": None, "high": None}, "break_even_fee_bps": None}
+    assert summary["luck"]["chance"] == 1
+    empty = call_value(rows([], []))
+    assert math.isnan(empty.coverage)
+
+
+def test_a_rule_without_probabilities_has_no_curve() -> None:
+    with pytest.raises(ValueError, match="no confidence"):
+        precision_by_confidence(rows([1], [1.0]))
