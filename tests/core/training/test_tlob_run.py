@@ -243,7 +243,48 @@ def test_a_mirrored_model_of_raw_inputs_is_refused(data: Path, tmp_path: Path, c
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("words", [[], ["train"], ["train", "tlob"], ["evaluate"], ["evaluate", "tlob"]], ids=" ".join)
+def test_a_model_of_named_columns_sees_a_mirrored_book_mirrored(data: Path, tmp_path: Path) -> None:
+    """Sides swapped about the window's last mid: P(UP) and P(DOWN) change places."""
+    words = ["--data", str(data / NAMES[0]), *SMALL, "--epochs", "1", "--no-test", "--folder", str(tmp_path)]
+    assert main(["train", "tlob", *words, "--transform", "flow", "--mirrored"]) == 0
+    predictor = Predictor(checkpoints.load("small", folder=tmp_path))
+    assert (predictor.config.features, predictor.config.directed) == (52, 4)
+    window = BOOKS[NAMES[0]].levels[600:728]
+    twice = window[-1, 0] + window[-1, 2]
+    other = window[:, np.arange(40).reshape(10, 2, 2)[:, ::-1].ravel()].copy()
+    other[:, ::2] = twice - other[:, ::2]
+    market = predictor.markets["testville_spot_abcusd"]
+    one, two = predictor.predict(np.stack([window, other]), market).probabilities
+    np.testing.assert_allclose(one, two[:, ::-1], atol=1e-5)
+    assert np.abs(one[:, 0] - one[:, 2]).max() > 1e-4
+
+
+def test_deeplob_is_trained_and_scored_by_the_same_code(
+    data: Path, card: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = ["--horizon", "10", "20", "--epochs", "1", "--windows", "32", "--batch", "16", "--stride", "9", "--name", "small"]
+    files = [word for name in NAMES for word in ("--data", str(data / name))]
+    assert main(["train", "deeplob", *files, *small, "--no-test", "--folder", str(tmp_path)]) == 0
+    trained = json.loads((tmp_path / "small.json").read_text())
+    assert (trained["model"], trained["transform"], trained["config"]["outputs"]) == ("deeplob", "ladder", 4)
+    for name, entry in card["markets"].items():
+        assert trained["markets"][name] | {"rules": entry["rules"]} == entry  # the same data, labels and constants
+    capsys.readouterr()
+    words = ["evaluate", "tlob", "--data", str(data / NAMES[1]), "--checkpoint", "small", "--folder", str(tmp_path), "--json"]
+    assert main(words) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["samples"] == card["metrics"]["test"]["elsewhere_xyz"][0]["samples"]
+
+
+def test_a_network_that_does_not_fit_its_transform_is_refused(folder: Path, card: dict[str, Any]) -> None:
+    checkpoint = checkpoints.load("small", folder=folder)
+    with pytest.raises(checkpoints.CheckpointError, match="reads 40 columns, and its transform makes 52"):
+        Predictor(checkpoints.Checkpoint(card=card | {"transform": "flow"}, weights=checkpoint.weights))
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["train"], ["train", "tlob"], ["train", "deeplob"], ["evaluate"], ["evaluate", "tlob"]], ids=" ".join
+)
 def test_help_is_there_at_every_turn(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([*words, "--help"])
