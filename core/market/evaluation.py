@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from core.market.calibration import RuleKind
 from core.market.labels import STATIONARY, UNKNOWN, Head
 from core.market.predictor import MarketCard, Predictor
 from core.market.row_predictions import RowPredictions, predict_rows
-from core.market.value import CallRows
+from core.market.value import CallRows, calls_by_rule
 from core.messages import compose
 
 BATCH = 512
@@ -127,18 +127,16 @@ def score_head(found: RowPredictions, market: MarketCard, head: int) -> HeadResu
 
 def call_rows(found: RowPredictions, head: int) -> dict[str, CallRows]:
     """One head's calls by rule ("tlob", "momentum", "stationary"), for the measures of their worth."""
-    called = found.calls[:, head]
-    tlob = CallRows(
+    return calls_by_rule(
         horizon=found.heads[head][1],
         timestamps=found.timestamps,
         mid=found.mid,
         spread=found.spread,
-        calls=called,
+        probabilities=found.probabilities[:, head],
+        called=found.calls[:, head],
+        momentum=found.momentum[:, head],
         truth=found.truth[:, head],
-        confidence=found.probabilities[np.arange(len(called)), head, called].astype(np.float64),
     )
-    naive = {"momentum": found.momentum[:, head], "stationary": np.full_like(called, STATIONARY)}
-    return {"tlob": tlob} | {rule: replace(tlob, calls=calls, confidence=None) for rule, calls in naive.items()}
 
 
 def _too_short(window: int, longest: int, first: int) -> BookError:
