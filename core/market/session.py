@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, Trade
+from core.market.forecasters.live import LivePeers
+from core.market.forecasters.protocol import task_of
 from core.market.ledger.keeper import LedgerItem, LedgerKeeper
 from core.market.ledger.writer import LedgerRow
 from core.market.predictor import Predictions, Predictor
@@ -70,6 +72,7 @@ class MarketSession:
         self._step = 0
         self.frames = StepCollector()
         self.ledger = ledger
+        self.peers = LivePeers(task_of(predictor, self.entry, f"{feed.key} {feed.market}"))
         self._received_ns = 0  # when the newest book arrived
         self._sampler = GridSampler()
         self._announced_ms = 0  # the confirmation that the worker was last told of
@@ -198,6 +201,7 @@ class MarketSession:
     def _process(self, batch: list[QueueItem]) -> None:
         lengths: list[int] = []  # after each item: rows since the last gap
         windows: list[FloatArray] = []
+        newest_ms = 0  # when the last of the windows ends
         for item in batch:
             if item is None:
                 self._restart_window()
@@ -209,10 +213,13 @@ class MarketSession:
                 self._run_length += 1
                 if len(self._window) == self.predictor.window:
                     windows.append(np.stack(self._window))
+                    newest_ms = item.timestamp
             lengths.append(self._run_length)
         predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
         if self.ledger is not None:
             self.ledger.take(self._ledger_items(batch, lengths, windows, predictions))
+        if predictions is not None:
+            self.peers.offer(newest_ms, windows[-1], predictions.probabilities[-1], predictions.calls[-1])
         done_ns = CLOCK.now_ns()
         with self._lock:
             used, fresh = 0, None
@@ -267,6 +274,7 @@ class MarketSession:
             self._board = Scoreboard(self.predictor.heads, self.entry.alphas)
             self._confirmed_ms = 0
             self.frames.start_anew()
+            self.peers.restart()
         self._rows.append(row.timestamp, row.levels)
         mid = float(row.levels[0] + row.levels[2]) / 2
         self._provisional.append(ProvisionalRow(row.timestamp, mid, predictions, which))
@@ -283,7 +291,9 @@ class MarketSession:
             if row.timestamp != self._confirmed_ms + STEP_MS:
                 self._board.gap()
             self._confirmed_ms = row.timestamp
-            self.frames.add_outcomes(self._board.step(row.timestamp, row.mid, row.predictions, row.which))
+            outcomes = self._board.step(row.timestamp, row.mid, row.predictions, row.which)
+            self.frames.add_outcomes(outcomes)
+            self.peers.resolve(outcomes)
 
     def _drop_provisional(self) -> None:
         """A gap: rows that nothing confirmed are not rows (D27)."""

@@ -16,6 +16,7 @@ from core.market.session_view import Status
 from core.market.sources import MarketSource
 from pages.markets import (
     alerts_panel,
+    forecasters_panel,
     live_actions,
     live_controls,
     live_model,
@@ -97,6 +98,7 @@ def once_a_second() -> None:
 def scores() -> None:
     """The scoreboard, every ten seconds."""
     live_scores.show(session, choices, view.zone)
+    forecasters_panel.show(session, choices)
 
 
 if session.status_now()[0] in (Status.FAILED, Status.ENDED) and st.button(

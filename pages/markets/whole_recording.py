@@ -18,7 +18,7 @@ from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import MarketCard, Predictor
 from core.market.row_predictions import RowPredictions, predict_rows
 from core.market.session import MarketSession
-from pages.markets import toolbar
+from pages.markets import forecasters_panel, toolbar
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import forecaster_names
 from pages.shared import controls
@@ -73,6 +73,7 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
         controls.download_table(_("Every row"), whole.table, key="whole_rows", filename=filename)
     _describe_jump(feed, whole, choices.head, zone)
     st.fragment(run_every=10.0)(_boards)(session, whole, choices)
+    forecasters_panel.show_whole(session, whole, choices)
 
 
 def _offer(session: MarketSession, feed: RecordingFeed) -> None:

@@ -106,7 +106,8 @@ class _Peer:
         self.waiting: _Asked | None = None
         self.busy: int | None = None  # timestamp of the window it is at work on
         self.stopped = False
-        self.reason = ""
+        self.ready = False
+        self.reason = compose("{name} is being loaded.", name=name)
         self.rows: OrderedDict[int, _Row] = OrderedDict()
         self.heads = [_Head() for _ in task.heads]
         self.plain = False
@@ -143,6 +144,9 @@ class _Peer:
             refused = str(error)
         except Exception as error:  # somebody else's code may raise anything
             refused = compose("{name} failed: {reason}.", name=self.name, reason=f"{type(error).__name__}: {error}"[:200])
+        with self.changed:
+            self.ready, self.reason = True, refused
+            self.changed.notify_all()
         while True:
             with self.changed:
                 self.changed.wait_for(lambda: self.stopped or self.waiting is not None)
@@ -269,7 +273,7 @@ class LivePeers:
                     self._peers[name] = _Peer(name, self.task, self._find, self._deadline_s, self._clock)
 
     def offer(self, timestamp: int, window: FloatArray, probabilities: NDArray[np.floating], calls: NDArray[np.integer]) -> None:
-        """Hand the newest window (window, 40) to every forecaster, with TLOB's answer (heads, 3) and calls (heads,)."""
+        """Hand the newest window (window, 40) to every loaded forecaster, with TLOB's answer (heads, 3) and calls (heads,)."""
         with self._lock:
             if not self._peers:
                 return
@@ -283,8 +287,9 @@ class LivePeers:
             while len(self._waiting) > WAITING:
                 self._waiting.popitem(last=False)
             for name, peer in self._peers.items():
-                self._since.setdefault(name, timestamp)
-                peer.offer(asked)
+                if peer.ready:
+                    self._since.setdefault(name, timestamp)
+                    peer.offer(asked)
 
     def resolve(self, outcomes: Sequence[tuple[int, int, int]]) -> None:
         """What happened: timestamp of a prediction, head, class."""

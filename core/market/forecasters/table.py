@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pandas as pd
@@ -62,19 +63,23 @@ class TableForecaster:
             )
 
     @classmethod
-    def read(cls, path: Path, task: ForecastTask) -> TableForecaster:
+    def read(cls, source: Path | IO[bytes], task: ForecastTask, *, name: str = "") -> TableForecaster:
         """From a .csv or .parquet file.
+
+        Args:
+            name: of a file that is not on disk.
 
         Raises:
             ForecasterError: where it cannot be read or is not such a table.
         """
+        name = source.name if isinstance(source, Path) else name
         try:
-            frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+            frame = pd.read_parquet(source) if Path(name).suffix == ".parquet" else pd.read_csv(source)
         except FileNotFoundError as error:
-            raise ForecasterError(compose("there is no file {name}", name=path.name)) from error
+            raise ForecasterError(compose("there is no file {name}", name=name)) from error
         except (OSError, ValueError, pd.errors.ParserError) as error:
-            raise ForecasterError(compose("{name} cannot be read: a CSV or Parquet table is right", name=path.name)) from error
-        return cls(frame, task, name=path.name)
+            raise ForecasterError(compose("{name} cannot be read: a CSV or Parquet table is right", name=name)) from error
+        return cls(frame, task, name=name)
 
     def predict_at(self, timestamps: NDArray[np.int64], windows: FloatArray) -> Checked:
         """The file's rows at these times, ABSENT where it has none."""

@@ -43,6 +43,13 @@ class By:
         return self.answer(self.asked - 1)
 
 
+def settle(peers: LivePeers) -> None:
+    """Wait until everything is loaded and nothing is at work."""
+    for peer in peers._peers.values():
+        with peer.changed:
+            assert peer.changed.wait_for(lambda peer=peer: peer.ready and peer.busy is None and peer.waiting is None, 20)
+
+
 def peers_with(forecaster: Forecaster | Exception, **options: Any) -> LivePeers:
     def find(name: str, task: ForecastTask) -> Forecaster:
         if isinstance(forecaster, Exception):
@@ -51,14 +58,8 @@ def peers_with(forecaster: Forecaster | Exception, **options: Any) -> LivePeers:
 
     peers = LivePeers(TASK, find=find, **options)
     peers.request(["Mine"])
+    settle(peers)
     return peers
-
-
-def settle(peers: LivePeers) -> None:
-    """Wait until nothing is at work."""
-    for peer in peers._peers.values():
-        with peer.changed:
-            assert peer.changed.wait_for(lambda peer=peer: peer.busy is None and peer.waiting is None, 20)
 
 
 def step(peers: LivePeers, timestamp: int, truth: int = 1, *, wait: bool = True) -> None:
@@ -132,6 +133,26 @@ def test_one_that_cannot_be_made_says_why_and_is_missing() -> None:
     step(peers, 250)
     (score,) = peers.scores(0)
     assert score.missing == {"failed": 1} and score.reason == "LightGBM is not installed"
+    peers.stop()
+
+
+def test_rows_while_one_is_loaded_are_not_missing() -> None:
+    release = threading.Event()
+
+    def find(name: str, task: ForecastTask) -> Forecaster:
+        release.wait(20)
+        return By(lambda _: GOOD)
+
+    peers = LivePeers(TASK, find=find)
+    peers.request(["Mine"])
+    step(peers, 250, wait=False)
+    (score,) = peers.scores(0)
+    assert score.missing == {} and score.reason == "Mine is being loaded."
+    release.set()
+    settle(peers)
+    step(peers, 500)
+    (score,) = peers.scores(0)
+    assert score.rows == 1 and score.missing == {} and score.reason == ""
     peers.stop()
 
 
