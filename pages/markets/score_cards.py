@@ -77,6 +77,7 @@ def _columns() -> dict[str, Any]:
         "momentum_macro_f1": _("Macro-F1, momentum"),
         "momentum_matthews": _("Matthews, momentum"),
         "ece": _("Calibration error"),
+        "luck": _("Chance of luck"),
     }
     return {
         "market": column.TextColumn(_("Market"), pinned=True),

@@ -139,6 +139,22 @@ def test_scores_equal_scikit_learns(ledger: Path, rows: BookRows, checkpoint_fol
         assert scored["macro_f1"] == pytest.approx(f1_score(truth[known], called, labels=seen, average="macro"), abs=1e-9)
 
 
+def naive_chance(steps: np.ndarray, called: np.ndarray, truth: np.ndarray, horizon: int) -> float:
+    """The luck test in plain loops: sixteen calls at a time, one a horizon, against their own cyclic shifts."""
+    kept = [0]
+    for i in range(1, len(steps)):
+        if steps[i] - steps[kept[-1]] >= horizon:
+            kept.append(i)
+    c, y = called[kept].tolist(), truth[kept].tolist()
+    wealth, best = dict.fromkeys((0.1, 0.25, 0.5, 1.0, 2.0), 1.0), 1.0
+    for start in range(0, len(c) - 15, 16):
+        hits = [sum(c[start + (i - shift) % 16] == y[start + i] for i in range(16)) for shift in range(16)]
+        for stake in wealth:
+            wealth[stake] *= np.exp(stake * hits[0]) / np.mean([np.exp(stake * h) for h in hits])
+        best = max(best, sum(wealth.values()) / 5)
+    return 1 / best
+
+
 @pytest.mark.parametrize("period", PERIODS)
 def test_a_score_card_is_scikit_learns_by_period(
     tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path, period: Period
@@ -172,6 +188,9 @@ def test_a_score_card_is_scikit_learns_by_period(
         hit = p.argmax(axis=1) == t
         gaps = [abs(p.max(axis=1)[bins == b].mean() - hit[bins == b].mean()) * (bins == b).sum() for b in set(bins)]
         assert line.ece == pytest.approx(sum(gaps) / here.sum(), abs=1e-6)
+        assert line.luck == pytest.approx(
+            naive_chance(records["timestamp"].to_numpy()[here] // 250, called, t, horizon), rel=1e-9
+        )
         seen += 1
     assert seen == len(HEADS) * (1 if period == "week" else 2)
 
