@@ -1,8 +1,9 @@
-"""`python -m scripts.load_stream`: how many viewers one process serves over the live page's stream.
+"""`python -m scripts.load_stream`: how many viewers one process serves over the live page's stream, and what a screen costs.
 
-Starts the app, opens Chromiums on the live page and light websocket clients beside them on the same feed, one of which reads
-slowly. Prints once a minute: milliseconds from a book received to the clients (median, 95th percentile, longest), the
-server's share of a core and its memory; and, of each Chromium at the end, how long a frame takes to draw.
+Starts the app on one recording and measures, in this order: one screen alone; then all Chromiums, light websocket clients and one
+slow reader together, once a minute. Of the server: share of a core and memory. Of the clients: milliseconds from a book received
+to the frame that holds its prediction. Of each Chromium: share of a core, how long a screen takes to draw, and how long its
+main thread was held at most.
 """
 
 from __future__ import annotations
@@ -11,18 +12,40 @@ import argparse
 import asyncio
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import numpy as np
 import psutil
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page, Playwright, async_playwright
 
-from core.market.stream import FrameKind
+from core.market.stream import HEADER, FrameKind
+from tests.browser.conftest import ARGUMENTS
 from tests.browser.server import AppServer, serve
 from tests.conftest import find_chromium
 
 ROOT = Path(__file__).resolve().parents[1]
+READ_EVERY = 4
+"""As in assets/scripts/terminal.js."""
+OBSERVE = """() => {
+    const { terminal } = document.querySelector('.terminal');
+    window.held = [];
+    window.times = [];
+    window.delays = [];
+    window.observer ??= new PerformanceObserver((list) => window.held.push(...list.getEntries().map((one) => one.duration)));
+    window.observer.observe({ entryTypes: ["longtask"] });
+    window.draw ??= terminal.draw.bind(terminal);
+    terminal.draw = () => {
+        const began = performance.now();
+        window.draw();
+        window.times.push(performance.now() - began);
+        window.delays.push(Date.now() - terminal.store.receivedMs);
+    };
+}"""
+READ = "() => ({ times: window.times, delays: window.delays, held: window.held })"
 
 
 class LightClient:
@@ -40,73 +63,158 @@ class LightClient:
 
     async def run(self, session: aiohttp.ClientSession) -> None:
         """Receive until cancelled."""
+        read = 0
         try:
             async with session.ws_connect(self._address, max_msg_size=0) as socket:
                 async for message in socket:
                     if message.type is not aiohttp.WSMsgType.BINARY:
                         continue
-                    header = np.frombuffer(message.data[: 11 * 8], dtype="<f8")
+                    header = np.frombuffer(message.data[: HEADER * 8], dtype="<f8")
                     if int(header[0]) == FrameKind.STEP:
                         self.delays.append(time.time() * 1e3 - header[6])
                     else:
                         self.snapshots += 1
                     if self._pause_s:
                         await asyncio.sleep(self._pause_s)
+                    read += 1
+                    if read % READ_EVERY == 0:
+                        await socket.send_str(str(read))
         except (aiohttp.ClientError, OSError) as error:
             self.failed = repr(error)
+
+
+@dataclass
+class ProcessTree:
+    """Processor time of some processes since the last look."""
+
+    processes: Sequence[psutil.Process]
+    seconds: float = field(init=False)
+    at: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.look()
+
+    def look(self) -> None:
+        """Begin to measure here."""
+        self.seconds, self.at = self._seconds(), time.monotonic()
+
+    def share(self) -> float:
+        """Of one core, since the last look."""
+        return (self._seconds() - self.seconds) / (time.monotonic() - self.at)
+
+    def _seconds(self) -> float:
+        total = 0.0
+        for process in self.processes:
+            if process.is_running():
+                times = process.cpu_times()
+                total += times.user + times.system
+        return total
+
+
+@dataclass(kw_only=True)
+class Screen:
+    """One Chromium on the live page: all its processes, and the one that runs the page."""
+
+    page: Page
+    whole: ProcessTree
+    renderer: ProcessTree
+
+    async def begin(self) -> None:
+        """Begin to measure here."""
+        await self.page.evaluate(OBSERVE)
+        self.whole.look()
+        self.renderer.look()
+
+    async def row(self) -> str:
+        """What it cost since `begin`."""
+        shares = f"{self.renderer.share():.2f} of a core in the page's process, {self.whole.share():.2f} in all its processes"
+        seen: dict[str, list[float]] = await self.page.evaluate(READ)
+        times, held = np.array(seen["times"] or [np.nan]), seen["held"]
+        delays = np.percentile(seen["delays"] or [np.nan], [50, 95])
+        return (
+            f"{len(seen['times'])} screens, mean {times.mean():.1f} ms, p95 {np.percentile(times, 95):.1f} ms, longest"
+            f" {times.max():.1f} ms; main thread held over 50 ms {len(held)} times, at most {max(held, default=0):.0f} ms;"
+            f" book to screen p50 {delays[0]:.0f} ms, p95 {delays[1]:.0f} ms; {shares}"
+        )
+
+
+async def open_screen(playwright: Playwright, server: AppServer, *, speed: str) -> Screen:
+    """A Chromium of its own on the shared playback."""
+    before = {one.pid for one in psutil.Process().children(recursive=True)}
+    chromium = await playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
+    page = await chromium.new_page(viewport={"width": 1440, "height": 900})
+    await page.goto(f"{server.url}/?with=load&speed={speed}")
+    await page.wait_for_selector(".terminal[data-drawn-step]", timeout=90_000)
+    mine = [one for one in psutil.Process().children(recursive=True) if one.pid not in before]
+    renderers = [one for one in mine if "--type=renderer" in " ".join(one.cmdline())]
+    return Screen(page=page, whole=ProcessTree(mine), renderer=ProcessTree(renderers))
+
+
+def quantiles(delays: Sequence[float]) -> str:
+    """Median, 95th percentile and longest, milliseconds."""
+    if not delays:
+        return f"{'-':>7}{'-':>8}{'-':>8}"
+    p50, p95 = np.percentile(delays, [50, 95])
+    return f"{p50:7.0f}{p95:8.0f}{max(delays):8.0f}"
 
 
 async def measure(server: AppServer, *, clients: int, browsers: int, minutes: float, speed: str) -> None:
     """Run the load and print the table."""
     process = psutil.Process(server.process.pid)
+    tree = ProcessTree([process])
     async with async_playwright() as playwright, aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-        chromium = await playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
-        pages: list[Page] = []
-        for _ in range(browsers):
-            page = await chromium.new_page(viewport={"width": 1440, "height": 900})
-            await page.goto(f"{server.url}/?with=load&speed={speed}")
-            await page.wait_for_selector(".terminal[data-drawn-step]", timeout=90_000)
-            pages.append(page)
-        path = await pages[0].evaluate("document.querySelector('.terminal').terminal.config.address")
-        address = server.url.replace("http", "ws", 1) + path
-        lights = [LightClient(address) for _ in range(clients)]
-        slow = LightClient(address, pause_s=2.0)
+        screens = [await open_screen(playwright, server, speed=speed)]
+        await asyncio.sleep(5)
+        tree.look()
+        await screens[0].begin()
+        await asyncio.sleep(60 * min(1.0, minutes))
+        print(f"one viewer: server {tree.share():.3f} of a core, {process.memory_info().rss / 2**20:.0f} MiB")
+        print(f"one viewer: {await screens[0].row()}", flush=True)
+        address = await screens[0].page.evaluate("document.querySelector('.terminal').terminal.config.address")
+        if browsers == 0:
+            await screens.pop().page.context.browser.close()  # type: ignore[union-attr]
+        screens += [await open_screen(playwright, server, speed=speed) for _ in range(browsers - 1)]
+        lights = [LightClient(server.url.replace("http", "ws", 1) + address) for _ in range(clients)]
+        slow = LightClient(server.url.replace("http", "ws", 1) + address, pause_s=2.0)
         tasks = [asyncio.create_task(one.run(session)) for one in [*lights, slow]]
-        print("minute   p50 ms   p95 ms   max ms   core share   MiB   slow reader: frames, snapshots")
+        await asyncio.sleep(5)
+        for screen in screens:
+            await screen.begin()
+        print("minute   p50 ms  p95 ms  max ms   server's share of a core   MiB   slow reader: steps, snapshots")
+        every: list[float] = []
+        began, first = process.cpu_times(), time.monotonic()
         for minute in range(max(1, round(minutes))):
             for one in lights:
                 one.delays.clear()
-            process.cpu_percent()
+            tree.look()
             await asyncio.sleep(60 * min(1.0, minutes))
-            share = process.cpu_percent() / 100
-            delays = np.array([delay for one in lights for delay in one.delays]) if lights else np.zeros(1)
-            p50, p95 = np.percentile(delays, [50, 95])
-            memory = process.memory_info().rss / 2**20
-            print(
-                f"{minute + 1:6d} {p50:8.0f} {p95:8.0f} {delays.max():8.0f} {share:12.2f} {memory:5.0f}"
-                f"   {len(slow.delays)}, {slow.snapshots}"
-            )
-        for page in pages:
-            data = await page.evaluate("({...document.querySelector('.terminal').dataset})")
-            print(f"Chromium: {data['drawn']} frames, mean {data['meanMs']} ms, longest {data['longestMs']} ms")
+            share, memory = tree.share(), process.memory_info().rss / 2**20
+            delays = [delay for one in lights for delay in one.delays]
+            every += delays
+            tail = f"{share:25.3f}{memory:8.0f}   {len(slow.delays)}, {slow.snapshots}"
+            print(f"{minute + 1:6d}  {quantiles(delays)}{tail}", flush=True)
+        ended = process.cpu_times()
+        seconds = ended.user + ended.system - began.user - began.system
+        print(f"   all  {quantiles(every)}{seconds / (time.monotonic() - first):25.3f}")
+        for screen in screens:
+            print(f"Chromium: {await screen.row()}")
         failed = [one.failed for one in [*lights, slow] if one.failed]
         print(f"{len(failed)} clients failed{': ' + failed[0] if failed else ''}")
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await chromium.close()
 
 
 def main() -> None:
     """Read the options and run."""
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0] if __doc__ else "")
     p.add_argument("--clients", type=int, default=200, help="light websocket clients")
-    p.add_argument("--browsers", type=int, default=2, help="real Chromiums; at least one")
-    p.add_argument("--minutes", type=float, default=10)
+    p.add_argument("--browsers", type=int, default=1, help="Chromiums beside them; 0 leaves the clients alone")
+    p.add_argument("--minutes", type=float, default=1.0)
     p.add_argument("--speed", default="1.0", help="of the recording")
-    o = p.parse_args()
+    o: Any = p.parse_args()
     with tempfile.TemporaryDirectory() as folder, serve(ROOT / "streamlit_app.py", Path(folder)) as server:
-        asyncio.run(measure(server, clients=o.clients, browsers=max(1, o.browsers), minutes=o.minutes, speed=o.speed))
+        asyncio.run(measure(server, clients=o.clients, browsers=o.browsers, minutes=o.minutes, speed=o.speed))
 
 
 if __name__ == "__main__":

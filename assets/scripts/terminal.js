@@ -4,6 +4,7 @@
 const PRICE_ROWS = 23;
 const LIVE_EDGE = 0.04; // share of the span left free right of the newest row
 const SNAPSHOT = 1;
+const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
 
 let plots = null; // live_plot.js, once it is loaded: plotly, and the page's colours as a template
 
@@ -79,7 +80,13 @@ class Terminal {
     const socket = new WebSocket(address);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
-    socket.onmessage = ({ data }) => (typeof data === "string" ? this.message(JSON.parse(data)) : this.receive(data));
+    let read = 0;
+    socket.onmessage = ({ data }) => {
+      if (typeof data === "string") return this.message(JSON.parse(data));
+      this.receive(data);
+      read += 1;
+      if (read % READ_EVERY === 0 && socket.readyState === WebSocket.OPEN) socket.send(String(read));
+    };
     socket.onopen = () => {
       this.failures = 0;
       this.root.dataset.stream = "open";

@@ -13,8 +13,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core import scores
+from core.market.adaptive import REFIT_STEPS, Recalibrated
 from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, smoothing_steps
+from core.market.luck import Luck
 from core.market.predictor import Predictions
+from core.market.running_value import AdaptiveBoard, AdaptiveScores, SpacedCalls, TakerAccount
+from core.market.value import CallRows, calls_by_rule
 from core.models.tlob import CLASSES
 from core.scores import CALIBRATION_BINS
 
@@ -22,6 +26,8 @@ RULES = ("tlob", "momentum", "stationary")
 """The model and the naive rules that are scored beside it."""
 ROLLING = 1_000
 """Resolved predictions in the rolling scores."""
+VALUED = 4 * 3600 * 4
+"""Predictions that the worth of calls is computed over: four hours."""
 LATEST = 200
 """Resolved predictions in the latest scores, those of the live screen."""
 
@@ -94,7 +100,8 @@ class PredictionLog:
     """Predictions by time, in blocks; the oldest block is dropped beyond `capacity` rows (rounded to blocks, at least two).
 
     Attributes:
-        dtype: of a row: timestamp, mid, and for each head its probabilities, call, momentum's call and truth.
+        dtype: of a row: timestamp, mid, and for each head its probabilities, call, momentum's call and truth;
+            then the spread.
         first: number of the oldest row kept. count: rows ever added.
     """
 
@@ -109,13 +116,14 @@ class PredictionLog:
                 ("calls", np.int8, (heads,)),
                 ("momentum", np.int8, (heads,)),
                 ("truth", np.int8, (heads,)),
+                ("spread", np.float64),
             ]
         )
         self.blocks: deque[NDArray[np.void]] = deque(maxlen=max(2, capacity // self.BLOCK))
         self.first = 0
         self.count = 0
 
-    def append(self, timestamp: int, mid: float, p: Predictions, row: int) -> int:
+    def append(self, timestamp: int, mid: float, p: Predictions, row: int, *, spread: float = 0.0) -> int:
         """Add row `row` of `p`, unresolved; returns its number, which never changes."""
         offset = self.count - self.first
         if offset == len(self.blocks) * self.BLOCK:
@@ -123,15 +131,15 @@ class PredictionLog:
                 self.first += self.BLOCK
             self.blocks.append(np.zeros(self.BLOCK, dtype=self.dtype))
         block, offset = divmod(self.count - self.first, self.BLOCK)
-        self.blocks[block][offset] = self.record(timestamp, mid, p, row)
+        self.blocks[block][offset] = self.record(timestamp, mid, p, row, spread=spread)
         self.count += 1
         return self.count - 1
 
     @staticmethod
-    def record(timestamp: int, mid: float, p: Predictions, row: int) -> tuple[Any, ...]:
+    def record(timestamp: int, mid: float, p: Predictions, row: int, *, spread: float = 0.0) -> tuple[Any, ...]:
         """A row of `dtype`, unresolved, from row `row` of `p`."""
         unknown = np.full(p.calls.shape[1], UNKNOWN)
-        return timestamp, mid, p.probabilities[row], p.calls[row], p.momentum[row], unknown
+        return timestamp, mid, p.probabilities[row], p.calls[row], p.momentum[row], unknown, spread
 
     def __getitem__(self, number: int) -> np.void:
         """A row by its number, as a view that can be written to.
@@ -161,57 +169,112 @@ class Scoreboard:
     Args:
         heads: label and horizon of each column of a prediction.
         alphas: (heads,) label thresholds from the card, fractions of the price.
+        own_thresholds: recalibrated scores are by thresholds of the market's own past, for a market that the card does not know.
     """
 
-    def __init__(self, heads: Sequence[Head], alphas: Sequence[float]) -> None:
+    def __init__(self, heads: Sequence[Head], alphas: Sequence[float], *, own_thresholds: bool = False) -> None:
         self.heads, self.alphas = tuple(heads), tuple(alphas)
         self.log = PredictionLog(len(self.heads))
         self._boards = [_HeadBoard() for _ in self.heads]
+        self._adaptive = [
+            AdaptiveBoard(horizon, alpha, own_threshold=own_thresholds, first_fit=(i + 1) * REFIT_STEPS // len(self.heads))
+            for i, ((_, horizon), alpha) in enumerate(zip(self.heads, self.alphas, strict=True))
+        ]
+        self._takers = [TakerAccount(horizon) for _, horizon in self.heads]
+        self._spaced = [SpacedCalls(horizon, RULES) for _, horizon in self.heads]
         self._longest = max(horizon for _, horizon in self.heads)
         self._mids: deque[float] = deque(maxlen=self._longest + smoothing_steps(self._longest) + 1)
         self._numbers: deque[int | None] = deque(maxlen=self._longest + 1)
+        self._recalibrated: deque[list[Recalibrated] | None] = deque(maxlen=self._longest)
 
     def gap(self) -> None:
         """A gap in the rows: predictions not yet resolved stay unscored, since their future was not seen."""
         self._mids.clear()
         self._numbers.clear()
+        self._recalibrated.clear()
+        for account in self._takers:
+            account.gap()
 
-    def step(self, timestamp: int, mid: float, predictions: Predictions | None, row: int = 0) -> list[tuple[int, int, int]]:
+    def step(
+        self, timestamp: int, mid: float, predictions: Predictions | None, row: int = 0, *, spread: float = 0.0
+    ) -> list[tuple[int, int, int]]:
         """One step of the grid: log its prediction, if there is one, and resolve those whose horizon ends at this mid.
+
+        Args:
+            mid, spread: of the row, quote currency.
 
         Returns:
             What was resolved: timestamp of the prediction, head, class that came true.
         """
         resolved: list[tuple[int, int, int]] = []
         self._mids.append(mid)
-        self._numbers.append(None if predictions is None else self.log.append(timestamp, mid, predictions, row))
+        self._numbers.append(None if predictions is None else self.log.append(timestamp, mid, predictions, row, spread=spread))
+        mids = np.array(self._mids)
         for index, (kind, horizon) in enumerate(self.heads):
             if len(self._numbers) <= horizon:
                 continue
             number = self._numbers[-1 - horizon]
             if number is None:
                 continue
-            w = smoothing_steps(horizon)
-            recent = np.array([self._mids[i] for i in range(-min(horizon + w, len(self._mids)), 0)])
-            move = future_move(recent, horizon, kind)[-1 - horizon]
+            move = future_move(mids[-horizon - smoothing_steps(horizon) :], horizon, kind)[-1 - horizon]
             truth = int(classify(np.array([move]), self.alphas[index])[0])
             if truth == UNKNOWN:
                 continue
             row_then = self.log[number]
             row_then["truth"][index] = truth
             when, called = int(row_then["timestamp"]), int(row_then["calls"][index])
-            self._boards[index].add(when, truth, called, int(row_then["momentum"][index]), row_then["probabilities"][index])
+            naive = int(row_then["momentum"][index])
+            self._boards[index].add(when, truth, called, naive, row_then["probabilities"][index])
+            self._spaced[index].add(when, truth, dict(zip(RULES, (called, naive, STATIONARY), strict=True)))
+            if (then := self._recalibrated[-horizon]) is not None:
+                self._adaptive[index].resolve(then[index], float(move))
             resolved.append((when, index, truth))
+        self._recalibrate(predictions, row)
+        for index, account in enumerate(self._takers):
+            account.step(mid, spread, STATIONARY if predictions is None else int(predictions.calls[row, index]))
         return resolved
 
-    def latest(self, head: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Confusion matrices of TLOB and of momentum over the last `LATEST` scored predictions of a head."""
-        return self._boards[head].latest[0].copy(), self._boards[head].latest[1].copy()
+    def _recalibrate(self, predictions: Predictions | None, row: int) -> None:
+        """After the step's outcomes: what they and earlier ones make of its prediction."""
+        if predictions is None:
+            self._recalibrated.append(None)
+            return
+        written = predictions.probabilities[row].tolist()
+        self._recalibrated.append([board.predict(p) for board, p in zip(self._adaptive, written, strict=True)])
 
-    def confusion(self, head: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def adaptive(self, head: int) -> AdaptiveScores:
+        """One head's probabilities as written and recalibrated, side by side."""
+        return self._adaptive[head].scores()
+
+    def taken(self) -> NDArray[np.float64]:
+        """(heads, 2): a taker's trades by TLOB's calls so far, and their mean result in basis points before fees (NaN: none)."""
+        return np.array([[a.trades, a.gross_bps / a.trades if a.trades else math.nan] for a in self._takers])
+
+    def luck(self, head: int) -> dict[str, Luck]:
+        """The luck test of each rule's calls since the session began."""
+        return self._spaced[head].luck()
+
+    def call_rows(self, head: int, most: int = VALUED) -> dict[str, CallRows]:
+        """One head's last calls by rule."""
+        rows = self.log.tail(most)
+        return calls_by_rule(
+            horizon=self.heads[head][1],
+            timestamps=rows["timestamp"],
+            mid=rows["mid"],
+            spread=rows["spread"],
+            probabilities=rows["probabilities"][:, head],
+            called=rows["calls"][:, head].astype(np.int64),
+            momentum=rows["momentum"][:, head].astype(np.int64),
+            truth=rows["truth"][:, head].astype(np.int64),
+        )
+
+    def latest_confusions(self) -> NDArray[np.int64]:
+        """(heads, 2, 3, 3): confusion matrices of TLOB and of momentum over each head's last `LATEST` scored predictions."""
+        return np.array([board.latest for board in self._boards])
+
+    def confusions(self) -> NDArray[np.int64]:
         """The same over the whole session."""
-        session = self._boards[head].session
-        return session["tlob"].copy(), session["momentum"].copy()
+        return np.array([[board.session["tlob"], board.session["momentum"]] for board in self._boards])
 
     def scores(self, head: int) -> HeadScores:
         """One head's scores so far."""

@@ -7,6 +7,7 @@ predicts and records the outcome. Pages only read, through `view`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import threading
@@ -21,8 +22,6 @@ from numpy.typing import NDArray
 from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, Trade
-from core.market.forecasters.live import LivePeers
-from core.market.forecasters.protocol import task_of
 from core.market.ledger.keeper import LedgerItem, LedgerKeeper
 from core.market.ledger.writer import LedgerRow
 from core.market.predictor import Predictions, Predictor
@@ -31,7 +30,7 @@ from core.market.recent_rows import RecentRows
 from core.market.sampler import GridRow, GridSampler
 from core.market.scoreboard import HeadScores, Scoreboard
 from core.market.session_view import Status, View, latency_of
-from core.market.stream import FrameContent, FrameKind, SessionPresent, StepCollector, encode, score_row
+from core.market.stream import FrameContent, FrameKind, SessionPresent, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
 from core.messages import compose
 
@@ -59,7 +58,6 @@ class MarketSession:
         self.entry = predictor.market(f"{feed.key} {feed.market}")
         self.started = time.time()
         self._lock = threading.Lock()  # guards the attributes down to `_step`
-        self._stepped = threading.Condition(self._lock)
         self._rows = RecentRows(KEPT_ROWS)
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
         self._board = Scoreboard(predictor.heads, self.entry.alphas)
@@ -70,9 +68,9 @@ class MarketSession:
         self._since_gap = 0  # rows since the last gap
         self._row_received_ns = 0  # when the newest row's book arrived
         self._step = 0
+        self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
         self.frames = StepCollector()
         self.ledger = ledger
-        self.peers = LivePeers(task_of(predictor, self.entry, f"{feed.key} {feed.market}"))
         self._received_ns = 0  # when the newest book arrived
         self._sampler = GridSampler()
         self._announced_ms = 0  # the confirmation that the worker was last told of
@@ -185,9 +183,7 @@ class MarketSession:
     async def _work(self) -> None:
         """Process the waiting items in batches."""
         while True:
-            batch = [await self._queue.get()]
-            while len(batch) < BATCH and not self._queue.empty():
-                batch.append(self._queue.get_nowait())
+            batch = await self._next_batch()
             work = asyncio.create_task(asyncio.to_thread(self._process, batch))
             try:
                 await asyncio.shield(work)
@@ -196,12 +192,20 @@ class MarketSession:
             for _ in batch:
                 self._queue.task_done()
 
+    async def _next_batch(self) -> list[QueueItem]:
+        """What waits, at least one item. Trades wait for the row that follows them, but no longer than a step."""
+        batch = [await self._queue.get()]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STEP_MS / 1e3):
+                while len(batch) < BATCH and (not self._queue.empty() or isinstance(batch[-1], Trade)):
+                    batch.append(await self._queue.get())
+        return batch
+
     # -- in the worker thread ---------------------------------------------------------------------------------------
 
     def _process(self, batch: list[QueueItem]) -> None:
         lengths: list[int] = []  # after each item: rows since the last gap
         windows: list[FloatArray] = []
-        newest_ms = 0  # when the last of the windows ends
         for item in batch:
             if item is None:
                 self._restart_window()
@@ -213,13 +217,10 @@ class MarketSession:
                 self._run_length += 1
                 if len(self._window) == self.predictor.window:
                     windows.append(np.stack(self._window))
-                    newest_ms = item.timestamp
             lengths.append(self._run_length)
         predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
         if self.ledger is not None:
             self.ledger.take(self._ledger_items(batch, lengths, windows, predictions))
-        if predictions is not None:
-            self.peers.offer(newest_ms, windows[-1], predictions.probabilities[-1], predictions.calls[-1])
         done_ns = CLOCK.now_ns()
         with self._lock:
             used, fresh = 0, None
@@ -240,8 +241,8 @@ class MarketSession:
                     used += whole
             if predictions is not None and fresh is not None:
                 self._time(fresh, predictions, done_ns)
-            self.frames.publish(self._present(), self._board.log.dtype)
-            self._stepped.notify_all()
+            self.frames.publish(self._present, self._board.log.dtype)
+            self._snapshot = None
 
     def _ledger_items(
         self, batch: list[QueueItem], lengths: list[int], windows: list[FloatArray], predictions: Predictions | None
@@ -274,7 +275,6 @@ class MarketSession:
             self._board = Scoreboard(self.predictor.heads, self.entry.alphas)
             self._confirmed_ms = 0
             self.frames.start_anew()
-            self.peers.restart()
         self._rows.append(row.timestamp, row.levels)
         mid = float(row.levels[0] + row.levels[2]) / 2
         self._provisional.append(ProvisionalRow(row.timestamp, mid, predictions, which))
@@ -291,9 +291,7 @@ class MarketSession:
             if row.timestamp != self._confirmed_ms + STEP_MS:
                 self._board.gap()
             self._confirmed_ms = row.timestamp
-            outcomes = self._board.step(row.timestamp, row.mid, row.predictions, row.which)
-            self.frames.add_outcomes(outcomes)
-            self.peers.resolve(outcomes)
+            self.frames.add_outcomes(self._board.step(row.timestamp, row.mid, row.predictions, row.which))
 
     def _drop_provisional(self) -> None:
         """A gap: rows that nothing confirmed are not rows (D27)."""
@@ -314,11 +312,6 @@ class MarketSession:
         with self._lock:
             self._state, self._message = state, message
         self.frames.stream.wake()
-
-    def wait_beyond(self, step: int, timeout_s: float) -> bool:
-        """Wait for a later step than this one, up to the timeout, seconds; returns whether there is one."""
-        with self._stepped:
-            return self._stepped.wait_for(lambda: self._step > step, timeout_s)
 
     def view(self, rows: int = 1_200) -> View:
         """The last `rows` rows and their predictions, provisional ones included."""
@@ -363,32 +356,35 @@ class MarketSession:
         return np.array(rows, dtype=log.dtype)
 
     def _present(self) -> SessionPresent:
-        heads = range(len(self.predictor.heads))
         log = self._board.log
         return SessionPresent(
             step=self._step,
             status=self._status(self._state, self._age_ms(), warm := min(self._since_gap, self.predictor.window)),
             warm=warm,
-            scores=np.array([score_row(self._board, head) for head in heads]),
+            scores=score_rows(self._board),
             received_ms=self._row_received_ns / 1e6,
             provisional=len(self._provisional),
             began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
         )
 
     def snapshot(self, rows: int) -> tuple[bytes, int]:
-        """The last `rows` rows as one frame that replaces everything a viewer has, and its version."""
+        """The last `rows` rows as one frame that replaces everything a viewer has, and its version; made once for all viewers."""
         with self._lock:
-            view = self._view(rows)
-            content = FrameContent(
-                kind=FrameKind.SNAPSHOT,
-                timestamps=view.timestamps,
-                levels=view.levels,
-                predictions=view.predictions,
-                trades=view.trades,
-                outcomes=np.zeros((0, 3)),
-                present=self._present(),
-            )
-            return encode(content), self.frames.version
+            version, present = self.frames.stream.version, self._present()
+            key = version, rows, present.status
+            if self._snapshot is None or self._snapshot[0] != key:
+                view = self._view(rows)
+                content = FrameContent(
+                    kind=FrameKind.SNAPSHOT,
+                    timestamps=view.timestamps,
+                    levels=view.levels,
+                    predictions=view.predictions,
+                    trades=view.trades,
+                    outcomes=np.zeros((0, 3)),
+                    present=present,
+                )
+                self._snapshot = key, encode(content)
+            return self._snapshot[1], version
 
     def _status(self, state: FeedState, age_ms: float, warm: int) -> Status:
         if state is FeedState.LIVE and STALE_MS < age_ms < math.inf:
@@ -405,7 +401,7 @@ class MarketSession:
     def latest_scores(self, head: int) -> tuple[int, float, float]:
         """Over a head's latest scored predictions: how many, Matthews correlation of TLOB, and of momentum."""
         with self._lock:
-            line = score_row(self._board, head)
+            line = score_rows(self._board)[head]
         return int(line[5]), line[6], line[7]
 
     def scores(self, head: int) -> HeadScores:

@@ -6,14 +6,16 @@ A frame is little-endian float64 throughout, so that a browser reads it as one `
 
 A row is its timestamp, the 40 columns of the book, whether there is a prediction (0 or 1), then per head three probabilities, and
 per head the call, momentum's call and the outcome (-1 while unknown). A trade is time, price, size and side (1 bought, -1 sold).
-An outcome is the timestamp of a prediction, its head, and what happened. `assets/scripts/terminal_data.js` is the reader.
+An outcome is the timestamp of a prediction, its head, and what happened. Levels past the tenth belong to the last rows; they are
+drawn only, and so are float32, two to a number, NaN where a book has fewer. `assets/scripts/terminal_data.js` is the reader.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -32,6 +34,8 @@ STATUSES = tuple(Status)
 HEADER = 11
 SCORES = 8
 ROW_FIXED = 42
+MOST_BEHIND = 16
+"""Frames kept for readers that fell behind: four seconds. One further behind skips to the newest by a snapshot."""
 
 
 class FrameKind(IntEnum):
@@ -118,36 +122,30 @@ def encode(content: FrameContent) -> bytes:
     return b"".join(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts)
 
 
-def score_row(board: Scoreboard, head: int) -> list[float]:
-    """One head's numbers in a frame.
+def score_rows(board: Scoreboard) -> FloatArray:
+    """(heads, SCORES), each head's numbers in a frame.
 
     Predictions scored; Matthews correlation of TLOB and momentum, macro-F1 of both; then how many the latest scores cover, and
     Matthews correlation of both over those.
     """
-    tlob, naive = board.confusion(head)
-    recent = board.latest(head)
-    return [
-        float(tlob.sum()),
-        float(scores.matthews(tlob)),
-        float(scores.matthews(naive)),
-        float(scores.macro_f1(tlob)),
-        float(scores.macro_f1(naive)),
-        float(recent[0].sum()),
-        float(scores.matthews(recent[0])),
-        float(scores.matthews(recent[1])),
-    ]
+    session, latest = board.confusions(), board.latest_confusions()  # (heads, 2, 3, 3)
+    return np.concatenate(
+        [
+            session[:, :1].sum(axis=(-2, -1)),
+            scores.matthews(session),
+            scores.macro_f1(session),
+            latest[:, :1].sum(axis=(-2, -1)),
+            scores.matthews(latest),
+        ],
+        axis=1,
+    )
 
 
 class StepCollector:
-    """What has changed since the last frame; a session fills it under its own lock and publishes once a batch.
-
-    Attributes:
-        version: number of the last published frame. Frames are told apart by it: a gap takes rows back without a new step.
-    """
+    """What has changed since the last frame; a session fills it under its own lock and publishes once a batch."""
 
     def __init__(self) -> None:
         self.stream = FrameStream()
-        self.version = 0
         self._anew = True
         self._rows: list[tuple[int, FloatArray, tuple[Any, ...] | None]] = []
         self._trades: list[tuple[float, float, float, float]] = []
@@ -169,9 +167,9 @@ class StepCollector:
         """Rows were taken back or begin again: the next frame is no continuation."""
         self._anew = True
 
-    def publish(self, present: SessionPresent, dtype: np.dtype[np.void]) -> None:
-        """Encode what has changed for everybody who watches, and begin collecting again."""
-        previous, self.version = self.version, self.version + 1
+    def publish(self, present: Callable[[], SessionPresent], dtype: np.dtype[np.void]) -> None:
+        """Encode what has changed for everybody who watches, and begin collecting again; `present` is asked only for viewers."""
+        frame = None
         if self.stream.viewers and not self._anew:
             predicted = [prediction for *_, prediction in self._rows if prediction is not None]
             frame = encode(
@@ -182,12 +180,10 @@ class StepCollector:
                     predictions=np.array(predicted, dtype=dtype),
                     trades=np.array(self._trades).reshape(-1, 4),
                     outcomes=np.array(self._outcomes).reshape(-1, 3),
-                    present=present,
+                    present=present(),
                 )
             )
-            self.stream.publish(frame, previous=previous, version=self.version)
-        else:
-            self.stream.publish(b"", previous=-1, version=self.version)
+        self.stream.publish(frame)
         self._anew = False
         self._rows, self._trades, self._outcomes = [], [], []
 
@@ -201,22 +197,39 @@ class Subscription:
 
 
 class FrameStream:
-    """The newest frame of one market, and whom to wake when it changes. `publish` may be called from any thread.
+    """The last frames of one market, and whom to wake when there is a newer one. May be used from any thread.
 
-    A viewer that comes back late finds only the newest frame. Its `previous` tells whether the viewer missed some; then it takes
-    a snapshot instead. So a slow reader costs nothing and delays nobody.
+    A reader asks for what came after the frame it has. One that is more than `MOST_BEHIND` frames behind, or has frames from
+    before a jump, takes a snapshot instead. So a slow reader costs nothing and delays nobody.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._subscriptions: set[Subscription] = set()
-        self._frame, self._previous, self._version = b"", -1, 0
+        self._frames: deque[bytes] = deque(maxlen=MOST_BEHIND)
+        self._version = 0
 
-    def publish(self, frame: bytes, *, previous: int, version: int) -> None:
-        """Make this the newest frame, which continues the one of version `previous` (-1: none), and wake everybody."""
+    def publish(self, frame: bytes | None) -> None:
+        """Make this the newest frame and wake everybody; None: the change is no frame, and all take a snapshot."""
         with self._lock:
-            self._frame, self._previous, self._version = frame, previous, version
+            self._version += 1
+            if frame is None:
+                self._frames.clear()
+            else:
+                self._frames.append(frame)
         self.wake()
+
+    @property
+    def version(self) -> int:
+        """Number of the newest frame. Frames are told apart by it: a gap takes rows back without a new step."""
+        with self._lock:
+            return self._version
+
+    def after(self, version: int) -> list[bytes] | None:
+        """The frames after that of this version, oldest first; None where they are no longer kept."""
+        with self._lock:
+            behind = self._version - version
+            return list(self._frames)[len(self._frames) - behind :] if 0 <= behind <= len(self._frames) else None
 
     def wake(self) -> None:
         """Let every viewer look again: there is a new frame, or the feed's status has changed."""
@@ -227,11 +240,6 @@ class FrameStream:
         for loop, waiting in loops.items():
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_wake, waiting)
-
-    def newest(self) -> tuple[bytes, int, int]:
-        """The newest frame, the version it continues, and its own version."""
-        with self._lock:
-            return self._frame, self._previous, self._version
 
     @property
     def viewers(self) -> int:

@@ -1,18 +1,19 @@
 """The websocket over which the live page gets its steps: `/stream/market?ticket=...` on the app's own port.
 
-A page hands its browser a ticket for one feed. The route sends a snapshot, then each new step; a reader that fell behind gets a
-snapshot instead of the steps it missed. Text messages carry what is not a number (the feed's message in the reader's language).
+A page hands its browser a ticket for one feed. The route sends a snapshot, then each new step. The browser says now and then how
+many frames it has read; one with too many unread gets no more until it says so, and then the newest, by a snapshot where the
+steps between are no longer kept. Text messages carry what is not a number (the feed's message in the reader's language).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import secrets
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,9 +21,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
 from core.market.alert_monitor import alert_book, market_of
+from core.market.alerts import AlertEvent
 from core.market.hub import hub
 from core.market.session import MarketSession
-from core.market.stream import STATUSES
+from core.market.stream import STATUSES, Subscription
 from pages.shared.language import translate_to
 
 PATH: Final = "/stream/market"
@@ -31,6 +33,8 @@ ALIVE_EVERY_S: Final = 5.0
 """How often a connected viewer tells the hub that it still looks."""
 STATUS_EVERY_S: Final = 1.0
 SNAPSHOT_ROWS: Final = 1_200
+MOST_UNREAD: Final = 8
+"""Frames a viewer may have unread: two seconds. The page says after every fourth how many it has read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +71,70 @@ class TicketOffice:
 TICKETS: Final = TicketOffice()
 
 
+class SessionNotices:
+    """What all viewers of a session are told in words: its status and its alerts, looked up once for all of them.
+
+    Attributes:
+        number: of the newest change. status: the session's, and its feed's message.
+    """
+
+    def __init__(self, session: MarketSession) -> None:
+        self.number, self.status, self.viewers = 0, session.status_now(), 0
+        self._session = session
+        self.task = asyncio.create_task(self._look())
+
+    async def _look(self) -> None:
+        alerted = time.time()
+        stream = self._session.frames.stream
+        with stream.subscribe() as subscription:
+            while True:
+                status, events = self._session.status_now(), alerts_of(self._session, alerted)
+                if status != self.status or events:
+                    self.number, self.status = self.number + 1, status
+                    alerted = max([alerted, *(event.at for event in events)])
+                    stream.wake()
+                with contextlib.suppress(TimeoutError):  # a feed that goes stale says so by sending nothing
+                    async with asyncio.timeout(STATUS_EVERY_S):
+                        await subscription.changed.wait()
+                subscription.changed.clear()
+
+
+_notices: dict[MarketSession, SessionNotices] = {}
+
+
+@contextlib.asynccontextmanager
+async def notices_of(session: MarketSession) -> AsyncIterator[SessionNotices]:
+    """The session's notices, shared by its viewers and ended with the last of them."""
+    notices = _notices.get(session) or _notices.setdefault(session, SessionNotices(session))
+    notices.viewers += 1
+    try:
+        yield notices
+    finally:
+        notices.viewers -= 1
+        if not notices.viewers:
+            _notices.pop(session, None)
+            notices.task.cancel()
+
+
+def alerts_of(session: MarketSession, since: float) -> list[AlertEvent]:
+    """Alerts on the session's market after this Unix time, oldest first."""
+    market = market_of(session.feed.key)
+    return [event for event in alert_book().log(since) if event.rule.market == market]
+
+
+@dataclass
+class Progress:
+    """Frames that a viewer was sent, and those it says it has read."""
+
+    sent: int = 0
+    read: int = 0
+
+    @property
+    def unread(self) -> int:
+        """Frames on their way."""
+        return self.sent - self.read
+
+
 async def market_stream(websocket: WebSocket) -> None:
     """Serve one viewer until it leaves."""
     ticket = TICKETS.find(websocket.query_params.get("ticket", ""))
@@ -75,53 +143,66 @@ async def market_stream(websocket: WebSocket) -> None:
         await websocket.close(code=4403)
         return
     await websocket.accept()
-    alive = asyncio.create_task(_keep_watching(ticket))
-    sending = asyncio.create_task(_send_steps(websocket, ticket))
-    receiving = asyncio.create_task(_receive(websocket))
-    try:
-        await asyncio.wait([sending, receiving], return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in (alive, sending, receiving):
-            task.cancel()
-        await asyncio.gather(alive, sending, receiving, return_exceptions=True)
+    progress = Progress()
+    with ticket.session.frames.stream.subscribe() as subscription:
+        async with notices_of(ticket.session) as notices:
+            tasks = [
+                asyncio.create_task(_keep_watching(ticket)),
+                asyncio.create_task(_send(websocket, ticket, notices, subscription, progress)),
+                asyncio.create_task(_receive(websocket, subscription, progress)),
+            ]
+            try:
+                await asyncio.wait([*tasks, notices.task], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _keep_watching(ticket: Ticket) -> None:
     while True:
-        hub().join(ticket.viewer, ticket.session.feed.key)
+        await asyncio.to_thread(hub().join, ticket.viewer, ticket.session.feed.key)  # the hub may be starting a feed
         await asyncio.sleep(ALIVE_EVERY_S)
 
 
-async def _send_steps(websocket: WebSocket, ticket: Ticket) -> None:
-    session, sent, told, alerted = ticket.session, -1, None, time.time()
-    market = market_of(session.feed.key)
-    with session.frames.stream.subscribe() as subscription:
-        while True:
-            if (status := session.status_now()) != told:
-                told = status
-                text = {"status": STATUSES.index(status[0]), "text": translate_to(ticket.language, status[1])}
-                await websocket.send_text(json.dumps(text))
-            for event in alert_book().log(alerted):
+async def _send(
+    websocket: WebSocket, ticket: Ticket, notices: SessionNotices, subscription: Subscription, progress: Progress
+) -> None:
+    session, stream = ticket.session, ticket.session.frames.stream
+    version, noticed, status, alerted = -1, -1, None, time.time()
+    while True:
+        subscription.changed.clear()
+        if noticed != notices.number:
+            noticed = notices.number
+            if status != notices.status:
+                status = notices.status
+                text = translate_to(ticket.language, status[1])
+                await websocket.send_json({"status": STATUSES.index(status[0]), "text": text})
+            for event in alerts_of(session, alerted):
                 alerted = event.at
-                if event.rule.market == market:
-                    alert = {"text": translate_to(ticket.language, event.text)}
-                    await websocket.send_text(
-                        json.dumps({"alert": alert | {"sound": event.rule.sound, "notification": event.rule.notification}})
-                    )
-            frame, previous, version = session.frames.stream.newest()
-            if version != sent:
-                if sent < 0 or previous != sent:
-                    frame, version = await asyncio.to_thread(session.snapshot, SNAPSHOT_ROWS)
-                sent = version
+                alert = {"text": translate_to(ticket.language, event.text)}
+                await websocket.send_json({"alert": alert | {"sound": event.rule.sound, "notification": event.rule.notification}})
+        if progress.unread < MOST_UNREAD:
+            frames = stream.after(version) if version >= 0 else None
+            if frames is None:
+                snapshot, version = await asyncio.to_thread(session.snapshot, SNAPSHOT_ROWS)
+                frames = [snapshot]
+            else:
+                version += len(frames)
+            for frame in frames:
+                progress.sent += 1
                 await websocket.send_bytes(frame)
-            with contextlib.suppress(TimeoutError):  # a feed that goes stale says so by sending nothing
-                await asyncio.wait_for(subscription.changed.wait(), STATUS_EVERY_S)
-            subscription.changed.clear()
+        await subscription.changed.wait()
 
 
-async def _receive(websocket: WebSocket) -> None:
-    try:
-        while True:
-            await websocket.receive_text()
-    except WebSocketDisconnect:
-        return
+async def _receive(websocket: WebSocket, subscription: Subscription, progress: Progress) -> None:
+    """Take what the viewer says it has read; return when it leaves or says something else."""
+    while True:
+        try:
+            read = int(await websocket.receive_text())
+        except (WebSocketDisconnect, ValueError, KeyError):
+            return
+        waiting = progress.unread >= MOST_UNREAD
+        progress.read = max(progress.read, min(read, progress.sent))
+        if waiting:
+            subscription.changed.set()

@@ -10,10 +10,13 @@ import asyncio
 import atexit
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+WORKERS = 64
+"""Threads at most, started when needed: each feed at work has one, and those that predict at the same time share a pass."""
 
 
 class BackgroundLoop:
@@ -90,6 +93,7 @@ class BackgroundLoop:
 
     async def _until_halted(self, ready: threading.Event) -> None:
         self._loop, self._halt = asyncio.get_running_loop(), asyncio.Event()
+        self._loop.set_default_executor(ThreadPoolExecutor(WORKERS, thread_name_prefix=self.name))
         ready.set()
         await self._halt.wait()
 

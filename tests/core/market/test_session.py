@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -370,19 +369,6 @@ def test_stopping_leaves_nothing_writing(predictor: Predictor, loop: BackgroundL
     time.sleep(0.2)
     assert session.step == steps
     assert len(session.export()) == len(board)
-
-
-def test_whoever_waits_for_a_step_is_woken_by_it(predictor: Predictor, loop: BackgroundLoop) -> None:
-    feed = ScriptedFeed([*replaying(ROWS[:20])])
-    session = MarketSession(feed, predictor)
-    assert not session.wait_beyond(0, 0.0)
-    woken: list[tuple[bool, int]] = []
-    waiter = threading.Thread(target=lambda: woken.append((session.wait_beyond(19, 30.0), session.step)))
-    waiter.start()
-    loop.submit(session.run())
-    waiter.join(20.0)
-    assert woken == [(True, 20)]
-    assert not session.wait_beyond(20, 0.01)
 
 
 def test_freezing_takes_the_newest_whole_window(predictor: Predictor) -> None:

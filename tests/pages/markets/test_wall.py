@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -145,8 +146,9 @@ def test_a_row_shows_what_its_session_says() -> None:
     wait_until(lambda: session.latest_scores(head)[0] == LATEST)
     session.feed.pause()  # type: ignore[attr-defined]
     wait_until(lambda: session.status_now()[0] is Status.PAUSED)
-    while session.wait_beyond(session.step, 1.0):
-        pass  # rows that were under way
+    step = -1
+    while step != (step := session.step):  # rows that were under way
+        time.sleep(1.0)
     line = table(ran(app)).iloc[0]
     view = session.view()
     newest = view.predictions[-1]["probabilities"][head]

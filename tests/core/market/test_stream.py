@@ -1,0 +1,198 @@
+"""Frames of a session against the session's own view and export; scores in a frame against scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.metrics import f1_score, matthews_corrcoef
+
+from core.market import session as session_module
+from core.market.feeds.background import BackgroundLoop
+from core.market.feeds.protocol import FeedState, StatusChange, Trade
+from core.market.predictor import Predictor
+from core.market.session import MarketSession
+from core.market.stream import HEADER, MOST_BEHIND, ROW_FIXED, SCORES, FrameKind, FrameStream, encode
+from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
+from tests.core.market.helpers import HEADS, random_book, real_rows, tiny_predictor
+
+ROWS = real_rows(4)
+WIDTH = ROW_FIXED + 6 * len(HEADS)
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
+
+
+@pytest.fixture
+def loop() -> Iterator[BackgroundLoop]:
+    loop = BackgroundLoop("test")
+    yield loop
+    loop.stop()
+
+
+@dataclass
+class Screen:
+    """What a browser keeps of the frames it got, read by the layout that the module documents."""
+
+    rows: NDArray[np.float64]
+    trades: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    step: int = -1
+
+    @classmethod
+    def empty(cls) -> Screen:
+        return cls(np.zeros((0, WIDTH)), np.zeros((0, 4)), np.zeros((0, SCORES)))
+
+    def take(self, frame: bytes) -> None:
+        v = np.frombuffer(frame, dtype="<f8")
+        kind, step, heads, n, m, k = (int(x) for x in v[:6])
+        ends = np.cumsum([HEADER, n * WIDTH, 4 * m, 3 * k, heads * SCORES])
+        assert len(v) == ends[-1]
+        rows, trades = v[ends[0] : ends[1]].reshape(n, WIDTH), v[ends[1] : ends[2]].reshape(m, 4)
+        if kind == FrameKind.SNAPSHOT:
+            self.rows, self.trades = rows.copy(), trades
+        else:
+            self.rows, self.trades = np.concatenate([self.rows, rows]), np.concatenate([self.trades, trades])
+        for time, head, truth in v[ends[2] : ends[3]].reshape(k, 3):
+            self.rows[self.rows[:, 0] == time, ROW_FIXED + 5 * heads + int(head)] = truth
+        self.scores, self.step = v[ends[3] :].reshape(heads, SCORES), step
+
+
+def trade(at: int) -> Trade:
+    return Trade(price=1.0, size=2.0, side="buy", exchange_ms=int(ROWS.timestamps[at]))
+
+
+def watched(session: MarketSession) -> MarketSession:
+    """The same session; its stream has a viewer."""
+    session.frames.stream._subscriptions.add(Mock(loop=Mock(is_closed=lambda: True)))
+    return session
+
+
+def test_a_snapshot_and_the_steps_after_it_are_the_later_snapshot(predictor: Predictor, loop: BackgroundLoop) -> None:
+    feed = ScriptedFeed(replaying(ROWS[:80]))
+    session = watched(MarketSession(feed, predictor))
+    loop.submit(session.run())
+    wait_until(lambda: session.view(1).step == 80)
+    screen = Screen.empty()
+    frame, version = session.snapshot(1_000)
+    screen.take(frame)
+    for row in range(80, 80 + MOST_BEHIND):
+        feed.send(trade(row), *books(ROWS[row : row + 1]))
+        wait_until(lambda row=row: session.view(1).step == row + 1)  # type: ignore[misc]
+    wait_until(lambda: session.frames.stream.version == version + MOST_BEHIND)
+    frames = session.frames.stream.after(version)
+    assert frames is not None
+    for frame in frames:
+        screen.take(frame)
+    whole = Screen.empty()
+    whole.take(session.snapshot(1_000)[0])
+    np.testing.assert_array_equal(screen.rows, whole.rows)
+    np.testing.assert_array_equal(screen.trades, whole.trades)
+    np.testing.assert_array_equal(screen.scores, whole.scores)
+    view = session.view()
+    assert screen.step == whole.step == 80 + MOST_BEHIND
+    np.testing.assert_array_equal(screen.rows[:, 1:41], view.levels)
+    np.testing.assert_array_equal(
+        screen.rows[23:, ROW_FIXED : ROW_FIXED + 12].reshape(-1, 4, 3), view.predictions["probabilities"]
+    )
+    assert len(screen.trades) == MOST_BEHIND
+
+
+def test_a_frame_tells_of_one_row_and_the_trades_before_it(predictor: Predictor, loop: BackgroundLoop) -> None:
+    """Each trade reaches the session alone, as a venue sends it; none makes a frame of its own."""
+    feed = ScriptedFeed(replaying(ROWS[:30]))
+    session = watched(MarketSession(feed, predictor))
+    loop.submit(session.run())
+    wait_until(lambda: session.view(1).step == 30)
+    before = session.frames.stream.version
+    for _ in range(5):
+        feed.send(trade(30))
+    feed.send(*books(ROWS[30:31]))
+    wait_until(lambda: session.view(1).step == 31)
+    frames = session.frames.stream.after(before)
+    assert frames is not None
+    assert [int(np.frombuffer(frame)[4]) for frame in frames] == [5]
+
+
+def test_trades_without_a_row_are_not_kept_back(predictor: Predictor, loop: BackgroundLoop) -> None:
+    feed = ScriptedFeed(replaying(ROWS[:30]))
+    session = MarketSession(feed, predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.view(1).step == 30)
+    feed.send(trade(29))
+    wait_until(lambda: len(session.view().trades) == 1)
+
+
+def test_a_snapshot_is_encoded_once_for_all_viewers(
+    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = Mock(side_effect=encode)
+    monkeypatch.setattr(session_module, "encode", counted)
+    feed = ScriptedFeed(replaying(ROWS[:30]))
+    session = MarketSession(feed, predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.view(1).step == 30)
+    assert session.snapshot(20) == session.snapshot(20)
+    assert counted.call_count == 1
+    assert np.frombuffer(session.snapshot(10)[0])[3] == 10
+    feed.send(StatusChange(state=FeedState.PAUSED))
+    wait_until(lambda: session.status_now()[0] == "paused")
+    assert session.snapshot(20)[0] != session.snapshot(10)[0]
+    assert counted.call_count == 4  # other rows, another status
+    feed.send(*books(ROWS[30:31]))
+    wait_until(lambda: session.view(1).step == 31)
+    assert np.frombuffer(session.snapshot(20)[0])[1] == 31
+
+
+def test_scores_in_a_frame_are_those_of_scikit_learn(predictor: Predictor, loop: BackgroundLoop) -> None:
+    rows = random_book(320, 3)
+    session = MarketSession(ScriptedFeed(replaying(rows)), predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.view(1).step == 320)
+    screen = Screen.empty()
+    screen.take(session.snapshot(10)[0])
+    table = session.export()
+    for (kind, horizon), found in zip(HEADS, screen.scores, strict=True):
+        name = f"{kind}_{horizon}"
+        known = table[table[f"{name}_truth"] != ""]
+        truth, call, naive = (known[f"{name}_{column}"] for column in ("truth", "call", "momentum"))
+        expected = [len(known)]
+        expected += [matthews_corrcoef(truth, one) for one in (call, naive)]
+        expected += [f1_score(truth, one, average="macro") for one in (call, naive)]
+        expected += [200, *(matthews_corrcoef(truth[-200:], one[-200:]) for one in (call, naive))]
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_a_reader_that_fell_behind_gets_what_it_missed_but_only_so_far_back() -> None:
+    stream = FrameStream()
+    for number in range(3 * MOST_BEHIND):
+        stream.publish(b"%d" % number)
+    newest = stream.version
+    assert newest == 3 * MOST_BEHIND
+    assert stream.after(newest) == []
+    assert stream.after(newest - 2) == [b"%d" % (newest - 2), b"%d" % (newest - 1)]
+    assert len(stream.after(newest - MOST_BEHIND) or []) == MOST_BEHIND
+    assert stream.after(newest - MOST_BEHIND - 1) is None
+
+
+def test_after_a_jump_earlier_frames_are_continued_by_none() -> None:
+    stream = FrameStream()
+    stream.publish(b"before")
+    stream.publish(None)
+    stream.publish(b"after")
+    assert stream.after(1) is None
+    assert stream.after(2) == [b"after"]
+
+
+def test_without_viewers_nothing_is_encoded(predictor: Predictor, loop: BackgroundLoop, tmp_path: Path) -> None:
+    session = MarketSession(ScriptedFeed(replaying(ROWS[:30])), predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.view(1).step == 30)
+    assert session.frames.stream.after(session.frames.stream.version - 1) is None

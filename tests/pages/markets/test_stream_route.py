@@ -1,0 +1,240 @@
+"""The live page's websocket without a browser: who is let in, who falls behind, and what is done once for all viewers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from starlette.websockets import WebSocket
+
+from core.market.alerts import AlertBook, AlertRule, MarketState
+from core.market.feeds.background import BackgroundLoop
+from core.market.feeds.protocol import FeedState, StatusChange
+from core.market.predictor import Predictor
+from core.market.session import MarketSession
+from core.market.session_view import Status
+from core.market.stream import MOST_BEHIND, STATUSES, FrameKind
+from pages.markets import stream_route
+from pages.markets.stream_route import MOST_UNREAD, TICKETS, Ticket
+from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
+from tests.core.market.helpers import real_rows, tiny_predictor
+
+ROWS = real_rows(4)
+BEGUN = 30
+"""Rows that have been played before anyone watches."""
+
+
+class Visitor:
+    """One websocket of the route, from the browser's side."""
+
+    def __init__(self, ticket: str, *, origin: str = "http://localhost:1") -> None:
+        self.got: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._said.put_nowait({"type": "websocket.connect"})
+        headers = [(b"host", b"localhost:1"), (b"origin", origin.encode())]
+        scope = {"type": "websocket", "path": "/", "query_string": f"ticket={ticket}".encode(), "headers": headers}
+        self.socket = WebSocket(scope, self._said.get, self._take)
+
+    async def _take(self, message: Any) -> None:
+        self.got.put_nowait(message)
+
+    def say(self, text: str) -> None:
+        self._said.put_nowait({"type": "websocket.receive", "text": text})
+
+    def leave(self) -> None:
+        self._said.put_nowait({"type": "websocket.disconnect", "code": 1001})
+
+    async def frame(self) -> tuple[FrameKind, int]:
+        """Kind and step of the next frame; texts before it are passed over."""
+        while True:
+            message = await asyncio.wait_for(self.got.get(), 20)
+            if message.get("bytes") is not None:
+                header = np.frombuffer(message["bytes"][:88], dtype="<f8")
+                return FrameKind(int(header[0])), int(header[1])
+
+    async def text(self) -> dict[str, Any]:
+        """The next text; frames before it are passed over."""
+        while True:
+            message = await asyncio.wait_for(self.got.get(), 20)
+            if message.get("text") is not None:
+                return dict(json.loads(message["text"]))
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
+
+
+@pytest.fixture
+def alerts(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """The process's alerts, in memory; counts how often their log is looked up."""
+    book = Mock(wraps=AlertBook())
+    monkeypatch.setattr(stream_route, "alert_book", lambda: book)
+    monkeypatch.setattr(stream_route, "hub", Mock())
+    return book
+
+
+@pytest.fixture
+def session(predictor: Predictor, alerts: Mock) -> Iterator[MarketSession]:
+    loop = BackgroundLoop("test")
+    session = MarketSession(ScriptedFeed(replaying(ROWS[:BEGUN])), predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.view(1).step == BEGUN)
+    yield session
+    loop.stop()
+
+
+async def play(session: MarketSession, rows: int) -> None:
+    """So many more rows, one at a time."""
+    assert isinstance(session.feed, ScriptedFeed)
+    for row in range(session.step, session.step + rows):
+        session.feed.send(*books(ROWS[row : row + 1]))
+        await asyncio.to_thread(wait_until, partial(_has_played, session, row + 1))
+
+
+def _has_played(session: MarketSession, rows: int) -> bool:
+    return session.view(1).step == rows
+
+
+def ticket_for(session: MarketSession, language: str = "en") -> str:
+    return TICKETS.issue(Ticket(viewer="me", session=session, language=language))
+
+
+@asynccontextmanager
+async def visiting(session: MarketSession, count: int = 1) -> AsyncIterator[list[Visitor]]:
+    """Visitors that have received their snapshot; they leave at the end."""
+    visitors = [Visitor(ticket_for(session)) for _ in range(count)]
+    serving = [asyncio.create_task(stream_route.market_stream(one.socket)) for one in visitors]
+    for one in visitors:
+        assert await one.frame() == (FrameKind.SNAPSHOT, session.step)
+    yield visitors
+    for one in visitors:
+        one.leave()
+    await asyncio.wait_for(asyncio.gather(*serving), 20)
+
+
+def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_a_viewer_gets_a_snapshot_and_then_every_step(session: MarketSession) -> None:
+    async def test() -> None:
+        async with visiting(session) as (visitor,):
+            for number in range(1, 2 * MOST_UNREAD):
+                await play(session, 1)
+                assert await visitor.frame() == (FrameKind.STEP, BEGUN + number)
+                visitor.say(str(number + 1))
+
+    run(test)
+
+
+def test_a_slow_reader_skips_to_the_newest(session: MarketSession) -> None:
+    """It reads what it was sent before it fell silent, and then the newest: what lies between waits nowhere."""
+
+    async def test() -> None:
+        async with visiting(session, 2) as (slow, quick):
+            for number in range(1, MOST_UNREAD + MOST_BEHIND + 5):
+                await play(session, 1)
+                assert await quick.frame() == (FrameKind.STEP, BEGUN + number)
+                quick.say(str(number + 1))
+            assert [(await slow.frame())[1] for _ in range(MOST_UNREAD - 1)] == list(range(BEGUN + 1, BEGUN + MOST_UNREAD))
+            assert slow.got.empty()
+            slow.say(str(MOST_UNREAD))
+            assert await slow.frame() == (FrameKind.SNAPSHOT, session.step)
+
+    run(test)
+
+
+def test_a_short_stall_costs_no_snapshot(session: MarketSession) -> None:
+    async def test() -> None:
+        async with visiting(session) as (visitor,):
+            await play(session, MOST_UNREAD + 4)
+            visitor.say(str(MOST_UNREAD))
+            found = [await visitor.frame() for _ in range(MOST_UNREAD + 4)]
+            assert found == [(FrameKind.STEP, BEGUN + 1 + i) for i in range(MOST_UNREAD + 4)]
+
+    run(test)
+
+
+def test_what_is_told_in_words_is_looked_up_once_for_all_viewers(session: MarketSession, alerts: Mock) -> None:
+    async def test() -> None:
+        async with visiting(session, 12) as visitors:
+            alerts.log.reset_mock()
+            for number in range(1, 6):
+                await play(session, 1)
+                for one in visitors:
+                    assert (await one.frame())[1] == BEGUN + number
+            assert alerts.log.call_count <= 5 + 3  # once a step, and once a second
+
+    run(test)
+
+
+def test_a_changed_status_reaches_every_viewer_in_its_own_language(session: MarketSession) -> None:
+    async def test() -> None:
+        async with visiting(session, 2) as visitors:
+            assert isinstance(session.feed, ScriptedFeed)
+            session.feed.send(StatusChange(state=FeedState.RECONNECTING, message="later"))
+            for one in visitors:
+                assert await one.text() == {"status": STATUSES.index(Status.RECONNECTING), "text": "later"}
+
+    run(test)
+
+
+def test_an_alert_reaches_the_viewers_of_its_market_once(session: MarketSession, alerts: Mock) -> None:
+    async def test() -> None:
+        async with visiting(session, 2) as visitors:
+            for market in ("elsewhere", session.feed.key):
+                rule = AlertRule(market=market, kind="price", level=10.0, cooldown_s=0)
+                alerts.put(rule)
+                for mid in (9.0, 11.0):
+                    alerts.check(
+                        MarketState(market=market, symbol="ABC", status=Status.LIVE, mid=mid, probabilities={}, scores={})
+                    )
+            await play(session, 2)
+            for one in visitors:
+                told = await one.text()
+                assert told["alert"]["text"].startswith("ABC: the mid crossed 10") and told["alert"]["sound"]
+            await play(session, 2)
+            assert all(message.get("text") is None for one in visitors for message in list(one.got._queue))  # type: ignore[attr-defined]
+
+    run(test)
+
+
+@pytest.mark.parametrize("said", ["hello", ""])
+def test_a_viewer_that_talks_nonsense_is_dropped(session: MarketSession, said: str) -> None:
+    async def test() -> None:
+        visitor = Visitor(ticket_for(session))
+        serving = asyncio.create_task(stream_route.market_stream(visitor.socket))
+        await visitor.frame()
+        visitor.say(said)
+        await asyncio.wait_for(serving, 20)
+        assert session.frames.stream.viewers == 0
+
+    run(test)
+
+
+def test_nothing_is_left_when_the_last_viewer_has_gone(session: MarketSession) -> None:
+    async def test() -> None:
+        async with visiting(session, 3):
+            assert session.frames.stream.viewers == 4  # and the one look-out for all
+        await asyncio.sleep(0)
+        assert session.frames.stream.viewers == 0
+
+    run(test)
+
+
+@pytest.mark.parametrize(("ticket", "origin"), [(None, "http://elsewhere.example"), ("guessed", "http://localhost:1")])
+def test_strangers_are_turned_away(session: MarketSession, ticket: str | None, origin: str) -> None:
+    async def test() -> None:
+        visitor = Visitor(ticket or ticket_for(session), origin=origin)
+        await stream_route.market_stream(visitor.socket)
+        assert (await visitor.got.get())["code"] == 4403
+
+    run(test)
