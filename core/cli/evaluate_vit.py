@@ -11,7 +11,7 @@ from typing import Any
 from core.cli import options
 from core.cli.garment_files import fetch_missing
 from core.training.vit_evaluation import evaluate
-from core.vision.classifier import DEFAULT, Classifier, load_classifier
+from core.vision.classifier import DEFAULT, Classifier, classifier_names, default_name, load_classifier
 from core.vision.idx import read_part
 from core.vision.photographs import photograph_files, photographs
 
@@ -32,15 +32,16 @@ def add_parser(models: Any) -> None:
         help="folder of Parquet files of photographs, or of the IDX files, which are fetched where missing",
     )
     p.add_argument("--split", default=None, help="the Parquet file of this name; all of the folder's where left out")
-    options.add_checkpoint_input(p, default=DEFAULT)
+    options.add_checkpoint_input(p, default=None, note=f"; {DEFAULT} for IDX files, the one that answers uploads for photographs")
     options.add_json(p)
     p.set_defaults(run=_run)
 
 
 def _run(o: argparse.Namespace) -> None:
-    classifier = load_classifier(o.checkpoint, folder=o.folder)
     files = photograph_files(o.data, o.split)
-    answer: dict[str, Any] = {"model": "vit", "checkpoint": o.checkpoint}
+    name = o.checkpoint or default_name(classifier_names(o.folder), photograph=bool(files))
+    classifier = load_classifier(name, folder=o.folder)
+    answer: dict[str, Any] = {"model": "vit", "checkpoint": name}
     if files:
         from core.vision.photograph_scores import evaluate_photographs  # decodes by Pillow, which training machines lack
 

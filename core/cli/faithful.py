@@ -57,7 +57,7 @@ def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
         ValueError: for a model without importance methods.
     """
     name = card["name"]
-    if card["model"] == "vit":
+    if card["model"] in ("vit", "cct"):
         from core.vision import evidence as of_pictures
         from core.vision.classifier import load_classifier
 
@@ -72,7 +72,7 @@ def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
         from core.market.predictor import load_predictor
 
         return of_windows.sample(load_predictor(name))
-    raise ValueError(f"{name} is a {card['model']}: tlob, vit and iiga checkpoints can be measured")
+    raise ValueError(f"{name} is a {card['model']}: tlob, vit, cct and iiga checkpoints can be measured")
 
 
 def _table(scores: dict[str, Any], path: Path) -> str:

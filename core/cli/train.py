@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from core import checkpoints
-from core.cli import train_dates, train_iiga, train_tlob, train_vit
+from core.cli import train_cct, train_dates, train_iiga, train_tlob, train_vit
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -17,6 +17,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     train_tlob.add_parser(models)
     train_tlob.add_deeplob_parser(models)
     train_vit.add_parser(models)
+    train_cct.add_parser(models)
     train_iiga.add_parser(models)
     train_dates.add_parser(models)
     train_vit.add_teacher_parser(models)

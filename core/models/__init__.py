@@ -36,6 +36,7 @@ MODELS = ModelRegistry({
     "tlob": ("tlob", "TLOB", "TLOBConfig"),
     "deeplob": ("deeplob", "DeepLOB", "DeepLOBConfig"),
     "vit": ("vit", "ViT", "ViTConfig"),
+    "cct": ("cct", "CCT", "CCTConfig"),
     "iiga": ("iiga", "IIGA", "IIGAConfig"),
     "transformer": ("transformer", "Transformer", "TransformerConfig"),
     "garment-teacher": ("garment_teacher", "GarmentTeacher", "TeacherConfig"),

@@ -71,3 +71,73 @@ def erased(images: Tensor, how: Augmentation, generator: torch.Generator) -> Ten
     chosen = (torch.rand(count, generator=generator) < how.erase)[:, None, None]
     hole = (inside[0][:, :, None] & inside[1][:, None, :] & chosen)[:, None]
     return torch.where(hole, torch.rand(count, 1, 1, 1, generator=generator), images)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhotographAugmentation:
+    """Limits of the changes to a photograph of a garment, which lies, hangs and is lit in any way.
+
+    Attributes:
+        degrees: largest small turn. right_angles: share that is also turned by 90, 180 or 270 degrees.
+        nearest, farthest: range of the part of the picture that is seen, a side's share. shift: largest move, a side's share.
+        stretch: largest logarithm of the aspect's change. shear: largest shear. tilt: strength of the perspective.
+        gamma: largest logarithm of the exponent of the grey levels. contrast: range of the factor around the mean.
+        brightness: largest added level. invert: share that is negated.
+        erase: share that loses a rectangle. erase_side: its largest side, pixels.
+    """
+
+    degrees: float = 20.0
+    right_angles: float = 0.25
+    nearest: float = 0.72
+    farthest: float = 1.12
+    shift: float = 0.08
+    stretch: float = 0.15
+    shear: float = 0.15
+    tilt: float = 0.2
+    gamma: float = 0.6
+    contrast: tuple[float, float] = (0.5, 1.5)
+    brightness: float = 0.2
+    invert: float = 0.15
+    erase: float = 0.25
+    erase_side: int = 12
+
+
+def photograph_views(photographs: Tensor, how: PhotographAugmentation, side: int, generator: torch.Generator) -> Tensor:
+    """Square photographs in [0, 1], (batch, 1, s, s), seen anew: (batch, 1, side, side); beyond an edge its pixels go on."""
+    count = len(photographs)
+
+    def draw() -> Tensor:
+        return torch.rand(count, generator=generator)
+
+    quarters = torch.randint(1, 4, (count,), generator=generator) * (draw() < how.right_angles)
+    angle = uniform(count, torch.pi * how.degrees / 180, generator) + quarters * (torch.pi / 2)
+    size = how.nearest + (how.farthest - how.nearest) * draw()
+    aspect, shear = uniform(count, how.stretch, generator).exp(), uniform(count, how.shear, generator)
+    mirror = 1 - 2 * (draw() < 0.5).float()
+    across, down = (uniform(count, 2 * how.shift, generator) for _ in range(2))
+    cos, sin = angle.cos(), angle.sin()
+    theta = torch.stack(
+        [
+            torch.stack([mirror * size * aspect * cos, size * (shear - sin), across], dim=1),
+            torch.stack([mirror * size * sin, size / aspect * cos, down], dim=1),
+        ],
+        dim=1,
+    )
+    grid = F.affine_grid(theta, [count, 1, side, side], align_corners=False)
+    tilt = (torch.rand(count, 1, 1, 2, generator=generator) * 2 - 1) * how.tilt
+    grid = grid / (1 + (grid * tilt).sum(dim=-1, keepdim=True))
+    seen = F.grid_sample(photographs, grid, mode="bilinear", padding_mode="border", align_corners=False)
+    return erased(relit(seen, how, generator), Augmentation(erase=how.erase, erase_side=how.erase_side), generator)
+
+
+def relit(images: Tensor, how: PhotographAugmentation, generator: torch.Generator) -> Tensor:
+    """Other exposure, contrast and brightness, some negated; (batch, 1, side, side) in [0, 1] in and out."""
+
+    def draw() -> Tensor:
+        return torch.rand(len(images), 1, 1, 1, generator=generator)
+
+    curved = images.clamp(1e-3, 1) ** ((draw() * 2 - 1) * how.gamma).exp()
+    mean = curved.mean(dim=(2, 3), keepdim=True)
+    low, high = how.contrast
+    lit = (curved - mean) * (low + (high - low) * draw()) + mean + (draw() * 2 - 1) * how.brightness
+    return torch.where(draw() < how.invert, 1 - lit, lit).clamp(0, 1)

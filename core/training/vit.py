@@ -84,13 +84,13 @@ def some_of(part: IdxPart, count: int, *, seed: int) -> IdxPart:
     return IdxPart(images=part.images[rows], labels=part.labels[rows])
 
 
-def data_entries(folder: Path, garments: GarmentData, training: ViTTraining) -> dict[str, Any]:
+def data_entries(folder: Path, garments: GarmentData, split_seed: int) -> dict[str, Any]:
     """The card's entries on the images: how they are normalised, their files and their split."""
     return {
         "transform": {"mean": garments.mean, "std": garments.std, "of": "grey levels / 255, training images"},
         "data": checkpoints.describe_files(file_paths(folder, "train")),
         "split": f"{len(garments.train_labels):,} of the training images to train on, {len(garments.validation_labels):,} to "
-        f"validate on (equal numbers a class, seed {training.split_seed}); the test images are read once, at the end",
+        f"validate on (equal numbers a class, seed {split_seed}); the test images are read once, at the end",
     }
 
 

@@ -80,7 +80,7 @@ def run(
     progress = fit(pupil, task, loop, device=device, callbacks=callbacks, resume_from=state)
     card: dict[str, Any] = {
         **origin_entries(config, seed=training.seed, started_from=before),
-        **data_entries(data, garments, training),
+        **data_entries(data, garments, training.split_seed),
         **training_entries(training, loop, progress),
         "classes": list(CLASSES),
         "teacher": None if teacher is None else teacher_entry(teacher, folder),

@@ -40,7 +40,7 @@ def run(
     progress = fit(teacher, ViTTask(garments, training), loop, device=best_device(), callbacks=callbacks, resume_from=state)
     card = {
         **origin_entries(teacher.config, seed=training.seed),
-        **data_entries(data, garments, training),
+        **data_entries(data, garments, training.split_seed),
         **training_entries(training, loop, progress),
         "classes": list(CLASSES),
     }

@@ -17,7 +17,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -27,12 +27,18 @@ from torch import Tensor
 from core import checkpoints
 from core.device import best_device
 from core.messages import compose
+from core.models.cct import CCT, CCTConfig
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.vision.calibration import softmax
 from core.vision.familiarity import Familiarity
 from core.vision.idx import Images
 
+Manner = Literal["dataset", "photograph"]
+"""How a picture is prepared for a model where nobody chooses: as the data set made its images, or as a photograph is."""
 DEFAULT = "vit"
+"""Answers on images of the data set's kind."""
+PHOTOGRAPHS = "cct"
+"""Answers on photographs: chosen by the photographs held out (D29)."""
 BATCH = 250
 
 
@@ -81,14 +87,16 @@ class Classifier:
         threshold: strangeness above which an image is flagged as unlike a garment.
         known_share: of the data set's validation images that stay under it; far fewer photographs of garments do.
         photographs: how the checkpoint did on such photographs; None where its card does not say.
+        manner: how a picture is prepared for it where nobody chooses otherwise.
         fingerprint: SHA-256 of the card, which tells two classifiers apart.
     """
 
     def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
         self.card: dict[str, Any] = checkpoint.card
         self.fingerprint = hashlib.sha256(json.dumps(checkpoint.card, sort_keys=True).encode()).hexdigest()
-        self.config: ViTConfig = checkpoints.read_config(checkpoint.card, ViT)
-        with checkpoints.entries(checkpoint.card, "ViT") as card:
+        kind = CCT if checkpoint.card["model"] == CCTConfig.model else ViT
+        self.config: ViTConfig = checkpoints.read_config(checkpoint.card, kind)
+        with checkpoints.entries(checkpoint.card, kind.__name__) as card:
             self.class_names: tuple[str, ...] = tuple(card.get("classes", CLASSES))
             self.mean, self.std = float(card["transform"]["mean"]), float(card["transform"]["std"])
             self.temperature = float(card["calibration"]["temperature"])
@@ -96,11 +104,12 @@ class Classifier:
             known = card["strangeness"]
             self.known_share = float(known.get("known_share", 0.99))
             self.familiarity = Familiarity.from_dict(known, self.config.width) if "means" in known else None
+            self.manner: Manner = card.get("preparation", {}).get("manner", "dataset")
             self._check()
             photographs = card["metrics"].get("photographs")
             self.photographs = None if photographs is None else PhotographScores.from_dict(photographs)
         self.device = best_device()
-        self.model = checkpoints.build_model(checkpoint, ViT, device=self.device)
+        self.model: ViT = checkpoints.build_model(checkpoint, kind, device=self.device)
 
     def _check(self) -> None:
         """Numbers that would make every answer meaningless.
@@ -112,8 +121,19 @@ class Classifier:
             raise ValueError(compose("mean, standard deviation, temperature and threshold must be finite numbers"))
         if min(self.std, self.temperature) <= 0:
             raise ValueError(compose("standard deviation and temperature must be above 0"))
+        if self.manner not in get_args(Manner):
+            raise ValueError(compose("its preparation must be one of {choices}", choices=", ".join(get_args(Manner))))
         if len(self.class_names) != self.config.classes or not all(isinstance(name, str) for name in self.class_names):
             raise ValueError(compose("it must name {count} classes", count=self.config.classes))
+
+    @property
+    def rejects(self) -> bool:
+        """Whether the model has a trained output for "none of the ten"; strangeness is the logarithm of its odds then."""
+        return isinstance(self.model, CCT)
+
+    def none_probability(self, strangeness: float) -> float:
+        """The probability of "none of the ten" that a strangeness stands for, where the model `rejects`."""
+        return 1 / (1 + math.exp(-strangeness))
 
     def normalise(self, images: Images) -> Tensor:
         """uint8 (n, 28, 28) -> float32 (n, 1, 28, 28) in the units the model reads, on the model's device.
@@ -132,15 +152,18 @@ class Classifier:
         """Logits, calibrated probabilities and strangeness of uint8 images (n, 28, 28), a batch at a time."""
         width, classes = self.config.width, len(self.class_names)
         features, logits = np.zeros((len(images), width)), np.zeros((len(images), classes))
+        odds = np.zeros(len(images))
         for first in range(0, len(images), BATCH):
             rows = slice(first, first + BATCH)
             class_tokens = self.model.features(self.normalise(images[rows]))
             features[rows], logits[rows] = class_tokens.cpu().numpy(), self.model.head(class_tokens).cpu().numpy()
-        return Answers(
-            logits=logits,
-            probabilities=softmax(logits / self.temperature),
-            strangeness=energy(logits) if self.familiarity is None else self.familiarity.distance(features),
-        )
+            if isinstance(self.model, CCT):
+                odds[rows] = self.model.rejection(class_tokens)[:, 0].cpu().numpy()
+        if isinstance(self.model, CCT):
+            strangeness = odds + energy(logits)
+        else:
+            strangeness = energy(logits) if self.familiarity is None else self.familiarity.distance(features)
+        return Answers(logits=logits, probabilities=softmax(logits / self.temperature), strangeness=strangeness)
 
     def probabilities(self, images: Images) -> NDArray[np.float64]:
         """(n, classes), rows summing to 1: softmax of the logits over the card's temperature."""
@@ -158,8 +181,9 @@ class Classifier:
     def strangeness(self, images: Images) -> NDArray[np.float64]:
         """(n,): how little an image is like those trained on: see `core.vision.familiarity`.
 
-        A card without the training images' means gives the free energy of the logits (Liu et al. 2020). To compare with
-        `threshold`: a high value is a reason for doubt, a low one proves nothing.
+        Of a CCT it is the logarithm of the odds of "none of the ten", an output of its own; of a ViT whose card lacks the
+        training images' means, the free energy of the logits (Liu et al. 2020). To compare with `threshold`: a high value is a
+        reason for doubt, a low one proves nothing.
         """
         return self.answers(images).strangeness
 
@@ -171,6 +195,17 @@ class Classifier:
 def energy(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n, classes) -> (n,): -log sum exp(logits), low where some class is strongly recognised."""
     return np.asarray(-np.logaddexp.reduce(logits, axis=1))
+
+
+def classifier_names(folder: Path = checkpoints.FOLDER) -> list[str]:
+    """Names of the folder's checkpoints that a `Classifier` can be made of, in alphabetical order."""
+    return sorted([*checkpoints.names(ViTConfig.model, folder=folder), *checkpoints.names(CCTConfig.model, folder=folder)])
+
+
+def default_name(names: list[str], *, photograph: bool) -> str:
+    """The checkpoint that answers where nobody chose one: `PHOTOGRAPHS` on photographs, else `DEFAULT`; the first without it."""
+    wanted = PHOTOGRAPHS if photograph and PHOTOGRAPHS in names else DEFAULT
+    return wanted if wanted in names or not names else names[0]
 
 
 def load_classifier(name: str = DEFAULT, *, folder: Path = checkpoints.FOLDER) -> Classifier:

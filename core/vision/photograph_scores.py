@@ -13,7 +13,7 @@ from core.scores import CALIBRATION_BINS, reliability
 from core.vision.classifier import Classifier
 from core.vision.photographs import CLASSES_OF_KIND, Photograph, PhotographsError
 from core.vision.pictures import PictureError, decode
-from core.vision.preprocessing import PreparedPicture, prepare
+from core.vision.preprocessing import PreparedPicture, Recipe, prepare
 
 
 def evaluate_photographs(classifier: Classifier, rows: Iterable[Photograph]) -> dict[str, Any]:
@@ -28,17 +28,17 @@ def evaluate_photographs(classifier: Classifier, rows: Iterable[Photograph]) -> 
     Raises:
         PhotographsError: for a photograph that cannot be decoded, or where no kind has a class.
     """
-    prepared: list[PreparedPicture] = []
+    images: list[NDArray[np.uint8]] = []
+    empty: list[bool] = []
     kinds: list[str] = []
     left_out = 0
     for row in rows:
         if row.right is None:
             left_out += 1
             continue
-        try:
-            prepared.append(prepare(decode(row.data, name=row.file)))
-        except PictureError as error:
-            raise PhotographsError(compose("{file}: {reason}", file=row.file, reason=error)) from error
+        prepared = prepared_picture(row, Recipe(manner=classifier.manner))
+        images.append(prepared.image)
+        empty.append(prepared.empty)
         kinds.append(row.kind)
     known = np.array([bool(CLASSES_OF_KIND[kind]) for kind in kinds], dtype=bool)
     if not known.any():
@@ -48,10 +48,10 @@ def evaluate_photographs(classifier: Classifier, rows: Iterable[Photograph]) -> 
                 kinds=", ".join(kind for kind, labels in CLASSES_OF_KIND.items() if labels),
             )
         )
-    answers = classifier.answers(np.stack([one.image for one in prepared]))
+    answers = classifier.answers(np.stack(images))
     called, confidence = answers.probabilities.argmax(axis=1), answers.probabilities.max(axis=1)
     right = np.array([int(label) in CLASSES_OF_KIND[kind] for label, kind in zip(called, kinds, strict=True)])
-    flagged = (answers.strangeness > classifier.threshold) | np.array([one.empty for one in prepared])
+    flagged = (answers.strangeness > classifier.threshold) | np.array(empty)
 
     def of_kind(kind: str) -> dict[str, Any]:
         rows = np.array([one == kind for one in kinds])
@@ -71,6 +71,18 @@ def evaluate_photographs(classifier: Classifier, rows: Iterable[Photograph]) -> 
         "left_out": left_out,
         "kinds": {kind: of_kind(kind) for kind in sorted(set(kinds))},
     }
+
+
+def prepared_picture(row: Photograph, recipe: Recipe) -> PreparedPicture:
+    """A photograph taken through the page's preparation.
+
+    Raises:
+        PhotographsError: where it cannot be decoded.
+    """
+    try:
+        return prepare(decode(row.data, name=row.file), recipe)
+    except PictureError as error:
+        raise PhotographsError(compose("{file}: {reason}", file=row.file, reason=error)) from error
 
 
 def _share(values: NDArray[np.bool_]) -> float | None:

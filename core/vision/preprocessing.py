@@ -4,20 +4,22 @@ The model knows garments as Fashion-MNIST made them, so the steps are that data 
 section 2): trim the edges that are within 5 % of the corners' colour, bring the longest edge to 28 pixels, sharpen with a
 Gaussian of radius and deviation 1, extend the shortest edge to 28 around the centre, negate, turn grey. Three things are added
 for ordinary pictures: transparent parts get a background, the negation is left out where the background is dark already, and the
-background is brought to black. An image of 28 x 28 pixels counts as prepared: it is negated at most.
+background is brought to black. An image of 28 x 28 pixels counts as prepared: it is negated at most. A model that was trained on
+photographs too reads them as they are: grey, padded to a square and made smaller.
 
 Trimmed by this rule, 99.6 % of the data set's training images have a longest side of 27 or 28 pixels.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from core.vision.classifier import Manner
 from core.vision.pictures import Bytes, Picture
 
 SIDE: Final = 28
@@ -46,6 +48,8 @@ class Recipe:
     """The choices of the preparation; the defaults are the data set's way.
 
     Attributes:
+        manner: what "auto" means below: as the data set made its images, or, for a model that was trained on photographs, no
+            crop, no negation, no darkened background and no sharpening.
         ground: what stands behind a transparent picture.
         grey: luminance (ITU-R BT.601) or one channel alone.
         invert: "auto" negates where the background, by its corners, is light.
@@ -60,6 +64,7 @@ class Recipe:
         sharpen: "auto" where the picture was made smaller.
     """
 
+    manner: Manner = "dataset"
     ground: Ground = "white"
     grey: Grey = "luminance"
     invert: Switch = "auto"
@@ -74,6 +79,10 @@ class Recipe:
     pad: Pad = "centre"
     resize: Resize = "area"
     sharpen: Switch = "auto"
+
+
+PHOTOGRAPH: Final = Recipe(manner="photograph")
+"""For a model that was trained on photographs: grey, padded to a square, made smaller, and nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,9 +128,9 @@ def prepare(picture: Picture, recipe: Recipe | None = None) -> PreparedPicture:
     Raises:
         ValueError: for a box without room in it, or percentages outside 0 to 100.
     """
-    r = recipe or Recipe()
+    r = _resolved(recipe or Recipe())
     _check(r)
-    ready = picture.rgb.shape[:2] == (SIDE, SIDE)  # prepared already, by the data set or by a person
+    ready = is_prepared(picture)
     steps: list[PreparationStep] = []
 
     def note(name: StepName, image: npt.NDArray[Any], done: bool, **facts: float) -> None:
@@ -161,6 +170,11 @@ def prepare(picture: Picture, recipe: Recipe | None = None) -> PreparedPicture:
     final = sharpened(small) if sharp else small
     note("sharpen", final, sharp)
     return PreparedPicture(steps=tuple(steps), image=steps[-1].image, box=box, blank=blank, empty=empty)
+
+
+def is_prepared(picture: Picture) -> bool:
+    """Whether a picture has the model's own 28 x 28 pixels: prepared already, by the data set or by a person."""
+    return picture.rgb.shape[:2] == (SIDE, SIDE)
 
 
 def corners(levels: _Levels) -> list[_Levels]:
@@ -205,6 +219,14 @@ def sharpened(levels: _Levels) -> _Levels:
     height, width = levels.shape
     mixed = sum(kernel[i, j] * padded[i : i + height, j : j + width] for i in range(3) for j in range(3))
     return np.asarray(mixed).clip(0, 255)
+
+
+def _resolved(r: Recipe) -> Recipe:
+    """The choices with each "auto" that the manner decides by itself put in words."""
+    if r.manner == "dataset":
+        return r
+    plain: dict[str, Any] = {"invert": "no", "black": "no", "crop": "whole", "sharpen": "no"}
+    return replace(r, **{name: value for name, value in plain.items() if getattr(r, name) == "auto"})
 
 
 def _check(r: Recipe) -> None:

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from core.models.cct import CCT
 from core.models.vit import ViT
 from core.nn import EncoderLayer
 
@@ -52,8 +53,9 @@ class ViTWalkthrough:
     Attributes:
         patches: (patches, p^2), normalised grey levels.
         weight: (d, p^2), bias: (d,), of the embedding. embedded: (patches, d), patches weight^T + bias.
+        cells: (patches, d), what the convolutions of a CCT add to each patch's embedding; zeros for a ViT.
         class_token: (d,). positions: (1 + patches, d), already scaled.
-        tokens: (1 + patches, d), the class token before the embedded patches, positions added.
+        tokens: (1 + patches, d), the class token before the embedded patches, cells and positions added.
         layers: one entry per layer.
         logits: (classes,). probabilities: (classes,), softmax of logits / temperature. temperature: the calibration's.
     """
@@ -62,6 +64,7 @@ class ViTWalkthrough:
     weight: Array
     bias: Array
     embedded: Array
+    cells: Array
     class_token: Array
     positions: Array
     tokens: Array
@@ -69,6 +72,15 @@ class ViTWalkthrough:
     logits: Array
     probabilities: Array
     temperature: float
+
+    @property
+    def convolutional(self) -> bool:
+        """Whether convolutions add to the patches' embeddings."""
+        return bool(self.cells.any())
+
+    def content(self, token: int) -> Array:
+        """(d,): a token before its position is added; token 0 is the class token."""
+        return self.embedded[token - 1] + self.cells[token - 1] if token else self.class_token
 
     def contribution(self, patch: int, channel: int) -> Array:
         """(p^2,): the term of each pixel of a patch in one channel of its embedding, which is their sum plus the bias."""
@@ -97,7 +109,8 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrou
         raise ValueError(f"walk takes one image at a time, not {len(image)}")
     patches = model.patches(image)
     embedded = model.embedding(patches)
-    together = torch.cat([model.class_token, embedded], dim=1)
+    cells = model.cells(image) if isinstance(model, CCT) else torch.zeros_like(embedded)
+    together = torch.cat([model.class_token, embedded + cells], dim=1)
     tokens = model.positions(together)
     layers: list[LayerWalk] = []
     x = tokens
@@ -111,6 +124,7 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrou
         weight=_array(model.embedding.weight[None]),
         bias=_array(model.embedding.bias[None]),
         embedded=_array(embedded),
+        cells=_array(cells),
         class_token=_array(model.class_token)[0],
         positions=_array(model.positions.encoding[None]),
         tokens=_array(tokens),

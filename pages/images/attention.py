@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.checkpoints import CheckpointError
 from core.vision.analysis import PictureAnalysis
 from core.vision.arrays_file import to_npz
-from core.vision.classifier import Classifier
 from core.vision.evidence import mask_of
 from pages.images import (
     attention_maps,
@@ -20,21 +18,22 @@ from pages.images import (
     preparation,
     ranking_panel,
 )
-from pages.images.model_choice import pick_classifier, show_checkpoint_error
+from pages.images.model_choice import pick_classifier, show_if_possible
 from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, prose
 
 controls.page_header(_("What the ViT looks at"), prose("garment_attention_lead"))
 
 
-def body(classifier: Classifier) -> None:
-    """The page for a model that is there."""
+def body() -> None:
+    """The page where there is a model."""
     chosen = picture_source.pick_folded()
     if chosen is None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
         picture_source.link_to_view()
         return
-    prepared = cached_results.prepare(chosen.picture, preparation.linked())
+    classifier = pick_classifier(chosen.picture)
+    prepared = cached_results.prepare(chosen.picture, preparation.linked(classifier.manner))
     analysis = cached_results.analyse(classifier, prepared.image)
     st.caption(chosen.name)
     ranking_panel.warnings(analysis, prepared)
@@ -102,12 +101,7 @@ def _downloads_and_links(analysis: PictureAnalysis, *, label: int, hidden: froze
         picture_source.link_to_view()
 
 
-classifier = pick_classifier()
-if classifier is not None:
-    try:
-        body(classifier)
-    except CheckpointError as error:
-        show_checkpoint_error(error)
+show_if_possible(body)
 st.markdown(prose("classify_weights"))
 with st.expander(_("How to read this page"), icon=":material/menu_book:"):
     st.markdown(prose("garment_attention_reading"))

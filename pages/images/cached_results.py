@@ -36,8 +36,8 @@ HASHES: Final[dict[type | str, Any]] = {
 
 
 def model_names() -> list[str]:
-    """Names of the ViT checkpoints."""
-    return checkpoints.names("vit", folder=checkpoints.FOLDER)
+    """Names of the garment models' checkpoints."""
+    return classifiers.classifier_names(checkpoints.FOLDER)
 
 
 def classifier_of(name: str) -> Classifier:

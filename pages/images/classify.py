@@ -4,39 +4,35 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.checkpoints import CheckpointError
-from core.vision.classifier import Classifier
 from pages.images import batch_table, picture_source, preparation, ranking_panel
-from pages.images.model_choice import pick_classifier, show_checkpoint_error
+from pages.images.model_choice import pick_classifier, show_if_possible
 from pages.shared import controls
 from pages.shared.language import _, prose
 
 controls.page_header(_("Classify a garment"), prose("classify_lead"))
 
 
-def body(classifier: Classifier) -> None:
-    """The page for a model that is there."""
+def body() -> None:
+    """The page where there is a model."""
     chosen = picture_source.pick()
     if chosen is None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
         picture_source.link_to_view()
         return
+    classifier = pick_classifier(chosen.picture)
     result = st.container()
-    shown = preparation.show(chosen.picture)
+    shown = preparation.show(chosen.picture, classifier.manner)
     if shown is not None:
         recipe, prepared = shown
         with result:
             if len(chosen.all) > 1:
                 batch_table.show(classifier, chosen, recipe)
-            ranking_panel.show(classifier, chosen, prepared)
+            analysis = ranking_panel.show(classifier, chosen, prepared)
+        if not prepared.empty:
+            ranking_panel.attention(analysis)
     picture_source.link_to_view()
 
 
-classifier = pick_classifier()
-if classifier is not None:
-    try:
-        body(classifier)
-    except CheckpointError as error:
-        show_checkpoint_error(error)
+show_if_possible(body)
 with st.expander(_("How a picture is prepared, and why"), icon=":material/menu_book:"):
     st.markdown(prose("classify_reading"))

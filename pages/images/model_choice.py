@@ -1,33 +1,59 @@
-"""The choice of the ViT checkpoint that answers, and the messages where none can be loaded."""
+"""The choice of the garment model that answers, and the messages where none can be loaded."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import streamlit as st
 
 from core.checkpoints import CheckpointError
-from core.vision.classifier import DEFAULT, Classifier
+from core.vision.classifier import Classifier, default_name
+from core.vision.pictures import Picture
+from core.vision.preprocessing import is_prepared
 from pages.images import cached_results
 from pages.shared import controls, url_state
 from pages.shared.language import _
 
+BY_PICTURE = "auto"
 
-def pick_classifier() -> Classifier | None:
-    """The chosen classifier; None, after a message, where there is none or it cannot be loaded."""
+
+def show_if_possible(body: Callable[[], None]) -> None:
+    """Show a page's body; a message in its place where there is no garment model, or after it where one cannot be loaded."""
     try:
-        names = cached_results.model_names()
-        if not names:
+        if cached_results.model_names():
+            body()
+        else:
             controls.notice(
                 "empty",
                 _("There is no garment model here yet: train one with `python -m core train vit --data DIR`."),
             )
-            return None
-        name = DEFAULT if DEFAULT in names else names[0]
-        if len(names) > 1:
-            name = url_state.choice(st.selectbox, _("Model"), {one: one for one in names}, key="vit", default=name, width=260)
-        return cached_results.classifier_of(name)
     except CheckpointError as error:
         show_checkpoint_error(error)
-        return None
+
+
+def pick_classifier(picture: Picture) -> Classifier:
+    """The chosen model; by default the one for this kind of picture.
+
+    Raises:
+        CheckpointError: where it cannot be loaded.
+    """
+    names = cached_results.model_names()
+    name = default_name(names, photograph=not is_prepared(picture))
+    if len(names) > 1:
+        chosen = url_state.choice(
+            st.selectbox,
+            _("Model"),
+            {BY_PICTURE: _("By the picture: {name}").format(name=name)} | {one: one for one in names},
+            key="vit",
+            default=BY_PICTURE,
+            width=260,
+            help=_(
+                "Pictures of 28 x 28 pixels are read by the documented ViT, trained on Fashion-MNIST; all others by the compact "
+                "convolutional transformer, trained on photographs too."
+            ),
+        )
+        name = name if chosen == BY_PICTURE else chosen
+    return cached_results.classifier_of(name)
 
 
 def show_checkpoint_error(error: CheckpointError) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import streamlit as st
 
 from core.figures.pictures import picture_png
+from core.vision.classifier import Manner
 from core.vision.pictures import Picture
 from core.vision.preprocessing import STEPS, PreparationStep, PreparedPicture, Recipe, StepName
 from pages.images import cached_results
@@ -29,7 +30,7 @@ def options() -> dict[str, dict[str, str]]:
         "invert": switch,
         "black": switch,
         "crop": {
-            "auto": _("To the garment"),
+            "auto": _("As needed"),
             "tolerance": _("By a tolerance"),
             "box": _("By hand"),
             "whole": _("Not at all"),
@@ -54,8 +55,12 @@ def titles() -> dict[StepName, str]:
     }
 
 
-def linked() -> Recipe:
-    """The recipe of the link, or of the page before, without showing its controls."""
+def linked(manner: Manner) -> Recipe:
+    """The recipe of the link, or of the page before, without showing its controls.
+
+    Args:
+        manner: the model's own, for what nobody chose.
+    """
     choices: dict[str, Any] = {}
     for name, codes in options().items():
         code = _linked_or_kept(name)
@@ -67,8 +72,8 @@ def linked() -> Recipe:
         if value is not None:
             choices[name] = value
             url_state.remember(name, None if value == getattr(DEFAULT, name) else str(value))
-    recipe = Recipe(**choices)
-    return recipe if recipe.left < recipe.right and recipe.top < recipe.bottom else DEFAULT
+    recipe = Recipe(manner=manner, **choices)
+    return recipe if recipe.left < recipe.right and recipe.top < recipe.bottom else Recipe(manner=manner)
 
 
 def _linked_or_kept(key: str) -> str | None:
@@ -77,8 +82,12 @@ def _linked_or_kept(key: str) -> str | None:
     return st.query_params.get(key, None if kept is None else str(kept))
 
 
-def show(picture: Picture) -> tuple[Recipe, PreparedPicture] | None:
-    """All steps with their controls; returns the recipe and its result, or None, after a message, where the crop has no room."""
+def show(picture: Picture, manner: Manner) -> tuple[Recipe, PreparedPicture] | None:
+    """All steps with their controls; returns the recipe and its result, or None, after a message, where the crop has no room.
+
+    Args:
+        manner: the model's own, for what nobody chooses.
+    """
     st.subheader(_("From the picture to what the model reads"), anchor=False)
     cells: dict[StepName, Any] = {}
     choices: dict[str, Any] = {}
@@ -88,7 +97,7 @@ def show(picture: Picture) -> tuple[Recipe, PreparedPicture] | None:
                 st.markdown(f"**{place + 1}. {titles()[name]}**")
                 cells[name] = st.container()
                 choices |= _controls(name)
-    recipe = Recipe(**choices)
+    recipe = Recipe(manner=manner, **choices)
     try:
         prepared = cached_results.prepare(picture, recipe)
     except ValueError:

@@ -19,15 +19,15 @@ from pages.shared.live_plot import live_plot
 HEIGHT = 270
 
 
-def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPicture) -> None:
-    """The whole answer on one picture."""
+def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPicture) -> PictureAnalysis:
+    """The answer on one picture."""
     analysis = cached_results.analyse(classifier, prepared.image)
     warnings(analysis, prepared)
     pictures, answer = st.columns([3, 2], gap="medium")
     with pictures, st.container(horizontal=True, key="classify_pictures"):
         _pictures(classifier, prepared)
     if prepared.empty:
-        return
+        return analysis
     with answer:
         headline(analysis, chosen)
         live_plot(
@@ -39,6 +39,11 @@ def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPictur
             filename="ranking",
             alt=_("All ten classes by their probability, the most probable first."),
         )
+    return analysis
+
+
+def attention(analysis: PictureAnalysis) -> None:
+    """Which patches the answer came from, the links and the downloads."""
     st.subheader(_("What it attends to"), anchor=False)
     shown = patch_evidence.show(analysis)
     st.markdown(prose("classify_weights"))
@@ -87,20 +92,34 @@ def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
         controls.notice("empty", _("Nothing stands out from the background, so there is no garment to crop to."))
     if analysis.garment:
         return
+    controls.notice("stale", doubt(analysis))
+
+
+def doubt(analysis: PictureAnalysis) -> str:
+    """Why the picture is not taken for one of the ten garments, and how often that is said of garments too."""
     classifier = analysis.classifier
-    sentence = _(
-        "This does not look like a garment to me: its strangeness is {value}, over the limit of {limit} that {share} of the data "
-        "set's own validation images stay under. The classes are the nearest I know, no more."
-    ).format(
-        value=number(analysis.strangeness, 2),
-        limit=number(classifier.threshold, 2),
-        share=percent(classifier.known_share, 0),
-    )
+    if classifier.rejects:
+        sentence = _(
+            "I doubt that this is one of the ten garments I know: an output trained on other things says so with {value}, over "
+            "the limit of {limit}. The classes are the nearest I know, no more."
+        ).format(
+            value=percent(classifier.none_probability(analysis.strangeness)),
+            limit=percent(classifier.none_probability(classifier.threshold)),
+        )
+    else:
+        sentence = _(
+            "This does not look like a garment to me: its strangeness is {value}, over the limit of {limit} that {share} of the "
+            "data set's own validation images stay under. The classes are the nearest I know, no more."
+        ).format(
+            value=number(analysis.strangeness, 2),
+            limit=number(classifier.threshold, 2),
+            share=percent(classifier.known_share, 0),
+        )
     if classifier.photographs is not None:
         sentence += " " + _("Of {count} photographs that people took of garments, {share} are over it too.").format(
             count=number(classifier.photographs.samples), share=percent(classifier.photographs.flagged, 0)
         )
-    controls.notice("stale", sentence)
+    return sentence
 
 
 def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:

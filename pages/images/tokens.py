@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.checkpoints import CheckpointError
 from core.figures import pictures as figures
 from core.vision.classifier import Classifier
 from core.vision.pictures import Bytes
 from pages.images import cached_results, picture_source, preparation
 from pages.images import tokens_stages as stages
-from pages.images.model_choice import pick_classifier, show_checkpoint_error
+from pages.images.model_choice import pick_classifier, show_if_possible
 from pages.images.tokens_stages import Place
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose
@@ -21,15 +20,16 @@ from pages.shared.live_plot import Point, live_plot
 controls.page_header(_("Patches to tokens"), prose("tokens_lead"))
 
 
-def body(classifier: Classifier) -> None:
-    """The page for a model that is there."""
+def body() -> None:
+    """The page where there is a model."""
     chosen = picture_source.pick_folded()
     if chosen is None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
         picture_source.link_to_view()
         return
     st.markdown(f"**{chosen.name}**")
-    image = cached_results.prepare(chosen.picture, preparation.linked()).image
+    classifier = pick_classifier(chosen.picture)
+    image = cached_results.prepare(chosen.picture, preparation.linked(classifier.manner)).image
     walk, names = cached_results.walk(classifier, image), _stages()
     titles = {code: title for code, (title, _show) in names.items()}
     stage = url_state.choice(st.segmented_control, _("Step"), titles, key="stage", required=True)
@@ -104,9 +104,4 @@ def _step_buttons(stage: str, codes: list[str]) -> None:
             )
 
 
-classifier = pick_classifier()
-if classifier is not None:
-    try:
-        body(classifier)
-    except CheckpointError as error:
-        show_checkpoint_error(error)
+show_if_possible(body)

@@ -80,6 +80,13 @@ def embedding(place: Place) -> None:
     if not place.token:
         st.info(_("The class token is not embedded: it is learnt as it is. Choose a patch to see one embedded."))
         return
+    if walk.convolutional:
+        st.markdown(
+            _(
+                "This model adds a second vector to each: what small convolutions make of the patch and its surroundings. "
+                "It is part of the token's content in the next step."
+            )
+        )
     patch = place.token - 1
     channel = url_state.slider(_("Channel to work out"), 1, config.width, key="byhand", default=1) - 1
     pieces = walk.contribution(patch, channel)
@@ -112,7 +119,7 @@ def positions(place: Place) -> None:
             "nothing would change."
         ).format(scale=number(config.position_scale, 1))
     )
-    content = walk.embedded[place.token - 1] if place.token else walk.class_token
+    content = walk.content(place.token)
     position, both = walk.positions[place.token], walk.tokens[place.token]
     equation(
         rf"z_i = e_i + s\,PE_i, \quad s = {tex(config.position_scale, 1)}",

@@ -35,6 +35,7 @@ class Answering:
     """A classifier that answers with given labels, confidences and strangenesses, in turn."""
 
     threshold = 1.0
+    manner = "dataset"
 
     def __init__(self, answers: list[tuple[str, float, float]]) -> None:
         probabilities = np.zeros((len(answers), 10))

@@ -10,7 +10,7 @@ from scipy import ndimage
 
 from core.vision.gallery import gallery
 from core.vision.pictures import Picture, decode, from_grey, png
-from core.vision.preprocessing import SIDE, STEPS, Recipe, background, is_light, prepare, sharpened
+from core.vision.preprocessing import PHOTOGRAPH, SIDE, STEPS, Recipe, background, is_light, prepare, sharpened
 
 IMAGES = gallery()[0]
 
@@ -187,3 +187,17 @@ def test_impossible_choices_say_so() -> None:
         prepare(picture, Recipe(left=60, right=40))
     with pytest.raises(ValueError, match="between 0 and 100"):
         prepare(picture, Recipe(tolerance=101))
+
+
+def test_in_the_manner_of_photographs_a_picture_is_only_padded_and_made_smaller() -> None:
+    """A light corner, a garment to crop to and a picture to sharpen: each would be done in the data set's manner."""
+    levels = np.full((90, 60), 240, np.uint8)
+    levels[30:60, 20:40] = 30
+    picture = from_grey(levels, name="")
+    done = {step.name for step in prepare(picture, PHOTOGRAPH).steps if step.done}
+    assert done == {"pad", "resize"}
+    square = np.pad(levels.astype(np.float64), ((0, 0), (15, 15)), constant_values=240)
+    expected = np.asarray(Image.fromarray(square.astype(np.float32)).resize((28, 28), Image.Resampling.BOX))
+    np.testing.assert_array_equal(prepare(picture, PHOTOGRAPH).image, np.round(expected).astype(np.uint8))
+    asked = prepare(picture, Recipe(manner="photograph", invert="yes", crop="box", left=20))
+    assert asked.step("invert").done and asked.step("crop").done

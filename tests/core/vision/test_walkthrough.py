@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from core.models.cct import CCT, CCTConfig
 from core.models.vit import ViT, ViTConfig
 from core.vision.walkthrough import softmax_table, tiles, walk
 
@@ -66,3 +67,17 @@ def test_a_softmax_in_its_steps() -> None:
 def test_one_image_at_a_time(model: ViT) -> None:
     with pytest.raises(ValueError, match="not 2"):
         walk(model, torch.zeros(2, 1, 28, 28))
+
+
+def test_a_convolutional_tokeniser_adds_its_cells(image: torch.Tensor) -> None:
+    torch.manual_seed(4)
+    model = CCT(CCTConfig(width=24, heads=3, layers=2, hidden=40, stem=4, cells=4)).eval()
+    torch.nn.init.normal_(model.convolutions[-1].weight)  # type: ignore[union-attr, arg-type]
+    found = walk(model, image)
+    with torch.no_grad():
+        logits, cells = model(image)[0].numpy(), model.cells(image)[0].numpy()
+    assert found.convolutional and not walk(ViT(CONFIG).eval(), image).convolutional
+    np.testing.assert_allclose(found.cells, cells, atol=1e-5)
+    np.testing.assert_allclose(found.content(5) + found.positions[5], found.tokens[5], atol=1e-5)
+    np.testing.assert_allclose(found.content(0) + found.positions[0], found.tokens[0], atol=1e-5)
+    np.testing.assert_allclose(found.logits, logits, atol=1e-5)

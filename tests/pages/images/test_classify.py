@@ -11,18 +11,20 @@ from typing import get_args
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.messages import Message
+from core.models.cct import CCT, CCTConfig
 from core.models.vit import CLASSES
 from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
 from core.vision.evidence import evidence
 from core.vision.gallery import gallery
 from core.vision.pictures import MOST_PIXELS, STORE, PictureError, Problem, decode, from_grey, png
-from core.vision.preprocessing import Recipe, prepare
+from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
 from pages.shared import language
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, words
@@ -314,3 +316,33 @@ def test_every_problem_has_a_sentence_in_every_language(problem: Problem) -> Non
     assert isinstance(message, Message)
     for code in set(language.LANGUAGES) - {language.SOURCE}:
         assert language.catalogue(code).gettext(message.template) != message.template
+
+
+# -- two models ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: Path) -> Path:
+    """The small ViT, and an untrained CCT whose card says that it reads photographs as they are and doubts everything."""
+    torch.manual_seed(0)
+    model = CCT(CCTConfig(width=32, heads=2, layers=2, hidden=64, stem=4, cells=4)).eval()
+    card = checkpoints.read_card("vit", folder=models) | {"name": "cct"}
+    entries = {"model": "cct", "config": model.config.to_dict(), "preparation": {"manner": "photograph"}}
+    checkpoints.save("cct", model, card | entries | {"strangeness": {"threshold": -99.0}}, folder=tmp_path)
+    for suffix in ("json", "safetensors"):
+        (tmp_path / f"vit.{suffix}").write_bytes((models / f"vit.{suffix}").read_bytes())
+    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def test_photographs_and_prepared_images_are_answered_by_the_model_trained_on_them(two_models: Path) -> None:
+    app = opened(item="4")
+    assert "By the picture: vit" in app.selectbox(key="vit").options
+    upload(app := opened(**{"from": "upload"}), ("boot.png", shop_picture(0)))
+    assert "By the picture: cct" in app.selectbox(key="vit").options and "vit" not in app.query_params
+    expected = analyse(load_classifier("cct", folder=two_models), prepare(decode(shop_picture(0)), PHOTOGRAPH).image)
+    assert app.subheader[0].value == f"{CLASSES[expected.likeliest]}, perhaps"
+    assert "I doubt that this is one of the ten garments I know" in words(app)
+    app.selectbox(key="vit").set_value("vit").run()
+    chosen = analyse(load_classifier("vit", folder=two_models), prepare(decode(shop_picture(0))).image)
+    assert CLASSES[chosen.likeliest] in app.subheader[0].value and app.query_params["vit"] == "vit"

@@ -1,0 +1,106 @@
+"""`python -m core train cct`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from core.cli import options
+from core.cli.garment_files import fetch_missing
+from core.models.cct import CCTConfig
+from core.training.augment import Augmentation
+from core.training.loop import LoopSettings, progress_bar
+from core.vision.photographs import photograph_files, photographs
+
+
+def add_parser(models: Any) -> None:
+    """Add the model to `train`'s."""
+    p = models.add_parser(
+        "cct",
+        help="compact convolutional transformer on Fashion-MNIST's IDX files and on photographs",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of the IDX files; fetched where missing")
+    p.add_argument("--photographs", required=True, type=Path, metavar="DIR", help="Parquet files; validation.parquet is held out")
+    p.add_argument(
+        "--others", type=Path, nargs="*", default=[], metavar="PATH",
+        help="pictures of no garments: Parquet files with a column jpeg, or folders with a manifest.csv",
+    )  # fmt: skip
+    options.add_checkpoint_output(p, name="cct")
+    p.add_argument("--epochs", type=int, default=8)
+    p.add_argument("--steps", type=int, default=250, help="of an epoch")
+    for name, default, what in (
+        ("benchmark", 44, "Fashion-MNIST's images in a batch"),
+        ("photos", 40, "photographs in a batch"),
+        ("composites", 4, "Fashion-MNIST's images before backgrounds in a batch"),
+        ("none", 8, "pictures of no garments in a batch"),
+    ):
+        p.add_argument(f"--{name}", type=int, default=default, help=what)
+    p.add_argument("--smoothing", type=float, default=0.05, help="label smoothing")
+    p.add_argument("--width", type=int, default=CCTConfig.width)
+    p.add_argument("--heads", type=int, default=CCTConfig.heads)
+    p.add_argument("--layers", type=int, default=CCTConfig.layers)
+    p.add_argument("--hidden", type=int, default=CCTConfig.hidden, help="middle width of the feed-forward networks")
+    p.add_argument("--stem", type=int, default=CCTConfig.stem, help="channels of the convolutions at 28 x 28")
+    p.add_argument("--cells", type=int, default=CCTConfig.cells, help="channels of the convolutions at 14 x 14")
+    p.add_argument(
+        "--start", type=Path, default=None, help="begin with this card's weights, a ViT's or a CCT's, or a run's state"
+    )
+    options.add_optimiser(p, rate=1e-3, weight_decay=0.05, ema=0.998, warmup=100)
+    options.add_run(p)
+    options.add_test(p, part="Fashion-MNIST's test images")
+    p.set_defaults(run=_run)
+
+
+def _run(o: argparse.Namespace) -> None:
+    from core import checkpoints
+    from core.cli.garment_photographs import read_others, read_photographs
+    from core.training.vit_mixed import MixedTraining
+    from core.training.vit_mixed_run import PhotographFiles, run
+    from core.training.vit_photographs import VALIDATION_SPLIT
+    from core.vision.photograph_scores import evaluate_photographs
+
+    for part in ("train", "t10k") if o.test else ("train",):
+        fetch_missing(o.data, part)
+    training = MixedTraining(
+        benchmark=o.benchmark,
+        photographs=o.photos,
+        composites=o.composites,
+        others=o.none,
+        smoothing=o.smoothing,
+        augmentation=Augmentation(warp=0.3),
+        seed=o.seed,
+    )
+    loop = LoopSettings(
+        epochs=o.epochs,
+        steps_per_epoch=o.steps,
+        peak_rate=o.rate,
+        weight_decay=o.weight_decay,
+        warmup=o.warmup,
+        ema=o.ema,
+        seed=o.seed,
+    )
+    files = photograph_files(o.photographs)
+    (held_out,) = photograph_files(o.photographs, VALIDATION_SPLIT)
+    found = PhotographFiles(
+        train=read_photographs(path for path in files if path != held_out),
+        held_out=read_photographs([held_out]),
+        others=read_others(o.others),
+        files=(*files, *(path / "manifest.csv" if path.is_dir() else path for path in o.others)),
+        score=lambda classifier: evaluate_photographs(classifier, photographs(held_out)),
+    )
+    path = run(
+        o.name,
+        o.data,
+        found,
+        CCTConfig(width=o.width, heads=o.heads, layers=o.layers, hidden=o.hidden, stem=o.stem, cells=o.cells),
+        training,
+        loop,
+        folder=o.folder or checkpoints.FOLDER,
+        state=o.state,
+        start=o.start,
+        test=o.test,
+        callbacks=[progress_bar(loop, title=o.name)],
+    )
+    print(f"wrote {path.name} and its weights")

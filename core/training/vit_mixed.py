@@ -1,0 +1,157 @@
+"""What the CCT's training brings to the loop: batches of Fashion-MNIST, photographs and other things, loss, validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.models.cct import CCT
+from core.training.augment import Augmentation, PhotographAugmentation, augment, photograph_views
+from core.training.loop import Batch
+from core.training.vit import GarmentData
+from core.training.vit_photographs import NONE, OtherThings, Photographs, before_backgrounds, invented
+
+IMPOSSIBLE = -1e4
+"""Stands for a logit of minus infinity, without its NaN gradients."""
+FLAGGED_GARMENTS = 0.045
+"""Share of the garments of the validation part that may be flagged: what the threshold is set by."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixedTraining:
+    """How to train.
+
+    Attributes:
+        benchmark, photographs, composites, others: images a step: of Fashion-MNIST, photographs of garments, Fashion-MNIST's
+            before backgrounds, and pictures of no garments, a quarter of which are invented.
+        smoothing: label smoothing, over the outputs.
+        augmentation: changes to Fashion-MNIST's images. photograph: changes to all others.
+        split_seed: draws Fashion-MNIST's validation images. seed: draws everything else.
+    """
+
+    benchmark: int = 44
+    photographs: int = 40
+    composites: int = 4
+    others: int = 8
+    smoothing: float = 0.05
+    augmentation: Augmentation = field(default_factory=Augmentation)
+    photograph: PhotographAugmentation = field(default_factory=PhotographAugmentation)
+    split_seed: int = 0
+    seed: int = 0
+
+
+class MixedTask:
+    """Batches of (images in normalised units, right outputs (batch, 11)); see `MixedTraining` for what is in a batch."""
+
+    def __init__(
+        self,
+        garments: GarmentData,
+        photographs: Photographs,
+        held_out: Photographs,
+        others: OtherThings,
+        training: MixedTraining,
+        *,
+        steps: int,
+    ) -> None:
+        self.garments, self.photographs, self.held_out, self.others = garments, photographs, held_out, others
+        self.training, self.steps = training, steps
+
+    def normalise(self, images: Tensor) -> Tensor:
+        """[0, 1] -> the units the model reads."""
+        return (images - self.garments.mean) / self.garments.std
+
+    def batches(self, epoch: int) -> Iterator[Batch]:
+        """`steps` batches; every photograph comes once before one comes again."""
+        t = self.training
+        generator = torch.Generator().manual_seed(t.seed * 1_000_003 + epoch)
+        garments, photographs = (
+            _rows(count, self.steps * size, generator)
+            for count, size in ((len(self.garments.train_labels), t.benchmark), (len(self.photographs), t.photographs))
+        )
+        for step in range(self.steps):
+            yield self._batch(
+                garments[step * t.benchmark : (step + 1) * t.benchmark],
+                photographs[step * t.photographs : (step + 1) * t.photographs],
+                generator,
+            )
+
+    def _batch(self, garments: Tensor, photographs: Tensor, generator: torch.Generator) -> Batch:
+        t, side = self.training, self.garments.train_images.shape[-1]
+        images, labels = self.garments.train_images, self.garments.train_labels
+        extra = torch.randint(len(labels), (t.composites,), generator=generator)
+        seen = [self.photographs.images[photographs]]
+        right = [_one_hot(labels[garments]), self.photographs.targets[photographs]]
+        nothing = [invented(t.others // 4, generator)]
+        if len(self.others.train):
+            rows = torch.randint(len(self.others.train), (t.others - t.others // 4,), generator=generator)
+            nothing.append(self.others.train[rows])
+            seen.append(before_backgrounds(images[extra], self.others.train, generator))
+            right.append(_one_hot(labels[extra]))
+        seen += nothing
+        right.append(_one_hot(torch.full((sum(map(len, nothing)),), NONE)))
+        views = photograph_views(torch.cat(seen), t.photograph, side, generator)
+        both = torch.cat([augment(images[garments], t.augmentation, generator), views])
+        return self.normalise(both), torch.cat(right)
+
+    def loss(self, model: nn.Module, batch: Batch) -> Tensor:
+        """Negative logarithm of the sum of the right outputs' probabilities, smoothed over all outputs."""
+        images, right = batch
+        assert isinstance(model, CCT)
+        log = model.logits_with_rejection(model.features(images)).log_softmax(dim=1)  # (batch, 11)
+        likelihood = log.masked_fill(~right, IMPOSSIBLE).logsumexp(dim=1)
+        smoothing = self.training.smoothing
+        return -((1 - smoothing) * likelihood + smoothing * log.mean(dim=1)).mean()
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """`score`: the mean of the accuracies on Fashion-MNIST's validation images and on the photographs held out (D29).
+
+        `flagged_others` are hats, shorts and skirts; `flagged_nothing` the other things; both where `FLAGGED_GARMENTS` of the
+        photographs of garments are flagged.
+        """
+        assert isinstance(model, CCT)
+        garments = answers(model, self.normalise(self.garments.validation_images))
+        photographs = answers(model, self.normalise(self.held_out.prepared))
+        others = answers(model, self.normalise(self.others.validation))
+        targets = self.held_out.targets.numpy()
+        known = ~targets[:, NONE]
+        benchmark = float((garments[:, :NONE].argmax(axis=1) == self.garments.validation_labels.numpy()).mean())
+        right = targets[np.arange(len(targets)), photographs[:, :NONE].argmax(axis=1)]
+        accuracy = float(right[known].mean())
+        threshold = float(np.quantile(strangeness(photographs[known]), 1 - FLAGGED_GARMENTS))
+        return {
+            "score": (benchmark + accuracy) / 2,
+            "validation_accuracy": benchmark,
+            "photographs_accuracy": accuracy,
+            "flagged_others": float((strangeness(photographs[~known]) > threshold).mean()),
+            "flagged_nothing": float((strangeness(others) > threshold).mean()) if len(others) else 1.0,
+            "flagged_benchmark": float((strangeness(garments) > threshold).mean()),
+        }
+
+
+@torch.no_grad()
+def answers(model: CCT, images: Tensor, *, batch: int = 250) -> NDArray[np.float64]:
+    """(n, 11) outputs of normalised images."""
+    device = next(model.parameters()).device
+    parts = [model.logits_with_rejection(model.features(part.to(device))).cpu() for part in images.split(batch)]
+    return torch.cat(parts).double().numpy() if len(images) else np.zeros((0, NONE + 1))
+
+
+def strangeness(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, classes + 1) outputs -> (n,): logarithm of the odds of "none of the classes"."""
+    return np.asarray(outputs[:, -1] - np.logaddexp.reduce(outputs[:, :-1], axis=1))
+
+
+def _one_hot(labels: Tensor) -> Tensor:
+    return F.one_hot(labels, NONE + 1).bool()
+
+
+def _rows(count: int, wanted: int, generator: torch.Generator) -> Tensor:
+    """(wanted,) rows out of `count`: all of them in a random order, then again in another."""
+    rounds = -(-wanted // count)
+    return torch.cat([torch.randperm(count, generator=generator) for _ in range(rounds)])[:wanted]

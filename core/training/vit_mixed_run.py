@@ -1,0 +1,124 @@
+"""From IDX files and photographs to a shipped CCT checkpoint: train, calibrate on validation, test once, write the card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from core import checkpoints
+from core.device import best_device
+from core.models.cct import CCT, CCTConfig
+from core.models.vit import CLASSES
+from core.training.card import Weights, load_start, origin_entries, save_origin, training_entries
+from core.training.loop import Callback, LoopSettings, fit
+from core.training.vit import VALIDATION, data_entries, prepare
+from core.training.vit_evaluation import evaluate, scores, worst_mistakes
+from core.training.vit_mixed import FLAGGED_GARMENTS, MixedTask, MixedTraining, answers, strangeness
+from core.training.vit_photographs import NONE, OtherThings, Photographs, shared_temperature
+from core.vision.calibration import softmax
+from core.vision.classifier import Classifier
+from core.vision.idx import file_paths, read_part
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhotographFiles:
+    """Photographs to train on and to validate on, with what the card says of them.
+
+    Attributes:
+        train, held_out: photographs by kind. others: pictures of no garments.
+        files: that they were read from, for the card.
+        score: the scores of a classifier on the photographs held out (D29), prepared as the page does it.
+    """
+
+    train: Photographs
+    held_out: Photographs
+    others: OtherThings
+    files: tuple[Path, ...]
+    score: Callable[[Classifier], dict[str, Any]]
+
+
+def run(
+    name: str,
+    data: Path,
+    photographs: PhotographFiles,
+    config: CCTConfig,
+    training: MixedTraining,
+    loop: LoopSettings,
+    *,
+    folder: Path = checkpoints.FOLDER,
+    state: Path | None = None,
+    start: Path | None = None,
+    test: bool = True,
+    callbacks: Iterable[Callback] = (),
+) -> Path:
+    """Train and write `<name>.safetensors` and its card; returns the card's path.
+
+    Args:
+        data: folder of the IDX files.
+        start: the card of a ViT or a CCT, or the state of an earlier run, whose weights this one begins with.
+        test: whether to score Fashion-MNIST's test images.
+    """
+    garments = prepare(read_part(data, "train"), split_seed=training.split_seed, held_out=VALIDATION)
+    torch.manual_seed(training.seed)
+    model = CCT(config)
+    before = None if start is None else load_start(model, start, adapt=lambda weights: with_new_parts(weights, model))
+    save_origin(state, before)
+    p = photographs
+    task = MixedTask(garments, p.train, p.held_out, p.others, training, steps=loop.steps_per_epoch)
+    progress = fit(model, task, loop, device=best_device(), callbacks=callbacks, resume_from=state)
+    card: dict[str, Any] = {
+        **origin_entries(config, seed=training.seed, started_from=before),
+        **data_entries(data, garments, training.split_seed),
+        **training_entries(training, loop, progress),
+        "classes": list(CLASSES),
+        "preparation": {"manner": "photograph"},
+    }
+    card["data"] += checkpoints.describe_files(p.files)
+    card["photographs"] = {
+        "trained_on": len(p.train),
+        "validated_on": len(p.held_out),
+        "other_things": len(p.others.train),
+        "other_things_held_out": len(p.others.validation),
+    }
+    card["metrics"]["validation"] |= calibrate(card, model, task)
+    checkpoints.save(name, model, card, folder=folder)
+    classifier = Classifier(checkpoints.load(name, folder=folder))
+    card["metrics"]["photographs"] = p.score(classifier)
+    if test:
+        part = read_part(data, "t10k")
+        card["data"] += checkpoints.describe_files(file_paths(data, "t10k"))
+        card["metrics"]["test"] = evaluate(classifier, part)
+        card["mistakes"] = worst_mistakes(classifier, part)
+    return checkpoints.save(name, model, card, folder=folder)
+
+
+def calibrate(card: dict[str, Any], model: CCT, task: MixedTask) -> dict[str, Any]:
+    """Fit the temperature and the threshold on both validation parts, write them to the card; scores on Fashion-MNIST's part."""
+    benchmark = answers(model, task.normalise(task.garments.validation_images))
+    known = ~task.held_out.targets[:, NONE]
+    real = answers(model, task.normalise(task.held_out.prepared[known]))
+    truth = task.garments.validation_labels.numpy()
+    right = task.held_out.targets[known][:, :NONE].numpy()
+    temperature = round(shared_temperature([(benchmark[:, :NONE], np.eye(NONE, dtype=bool)[truth]), (real[:, :NONE], right)]), 4)
+    card["calibration"] = {
+        "method": "temperature fitted on Fashion-MNIST's validation images and on the photographs held out, in equal parts",
+        "temperature": temperature,
+    }
+    card["strangeness"] = {
+        "score": 'logarithm of the odds of "none of the ten", a trained output',
+        "threshold": round(float(np.quantile(strangeness(real), 1 - FLAGGED_GARMENTS)), 4),
+        "known_share": 1 - FLAGGED_GARMENTS,
+        "fitted_on": f"{len(real)} photographs held out",
+    }
+    return scores(softmax(benchmark[:, :NONE] / temperature), truth)
+
+
+def with_new_parts(weights: Weights, model: nn.Module) -> Weights:
+    """An earlier ViT's or CCT's weights, completed by the model's own where the earlier one lacks a part."""
+    return {**model.state_dict(), **weights}

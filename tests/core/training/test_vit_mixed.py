@@ -1,0 +1,228 @@
+"""The CCT's training: what its batches hold, what it minimises, and a small run from files to a card that answers photographs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from core.cli import main
+from core.cli.garment_photographs import read_others, read_photographs
+from core.models.cct import CCT, CCTConfig
+from core.models.vit import CLASSES
+from core.training.augment import PhotographAugmentation, photograph_views
+from core.training.vit import prepare
+from core.training.vit_mixed import MixedTask, MixedTraining, strangeness
+from core.training.vit_photographs import (
+    CLASSES_OF_OTHER_KIND,
+    NONE,
+    SQUARE,
+    OtherThings,
+    Photographs,
+    before_backgrounds,
+    invented,
+    shared_temperature,
+)
+from core.vision.calibration import softmax
+from core.vision.classifier import load_classifier
+from core.vision.photographs import CLASSES_OF_KIND, photographs
+from core.vision.pictures import decode, png
+from core.vision.preprocessing import PHOTOGRAPH
+from core.vision.preprocessing import prepare as prepare_picture
+from tests.core.training.test_vit import PART
+from tests.core.vision import test_idx as idx_files
+from tests.core.vision.test_photographs import PHOTOS, write
+
+DIMENSIONS = ("width", "heads", "layers", "hidden", "stem", "cells")
+SMALL = CCTConfig(width=16, heads=2, layers=1, hidden=16, stem=4, cells=4)
+
+
+def generator() -> torch.Generator:
+    return torch.Generator().manual_seed(3)
+
+
+@pytest.fixture(scope="module")
+def real() -> Photographs:
+    return read_photographs([PHOTOS / "validation.parquet"])
+
+
+def task(real: Photographs, *, others: int = 4) -> MixedTask:
+    nothing = torch.rand(others, 1, SQUARE, SQUARE, generator=generator())
+    training = MixedTraining(benchmark=6, photographs=5, composites=3, others=4)
+    return MixedTask(
+        prepare(PART, held_out=50), real, real, OtherThings(train=nothing, validation=nothing[..., :28, :28]), training, steps=3
+    )
+
+
+# -- data ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_targets_are_the_classes_of_the_kind_and_none_of_the_ten_without_one(real: Photographs) -> None:
+    assert (real.images.shape, real.prepared.shape) == ((10, 1, SQUARE, SQUARE), (10, 1, 28, 28)) and float(
+        real.images.max()
+    ) <= 1
+    for target, row in zip(real.targets, photographs(PHOTOS / "validation.parquet"), strict=True):
+        assert set(target.nonzero()[:, 0].tolist()) == (set(CLASSES_OF_KIND[row.kind]) or {NONE})
+
+
+def test_kinds_that_the_decision_does_not_name_have_a_rule_of_their_own(tmp_path: Path) -> None:
+    """The decision's kinds stay as they are: both tables share no kind."""
+    assert not set(CLASSES_OF_OTHER_KIND) & set(CLASSES_OF_KIND)
+    data = png(np.full((30, 20), 9, np.uint8))
+    write(tmp_path / "more.parquet", [{"file": kind, "kind": kind, "jpeg": data} for kind in ("Hoodie", "Other", "Shorts")])
+    found = read_photographs([tmp_path / "more.parquet"])
+    assert [{CLASSES[i] for i in row.nonzero()[:, 0] if i < NONE} for row in found.targets] == [{"Pullover", "Coat"}, set()]
+
+
+def test_every_fifth_picture_of_no_garment_is_held_out_or_what_a_manifest_says(tmp_path: Path) -> None:
+    levels = [png(np.full((8, 8), 20 * i, np.uint8)) for i in range(10)]
+    write(tmp_path / "things.parquet", [{"jpeg": data} for data in levels])
+    found = read_others([tmp_path / "things.parquet"])
+    assert [round(float(one.mean()) * 255) for one in found.validation] == [0, 100]
+    assert len(found.train) == 8
+    folder = tmp_path / "hands"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / f"{name}.png").write_bytes(levels[1])
+    (folder / "manifest.csv").write_text("path,split\na.png,train\nb.png,dev\n")
+    found = read_others([folder])
+    assert (len(found.train), len(found.validation)) == (1, 1)
+
+
+def test_a_garment_before_a_background_keeps_its_shape() -> None:
+    garment = torch.zeros(8, 1, 28, 28)
+    garment[..., 7:21, 7:21] = 1.0
+    behind = torch.rand(5, 1, SQUARE, SQUARE, generator=generator())
+    made = before_backgrounds(garment, behind, generator())
+    assert made.shape == (8, 1, SQUARE, SQUARE) and float(made.min()) >= 0 and float(made.max()) <= 1
+    inside = made[..., 16:32, 16:32].flatten(1)
+    for one in inside:
+        assert float(one.max() - one.min()) < 1e-5 and min(float(one[0]), 1 - float(one[0])) < 1e-5
+    assert invented(6, generator()).shape == (6, 1, SQUARE, SQUARE)
+
+
+# -- changes to photographs ---------------------------------------------------------------------------------------------------
+
+STILL = PhotographAugmentation(
+    degrees=0, right_angles=0, nearest=1, farthest=1, shift=0, stretch=0, shear=0, tilt=0, gamma=0, contrast=(1, 1),
+    brightness=0, invert=0, erase=0,
+)  # fmt: skip
+
+
+def test_with_everything_off_a_photograph_stays_but_for_its_mirror() -> None:
+    images = torch.rand(40, 1, 28, 28, generator=generator()).clamp(0.01, 1)
+    seen = photograph_views(images, STILL, 28, generator())
+    mirrored = 0
+    for one, image in zip(seen, images, strict=True):
+        straight, flipped = (torch.allclose(one, other, atol=1e-4) for other in (image, image.flip(-1)))
+        assert straight != flipped
+        mirrored += flipped
+    assert 5 < mirrored < 35
+
+
+def test_right_angles_are_torchs_rotations() -> None:
+    images = torch.rand(60, 1, 28, 28, generator=generator()).clamp(0.01, 1)
+    seen = photograph_views(images, replace(STILL, right_angles=1.0), 28, generator())
+    for one, image in zip(seen, images, strict=True):
+        turned = [torch.rot90(other, k, dims=(-2, -1)) for other in (image, image.flip(-1)) for k in (1, 2, 3)]
+        assert any(torch.allclose(one, other, atol=1e-3) for other in turned)
+
+
+# -- the task -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_holds_what_the_settings_say_and_repeats(real: Photographs) -> None:
+    first, again, other = (list(task(real).batches(epoch)) for epoch in (0, 0, 1))
+    assert len(first) == 3
+    for (images, right), (same, _), (different, _) in zip(first, again, other, strict=True):
+        assert images.shape == (18, 1, 28, 28) and right.shape == (18, NONE + 1)
+        assert right.any(dim=1).all() and right[-4:, NONE].all() and not right[-4:, :NONE].any()
+        torch.testing.assert_close(images, same)
+        assert not torch.equal(images, different)
+    (images, right), *_ = task(real, others=0).batches(0)
+    assert len(images) == len(right) == 6 + 5 + 1  # without pictures of other things, only invented ones
+
+
+def test_with_one_right_output_the_loss_is_torchs_cross_entropy(real: Photographs) -> None:
+    torch.manual_seed(0)
+    model = CCT(SMALL).eval()
+    images, labels = torch.randn(12, 1, 28, 28), torch.arange(12) % (NONE + 1)
+    outputs = model.logits_with_rejection(model.features(images))
+    expected = F.cross_entropy(outputs, labels, label_smoothing=0.05)
+    found = task(real).loss(model, (images, F.one_hot(labels, NONE + 1).bool()))
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_with_several_right_outputs_their_probabilities_are_summed(real: Photographs) -> None:
+    torch.manual_seed(0)
+    model = CCT(SMALL).eval()
+    images = torch.randn(1, 1, 28, 28)
+    right = torch.zeros(1, NONE + 1, dtype=torch.bool)
+    right[0, [2, 6]] = True
+    p = model.logits_with_rejection(model.features(images)).softmax(dim=1)[0]
+    expected = -(0.95 * (p[2] + p[6]).log() + 0.05 * p.log().mean())
+    torch.testing.assert_close(task(real).loss(model, (images, right)), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_strangeness_is_the_odds_of_the_last_output() -> None:
+    outputs = np.random.default_rng(0).normal(size=(5, NONE + 1))
+    p = softmax(outputs)[:, -1]
+    np.testing.assert_allclose(strangeness(outputs), np.log(p / (1 - p)), atol=1e-9)
+
+
+def test_a_shared_temperature_weighs_the_parts_alike() -> None:
+    """A part of ten rows beside one of a thousand: the best of a grid for the mean of both parts' losses."""
+    random = np.random.default_rng(0)
+    parts = []
+    for count, scale in ((1_000, 1.0), (10, 6.0)):
+        logits = random.normal(size=(count, 4)) * scale
+        label = np.array([random.choice(4, p=row) for row in softmax(logits / scale)])
+        parts.append((logits, np.eye(4, dtype=bool)[label]))
+
+    def loss(t: float) -> float:
+        return sum(-np.log(softmax(logits / t)[right]).mean() for logits, right in parts)
+
+    found = shared_temperature(parts)
+    assert loss(found) <= min(map(loss, np.geomspace(0.3, 10, 200))) + 1e-3
+
+
+# -- from files to a card -----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_trains_from_a_vit_and_its_card_answers_photographs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("core.training.vit_mixed_run.VALIDATION", 50)
+    data, photos = tmp_path / "data", tmp_path / "photos"
+    idx_files.write(data, "train", PART.images, PART.labels)
+    idx_files.write(data, "t10k", PART.images[:60], PART.labels[:60])
+    photos.mkdir()
+    for name in ("train", "validation"):
+        shutil.copy(PHOTOS / "validation.parquet", photos / f"{name}.parquet")
+    common = ["train", "cct", "--data", str(data), "--photographs", str(photos), "--folder", str(tmp_path), "--steps", "2"]
+    common += [text for name, value in SMALL.to_dict().items() for text in (f"--{name}", str(value)) if name in DIMENSIONS]
+    assert main([*common, "--epochs", "1", "--name", "first", "--no-test"]) == 0
+    assert main([*common, "--epochs", "1", "--name", "second", "--start", str(tmp_path / "first.json")]) == 0
+    card = json.loads((tmp_path / "second.json").read_text())
+    assert card["started_from"]["metrics"] and str(tmp_path) not in json.dumps(card)
+    assert card["photographs"] == {"trained_on": 10, "validated_on": 10, "other_things": 0, "other_things_held_out": 0}
+    assert card["metrics"]["test"]["samples"] == 60 and card["metrics"]["photographs"]["samples"] == 7
+    capsys.readouterr()
+    scored = ["evaluate", "vit", "--data", str(photos), "--folder", str(tmp_path), "--checkpoint", "second", "--json"]
+    assert main([*scored, "--split", "validation"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert {key: printed[key] for key in card["metrics"]["photographs"]} == card["metrics"]["photographs"]
+    classifier = load_classifier("second", folder=tmp_path)
+    assert classifier.rejects and classifier.manner == "photograph"
+    row = next(photographs(PHOTOS / "validation.parquet"))
+    image = prepare_picture(decode(row.data), PHOTOGRAPH).image
+    assert image.shape == (28, 28)
+    outputs = classifier.model.logits_with_rejection(classifier.model.features(classifier.normalise(image[None])))  # type: ignore[operator]
+    p = float(outputs.softmax(dim=1)[0, -1])
+    assert classifier.none_probability(float(classifier.strangeness(image[None])[0])) == pytest.approx(p, abs=1e-5)
