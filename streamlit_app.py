@@ -61,6 +61,7 @@ if get_script_run_ctx(suppress_warning=True) is None:
     routes = [
         Mount("/assets", Assets()),
         WebSocketRoute(stream_route.PATH, stream_route.market_stream),
+        Route("/", page_html),
         Route(first, to_the_first),
         *(Route(url, page_html) for url in others),
     ]

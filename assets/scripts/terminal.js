@@ -17,6 +17,9 @@ class Terminal {
     this.root = element("div", "terminal");
     this.root.terminal = this;
     this.strip = element("dl", "stat-strip terminal-strip");
+    this.tools = element("div", "terminal-tools");
+    this.top = element("div", "terminal-top");
+    this.top.append(this.strip, this.tools);
     this.notice = element("p", "terminal-notice");
     this.notice.hidden = true;
     this.main = element("div", "terminal-main");
@@ -28,6 +31,7 @@ class Terminal {
     this.live.hidden = true;
     this.live.addEventListener("click", () => this.goLive());
     this.over = element("canvas", "terminal-over");
+    this.legend = element("p", "terminal-legend");
     this.chart.append(this.heat, this.plot, this.over, this.live);
     this.map = element("canvas", "terminal-map");
     this.map.addEventListener("pointerdown", (event) => this.seek(event));
@@ -36,8 +40,9 @@ class Terminal {
     this.help = element("dialog", "terminal-help");
     this.spoken = element("p", "terminal-spoken");
     this.spoken.setAttribute("aria-live", "polite");
-    this.main.append(this.chart, this.ladder, this.side);
-    this.root.append(this.strip, this.notice, this.map, this.main, this.help, this.spoken);
+    this.tape = element("section", "terminal-tape");
+    this.main.append(this.chart, this.legend, this.ladder, this.side);
+    this.root.append(this.top, this.notice, this.map, this.main, this.tape, this.help, this.spoken);
     parent.append(this.root);
     this.root.tabIndex = 0;
     this.resizer = new ResizeObserver(() => this.resize());
@@ -66,9 +71,42 @@ class Terminal {
     if (config.frame) this.receive(Uint8Array.from(atob(config.frame), (letter) => letter.charCodeAt(0)).buffer);
     else if (before?.address !== config.address) this.connect();
     this.live.textContent = config.labels.live;
+    this.buildTools();
     this.help.innerHTML = `<h3>${config.labels.keys}</h3><dl>${config.keys.map(([k, t]) => `<dt>${k}</dt><dd>${t}</dd>`).join("")}</dl>`;
     this.look = null;
     this.request();
+  }
+
+  buildTools() {
+    const { labels, presenting } = this.config;
+    const tools = presenting
+      ? [["M3 3 13 13M13 3 3 13", labels.leave, () => this.present(false)]]
+      : [
+          ["M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4", labels.fullScreen, () => this.fullScreen()],
+          ["M2 3h12v8H2zM5 14h6M8 11v3", labels.present, () => this.present(true)],
+          ["M5.5 6a2.5 2.5 0 1 1 3.5 2.2q-1 .5-1 1.8M8 13v.5", labels.help, () => this.toggleHelp()],
+        ];
+    this.tools.replaceChildren(
+      ...tools.map(([icon, name, act]) => {
+        const button = element("button", "terminal-tool");
+        Object.assign(button, { type: "button", title: name });
+        button.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${icon}"/></svg>`;
+        button.setAttribute("aria-label", name);
+        button.addEventListener("click", act);
+        return button;
+      }),
+    );
+    const colour = ({ marker, line }) => marker?.color ?? line?.color;
+    this.legend.replaceChildren(
+      ...this.config.figure.traces.filter(({ name, showlegend }) => name && showlegend !== false).map((trace) => {
+        const item = element("span", "");
+        item.style.setProperty("--colour", colour(trace));
+        item.textContent = trace.name;
+        return item;
+      }),
+    );
+    this.tape.innerHTML = "<h3></h3><ol></ol>";
+    put(this.tape.querySelector("h3"), labels.tape);
   }
 
   // -- the stream -----------------------------------------------------------------------------------------------------
@@ -161,6 +199,7 @@ class Terminal {
       this.drawMap(row);
       this.drawLadder(row, from, to);
       this.drawCall(row);
+      this.drawTape();
       this.announce(row);
     }
     const took = performance.now() - started;
@@ -178,6 +217,9 @@ class Terminal {
   }
 
   range() {
+    // A held view whose rows are no longer kept shows the newest again.
+    if (!this.follow && this.kept && this.kept[1] < this.store.rows[0].time) this.goLive();
+    if (!this.follow && this.kept && this.kept[0] > this.store.newest.time) this.goLive();
     if (!this.follow && this.kept) return this.kept;
     const newest = this.store.newest.time;
     const span = this.config.span * 1000;
@@ -194,10 +236,11 @@ class Terminal {
       const bids = sum(row.levels, 3);
       const asks = sum(row.levels, 1);
       const delta = this.store.trades.reduce((total, trade) => total + trade.side * trade.size, 0);
+      const since = fillIn(labels.delta, { time: this.format.time(this.store.rows[0].time) });
       values.push([labels.mid, this.format.price(row.mid)]);
       values.push([labels.spread, `${this.format.number(((ask - bid) / row.mid) * 1e4, 3)} ${labels.bps}`]);
       values.push([labels.imbalance, this.format.percent((bids - asks) / (bids + asks))]);
-      values.push([labels.delta, this.store.trades.length ? this.format.signed(delta) : labels.noTrades]);
+      values.push([since, this.store.trades.length ? this.format.signed(delta) : labels.noTrades]);
       values.push([labels.time, this.format.time(row.time)]);
       values.push([labels.step, this.format.number(this.store.step, 0)]);
       if (!this.config.known) values.push([labels.training, labels.notTraining, "warning"]);
@@ -228,11 +271,13 @@ class Terminal {
     set("delta", { ...delta, width: column * 0.8, marker: { color: delta.y.map((v) => (v >= 0 ? this.config.colours.up : this.config.colours.down)) } });
     const prices = priceRange(rows);
     layout.xaxis = { ...layout.xaxis, range: [from, to], autorange: false };
+    if (this.config.zone !== "UTC") Object.assign(layout.xaxis, timeTicks(from, to, this.chart.clientWidth / 110, this.format));
     layout.yaxis = { ...layout.yaxis, range: this.follow || !this.keptPrices ? prices : this.keptPrices, autorange: false };
     layout.yaxis.tickformat = `,.${this.format.digits(row0(rows))}f`;
     layout.shapes = [...(layout.shapes ?? []), ...this.marks(from, to)];
     layout.template = plots.merge(plots.theme(this.parent), layout.template ?? {});
     layout.separators = plots.separators(this.config.locale);
+    if (this.chart.clientWidth < 560) layout.showlegend = false; // the one in HTML takes less room
     layout.height = this.chart.clientHeight;
     layout.width = this.chart.clientWidth;
     const look = JSON.stringify([this.store.step, from, to, layout.height, layout.width, layout.template.layout.font.color]);
@@ -254,7 +299,8 @@ class Terminal {
     pen.beginPath();
     pen.rect(pane.left, pane.top, pane.width, pane.height);
     pen.clip();
-    this.drawTrades(pen, x, y, left, right);
+    if (this.config.footprint) this.drawFootprint(pen, frame);
+    else this.drawTrades(pen, x, y, left, right);
     this.drawCalls(pen, x, y);
     pen.restore();
     this.drawCrosshair(pen, frame);
@@ -278,6 +324,20 @@ class Terminal {
       pen.stroke();
     }
     pen.globalAlpha = 1;
+  }
+
+  drawFootprint(pen, frame) {
+    this.bins = null;
+    this.footprint = this.trades.footprint(this.lib, this.store.trades, frame, this.tick);
+    const style = getComputedStyle(this.root);
+    this.trades.drawFootprint(pen, frame, this.footprint, this.format, this.config.colours, { family: style.fontFamily, colour: style.color });
+  }
+
+  drawTape() {
+    this.tape.hidden = !this.store.trades.length;
+    const { top, bottom } = this.tape.getBoundingClientRect();
+    if (top > window.innerHeight || bottom < 0) return; // out of sight
+    this.trades.drawTape(this.tape.lastChild, this.store.trades, this.format, this.config.labels);
   }
 
   drawCalls(pen, x, y) {
@@ -499,6 +559,12 @@ class Terminal {
           pen.fillRect(x, y - cell / 2, w, cell);
         }
       }
+      for (const [key, size] of deepCells(row.deep, high, perPrice / cell)) {
+        const alpha = shade(size);
+        if (alpha <= 0) continue;
+        pen.fillStyle = `rgba(${paint[key & 1]},${alpha})`;
+        pen.fillRect(x, pane.top + ((key >> 1) - 0.5) * cell, w, cell);
+      }
     }
     pen.restore();
   }
@@ -656,7 +722,7 @@ class Terminal {
     this.side.innerHTML =
       `<h3></h3><p class="called"></p><p class="rule"></p><div class="bars">` +
       classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b><u hidden></u></i><em></em></div>`).join("") +
-      `</div><h4></h4><dl class="score"></dl><p class="since"></p>`;
+      `</div><p class="uncallable"></p><h4></h4><dl class="score"></dl><p class="since"></p><section class="value"></section>`;
     put(this.side.querySelector("h3"), labels.callsAhead);
     put(this.side.querySelector("h4"), labels.scored);
   }
@@ -677,6 +743,7 @@ class Terminal {
       put(called, `${this.config.arrows[call]} ${classes[call]}`);
       called.dataset.call = String(call);
       put(rule, fillIn(call === likeliest ? labels.likeliest : labels.byThreshold, { share: this.format.percent(p[call]), likeliest: classes[likeliest] }));
+      const beyond = []; // thresholds above 100 %, which no bar can show
       bars.forEach((bar, k) => {
         bar.classList.remove("empty");
         bar.style.setProperty("--share", String(p[k]));
@@ -685,11 +752,13 @@ class Terminal {
         const mark = bar.querySelector("u");
         const threshold = k === 1 ? null : p[1] * Math.exp(-rules[head]);
         mark.hidden = threshold === null || threshold > 1 || rules[head] === 0;
+        if (threshold > 1 && rules[head] !== 0) beyond.push(fillIn(labels.uncallable, { call: classes[k], share: this.format.percent(threshold) }));
         if (threshold !== null) {
           mark.style.setProperty("--at", String(Math.min(1, threshold)));
           mark.title = fillIn(labels.threshold, { share: this.format.percent(threshold) });
         }
       });
+      put(this.side.querySelector(".uncallable"), beyond.join(" "));
     }
     const score = this.store.scores[head];
     if (!score) return;
@@ -727,8 +796,10 @@ class Terminal {
       l: () => this.goLive(),
       f: () => this.fullScreen(),
       m: () => this.measure(),
-      "?": () => (this.help.open ? this.help.close() : this.help.showModal()),
+      p: () => this.present(!this.config.presenting),
+      "?": () => this.toggleHelp(),
     };
+    if (this.config.presenting && !this.help.open) acts.Escape = () => this.present(false);
     for (const number of ["1", "2", "3", "4"]) acts[number] = () => tell("horizon", Number(number) - 1);
     const act = acts[event.key] ?? acts[event.key.toLowerCase()];
     if (!act) return;
@@ -751,6 +822,18 @@ class Terminal {
     else if (this.ruler) this.ruler = null;
     else if (frame && this.pointer) this.measuring = { time: frame.time(this.pointer[0]), price: frame.price(this.pointer[1]) };
     this.drawOver();
+  }
+
+  toggleHelp() {
+    if (this.help.open) this.help.close();
+    else this.help.showModal();
+  }
+
+  // Without controls, on the whole screen where the browser allows it; and back.
+  present(wanted) {
+    if (wanted) document.documentElement.requestFullscreen?.().catch(() => {});
+    else if (document.fullscreenElement) document.exitFullscreen();
+    this.command("present", wanted);
   }
 
   fullScreen() {
@@ -780,8 +863,10 @@ export async function receive({ data: config, parentElement, setTriggerValue, se
   const library = await import(new URL(config.data, location.origin).href);
   plots ??= await import(new URL(config.plots, location.origin).href);
   await plots.loadPlotly(config.plotly);
+  const trades = await import(new URL(config.trades, location.origin).href);
   if (!terminals.has(parentElement)) terminals.set(parentElement, new Terminal(parentElement, library));
   const terminal = terminals.get(parentElement);
+  terminal.trades = trades;
   terminal.configure(config, { setTriggerValue, setStateValue });
   return () =>
     setTimeout(() => {
@@ -864,8 +949,21 @@ function priceRange(rows) {
   if (!newest) return undefined;
   low = Math.min(low, newest[18]);
   high = Math.max(high, newest[16]);
+  const { deep } = rows.at(-1); // as far as the deeper levels reach, but no more than doubling the pane
+  const [half, levels] = [(high - low) / 2, deep ? deep.filter(Number.isFinite).length / 4 : 0];
+  if (levels) [low, high] = [Math.max(low - half, Math.min(low, deep[4 * levels - 2])), Math.min(high + half, Math.max(high, deep[4 * levels - 4]))];
   const room = 0.06 * (high - low) || high * 1e-5;
   return [low - room, high + room];
+}
+
+// Sizes past the tenth level, summed by side and row of the drawing: 2 x row + side (0 asks, 1 bids) -> size.
+function deepCells(deep, high, perPrice) {
+  const cells = new Map();
+  for (let i = 0; deep && i < deep.length && Number.isFinite(deep[i]); i += 2) {
+    const key = 2 * Math.round((high - deep[i]) * perPrice) + ((i >> 1) & 1);
+    if (key >= 0) cells.set(key, (cells.get(key) ?? 0) + deep[i + 1]);
+  }
+  return cells;
 }
 
 // From a resting size to how strongly it is drawn, over the log of the sizes shown.
@@ -884,6 +982,15 @@ function rgb(colour) {
   return `${value >> 16},${(value >> 8) & 255},${value & 255}`;
 }
 
+// Ticks of a time axis in the reader's zone, which plotly's dates do not know: `count` at most, the first with its date.
+function timeTicks(from, to, count, format) {
+  const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
+  const every = 1000 * (seconds.find((one) => (to - from) / 1000 / one <= count) ?? 3600);
+  const tickvals = [];
+  for (let at = Math.ceil(from / every) * every; at <= to; at += every) tickvals.push(at);
+  return { tickmode: "array", tickvals, ticktext: tickvals.map((at, i) => format.time(at) + (i ? "" : `<br>${format.date(at)}`)) };
+}
+
 function formats(config) {
   const cache = new Map();
   const formatter = (key, options) => {
@@ -897,13 +1004,16 @@ function formats(config) {
   };
   let priceDigits = 2;
   const clock = new Intl.DateTimeFormat(config.locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false, timeZone: config.zone });
+  const day = new Intl.DateTimeFormat(config.locale, { dateStyle: "medium", timeZone: config.zone });
   return {
     digits: (levels) => (priceDigits = digits(levels)),
     price: (value, tick) => fixed(tick && tick < 1 ? Math.min(9, Math.max(priceDigits, 0)) : priceDigits).format(value),
     number: (value, places) => (Number.isFinite(value) ? fixed(places).format(value) : "–"),
     percent: (value) => formatter("p", { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(value),
+    short: (value) => formatter("c", { maximumSignificantDigits: 2, notation: "compact" }).format(value),
     significant: (value) => formatter("s", { maximumSignificantDigits: 3 }).format(value),
     signed: (value) => formatter("d", { maximumSignificantDigits: 4, signDisplay: "exceptZero" }).format(value),
     time: (value) => clock.format(value),
+    date: (value) => day.format(value),
   };
 }

@@ -1,6 +1,6 @@
 // What the live page knows of a market: decoded frames of core/market/stream.py, kept in time order.
 
-const HEADER = 11;
+const HEADER = 13;
 const SCORES = 8;
 const ROW_FIXED = 42;
 const KEPT_ROWS = 14_400; // an hour
@@ -10,7 +10,7 @@ const SNAPSHOT = 1;
 // One frame's bytes -> {kind, step, heads, rows, trades, outcomes, scores, ...}
 export function decode(buffer) {
   const v = new Float64Array(buffer);
-  const [kind, step, heads, rowCount, tradeCount, outcomeCount, receivedMs, status, warm, provisional, beganMs] = v;
+  const [kind, step, heads, rowCount, tradeCount, outcomeCount, receivedMs, status, warm, provisional, beganMs, deepRows, deepWidth] = v;
   const width = ROW_FIXED + 6 * heads;
   let at = HEADER;
   const rows = [];
@@ -37,6 +37,9 @@ export function decode(buffer) {
     const [resolved, matthews, naiveMatthews, f1, naiveF1, recent, recentMatthews, recentNaiveMatthews] = v.subarray(at, at + SCORES);
     scores.push({ resolved, matthews, naiveMatthews, f1, naiveF1, recent, recentMatthews, recentNaiveMatthews });
   }
+  // Levels past the tenth, of the last rows: float32, two to a number.
+  const deep = new Float32Array(buffer, 8 * at, deepRows * deepWidth);
+  for (let i = 0; i < deepRows; i++) rows[rowCount - deepRows + i].deep = deep.subarray(i * deepWidth, (i + 1) * deepWidth);
   return { kind, step, heads, rows, trades, outcomes, scores, receivedMs, status, warm, provisional, beganMs };
 }
 

@@ -51,13 +51,16 @@ def call_marks(palette: Palette) -> dict[str, dict[str, Any]]:
     }
 
 
-def terminal_figure(heads: Sequence[tuple[int, str]], *, chosen: int, palette: Palette, keep: str) -> dict[str, Any]:
+def terminal_figure(
+    heads: Sequence[tuple[int, str]], *, chosen: int, palette: Palette, keep: str, zone: str = "UTC"
+) -> dict[str, Any]:
     """The figure without its arrays, as JSON values: `traces` and `layout`.
 
     Args:
         heads: (index, name of the horizon) of each line in the signal pane, nearest horizon first.
         chosen: the head drawn strongest.
         keep: plotly's `uirevision`: while it stays the same, legend choices stay.
+        zone: name of the time zone, for the axis' title.
     """
     figure = go.Figure()
     figure.update_layout(base_layout(keep=keep, legend=True))
@@ -96,7 +99,11 @@ def terminal_figure(heads: Sequence[tuple[int, str]], *, chosen: int, palette: P
         margin={"l": 6, "r": 78, "t": 24, "b": 34},
         bargap=0,
         dragmode="pan",
-        xaxis={"type": "date", "anchor": "y3", "title": {"text": _("Time (UTC)")}},
+        xaxis={
+            "type": "date",
+            "anchor": "y3",
+            "title": {"text": _("Time ({zone})").format(zone=zone), "font": {"size": 11}, "standoff": 2},
+        },
         yaxis={"domain": PANES[0], **axis},
         yaxis2={
             "domain": PANES[1],
@@ -128,7 +135,7 @@ def _pane_title(pane: tuple[float, float], text: str) -> dict[str, Any]:
         "x": 0.003,
         "y": pane[1],
         "xanchor": "left",
-        "yanchor": "top",
+        "yanchor": "top" if pane[1] == 1.0 else "bottom",
         "showarrow": False,
         "font": {"size": 11},
         "opacity": 0.8,

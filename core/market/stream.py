@@ -2,7 +2,7 @@
 
 A frame is little-endian float64 throughout, so that a browser reads it as one `Float64Array`:
 
-    header (HEADER numbers) | rows x row_width | trades x 4 | outcomes x 3 | heads x SCORES
+    header (HEADER numbers) | rows x row_width | trades x 4 | outcomes x 3 | heads x SCORES | deep rows x deep width
 
 A row is its timestamp, the 40 columns of the book, whether there is a prediction (0 or 1), then per head three probabilities, and
 per head the call, momentum's call and the outcome (-1 while unknown). A trade is time, price, size and side (1 bought, -1 sold).
@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -31,7 +31,7 @@ from core.market.session_view import Status
 
 STATUSES = tuple(Status)
 """A frame names a status by its place here."""
-HEADER = 11
+HEADER = 13
 SCORES = 8
 ROW_FIXED = 42
 MOST_BEHIND = 16
@@ -73,6 +73,7 @@ class FrameContent:
 
     Attributes:
         timestamps: (n,) milliseconds; levels: (n, 40).
+        deep: the levels past the tenth of the last of these rows, (4m,) each, m of 0 or more.
         predictions: structured rows of `PredictionLog`, for any of these timestamps.
         trades: (m, 4) time in ms, price, size, side. outcomes: (k, 3) timestamp, head, class.
     """
@@ -80,6 +81,7 @@ class FrameContent:
     kind: FrameKind
     timestamps: NDArray[np.int64]
     levels: FloatArray
+    deep: Sequence[NDArray[np.floating]] = ()
     predictions: NDArray[np.void]
     trades: FloatArray
     outcomes: FloatArray
@@ -105,6 +107,10 @@ def encode(content: FrameContent) -> bytes:
         for i, name in enumerate(("calls", "momentum", "truth")):
             start = ROW_FIXED + (3 + i) * heads
             rows[at, start : start + heads] = p[name]
+    width = max((len(one) for one in content.deep), default=0)
+    deep = np.full((len(content.deep) if width else 0, width), np.nan, dtype="<f4")
+    for row, levels in zip(deep, content.deep, strict=False):
+        row[: len(levels)] = levels
     header = [
         content.kind,
         now.step,
@@ -117,9 +123,10 @@ def encode(content: FrameContent) -> bytes:
         now.warm,
         now.provisional,
         now.began_ms,
+        *deep.shape,
     ]
     parts = [np.array(header, dtype=np.float64), rows, content.trades, content.outcomes, now.scores]
-    return b"".join(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts)
+    return b"".join([*(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts), deep.tobytes()])
 
 
 def score_rows(board: Scoreboard) -> FloatArray:
@@ -176,7 +183,8 @@ class StepCollector:
                 FrameContent(
                     kind=FrameKind.STEP,
                     timestamps=np.array([timestamp for timestamp, *_ in self._rows], dtype=np.int64),
-                    levels=np.array([levels for _, levels, _ in self._rows]).reshape(-1, 40),
+                    levels=np.array([levels[:40] for _, levels, _ in self._rows]).reshape(-1, 40),
+                    deep=[levels[40:] for _, levels, _ in self._rows],
                     predictions=np.array(predicted, dtype=dtype),
                     trades=np.array(self._trades).reshape(-1, 4),
                     outcomes=np.array(self._outcomes).reshape(-1, 3),

@@ -17,7 +17,7 @@ from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import STATUSES
 from pages.markets import stream_route
-from pages.shared import assets
+from pages.shared import assets, controls
 from pages.shared.language import _, current, duration
 
 TONES: Final[Mapping[Status, str]] = {
@@ -52,7 +52,9 @@ class TerminalChoices:
         grouping: ticks a price row of the ladder and a trade bubble cover.
         contrast: exponent of the liquidity's shade. cutoff: share of the smallest sizes left out.
         palette: a key of `core.figures.terminal.PALETTES`. zone: "UTC" or a name of the browser's time zone.
-        profile: whether point of control, value area and VWAP are drawn. lines: prices of the reader's own lines.
+        profile: whether point of control, value area and VWAP are drawn.
+        footprint: whether bought and sold sizes stand as numbers by price and column instead of bubbles.
+        lines: prices of the reader's own lines.
     """
 
     head: int
@@ -64,6 +66,7 @@ class TerminalChoices:
     palette: str
     zone: str
     profile: bool
+    footprint: bool
     lines: tuple[float, ...]
     minimap: Minimap | None = None
 
@@ -114,10 +117,15 @@ def show(
         "plotly": assets.PLOTLY,
         "plots": assets.script("live_plot.js"),
         "data": assets.script("terminal_data.js"),
+        "trades": assets.script("terminal_trades.js"),
         "locale": current(),
         "zone": choices.zone,
         "figure": figures.terminal_figure(
-            [(head, names[head]) for head in choices.heads], chosen=choices.head, palette=palette, keep=session.feed.key
+            [(head, names[head]) for head in choices.heads],
+            chosen=choices.head,
+            palette=palette,
+            keep=session.feed.key,
+            zone=choices.zone,
         ),
         "head": choices.head,
         "heads": list(choices.heads),
@@ -128,6 +136,8 @@ def show(
         "contrast": choices.contrast,
         "cutoff": choices.cutoff,
         "profile": choices.profile,
+        "footprint": choices.footprint,
+        "presenting": controls.presenting(),
         "lines": list(choices.lines),
         "minimap": _minimap(choices.minimap),
         "colours": {"up": palette.up, "down": palette.down, "none": "#858C96", "line": "#6A5FD9"},
@@ -170,7 +180,7 @@ def _labels(horizon: str) -> dict[str, str]:
         "spread": _("Spread"),
         "bps": _("bps"),
         "imbalance": _("Imbalance"),
-        "delta": _("Volume delta"),
+        "delta": _("Volume delta since {time}"),
         "noTrades": _("No trades here"),
         "time": _("Time"),
         "step": _("Step"),
@@ -179,6 +189,9 @@ def _labels(horizon: str) -> dict[str, str]:
         "provisional": _("newest row not yet confirmed"),
         "live": _("Back to the newest"),
         "disconnected": _("The connection to the app was lost; connecting again."),
+        "tape": _("Newest trades"),
+        "bought": _("Bought"),
+        "sold": _("Sold"),
         "traded": _("Traded"),
         "price": _("Price"),
         "size": _("Resting"),
@@ -190,6 +203,11 @@ def _labels(horizon: str) -> dict[str, str]:
         "likeliest": _("The likeliest class, {share}."),
         "byThreshold": _("Called at {share} by a threshold fitted on validation data. The likeliest class is {likeliest}."),
         "threshold": _("Called above {share}"),
+        "uncallable": _("{call}: called by no probability now (the threshold is {share})"),
+        "fullScreen": _("Full screen (F)"),
+        "present": _("Presentation (P)"),
+        "leave": _("Leave presentation (Esc)"),
+        "help": _("Keys (?)"),
         "scored": _("Matthews correlation, TLOB / momentum"),
         "recent": _("Last {count} scored"),
         "all": _("All {count} scored"),
@@ -207,6 +225,7 @@ def _keys() -> list[tuple[str, str]]:
         ("1 – 4", _("Horizon")),
         ("L", _("Back to the newest")),
         ("F", _("Full screen")),
+        ("P", _("Presentation; Esc leaves it")),
         ("M", _("Ruler: begin, end, remove")),
         (_("Double click"), _("A line at this price, or remove it")),
         (_("Wheel"), _("Zoom time; with Shift, prices")),

@@ -79,6 +79,7 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         contrast = url_state.slider(_("Contrast of resting size"), 0.3, 3.0, key="contrast", default=1.0, step=0.1)
         cutoff = url_state.slider(_("Leave out the smallest (share)"), 0.0, 0.9, key="cutoff", default=0.0, step=0.05)
         profile = st.toggle(_("Volume profile, value area and VWAP"), key="profile", bind="query-params")
+        footprint = st.toggle(_("Footprint: bought and sold by price"), key="footprint", bind="query-params")
         palette = url_state.choice(st.selectbox, _("Colours"), palettes, key="colours")
         zone = url_state.choice(st.selectbox, _("Times in"), zones, key="zone")
     return TerminalChoices(
@@ -91,6 +92,7 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         palette=palette,
         zone="UTC" if zone == "UTC" else (st.context.timezone or "UTC"),
         profile=profile,
+        footprint=footprint,
         lines=lines(),
         minimap=minimap(feed.path) if isinstance(feed, RecordingFeed) else None,
     )
@@ -133,15 +135,20 @@ def set_playing(feed: PlayedFeed, playing: bool) -> None:
     remember_moment(feed)
 
 
+def moment_now(feed: object) -> dict[str, str]:
+    """The URL parameter of a recording's present second; empty at its beginning and for other feeds."""
+    second = feed.position * STEP_MS // 1000 if isinstance(feed, RecordingFeed) else 0
+    return {"at": str(second)} if second else {}
+
+
 def remember_moment(feed: object) -> None:
     """Put a recording's second into the link, so that it opens where it was copied."""
     if isinstance(feed, RecordingFeed):
-        second = feed.position * STEP_MS // 1000
-        url_state.remember("at", str(second) if second else None)
+        url_state.remember("at", moment_now(feed).get("at"))
 
 
 def obey(session: MarketSession, name: str, value: object, heads: tuple[int, ...]) -> None:
-    """A key or a press on the screen: play, slower, faster, horizon, seek, lines."""
+    """A key or a press on the screen: play, slower, faster, horizon, seek, lines, presentation."""
     feed = session.feed
     if name == "lines" and isinstance(value, list):
         prices = [f"{float(price):.10g}" for price in value[:MOST_LINES]]
@@ -151,6 +158,8 @@ def obey(session: MarketSession, name: str, value: object, heads: tuple[int, ...
     elif name == "seek" and isinstance(feed, RecordingFeed) and isinstance(value, int):
         feed.seek(live_controls.row_at(feed, max(0, value)))
         remember_moment(feed)
+    elif name == "present":
+        st.session_state[controls.PRESENTATION] = bool(value)
     elif name == "play" and isinstance(feed, PlayedFeed):
         set_playing(feed, feed.paused)
     elif name in ("slower", "faster") and isinstance(feed, PlayedFeed):
@@ -168,10 +177,10 @@ def levers(session: MarketSession) -> None:
 
 
 def link(session: MarketSession) -> None:
-    """The address of this view; of what is played also one by which others join this very playback."""
-    controls.link_to_view()
-    if isinstance(session.feed, PlayedFeed):
-        with st.popover(_("Watch together"), icon=":material/group:", width="content"):
+    """The address of this view, a recording's at this moment; of what is played, also for others to join this very playback."""
+    with st.popover(_("Link"), icon=":material/link:", width="content"):
+        controls.address_of_view(**moment_now(session.feed))
+        if isinstance(session.feed, PlayedFeed):
             st.toggle(
                 _("Share this playback"),
                 value=st.query_params.get(SHARED) == owner(),

@@ -34,7 +34,7 @@ class Assets(StaticFiles):
 
 
 def page_html(_request: object) -> HTMLResponse:
-    """Streamlit's HTML, with the server's address in it: the folder that the page's own address lies in.
+    """Streamlit's HTML, with `theme.js` and the server's address in it: the folder that the page's own address lies in.
 
     Without it, whoever opens a link to `/system` has the browser try `/system/_stcore/health` and `/system/_stcore/host-config`
     first, and log a 404 for each.
@@ -46,7 +46,8 @@ def page_html(_request: object) -> HTMLResponse:
 def _page_html() -> str:
     html = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     address = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
-    return html.replace("<head>", f"<head>\n    {address}", 1)
+    theme = (SCRIPTS / "theme.js").read_text(encoding="utf-8")
+    return html.replace("<head>", f"<head>\n    {address}\n    <script>\n{theme}    </script>", 1)
 
 
 @cache

@@ -138,9 +138,14 @@ def link_to_view(note: str = "") -> None:
         note: a caption under the address, such as how long the link works.
     """
     with st.popover(_("Link to this view"), icon=":material/link:"):
-        st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)
+        address_of_view()
         if note:
             st.caption(note)
+
+
+def address_of_view(**parameters: str) -> None:
+    """The address itself, to copy, with these parameters instead of the page's own of the same names."""
+    st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict() | parameters)}", language=None, wrap_lines=True)
 
 
 def _csv(table: pd.DataFrame) -> bytes:
