@@ -35,6 +35,7 @@ class ProvisionalRow:
     mid: float
     predictions: Predictions | None
     which: int
+    spread: float
 
 
 QueueItem = QueuedRow | ConfirmedUntil | Trade | None

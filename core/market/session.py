@@ -13,7 +13,8 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, Trade
 from core.market.ledger.keeper import LedgerItem, LedgerKeeper
 from core.market.ledger.writer import LedgerRow
-from core.market.predictor import Predictions, Predictor
+from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.queue_items import ConfirmedUntil, ProvisionalRow, QueuedRow, QueueItem
 from core.market.recent_rows import RecentRows
 from core.market.sampler import GridRow, GridSampler
@@ -60,7 +61,7 @@ class MarketSession:
         self._lock = threading.Lock()  # guards the attributes down to `_step`
         self._rows = RecentRows(KEPT_ROWS)
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
-        self._board = Scoreboard(predictor.heads, self.entry.alphas)
+        self._board = Scoreboard(predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
         self._latencies: deque[tuple[float, float, float, float]] = deque(maxlen=500)
         self._state, self._message = FeedState.CONNECTING, ""
         self._provisional: deque[ProvisionalRow] = deque()  # the newest rows of `_rows`
@@ -272,12 +273,12 @@ class MarketSession:
             self._rows.clear()
             self._trades.clear()
             self._provisional.clear()
-            self._board = Scoreboard(self.predictor.heads, self.entry.alphas)
+            self._board = Scoreboard(self.predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
             self._confirmed_ms = 0
             self.frames.start_anew()
         self._rows.append(row.timestamp, row.levels)
         mid = float(row.levels[0] + row.levels[2]) / 2
-        self._provisional.append(ProvisionalRow(row.timestamp, mid, predictions, which))
+        self._provisional.append(ProvisionalRow(row.timestamp, mid, predictions, which, float(row.levels[0] - row.levels[2])))
         self._step += 1
         record = None if predictions is None else self._board.log.record(row.timestamp, mid, predictions, which)
         self.frames.add_row(row.timestamp, row.levels, record)
@@ -291,7 +292,7 @@ class MarketSession:
             if row.timestamp != self._confirmed_ms + STEP_MS:
                 self._board.gap()
             self._confirmed_ms = row.timestamp
-            self.frames.add_outcomes(self._board.step(row.timestamp, row.mid, row.predictions, row.which))
+            self.frames.add_outcomes(self._board.step(row.timestamp, row.mid, row.predictions, row.which, spread=row.spread))
 
     def _drop_provisional(self) -> None:
         """A gap: rows that nothing confirmed are not rows (D27)."""
@@ -408,6 +409,11 @@ class MarketSession:
         """One head's scores."""
         with self._lock:
             return self._board.scores(head)
+
+    def read_board(self, read: Callable[[Scoreboard], Any]) -> Any:
+        """What `read` takes from the scoreboard between two steps."""
+        with self._lock:
+            return read(self._board)
 
     def export(self) -> pd.DataFrame:
         """All confirmed predictions that are kept; see `Scoreboard.export` for the columns."""

@@ -16,11 +16,13 @@ from core.market.session_view import Status
 from core.market.sources import MarketSource
 from pages.markets import (
     alerts_panel,
+    call_value,
     forecasters_panel,
     live_actions,
     live_controls,
     live_model,
     live_scores,
+    recalibration,
     terminal,
     toolbar,
     watched_feeds,
@@ -98,7 +100,14 @@ def once_a_second() -> None:
 def scores() -> None:
     """The scoreboard, every ten seconds."""
     live_scores.show(session, choices, view.zone)
+    recalibration.show(session, choices)
     forecasters_panel.show(session, choices)
+
+
+@st.fragment(run_every=30.0)
+def worth() -> None:
+    """What the calls are worth, every thirty seconds."""
+    call_value.show(session, choices, view.zone)
 
 
 if session.status_now()[0] in (Status.FAILED, Status.ENDED) and st.button(
@@ -116,6 +125,7 @@ unknown_market(session.entry, str(predictor.card["name"]))
 live_actions.show(session)
 whole = st.container()
 scores()
+worth()
 live_model.show(predictor, session.entry, choices)
 with whole:
     whole_recording.show(session, choices, view.zone)  # last, as it may take a minute

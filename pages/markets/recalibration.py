@@ -1,0 +1,114 @@
+"""Probabilities as written beside those recalibrated from this market's own past, and sets of classes at a promised coverage."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.figures import market as figures
+from core.market.adaptive import REFIT_STEPS, SCORED_AFTER, THRESHOLD_OUTCOMES
+from core.market.book import STEP_MS
+from core.market.conformal import MEMORY
+from core.market.running_value import AdaptiveScores
+from core.market.session import MarketSession
+from core.models.tlob import CLASSES
+from pages.markets.call_rules import class_names
+from pages.markets.live_controls import ViewChoices, horizon_name
+from pages.shared import controls
+from pages.shared.language import _, duration, number, percent
+from pages.shared.live_plot import live_plot
+
+
+def show(session: MarketSession, choices: ViewChoices) -> None:
+    """The chosen head's calibration before and after, the newest set, and which label threshold is in use."""
+    found: AdaptiveScores = session.read_board(lambda board: board.adaptive(choices.head))
+    st.subheader(_("Recalibrated on this market, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    _describe_threshold(found, session.entry.alphas[choices.head])
+    if found.newest is not None:
+        _describe_newest(found, found.newest)
+    if not found.scored:
+        _wait(found)
+        return
+    table, reliability = st.columns([11, 9])
+    with table:
+        st.dataframe(_table(found), hide_index=True, width="stretch", height="content")
+        st.caption(
+            _(
+                "{count} outcomes, the same for both, after the first {first}. Temperature and class rates are fitted every "
+                "{time} to outcomes known by then. Calls and the ledger keep the probabilities as written: these are derived "
+                "from them."
+            ).format(count=number(found.scored), first=number(SCORED_AFTER), time=duration(REFIT_STEPS * STEP_MS / 1e3))
+        )
+        st.caption(
+            _(
+                "Sets: promised {promised}, delivered {delivered}, over the last {count} {last}; {size} classes on average. "
+                "An empty set is a row so uncertain that no class was sure enough; it counts as a miss."
+            ).format(
+                promised=percent(found.promised, 0),
+                delivered=percent(found.delivered),
+                count=number(min(MEMORY, found.scored)),
+                last=percent(found.delivered_last),
+                size=number(found.mean_size, 2),
+            )
+        )
+    with reliability:
+        written, adapted = found.reliability
+        live_plot(
+            figures.reliability_figure({_("As written"): written, _("Recalibrated"): adapted}),
+            key="recalibrated",
+            height=280,
+            filename="recalibrated",
+            alt=_("How often the likeliest class came true by its probability, as written and recalibrated."),
+        )
+
+
+def _describe_threshold(found: AdaptiveScores, card_alpha: float) -> None:
+    if not found.own_threshold:
+        sentence = _("A move counts from {alpha} basis points on: the card's threshold for this market.")
+        alpha = card_alpha
+    elif found.alpha is None:
+        sentence = _(
+            "The card does not know this market. Its own threshold will be half the mean move of its first quarter hour; until "
+            "then a move counts from {alpha} basis points on, the mean of other markets, and nothing is recalibrated."
+        )
+        alpha = card_alpha
+    else:
+        sentence = _(
+            "The card does not know this market: here a move counts from {alpha} basis points on, half the mean move of its own "
+            "first quarter hour. The scoreboard above and the ledger keep the mean of other markets, {card}."
+        )
+        alpha = found.alpha
+    st.caption(sentence.format(alpha=number(alpha * 1e4, 3), card=number(card_alpha * 1e4, 3)))
+
+
+def _describe_newest(found: AdaptiveScores, newest: tuple[tuple[float, float, float], list[int]]) -> None:
+    p, classes = newest
+    names = [class_names()[name] for name in CLASSES]
+    chances = ", ".join(f"{name} {percent(share)}" for name, share in zip(names, p, strict=True))
+    if classes:
+        text = _("Now, recalibrated: {chances}. With {promised} coverage: **{set}**.")
+    else:
+        text = _("Now, recalibrated: {chances}. With {promised} coverage no class is sure enough.")
+    st.markdown(text.format(chances=chances, promised=percent(found.promised, 0), set=" / ".join(names[k] for k in classes)))
+
+
+def _wait(found: AdaptiveScores) -> None:
+    needed = SCORED_AFTER - found.outcomes
+    if found.own_threshold and found.alpha is None:
+        controls.notice(
+            "loading",
+            _("Recalibration begins with {count} outcomes, after a quarter hour.").format(count=number(THRESHOLD_OUTCOMES)),
+        )
+    else:
+        controls.notice("loading", _("Scores begin in {count} outcomes.").format(count=number(needed)))
+
+
+def _table(found: AdaptiveScores) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            _("Probabilities"): name,
+            _("Calibration error"): percent(float(reliability["gap"][0])),
+            _("Log loss"): number(loss, 3),
+        }
+        for name, reliability, loss in zip((_("As written"), _("Recalibrated")), found.reliability, found.log_loss, strict=True)
+    )

@@ -1,0 +1,133 @@
+"""What a session keeps as outcomes arrive, against the same measures over the whole of it at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from core import scores
+from core.market.adaptive import REFIT_STEPS, SCORED_AFTER, AdaptiveHead
+from core.market.adaptive_evaluation import file_moves, recalibrate_rows
+from core.market.book import STEP_MS, BookRows
+from core.market.labels import UNKNOWN, Head
+from core.market.luck import luck, spaced
+from core.market.predictor import Predictions
+from core.market.scoreboard import Scoreboard
+from core.market.value import taker
+from tests.core.market.helpers import random_book, with_hole
+
+HEADS: tuple[Head, ...] = (("smoothed", 10), ("forward", 5))
+ALPHAS = (3e-4, 2e-4)
+ROWS = with_hole(random_book(3_000, 7), 1_700, 40)
+"""A book with a gap."""
+
+
+def answers(rows: BookRows, seed: int) -> Predictions:
+    """Predictions at every row that know a little of the future, and momentum's calls made up."""
+    rng = np.random.default_rng(seed)
+    n = len(rows)
+    ahead = np.concatenate([rows.mid[5:], np.full(5, rows.mid[-1])]) / rows.mid - 1
+    logits = rng.normal(0, 1, (n, 2, 3)) + np.sign(ahead)[:, None, None] * np.array([-0.8, 0.0, 0.8])
+    p = softmax(1.7 * logits, axis=2).astype(np.float32)
+    return Predictions(
+        probabilities=p, calls=p.argmax(axis=2).astype(np.int8), momentum=rng.integers(0, 3, (n, 2)).astype(np.int8)
+    )
+
+
+ANSWERS = answers(ROWS, 8)
+PREDICTED = np.ones(len(ROWS), dtype=bool)
+PREDICTED[:127] = PREDICTED[1_700:1_827] = False
+"""A window of rows goes before the first prediction, and after the gap."""
+
+
+def played(*, own_thresholds: bool = False) -> Scoreboard:
+    board = Scoreboard(HEADS, ALPHAS, own_thresholds=own_thresholds)
+    for i, (timestamp, mid) in enumerate(zip(ROWS.timestamps.tolist(), ROWS.mid.tolist(), strict=True)):
+        if i == 1_700:
+            board.gap()
+        spread = float(ROWS.levels[i, 0] - ROWS.levels[i, 2])
+        board.step(timestamp, mid, ANSWERS if PREDICTED[i] else None, i, spread=spread)
+    return board
+
+
+@pytest.fixture(scope="module")
+def board() -> Scoreboard:
+    return played()
+
+
+def known_rows(head: int) -> NDArray[np.int64]:
+    return np.flatnonzero(PREDICTED & ~np.isnan(file_moves(ROWS, HEADS[head])))
+
+
+@pytest.mark.parametrize("head", [0, 1])
+def test_step_by_step_recalibration_is_that_of_the_whole_file(board: Scoreboard, head: int) -> None:
+    kind, horizon = HEADS[head]
+    rows = np.flatnonzero(PREDICTED)
+    past = AdaptiveHead(horizon, ALPHAS[head], first_fit=(head + 1) * REFIT_STEPS // len(HEADS))
+    p = ANSWERS.probabilities[rows, head].astype(np.float64)
+    whole = recalibrate_rows(rows, p, file_moves(ROWS, (kind, horizon))[rows], past)
+    scored = np.flatnonzero(whole.truth != UNKNOWN)[SCORED_AFTER:]
+    found = board.adaptive(head)
+    assert (found.scored, found.outcomes) == (len(scored), len(scored) + SCORED_AFTER)
+    assert found.scored > 1_000
+    for which, q in enumerate((p, whole.adapted)):
+        assert found.log_loss[which] == pytest.approx(scores.log_loss(q[scored], whole.truth[scored]), rel=1e-9)
+        ece = scores.calibration_error(q[scored], whole.truth[scored])
+        assert found.reliability[which]["gap"][0] == pytest.approx(ece, abs=1e-9)
+    assert found.delivered == pytest.approx(whole.covered[scored].mean(), abs=1e-12)
+    assert found.delivered_last == pytest.approx(whole.covered[scored][-1_000:].mean(), abs=1e-12)
+    assert found.mean_size == pytest.approx(whole.sizes[scored].mean(), abs=1e-12)
+    assert found.newest is not None
+    np.testing.assert_allclose(found.newest[0], whole.adapted[-1], atol=1e-12)
+    assert found.newest[1] == np.flatnonzero(1 - whole.adapted[-1] <= whole.limits[-1]).tolist()
+    assert found.log_loss[1] < found.log_loss[0]
+
+
+def test_an_unknown_market_waits_for_its_own_thresholds() -> None:
+    found = played(own_thresholds=True).adaptive(0)
+    assert (found.outcomes, found.scored, found.alpha) == (0, 0, None)  # a quarter hour has not passed
+    assert found.newest is not None
+    np.testing.assert_allclose(found.newest[0], ANSWERS.probabilities[-1, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("head", [0, 1])
+def test_trades_as_they_happen_are_those_of_the_whole_file(board: Scoreboard, head: int) -> None:
+    rules = board.call_rows(head)
+    expected = taker(rules["tlob"])
+    trades, mean = board.taken()[head]
+    assert trades == len(expected.gross_bps) > 50
+    assert mean == pytest.approx(expected.gross_bps.mean(), rel=1e-9)
+
+
+def test_call_rows_hold_what_was_logged(board: Scoreboard) -> None:
+    rows = board.call_rows(1)
+    i = np.flatnonzero(PREDICTED)
+    np.testing.assert_allclose(rows["tlob"].spread, (ROWS.levels[:, 0] - ROWS.levels[:, 2])[i])
+    assert rows["tlob"].confidence == pytest.approx(ANSWERS.probabilities[i, 1].max(axis=1), abs=1e-6)
+    assert rows["momentum"].calls.tolist() == ANSWERS.momentum[i, 1].tolist()
+    assert set(rows["stationary"].calls.tolist()) == {1}
+    assert len(board.call_rows(1, 100)["tlob"].calls) == 100
+
+
+@pytest.mark.parametrize("head", [0, 1])
+def test_luck_is_judged_by_one_call_a_horizon_since_the_session_began(board: Scoreboard, head: int) -> None:
+    rows, found = board.call_rows(head), board.luck(head)
+    known = np.flatnonzero(rows["tlob"].truth != UNKNOWN)
+    assert len(known) == len(known_rows(head))
+    once = known[spaced(rows["tlob"].timestamps[known] // STEP_MS, HEADS[head][1])]
+    for rule, part in rows.items():
+        assert found[rule] == luck(part.calls[once], part.truth[once])
+    assert found["tlob"].best > 1_000 > found["momentum"].best
+
+
+def test_a_session_without_outcomes_has_no_scores() -> None:
+    board = Scoreboard(HEADS, ALPHAS)
+    board.step(0, 100.0, replace(ANSWERS), 0, spread=0.5)
+    found = board.adaptive(0)
+    assert np.isnan([*found.log_loss, found.delivered]).all()
+    assert board.luck(0)["tlob"].chance == 1
+    assert np.isnan(board.taken()[0, 1])

@@ -1,0 +1,102 @@
+"""The panels on recalibration and on what a call is worth: what they say before, while and after enough is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.market.adaptive import SCORED_AFTER
+from core.market.feeds.recording import RecordingFeed
+from core.market.luck import Luck
+from core.market.predictor import Predictions
+from core.market.scoreboard import Scoreboard
+from core.market.session import MarketSession
+from pages.markets.call_value import luck_sentence
+from pages.markets.live_controls import ViewChoices
+from tests.core.market.helpers import EXCERPTS, HEADS, START_MS, real_rows, tiny_predictor
+from tests.pages.open_page import ran, words
+
+CHOICES = ViewChoices(head=3, label="forward", horizon=5, heads_of_label=(3,))
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> MarketSession:
+    predictor = tiny_predictor(tmp_path_factory.mktemp("checkpoint"), real_rows(1))
+    return MarketSession(RecordingFeed(EXCERPTS[1], market="testville ABC"), predictor)
+
+
+def recalibration_page(session, choices):  # type: ignore[no-untyped-def]  # the runner knows no name of this file
+    from pages.markets import recalibration
+
+    recalibration.show(session, choices)
+
+
+def value_page(session, choices):  # type: ignore[no-untyped-def]
+    from pages.markets import call_value
+
+    call_value.show(session, choices)
+
+
+def play(session: MarketSession, steps: int, *, own_thresholds: bool = False) -> None:
+    """A walk whose calls of Up come true somewhat more often than not."""
+    board = session._board = Scoreboard(session.predictor.heads, session.entry.alphas, own_thresholds=own_thresholds)
+    rng = np.random.default_rng(0)
+    mids = 100 + np.cumsum(rng.choice([-0.01, 0.0, 0.01], steps + 5))
+    for i in range(steps):
+        ahead = int(np.sign(round(mids[i + 1 : i + 6].mean() - mids[i], 6))) + 1
+        call = ahead if rng.random() < 0.7 else int(rng.integers(3))
+        p = np.full((1, len(HEADS), 3), 0.15, dtype=np.float32)
+        p[..., call] = 0.7
+        calls = np.full((1, len(HEADS)), call, dtype=np.int8)
+        answer = Predictions(probabilities=p, calls=calls, momentum=np.ones_like(calls))
+        board.step(START_MS + 250 * i, float(mids[i]), answer, spread=0.01)
+
+
+def test_nothing_is_scored_before_enough_is_known(session: MarketSession) -> None:
+    play(session, 100)
+    assert "Scores begin in 905 outcomes" in words(ran(AppTest.from_function(recalibration_page, args=(session, CHOICES))))
+    assert "Shown once 200 predictions are scored" in words(ran(AppTest.from_function(value_page, args=(session, CHOICES))))
+
+
+def test_before_and_after_stand_side_by_side(session: MarketSession) -> None:
+    play(session, SCORED_AFTER + 900)
+    app = ran(AppTest.from_function(recalibration_page, default_timeout=60, args=(session, CHOICES)))
+    table = app.dataframe[0].value
+    assert table["Probabilities"].tolist() == ["As written", "Recalibrated"]
+    found = session.read_board(lambda board: board.adaptive(3))
+    assert table["Log loss"].tolist() == [f"{loss:.3f}" for loss in found.log_loss]
+    said = words(app)
+    assert "the card's threshold for this market" in said
+    assert f"delivered {found.delivered:.1%}" in said
+    assert "Calls and the ledger keep the probabilities as written" in said
+
+
+def test_an_unknown_market_is_told_whose_threshold_it_has(session: MarketSession) -> None:
+    play(session, 300, own_thresholds=True)
+    said = words(ran(AppTest.from_function(recalibration_page, args=(session, CHOICES))))
+    assert "until then a move counts from" in said
+    assert "Recalibration begins with 3,600 outcomes" in said
+
+
+def test_the_value_of_calls_is_shown_with_its_dials(session: MarketSession) -> None:
+    play(session, SCORED_AFTER + 900)
+    app = ran(AppTest.from_function(value_page, default_timeout=60, args=(session, CHOICES)))
+    table = app.dataframe[0].value
+    assert table["Forecaster"].tolist() == ["TLOB", "Momentum rule", "Always stationary"]
+    assert "at most 1 in" in words(app)
+    free = float(table["Result of a trade, bps"][0].split(" ")[0])
+    assert table["Result of a trade, bps"].tolist()[1:] == ["", ""]
+    app.slider(key="fee").set_value(2.0).run()
+    assert float(app.dataframe[0].value["Result of a trade, bps"][0].split(" ")[0]) == pytest.approx(free - 4, abs=0.011)
+    app.slider(key="sure").set_value(0.8).run()
+    assert app.dataframe[0].value["Rows called"].tolist()[0] == "0.0%"
+
+
+def test_luck_is_said_in_one_sentence() -> None:
+    assert (
+        luck_sentence(Luck(groups=0, wealth=1.0, best=1.0))
+        == "Luck: 16 calls, one a horizon, are needed before it can be told from skill."
+    )
+    assert "chance of up to 50%: this may well be luck" in luck_sentence(Luck(groups=3, wealth=0.5, best=2.0)).replace("\xa0", "")
+    assert "at most 1 in 400, however" in luck_sentence(Luck(groups=9, wealth=3.0, best=400.0))
