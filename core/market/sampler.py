@@ -8,7 +8,7 @@ CARRY_MS = 10_000
 """How long a book may be carried before the grid is left empty."""
 
 GridRow = tuple[int, FloatArray]
-"""Milliseconds since the epoch, a multiple of 250; and the book at that time, (40,)."""
+"""Milliseconds since the epoch, a multiple of 250; and the book at that time, (40 + 4m,): ten levels a side, then deeper ones."""
 
 
 class GridSampler:
@@ -50,7 +50,7 @@ class GridSampler:
         rows = self._until(now - 1) if self._book is not None else []
         if self._book is None:
             self._next_ms = -(-now // STEP_MS) * STEP_MS
-        self._book, self._book_ms = snapshot.levels, now
+        self._book, self._book_ms = snapshot.whole, now
         if self._next_ms == now:
             rows += self._until(now)
         if at_ms is None:

@@ -14,15 +14,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
+from core.market.book import LEVELS, STEP_MS, FloatArray, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, Trade
+from core.market.forecasters.live import LivePeers
+from core.market.forecasters.protocol import task_of
 from core.market.ledger.keeper import LedgerItem, LedgerKeeper
 from core.market.ledger.writer import LedgerRow
 from core.market.predictor import POOLED, Predictions, Predictor
@@ -39,7 +42,8 @@ STALE_MS = 8_000
 """Age at which a live book is called stale; the feed checks a quiet one well before that."""
 KEPT_ROWS = 4_800
 """Rows kept for display: twenty minutes."""
-KEPT_TRADES = 2_000
+KEPT_TRADES = 60_000
+"""Most trades kept, those of the kept rows: fifty a second for twenty minutes, 12 MB."""
 BATCH = 64
 """Most rows predicted at once, where they arrive faster than the clock (a fast replay, or the rows before its start)."""
 
@@ -72,6 +76,7 @@ class MarketSession:
         self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
         self.frames = StepCollector()
         self.ledger = ledger
+        self.peers = LivePeers(task_of(predictor, self.entry, f"{feed.key} {feed.market}"))
         self._received_ns = 0  # when the newest book arrived
         self._sampler = GridSampler()
         self._announced_ms = 0  # the confirmation that the worker was last told of
@@ -135,7 +140,7 @@ class MarketSession:
             rows = self._sampler.push(event, at_ms=at_ms)
             await self._confirm()
             for timestamp, levels in rows:
-                await self._put(timestamp, levels, event.received_ns if levels is event.levels else before)
+                await self._put(timestamp, levels, event.received_ns if levels is event.whole else before)
         elif isinstance(event, Trade):
             await self._queue.put(event)
         elif isinstance(event, Confirmation):
@@ -207,6 +212,7 @@ class MarketSession:
     def _process(self, batch: list[QueueItem]) -> None:
         lengths: list[int] = []  # after each item: rows since the last gap
         windows: list[FloatArray] = []
+        newest_ms = 0  # when the last of the windows ends
         for item in batch:
             if item is None:
                 self._restart_window()
@@ -214,14 +220,17 @@ class MarketSession:
                 if item.timestamp != self._last_ms + STEP_MS:
                     self._restart_window()
                 self._last_ms = item.timestamp
-                self._window.append(item.levels)
+                self._window.append(item.levels[: 4 * LEVELS])
                 self._run_length += 1
                 if len(self._window) == self.predictor.window:
                     windows.append(np.stack(self._window))
+                    newest_ms = item.timestamp
             lengths.append(self._run_length)
         predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
         if self.ledger is not None:
             self.ledger.take(self._ledger_items(batch, lengths, windows, predictions))
+        if predictions is not None:
+            self.peers.offer(newest_ms, windows[-1], predictions.probabilities[-1], predictions.calls[-1])
         done_ns = CLOCK.now_ns()
         with self._lock:
             used, fresh = 0, None
@@ -258,10 +267,10 @@ class MarketSession:
                 yield item.timestamp
             if isinstance(item, QueuedRow) and predictions is not None and length >= self.predictor.window:
                 answer = {"probabilities": predictions.probabilities[used], "calls": predictions.calls[used]}
-                yield LedgerRow(timestamp=item.timestamp, levels=item.levels, window=windows[used], **answer)
+                yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS], window=windows[used], **answer)
                 used += 1
             elif isinstance(item, QueuedRow):
-                yield LedgerRow(timestamp=item.timestamp, levels=item.levels)
+                yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS])
 
     def _restart_window(self) -> None:
         self._window.clear()
@@ -276,7 +285,10 @@ class MarketSession:
             self._board = Scoreboard(self.predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
             self._confirmed_ms = 0
             self.frames.start_anew()
+            self.peers.restart()
         self._rows.append(row.timestamp, row.levels)
+        while self._trades and self._trades[0][0] <= (self._rows.oldest or 0) - STEP_MS:
+            self._trades.popleft()
         mid = float(row.levels[0] + row.levels[2]) / 2
         self._provisional.append(ProvisionalRow(row.timestamp, mid, predictions, which, float(row.levels[0] - row.levels[2])))
         self._step += 1
@@ -292,7 +304,9 @@ class MarketSession:
             if row.timestamp != self._confirmed_ms + STEP_MS:
                 self._board.gap()
             self._confirmed_ms = row.timestamp
-            self.frames.add_outcomes(self._board.step(row.timestamp, row.mid, row.predictions, row.which, spread=row.spread))
+            outcomes = self._board.step(row.timestamp, row.mid, row.predictions, row.which, spread=row.spread)
+            self.frames.add_outcomes(outcomes)
+            self.peers.resolve(outcomes)
 
     def _drop_provisional(self) -> None:
         """A gap: rows that nothing confirmed are not rows (D27)."""
@@ -323,10 +337,10 @@ class MarketSession:
         tail = self._rows.tail(rows)
         timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
         predictions = np.concatenate([self._board.log.tail(rows), self._provisional_predictions()])
-        trades = np.array(self._trades, dtype=np.float64).reshape(-1, 4)
         latencies = np.array(self._latencies, dtype=np.float64).reshape(-1, 4)
         warm = min(self._since_gap, self.predictor.window)
-        first = timestamps[0] if len(timestamps) else 0
+        first = int(timestamps[0]) if len(timestamps) else 0
+        trades = list(takewhile(lambda trade: trade[0] > first - STEP_MS, reversed(self._trades)))[::-1]
         age_ms = self._age_ms()
         return View(
             status=self._status(self._state, age_ms, warm),
@@ -336,7 +350,7 @@ class MarketSession:
             provisional=min(len(self._provisional), len(timestamps)),
             timestamps=timestamps,
             levels=levels,
-            trades=trades[trades[:, 0] >= first],
+            trades=np.array(trades, dtype=np.float64).reshape(-1, 4),
             predictions=predictions[predictions["timestamp"] >= first],
             age_ms=age_ms,
             received_ms=self._row_received_ns / 1e6,
@@ -379,6 +393,7 @@ class MarketSession:
                     kind=FrameKind.SNAPSHOT,
                     timestamps=view.timestamps,
                     levels=view.levels,
+                    deep=self._rows.deep(rows),
                     predictions=view.predictions,
                     trades=view.trades,
                     outcomes=np.zeros((0, 3)),

@@ -115,17 +115,19 @@ if session.status_now()[0] in (Status.FAILED, Status.ENDED) and st.button(
 ):
     hub().restart(session.feed.key)
     st.rerun()
-toolbar.levers(session)
+with st.container(key="livelevers"):
+    toolbar.levers(session)
 if st.session_state.get(FALLBACK):
     controls.notice("stale", _("The stream could not be reached: the screen is updated once a second."))
     once_a_second()
 else:
     screen(streamed=True)
-unknown_market(session.entry, str(predictor.card["name"]))
-live_actions.show(session)
-whole = st.container()
-scores()
-worth()
-live_model.show(predictor, session.entry, choices)
-with whole:
-    whole_recording.show(session, choices, view.zone)  # last, as it may take a minute
+if not controls.presenting():
+    unknown_market(session.entry, str(predictor.card["name"]))
+    live_actions.show(session)
+    whole = st.container()
+    scores()
+    worth()
+    live_model.show(predictor, session.entry, choices)
+    with whole:
+        whole_recording.show(session, choices, view.zone)  # last, as it may take a minute

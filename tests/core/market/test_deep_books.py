@@ -1,0 +1,96 @@
+"""A session of books with more than ten levels a side: the model reads ten, the screen and the recorder get all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.market.book import OrderBookSnapshot, read_market
+from core.market.feeds.protocol import FeedEvent, Trade
+from core.market.predictor import Predictor
+from core.market.recent_rows import DEEP_ROWS, RecentRows
+from core.market.recorder import record
+from core.market.session import KEPT_ROWS, MarketSession
+from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
+from tests.core.market.helpers import real_rows, tiny_predictor
+
+ROWS = real_rows(4)[:120]
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
+
+
+def deep_of(number: int) -> np.ndarray:
+    """Deeper levels of a row: as many as its number, ninety at most."""
+    return 1_000.0 * number + np.arange(4.0 * min(number, 90))
+
+
+def deepened() -> list[FeedEvent]:
+    numbers = iter(range(len(ROWS)))
+    return [
+        replace(event, deep=deep_of(next(numbers))) if isinstance(event, OrderBookSnapshot) else event
+        for event in replaying(ROWS)
+    ]
+
+
+def played(predictor: Predictor, script: list[FeedEvent]) -> MarketSession:
+    session = MarketSession(ScriptedFeed(script, ends=True), predictor)
+    asyncio.run(session.run())
+    return session
+
+
+def test_predictions_and_scores_are_those_of_the_ten_levels(predictor: Predictor) -> None:
+    deep, plain = played(predictor, deepened()), played(predictor, replaying(ROWS))
+    np.testing.assert_array_equal(deep.view().levels, ROWS.levels)
+    np.testing.assert_allclose(deep.view().predictions["probabilities"], plain.view().predictions["probabilities"], atol=1e-6)
+    np.testing.assert_array_equal(deep.export().to_numpy()[:, :3], plain.export().to_numpy()[:, :3])
+
+
+def test_a_frame_ends_with_the_deeper_levels_of_its_last_rows(predictor: Predictor) -> None:
+    frame, _version = played(predictor, deepened()).snapshot(50)
+    rows, width = np.frombuffer(frame[: 13 * 8], dtype="<f8")[-2:].astype(int)
+    assert (rows, width) == (50, 360)
+    found = np.frombuffer(frame[-4 * rows * width :], dtype="<f4").reshape(rows, width)
+    for number, levels in zip(range(70, 120), found, strict=True):
+        np.testing.assert_array_equal(levels[np.isfinite(levels)], deep_of(number))
+    plain, _version = played(predictor, replaying(ROWS)).snapshot(50)
+    assert not np.frombuffer(plain[: 13 * 8], dtype="<f8")[-2:].any()
+
+
+def test_they_are_recorded(tmp_path: Path) -> None:
+    files = asyncio.run(record(ScriptedFeed(deepened(), ends=True), tmp_path))
+    rows = read_market(files, deep=True)
+    np.testing.assert_array_equal(rows.levels, ROWS.levels)
+    assert rows.deep is not None
+    for number, levels in enumerate(rows.deep):
+        np.testing.assert_array_equal(levels[np.isfinite(levels)], deep_of(number))
+
+
+def test_memory_for_them_is_bounded() -> None:
+    rows, book = RecentRows(2 * DEEP_ROWS), np.arange(400.0)
+    for number in range(3 * DEEP_ROWS):
+        rows.append(number, book)
+    assert sum(levels.nbytes for levels in rows.deep(3 * DEEP_ROWS)) == DEEP_ROWS * 360 * 4
+    rows.drop_last(7)
+    assert len(rows.deep(10)) == 10 and len(rows.deep(2 * DEEP_ROWS)) == DEEP_ROWS - 7
+    rows.clear()
+    assert rows.deep(10) == [] and rows.oldest is None
+
+
+def test_no_trade_of_a_kept_row_is_dropped(predictor: Predictor) -> None:
+    """Thirty a row: 3,600."""
+    script: list[FeedEvent] = []
+    for event in replaying(ROWS):
+        when = event.exchange_ms if isinstance(event, OrderBookSnapshot) else 0
+        script += [Trade(price=1.0, size=1.0, side="buy", exchange_ms=when - at) for at in range(240, 0, -8) if when]
+        script.append(event)
+    session = played(predictor, script)
+    assert len(session.view().trades) == 30 * len(ROWS)
+    assert len(session.view(10).trades) == 30 * 10
+    assert len(ROWS) < KEPT_ROWS
