@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Write = Callable[[float], str]
-WriteDigits = Callable[[float, int], str]
-"""(number, decimals) -> text."""
 
 
 def three_digits(value: float) -> str:
@@ -17,8 +15,3 @@ def three_digits(value: float) -> str:
 def two_decimals(value: float) -> str:
     """Two decimals; minus zero is written as zero."""
     return f"{value + 0.0:.2f}"
-
-
-def fixed_digits(value: float, digits: int) -> str:
-    """`digits` decimals."""
-    return f"{value:.{digits}f}"

@@ -51,7 +51,7 @@ def pick_source() -> MarketSource | None:
 
 def pick_head(predictor: Predictor) -> ViewChoices:
     """The label and horizon to follow."""
-    labels = {"smoothed": _("Smoothed"), "forward": _("Forward")}
+    labels = {"forward": _("Forward"), "smoothed": _("Smoothed")}  # D24
     present = {kind: text for kind, text in labels.items() if any(head[0] == kind for head in predictor.heads)}
     label = cast(
         LabelKind,
