@@ -1,7 +1,7 @@
-"""Bundle test images: `python -m scripts.bundle_garments --data DIR_WITH_IDX_FILES`.
+"""Bundle test images: `python -m scripts.bundle_garments --data DIR_WITH_IDX_FILES [--photographs validation.parquet]`.
 
 Writes the gallery, the first six images of each class in the order of the test set, whatever a model answers, and the worst
-mistakes that the shipped ViT's card lists.
+mistakes that the shipped ViT's card lists; of a file of photographs, the first three of each kind that D29 names.
 """
 
 from __future__ import annotations
@@ -14,21 +14,29 @@ import pandas as pd
 
 from core import checkpoints
 from core.vision.classifier import DEFAULT
-from core.vision.gallery import FILE, MISTAKES
+from core.vision.gallery import FILE, MISTAKES, PHOTOGRAPHS
 from core.vision.idx import IdxPart, Labels, read_part
+from core.vision.photographs import CLASSES_OF_KIND, COLUMNS
 
 EACH = 6
+EACH_KIND = 3
 
 
 def main() -> None:
     """Write the gallery and the mistakes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True, type=Path)
-    part = read_part(parser.parse_args().data, "t10k")
+    parser.add_argument("--photographs", type=Path, help="Parquet file of photographs that no model was trained on")
+    o = parser.parse_args()
+    part = read_part(o.data, "t10k")
     rows = np.sort(np.concatenate([np.flatnonzero(part.labels == label)[:EACH] for label in range(10)]))
     _write(FILE, part, rows)
     card = checkpoints.read_card(DEFAULT)
     _write(MISTAKES, part, np.array([one["index"] for one in card.get("mistakes", [])], dtype=np.int64))
+    if o.photographs:
+        table = pd.read_parquet(o.photographs, columns=list(COLUMNS))
+        first = [table[table["kind"].str.lower() == kind].head(EACH_KIND) for kind in CLASSES_OF_KIND]
+        pd.concat(first).to_parquet(PHOTOGRAPHS, index=False, compression="zstd")
 
 
 def _write(path: Path, part: IdxPart, rows: Labels) -> None:

@@ -6,6 +6,7 @@ its pixel's column and row.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Collection, Sequence
 from io import BytesIO
 from typing import Any, Final
@@ -276,6 +277,51 @@ def gallery_figure(
     if chosen is not None:
         row, column = divmod(chosen, columns)
         layout["shapes"] = [_frame_of(column * side, row * side, side)]
+    return go.Figure({"data": [trace], "layout": layout})
+
+
+def photographs_figure(
+    photographs: Sequence[Bytes],
+    right: Sequence[bool],
+    *,
+    columns: int,
+    side: int = 64,
+    chosen: int | None = None,
+    height: int = 230,
+) -> go.Figure:
+    """Coloured pictures as one sheet, each framed in blue where it was answered rightly and in orange where not.
+
+    Args:
+        photographs: each (height, width, 3); they are fitted into squares. chosen: the one with the thick frame.
+    """
+    rows = -(-len(photographs) // columns)
+    sheet = Image.new("RGBA", (columns * side, rows * side))
+    for index, photograph in enumerate(photographs):
+        small = Image.fromarray(photograph)
+        small.thumbnail((side - 6, side - 6))
+        row, column = divmod(index, columns)
+        sheet.paste(small, (column * side + (side - small.width) // 2, row * side + (side - small.height) // 2))
+    buffer = BytesIO()
+    sheet.save(buffer, format="PNG")
+    trace = _cells(np.zeros((rows, columns)), GREYS, low=0, high=1, step=side) | {
+        "hoverinfo": "none",
+        "opacity": 0,
+        "name": "images",
+    }
+    layout = base_layout(keep="photographs", legend=False, height=height) | _frame(columns * side, rows * side)
+    layout["margin"] = {"t": 4, "b": 4, "l": 4, "r": 4}
+    layout["images"] = [
+        {
+            "source": "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), "xref": "x", "yref": "y", "x": 0,
+            "y": 0, "sizex": columns * side, "sizey": rows * side, "sizing": "stretch", "layer": "below",
+        }
+    ]  # fmt: skip
+    layout["shapes"] = []
+    for index, is_right in enumerate(right):
+        row, column = divmod(index, columns)
+        frame = _frame_of(column * side + 1, row * side + 1, side - 2)
+        frame["line"] = {"color": BLUE if is_right else ORANGE, "width": 5 if index == chosen else 1.5}
+        layout["shapes"].append(frame)
     return go.Figure({"data": [trace], "layout": layout})
 
 

@@ -87,18 +87,18 @@ class PhotographAugmentation:
     """
 
     degrees: float = 20.0
-    right_angles: float = 0.25
+    right_angles: float = 0.12
     nearest: float = 0.72
     farthest: float = 1.12
     shift: float = 0.08
     stretch: float = 0.15
     shear: float = 0.15
-    tilt: float = 0.2
-    gamma: float = 0.6
-    contrast: tuple[float, float] = (0.5, 1.5)
+    tilt: float = 0.12
+    gamma: float = 0.5
+    contrast: tuple[float, float] = (0.6, 1.4)
     brightness: float = 0.2
-    invert: float = 0.15
-    erase: float = 0.25
+    invert: float = 0.08
+    erase: float = 0.15
     erase_side: int = 12
 
 

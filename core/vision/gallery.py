@@ -3,7 +3,8 @@
     images, labels, indices = gallery()     # uint8 (60, 28, 28), int64 (60,), int64 (60,), in the order of the test set
 
 Labels are those of `core.models.vit.CLASSES`; an index is the image's row in the official test file. No model was trained or
-chosen on these images. `scripts/bundle_garments.py` wrote the file.
+chosen on these images. Thirty photographs of garments stand beside them, three of each kind, the first ones of the part that was
+held out of training (CC0). `scripts/bundle_garments.py` wrote the files.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from core.vision.idx import Images, Labels
+from core.vision.photographs import Photograph, photographs
 
 FILE = Path(__file__).resolve().parents[2] / "assets" / "pictures" / "garments" / "gallery.parquet"
+PHOTOGRAPHS = FILE.with_name("photographs.parquet")
 MISTAKES = FILE.with_name("mistakes.parquet")
 
 
@@ -28,6 +31,12 @@ def gallery() -> tuple[Images, Labels, NDArray[np.int64]]:
     pixels = b"".join(table["pixels"].to_pylist())
     images = np.frombuffer(pixels, np.uint8).reshape(-1, 28, 28)
     return images, table["label"].to_numpy().astype(np.int64), table["index"].to_numpy().astype(np.int64)
+
+
+@cache
+def photograph_gallery() -> tuple[Photograph, ...]:
+    """The bundled photographs, those of a kind beside each other."""
+    return tuple(photographs(PHOTOGRAPHS))
 
 
 def enlarged(image: NDArray[np.uint8], times: int = 4) -> NDArray[np.uint8]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,19 @@ def evaluate_photographs(classifier: Classifier, rows: Iterable[Photograph]) -> 
         "left_out": left_out,
         "kinds": {kind: of_kind(kind) for kind in sorted(set(kinds))},
     }
+
+
+def right_answers(classifier: Classifier, rows: Sequence[Photograph]) -> list[bool]:
+    """Whether the likeliest class is right for each photograph's kind (D29); for a kind without a class, whether it is flagged.
+
+    Raises:
+        PhotographsError: for a photograph that cannot be decoded.
+    """
+    answers = classifier.answers(np.stack([prepared_picture(row, Recipe(manner=classifier.manner)).image for row in rows]))
+    called, flagged = answers.probabilities.argmax(axis=1), answers.strangeness > classifier.threshold
+    return [
+        bool(int(label) in row.right if row.right else doubt) for label, doubt, row in zip(called, flagged, rows, strict=True)
+    ]
 
 
 def prepared_picture(row: Photograph, recipe: Recipe) -> PreparedPicture:

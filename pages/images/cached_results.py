@@ -16,12 +16,12 @@ from core.models.vit import CLASSES
 from core.vision import analysis as analyses
 from core.vision import classifier as classifiers
 from core.vision import evidence as evidences
-from core.vision import preprocessing, walkthrough
+from core.vision import photograph_scores, preprocessing, walkthrough
 from core.vision.analysis import PictureAnalysis, TokenShares
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
-from core.vision.gallery import gallery
-from core.vision.pictures import Bytes, Picture, from_grey
+from core.vision.gallery import gallery, photograph_gallery
+from core.vision.pictures import Bytes, Picture, decode, from_grey
 from core.vision.preprocessing import PreparedPicture, Recipe
 from core.vision.walkthrough import ViTWalkthrough
 
@@ -120,6 +120,19 @@ def gallery_picture(item: int) -> Picture:
     """One of the bundled test images."""
     images, labels, rows = gallery()
     return from_grey(images[item], name=f"{CLASSES[labels[item]]} {rows[item]}")
+
+
+@st.cache_resource(show_spinner=False)
+def photograph_pictures() -> list[Picture]:
+    """The bundled photographs."""
+    return [decode(one.data, name=one.kind) for one in photograph_gallery()]
+
+
+@st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=HASHES)
+def photograph_hits(classifier: Classifier) -> list[bool]:
+    """Whether each bundled photograph is answered rightly (D29); one without a class is, where it is doubted."""
+    use_one_thread()
+    return photograph_scores.right_answers(classifier, photograph_gallery())
 
 
 def gallery_labels() -> list[int]:

@@ -14,7 +14,8 @@ import streamlit as st
 from core.figures import pictures as figures
 from core.messages import translate
 from core.models.vit import CLASSES
-from core.vision.gallery import gallery
+from core.vision.classifier import default_name
+from core.vision.gallery import gallery, photograph_gallery
 from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
 from pages.images import cached_results, canvas
 from pages.images.class_names import garment
@@ -27,6 +28,8 @@ MOST_FILES: Final = 48
 LARGEST_MB: Final = 30
 COLUMNS: Final = 10
 """Of the gallery: a class each."""
+PHOTO_SIDE: Final = 64
+"""Side of a photograph on its sheet, pixels."""
 SET: Final = "set"
 """Parameter that holds the ids."""
 
@@ -37,24 +40,35 @@ class ChosenPicture:
 
     Attributes:
         picture: the one to show. all: it and those it was given with, in their order.
-        name: its caption. truth: its true class, where that is known.
+        name: its caption. truths: classes that are right, none where it is none of the ten; None where nobody knows.
     """
 
     picture: Picture
     all: tuple[Picture, ...]
     name: str
-    truth: int | None = None
+    truths: frozenset[int] | None = None
 
 
 def pick() -> ChosenPicture | None:
     """The controls to choose by; None while nothing is chosen."""
-    kinds = {"gallery": _("Test images"), "upload": _("Upload"), "camera": _("Camera"), "draw": _("Drawing")}
+    kinds = {
+        "gallery": _("Test images"),
+        "photos": _("Photographs"),
+        "upload": _("Upload"),
+        "camera": _("Camera"),
+        "draw": _("Drawing"),
+    }
     with st.container(border=True):
         kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", required=True)
         if kind == "gallery":
             url_state.remember(SET, None)
+            url_state.remember("photo", None)
             return _pick_test_image()
         url_state.remember("item", None)
+        if kind == "photos":
+            url_state.remember(SET, None)
+            return _pick_photograph()
+        url_state.remember("photo", None)
         given = {"upload": _uploads, "camera": _photograph, "draw": _drawing}[kind]()
         return _pick_kept(kind, given)
 
@@ -98,7 +112,66 @@ def _pick_test_image() -> ChosenPicture:
             alt=_("The bundled test images; a click chooses one."),
         )
     picture = cached_results.gallery_picture(item)
-    return ChosenPicture(picture=picture, all=(picture,), name=names[str(item)], truth=labels[item])
+    return ChosenPicture(picture=picture, all=(picture,), name=names[str(item)], truths=frozenset({labels[item]}))
+
+
+def _pick_photograph() -> ChosenPicture:
+    """One of the bundled photographs, from a sheet that shows which of them the default model answers rightly."""
+    photographs, pictures = photograph_gallery(), cached_results.photograph_pictures()
+    rows = len(pictures) // COLUMNS
+    sheet = [column * rows + row for row in range(rows) for column in range(COLUMNS)]
+
+    def clicked(point: Point) -> None:
+        if isinstance(point.x, float | int) and isinstance(point.y, float | int):
+            place = figures.image_at(point.x, point.y, columns=COLUMNS, count=len(sheet), side=PHOTO_SIDE)
+            if place is not None:
+                st.session_state["photo"] = str(sheet[place])
+
+    names = {str(i): f"{_of_kind(one.kind)} {i % rows + 1}" for i, one in enumerate(photographs)}
+    name = default_name(cached_results.model_names(), photograph=True)
+    hits = cached_results.photograph_hits(cached_results.classifier_of(name))
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    with right:
+        item = int(url_state.choice(st.selectbox, _("Photograph (or click one)"), names, key="photo", default="0"))
+        st.caption(
+            _(
+                "The first three of each kind among photographs that no model was trained on; {name} answers {hits} of {count} "
+                "rightly (blue frames). A hat, shorts or a skirt has no class: right is to doubt it."
+            ).format(name=name, hits=number(sum(hits)), count=number(len(hits)))
+        )
+    with left:
+        live_plot(
+            figures.photographs_figure(
+                [pictures[i].rgb for i in sheet],
+                [hits[i] for i in sheet],
+                columns=COLUMNS,
+                side=PHOTO_SIDE,
+                chosen=sheet.index(item),
+            ),
+            key="classify_photographs",
+            height=230,
+            on_click=clicked,
+            alt=_("The bundled photographs, those with blue frames answered rightly; a click chooses one."),
+        )
+    picture = pictures[item]
+    return ChosenPicture(picture=picture, all=(picture,), name=names[str(item)], truths=photographs[item].right)
+
+
+def _of_kind(kind: str) -> str:
+    """The name of a photograph's kind."""
+    names = {
+        "t-shirt": _("T-shirt"),
+        "longsleeve": _("Long sleeve"),
+        "shirt": _("Shirt"),
+        "pants": _("Trousers"),
+        "dress": _("Dress"),
+        "outwear": _("Coat or jacket"),
+        "shoes": _("Shoes"),
+        "hat": _("Hat"),
+        "shorts": _("Shorts"),
+        "skirt": _("Skirt"),
+    }
+    return names[kind]
 
 
 def link_to_view() -> None:

@@ -130,12 +130,19 @@ def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:
     with st.container(key="classify_headline"):
         st.subheader(name if analysis.garment else _("{name}, perhaps").format(name=name), anchor=False)
         caption = _("Confidence {share}").format(share=percent(confidence))
-        if chosen.truth is not None:
-            right = chosen.truth == analysis.likeliest
-            caption += " · " + (
-                _("as labelled") if right else _("wrong: it is labelled {truth}").format(truth=names[chosen.truth])
-            )
+        if chosen.truths is not None:
+            caption += " · " + _verdict(chosen.truths, analysis)
         st.progress(min(max(confidence, 0.0), 1.0), text=caption)
+
+
+def _verdict(truths: frozenset[int], analysis: PictureAnalysis) -> str:
+    """Whether the answer is right, where that is known."""
+    if not truths:
+        return _("wrong: it is none of the ten") if analysis.garment else _("rightly doubted: it is none of the ten")
+    if analysis.likeliest in truths:
+        return _("as labelled")
+    names = [garment(analysis.classifier.class_names[label]) for label in sorted(truths)]
+    return _("wrong: it is labelled {truth}").format(truth=" / ".join(names))
 
 
 def _ranking(analysis: PictureAnalysis) -> pd.DataFrame:

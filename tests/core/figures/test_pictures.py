@@ -11,6 +11,7 @@ from PIL import Image
 
 from core.figures import pictures as figures
 from core.figures import wire
+from core.figures.style import BLUE, ORANGE
 
 RNG = np.random.default_rng(0)
 IMAGE = RNG.integers(0, 255, (28, 28), dtype=np.uint8)
@@ -116,3 +117,18 @@ def test_words_are_translated_and_figures_travel() -> None:
     for one in (figure, figures.heads_figure(RNG.random((2, 2, 7, 7))), figures.ranking_figure(["a"], np.array([1.0]))):
         for part in (*wire.split(one).traces, wire.split(one).layout):
             assert orjson.loads(part.body)
+
+
+def test_a_sheet_of_photographs_frames_each_by_its_answer_where_a_click_finds_it() -> None:
+    photographs = [np.full((40 + 10 * i, 60, 3), 40 * i, np.uint8) for i in range(5)]
+    figure = figures.photographs_figure(photographs, [True, False, True, True, False], columns=3, side=64, chosen=4)
+    frames = figure.layout.shapes
+    assert [frame.line.color for frame in frames] == [BLUE, ORANGE, BLUE, BLUE, ORANGE]
+    assert [frame.line.width for frame in frames].index(max(frame.line.width for frame in frames)) == 4
+    (cells,) = figure.data
+    assert np.shape(cells.z) == (2, 3)
+    for place, frame in enumerate(frames):
+        row, column = divmod(place, 3)
+        x, y = cells.x0 + column * cells.dx, cells.y0 + row * cells.dy  # a click gives a cell's middle
+        assert frame.x0 < x < frame.x1 and frame.y0 < y < frame.y1
+        assert figures.image_at(x, y, columns=3, count=5, side=64) == place

@@ -16,7 +16,7 @@ from core.training.vit_evaluation import evaluate, worst_mistakes
 from core.vision.classifier import Answers, Classifier, load_classifier
 from core.vision.gallery import gallery
 from core.vision.idx import IdxPart
-from core.vision.photograph_scores import evaluate_photographs
+from core.vision.photograph_scores import evaluate_photographs, right_answers
 from core.vision.photographs import Photograph, PhotographsError, photographs
 from core.vision.pictures import decode, png
 from core.vision.preprocessing import prepare
@@ -143,3 +143,10 @@ def test_scores_of_images_agree_with_scikit_learn(classifier: Classifier) -> Non
     mistakes = worst_mistakes(classifier, part, count=5)
     assert len(mistakes) == 5 and all(called[one["index"]] != part.labels[one["index"]] for one in mistakes)
     assert [one["confidence"] for one in mistakes] == sorted((one["confidence"] for one in mistakes), reverse=True)
+
+
+def test_a_photograph_without_a_class_is_answered_rightly_by_doubt() -> None:
+    data = png(255 - IMAGES[0])
+    rows = [Photograph(file="", kind=kind, data=data) for kind in ("longsleeve", "dress", "hat", "skirt")]
+    answering: Any = Answering([("Shirt", 0.9, 2.0), ("Coat", 0.9, 0.5), ("Bag", 0.9, 2.0), ("Bag", 0.9, 0.5)])
+    assert right_answers(answering, rows) == [True, False, True, False]

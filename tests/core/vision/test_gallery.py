@@ -7,7 +7,9 @@ import hashlib
 import numpy as np
 
 from core.models.vit import CLASSES
-from core.vision.gallery import enlarged, gallery, mistake_images
+from core.vision.gallery import enlarged, gallery, mistake_images, photograph_gallery
+from core.vision.photographs import CLASSES_OF_KIND
+from core.vision.pictures import decode
 
 
 def test_the_gallery_is_the_first_six_of_each_class() -> None:
@@ -35,3 +37,8 @@ def test_mistakes_are_images_of_the_test_set() -> None:
     for index, image in mistake_images().items():
         assert 0 <= index < 10_000
         assert image.shape == (28, 28)
+
+
+def test_the_photographs_are_three_of_each_kind_in_the_order_of_the_decision() -> None:
+    assert [one.kind for one in photograph_gallery()] == [kind for kind in CLASSES_OF_KIND for _place in range(3)]
+    assert all(min(decode(one.data).rgb.shape[:2]) >= 80 for one in photograph_gallery())

@@ -22,7 +22,7 @@ from core.models.vit import CLASSES
 from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
 from core.vision.evidence import evidence
-from core.vision.gallery import gallery
+from core.vision.gallery import gallery, photograph_gallery
 from core.vision.pictures import MOST_PIXELS, STORE, PictureError, Problem, decode, from_grey, png
 from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
 from pages.shared import language
@@ -346,3 +346,15 @@ def test_photographs_and_prepared_images_are_answered_by_the_model_trained_on_th
     app.selectbox(key="vit").set_value("vit").run()
     chosen = analyse(load_classifier("vit", folder=two_models), prepare(decode(shop_picture(0))).image)
     assert CLASSES[chosen.likeliest] in app.subheader[0].value and app.query_params["vit"] == "vit"
+
+
+def test_a_photograph_of_the_sheet_is_answered_and_marked_right_or_wrong(two_models: Path) -> None:
+    """The untrained model doubts everything: so it is right about hats, shorts and skirts."""
+    app = opened(**{"from": "photos", "photo": "21"})
+    assert "rightly doubted: it is none of the ten" in app.get("progress")[0].proto.text
+    row = photograph_gallery()[0]
+    image = prepare(decode(row.data), PHOTOGRAPH).image
+    expected = analyse(load_classifier("cct", folder=two_models), image)
+    app = opened(**{"from": "photos"})
+    verdict = "as labelled" if expected.likeliest in (row.right or ()) else "wrong: it is labelled T-shirt/top"
+    assert verdict in app.get("progress")[0].proto.text and CLASSES[expected.likeliest] in app.subheader[0].value
