@@ -14,13 +14,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
+from core.market.book import LEVELS, STEP_MS, FloatArray, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, Trade
 from core.market.forecasters.live import LivePeers
@@ -41,7 +42,8 @@ STALE_MS = 8_000
 """Age at which a live book is called stale; the feed checks a quiet one well before that."""
 KEPT_ROWS = 4_800
 """Rows kept for display: twenty minutes."""
-KEPT_TRADES = 2_000
+KEPT_TRADES = 60_000
+"""Most trades kept, those of the kept rows: fifty a second for twenty minutes, 12 MB."""
 BATCH = 64
 """Most rows predicted at once, where they arrive faster than the clock (a fast replay, or the rows before its start)."""
 
@@ -138,7 +140,7 @@ class MarketSession:
             rows = self._sampler.push(event, at_ms=at_ms)
             await self._confirm()
             for timestamp, levels in rows:
-                await self._put(timestamp, levels, event.received_ns if levels is event.levels else before)
+                await self._put(timestamp, levels, event.received_ns if levels is event.whole else before)
         elif isinstance(event, Trade):
             await self._queue.put(event)
         elif isinstance(event, Confirmation):
@@ -218,7 +220,7 @@ class MarketSession:
                 if item.timestamp != self._last_ms + STEP_MS:
                     self._restart_window()
                 self._last_ms = item.timestamp
-                self._window.append(item.levels)
+                self._window.append(item.levels[: 4 * LEVELS])
                 self._run_length += 1
                 if len(self._window) == self.predictor.window:
                     windows.append(np.stack(self._window))
@@ -265,10 +267,10 @@ class MarketSession:
                 yield item.timestamp
             if isinstance(item, QueuedRow) and predictions is not None and length >= self.predictor.window:
                 answer = {"probabilities": predictions.probabilities[used], "calls": predictions.calls[used]}
-                yield LedgerRow(timestamp=item.timestamp, levels=item.levels, window=windows[used], **answer)
+                yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS], window=windows[used], **answer)
                 used += 1
             elif isinstance(item, QueuedRow):
-                yield LedgerRow(timestamp=item.timestamp, levels=item.levels)
+                yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS])
 
     def _restart_window(self) -> None:
         self._window.clear()
@@ -285,6 +287,8 @@ class MarketSession:
             self.frames.start_anew()
             self.peers.restart()
         self._rows.append(row.timestamp, row.levels)
+        while self._trades and self._trades[0][0] <= (self._rows.oldest or 0) - STEP_MS:
+            self._trades.popleft()
         mid = float(row.levels[0] + row.levels[2]) / 2
         self._provisional.append(ProvisionalRow(row.timestamp, mid, predictions, which, float(row.levels[0] - row.levels[2])))
         self._step += 1
@@ -333,10 +337,10 @@ class MarketSession:
         tail = self._rows.tail(rows)
         timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
         predictions = np.concatenate([self._board.log.tail(rows), self._provisional_predictions()])
-        trades = np.array(self._trades, dtype=np.float64).reshape(-1, 4)
         latencies = np.array(self._latencies, dtype=np.float64).reshape(-1, 4)
         warm = min(self._since_gap, self.predictor.window)
-        first = timestamps[0] if len(timestamps) else 0
+        first = int(timestamps[0]) if len(timestamps) else 0
+        trades = list(takewhile(lambda trade: trade[0] > first - STEP_MS, reversed(self._trades)))[::-1]
         age_ms = self._age_ms()
         return View(
             status=self._status(self._state, age_ms, warm),
@@ -346,7 +350,7 @@ class MarketSession:
             provisional=min(len(self._provisional), len(timestamps)),
             timestamps=timestamps,
             levels=levels,
-            trades=trades[trades[:, 0] >= first],
+            trades=np.array(trades, dtype=np.float64).reshape(-1, 4),
             predictions=predictions[predictions["timestamp"] >= first],
             age_ms=age_ms,
             received_ms=self._row_received_ns / 1e6,
@@ -389,6 +393,7 @@ class MarketSession:
                     kind=FrameKind.SNAPSHOT,
                     timestamps=view.timestamps,
                     levels=view.levels,
+                    deep=self._rows.deep(rows),
                     predictions=view.predictions,
                     trades=view.trades,
                     outcomes=np.zeros((0, 3)),
