@@ -722,7 +722,7 @@ class Terminal {
     this.side.innerHTML =
       `<h3></h3><p class="called"></p><p class="rule"></p><div class="bars">` +
       classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b><u hidden></u></i><em></em></div>`).join("") +
-      `</div><p class="uncallable"></p><h4></h4><dl class="score"></dl><p class="since"></p><section class="value"></section>`;
+      `</div><p class="uncallable"></p><h4></h4><dl class="score"></dl><dl class="score value"></dl><p class="since"></p>`;
     put(this.side.querySelector("h3"), labels.callsAhead);
     put(this.side.querySelector("h4"), labels.scored);
   }
@@ -766,6 +766,9 @@ class Terminal {
       ["", fillIn(labels.recent, { count: this.format.number(score.recent, 0) }), score.recent ? `${this.format.number(score.recentMatthews, 2)} / ${this.format.number(score.recentNaiveMatthews, 2)}` : "–"],
       ["", fillIn(labels.all, { count: this.format.number(score.resolved, 0) }), score.resolved ? `${this.format.number(score.matthews, 2)} / ${this.format.number(score.naiveMatthews, 2)}` : "–"],
     ]);
+    const result = score.result - 2 * this.config.fee; // a trade has two fills
+    const worth = score.trades ? `${result > 0 ? "+" : ""}${this.format.number(result, 2)} ${labels.bps}` : "–";
+    fill(this.side.querySelector(".value"), [["", fillIn(labels.worth, { count: this.format.number(score.trades, 0) }), worth]]);
     put(this.side.querySelector(".since"), this.store.beganMs ? fillIn(labels.since, { time: this.format.time(this.store.beganMs) }) : "");
   }
 

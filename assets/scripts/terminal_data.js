@@ -1,7 +1,7 @@
 // What the live page knows of a market: decoded frames of core/market/stream.py, kept in time order.
 
 const HEADER = 13;
-const SCORES = 8;
+const SCORES = 10;
 const ROW_FIXED = 42;
 const KEPT_ROWS = 14_400; // an hour
 const STEP_MS = 250;
@@ -34,8 +34,8 @@ export function decode(buffer) {
   for (let i = 0; i < outcomeCount; i++, at += 3) outcomes.push({ time: v[at], head: v[at + 1], truth: v[at + 2] });
   const scores = [];
   for (let i = 0; i < heads; i++, at += SCORES) {
-    const [resolved, matthews, naiveMatthews, f1, naiveF1, recent, recentMatthews, recentNaiveMatthews] = v.subarray(at, at + SCORES);
-    scores.push({ resolved, matthews, naiveMatthews, f1, naiveF1, recent, recentMatthews, recentNaiveMatthews });
+    const [resolved, matthews, naiveMatthews, f1, naiveF1, recent, recentMatthews, recentNaiveMatthews, trades, result] = v.subarray(at, at + SCORES);
+    scores.push({ resolved, matthews, naiveMatthews, f1, naiveF1, recent, recentMatthews, recentNaiveMatthews, trades, result });
   }
   // Levels past the tenth, of the last rows: float32, two to a number.
   const deep = new Float32Array(buffer, 8 * at, deepRows * deepWidth);

@@ -32,7 +32,7 @@ from core.market.session_view import Status
 STATUSES = tuple(Status)
 """A frame names a status by its place here."""
 HEADER = 13
-SCORES = 8
+SCORES = 10
 ROW_FIXED = 42
 MOST_BEHIND = 16
 """Frames kept for readers that fell behind: four seconds. One further behind skips to the newest by a snapshot."""
@@ -133,7 +133,8 @@ def score_rows(board: Scoreboard) -> FloatArray:
     """(heads, SCORES), each head's numbers in a frame.
 
     Predictions scored; Matthews correlation of TLOB and momentum, macro-F1 of both; then how many the latest scores cover, and
-    Matthews correlation of both over those.
+    Matthews correlation of both over those; then a taker's trades by TLOB's calls, and their mean result in basis points after
+    the spread and before fees (NaN without one).
     """
     session, latest = board.confusions(), board.latest_confusions()  # (heads, 2, 3, 3)
     return np.concatenate(
@@ -143,6 +144,7 @@ def score_rows(board: Scoreboard) -> FloatArray:
             scores.macro_f1(session),
             latest[:, :1].sum(axis=(-2, -1)),
             scores.matthews(latest),
+            board.taken(),
         ],
         axis=1,
     )

@@ -22,6 +22,9 @@ from pages.shared.live_plot import live_plot
 
 FEE: Final = "fee"
 """The fee's place in the URL."""
+FEE_CHOSEN: Final = "value:fee"
+"""Session state: the fee."""
+MOST_FEE: Final = 10.0
 FEWEST: Final = 200
 """Scored rows before anything is shown."""
 
@@ -34,7 +37,11 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
     rules, luck = session.read_board(lambda board: (board.call_rows(choices.head), board.luck(choices.head)))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sure = url_state.slider(_("Only calls at least this sure"), 0.0, 0.95, key="sure", default=0.0, step=0.05, width=260)
-        fee = url_state.slider(_("Fee of a fill, basis points"), 0.0, 10.0, key=FEE, default=0.0, step=0.1, width=260)
+        before = fee_chosen()
+        fee = url_state.slider(_("Fee of a fill, basis points"), 0.0, MOST_FEE, key=FEE, default=0.0, step=0.1, width=260)
+    if fee != before:
+        st.session_state[FEE_CHOSEN] = fee
+        st.rerun()  # the screen above shows a result after this fee
     chosen = {"tlob": rules["tlob"].surer_than(sure)} | {rule: rows for rule, rows in rules.items() if rule != "tlob"}
     values = {rule: replace(call_value(rows), luck=luck[rule]) for rule, rows in chosen.items()}
     if values["tlob"].scored < FEWEST:
@@ -48,6 +55,12 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
     _plots(chosen, values, sure, fee)
     with st.expander(_("What these measures mean"), icon=":material/help:"):
         st.markdown(prose("call_value"))
+
+
+def fee_chosen() -> float:
+    """The fee of a fill that the reader chose, basis points."""
+    linked = url_state.real_number(st.query_params.get(FEE), 0.0)
+    return float(st.session_state.get(FEE_CHOSEN, min(max(linked, 0.0), MOST_FEE)))
 
 
 def luck_sentence(found: Luck) -> str:

@@ -16,7 +16,7 @@ from core.market.book import STEP_MS
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import STATUSES
-from pages.markets import stream_route
+from pages.markets import call_value, stream_route
 from pages.shared import assets, controls
 from pages.shared.language import _, current, duration
 
@@ -128,6 +128,7 @@ def show(
             zone=choices.zone,
         ),
         "head": choices.head,
+        "fee": call_value.fee_chosen(),
         "heads": list(choices.heads),
         "rules": [rule.lean for rule in entry.rules],
         "known": entry.name != "pooled",
@@ -210,6 +211,7 @@ def _labels(horizon: str) -> dict[str, str]:
         "help": _("Keys (?)"),
         "scored": _("Matthews correlation, TLOB / momentum"),
         "recent": _("Last {count} scored"),
+        "worth": _("A trade after spread and fee, mean of {count}"),
         "all": _("All {count} scored"),
         "since": _("Scored since {time}."),
         "spoken": _("TLOB now calls {call}."),

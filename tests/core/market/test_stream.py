@@ -8,11 +8,13 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score, matthews_corrcoef
 
 from core.market import session as session_module
+from core.market.book import BookRows
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedState, StatusChange, Trade
 from core.market.predictor import Predictor
@@ -151,6 +153,22 @@ def test_a_snapshot_is_encoded_once_for_all_viewers(
     assert np.frombuffer(session.snapshot(20)[0])[1] == 31
 
 
+def naive_trades(rows: BookRows, table: pd.DataFrame, name: str, horizon: int) -> list[float]:
+    """A taker's trades in a loop: in at the best price of the row after a call, out a horizon after it, one at a time."""
+    called = dict(zip(table["timestamp"], table[f"{name}_call"], strict=True))
+    results, row = [], 0
+    while row < len(rows) - horizon:
+        call = called.get(int(rows.timestamps[row]), "STATIONARY")
+        if call == "STATIONARY":
+            row += 1
+            continue
+        ask, bid = rows.levels[:, 0], rows.levels[:, 2]
+        gain = bid[row + horizon] - ask[row + 1] if call == "UP" else bid[row + 1] - ask[row + horizon]
+        results.append(gain / rows.mid[row] * 1e4)
+        row += horizon
+    return [len(results), float(np.mean(results)) if results else float("nan")]
+
+
 def test_scores_in_a_frame_are_those_of_scikit_learn(predictor: Predictor, loop: BackgroundLoop) -> None:
     rows = random_book(320, 3)
     session = MarketSession(ScriptedFeed(replaying(rows)), predictor)
@@ -167,7 +185,8 @@ def test_scores_in_a_frame_are_those_of_scikit_learn(predictor: Predictor, loop:
         expected += [matthews_corrcoef(truth, one) for one in (call, naive)]
         expected += [f1_score(truth, one, average="macro") for one in (call, naive)]
         expected += [200, *(matthews_corrcoef(truth[-200:], one[-200:]) for one in (call, naive))]
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+        expected += naive_trades(rows, table, name, horizon)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 def test_a_reader_that_fell_behind_gets_what_it_missed_but_only_so_far_back() -> None:
