@@ -86,19 +86,19 @@ class PhotographAugmentation:
         erase: share that loses a rectangle. erase_side: its largest side, pixels.
     """
 
-    degrees: float = 20.0
-    right_angles: float = 0.12
-    nearest: float = 0.72
-    farthest: float = 1.12
-    shift: float = 0.08
-    stretch: float = 0.15
-    shear: float = 0.15
-    tilt: float = 0.12
-    gamma: float = 0.5
-    contrast: tuple[float, float] = (0.6, 1.4)
-    brightness: float = 0.2
-    invert: float = 0.08
-    erase: float = 0.15
+    degrees: float = 12.0
+    right_angles: float = 0.06
+    nearest: float = 0.8
+    farthest: float = 1.1
+    shift: float = 0.06
+    stretch: float = 0.1
+    shear: float = 0.08
+    tilt: float = 0.08
+    gamma: float = 0.4
+    contrast: tuple[float, float] = (0.7, 1.3)
+    brightness: float = 0.12
+    invert: float = 0.04
+    erase: float = 0.1
     erase_side: int = 12
 
 
