@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,11 +9,11 @@ import streamlit as st
 
 from core.market.alert_monitor import alert_book, market_of
 from core.market.alerts import ALERT_KINDS, AlertError, AlertKind, AlertRule, rules_from_json, rules_to_json
-from core.market.labels import Head
 from core.market.session import MarketSession
 from core.messages import translate
+from pages.markets.live_controls import horizon_name
 from pages.shared import controls
-from pages.shared.language import _, moment, number, percent
+from pages.shared.language import _, moment, number, percent, significant
 
 
 def kind_names() -> dict[AlertKind, str]:
@@ -31,8 +30,10 @@ def show(session: MarketSession) -> None:
     """The panel, in a popover."""
     book, market = alert_book(), market_of(session.feed.key)
     with st.popover(_("Alerts"), icon=":material/notifications:", width="content"):
+        names = kind_names()
+        kind = st.selectbox(_("Watch for"), ALERT_KINDS, format_func=names.__getitem__, key="alert:kind")
         with st.form("alert", border=False):
-            rule = _asked(market, session.predictor.heads)
+            rule = {"market": market, "kind": kind, **_asked(kind, session)}
             if st.form_submit_button(_("Set this alert"), icon=":material/add_alert:"):
                 try:
                     book.put(AlertRule(**rule))
@@ -40,7 +41,7 @@ def show(session: MarketSession) -> None:
                     controls.error_box(str(error))
         for one in book.rules(market):
             left, right = st.columns([5, 1], vertical_alignment="center")
-            left.markdown(_told(one))
+            left.markdown(describe(one))
             if right.button(_("Remove"), icon=":material/delete:", key=f"alert:{one.id}"):
                 book.remove(one.id)
                 st.rerun()
@@ -58,43 +59,58 @@ def show(session: MarketSession) -> None:
                 controls.error_box(str(error))
 
 
-def _asked(market: str, heads: Sequence[Head]) -> dict[str, Any]:
-    names = kind_names()
-    kind = st.selectbox(_("Watch for"), ALERT_KINDS, format_func=names.__getitem__, key="alert:kind")
-    options = [f"{label}_{horizon}" for label, horizon in heads]
-    head = st.selectbox(_("Label and horizon (probability, score)"), options, index=min(2, len(options) - 1), key="alert:head")
-    directions = {"up": _("Up"), "down": _("Down")}
-    direction = st.selectbox(
-        _("Direction (probability)"), list(directions), format_func=lambda code: directions[code], key="alert:direction"
-    )
-    level = st.number_input(_("Level: probability (0 to 1), gap in score, or price"), value=0.7, format="%.6g", key="alert:level")
-    sound = st.toggle(_("Sound"), value=True, key="alert:sound")
-    notification = st.toggle(_("Browser notification"), key="alert:notification")
+def head_name(code: str) -> str:
+    """A rule's label and horizon, such as "forward_50", in the reader's language."""
+    label, _line, steps = code.rpartition("_")
+    labels = {"forward": _("Forward"), "smoothed": _("Smoothed")}
+    return f"{labels[label]}, {horizon_name(int(steps))}" if label in labels and steps.isdecimal() else code
+
+
+def direction_names() -> dict[str, str]:
+    """The directions of a move, in the reader's language."""
+    return {"up": _("Up"), "down": _("Down")}
+
+
+def _asked(kind: AlertKind, session: MarketSession) -> dict[str, Any]:
+    """The widgets of this kind of alert, and what they say as fields of a rule."""
+    fields: dict[str, Any] = {}
+    if kind in ("probability", "score"):
+        options = [f"{label}_{horizon}" for label, horizon in session.predictor.heads]
+        fields["head"] = st.selectbox(
+            _("Label and horizon"), options, index=min(2, len(options) - 1), format_func=head_name, key="alert:head"
+        )
+    if kind == "probability":
+        directions = direction_names()
+        fields["direction"] = st.selectbox(
+            _("Direction"), list(directions), format_func=directions.__getitem__, key="alert:direction"
+        )
+        fields["level"] = st.number_input(_("Probability, from 0 to 1"), value=0.7, step=0.05, key="alert:probability")
+    elif kind == "score":
+        fields["level"] = st.number_input(
+            _("By how much its Matthews correlation is lower"), value=0.05, step=0.01, key="alert:gap"
+        )
+    elif kind == "price":
+        levels = session.view(1).levels
+        mid = float(levels[-1, 0] + levels[-1, 2]) / 2 if len(levels) else 0.0
+        fields["level"] = st.number_input(_("Price"), value=mid, format="%.8g", key="alert:price")
+    fields["sound"] = st.toggle(_("Sound"), value=True, key="alert:sound")
+    fields["notification"] = st.toggle(_("Browser notification"), key="alert:notification")
     webhook = st.text_input(
         _("Webhook"),
         placeholder="https://",
         key="alert:webhook",
         help=_("Gets the alert as JSON, signed, and again if it fails."),
     )
-    return {
-        "market": market,
-        "kind": kind,
-        "head": str(head),
-        "direction": str(direction),
-        "level": float(level),
-        "sound": sound,
-        "notification": notification,
-        "webhook": webhook.strip(),
-    }
+    return {**fields, "webhook": webhook.strip()}
 
 
-def _told(rule: AlertRule) -> str:
+def describe(rule: AlertRule) -> str:
+    """A rule in a line."""
     name = kind_names()[rule.kind]
     if rule.kind == "feed":
         return name
     if rule.kind == "price":
-        return f"{name}: {number(rule.level, 2)}"
+        return f"{name}: {significant(rule.level, 10)}"
     if rule.kind == "score":
-        return f"{name}: {number(rule.level, 2)} · {rule.head}"
-    direction = _("Up") if rule.direction == "up" else _("Down")
-    return f"{name}: {direction} {percent(rule.level)} · {rule.head}"
+        return f"{name}: {number(rule.level, 2)} · {head_name(rule.head)}"
+    return f"{name}: {direction_names()[rule.direction]} {percent(rule.level)} · {head_name(rule.head)}"

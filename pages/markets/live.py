@@ -115,13 +115,13 @@ if session.status_now()[0] in (Status.FAILED, Status.ENDED) and st.button(
 ):
     hub().restart(session.feed.key)
     st.rerun()
-with st.container(key="livelevers"):
-    toolbar.levers(session)
 if st.session_state.get(FALLBACK):
     controls.notice("stale", _("The stream could not be reached: the screen is updated once a second."))
     once_a_second()
 else:
     screen(streamed=True)
+with st.container(key="livelevers"):
+    toolbar.levers(session)
 if not controls.presenting():
     unknown_market(session.entry, str(predictor.card["name"]))
     live_actions.show(session)

@@ -21,6 +21,17 @@ from pages.shared import controls
 from pages.shared.language import _, moment
 
 MOST_ALERTS = 5
+FOLLOW = """<script>
+{
+  const follow = (left) => {
+    const link = document.querySelector(".st-key-wallopen a");
+    if (link) link.click();
+    else if (left) setTimeout(follow, 50, left - 1);
+  };
+  follow(100);
+}
+</script>"""
+"""Presses the link of the market that was picked, once it is there."""
 
 controls.page_header(
     _("Watch wall"),
@@ -70,19 +81,19 @@ def tell_alerts(rows: list[WallRow]) -> None:
         st.caption(f":material/notifications: {moment(datetime.fromtimestamp(event.at, UTC))} · {translate(event.text)}")
 
 
-def act_on(source: wall_markets.WallSource, row: WallRow) -> None:
-    """What can be done with the selected market."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+def open_market(source: wall_markets.WallSource, row: WallRow) -> None:
+    """Go to the live page with this market, by a link that the browser follows at once.
+
+    `st.switch_page` would do it too, but a tick of this page that is under way would then be run last and leave that page blank.
+    """
+    with st.container(key="wallopen"):
         st.page_link(
             "pages/markets/live.py",
             label=_("Open {symbol} on the live page").format(symbol=row.symbol),
             icon=":material/open_in_full:",
             query_params=wall_markets.link_of(source, label=choices.label, horizon=choices.horizon),
         )
-        if row.status in (Status.FAILED, Status.ENDED) and st.button(
-            _("Start again"), icon=":material/refresh:", key="wall:restart"
-        ):
-            hub().restart(source.key)
+        st.html(FOLLOW, unsafe_allow_javascript=True)
 
 
 @st.fragment(run_every=1.0)
@@ -101,7 +112,7 @@ def wall() -> None:
         elif row.message:
             st.caption(f"{row.symbol} · {wall_markets.venue_of(source)}: {translate(row.message)}")
     if picked is not None:
-        act_on(*found[picked])
+        open_market(*found[picked])
     tell_alerts([row for _source, row in found])
 
 

@@ -20,10 +20,10 @@ def show(rows: Sequence[tuple[wall_markets.WallSource, WallRow]], *, window: int
 
     Args:
         window: rows that a prediction needs.
-        key: the same for the same markets, so that a selection stays with its market.
+        key: the same for the same markets.
 
     Returns:
-        Index of the selected row; None where none is.
+        Index of the row that was pressed; None where none was.
     """
     if not rows:
         return None
@@ -34,18 +34,18 @@ def show(rows: Sequence[tuple[wall_markets.WallSource, WallRow]], *, window: int
         width="stretch",
         height="content",
         on_select="rerun",
-        selection_mode="single-row",
+        selection_mode="single-cell",
         column_config=_columns(),
         placeholder="–",
     )
     st.caption(
         _(
-            "Updated once a second. Select a row to open its market; press a column's name to sort. The scores are Matthews "
+            "Updated once a second. Press a market to open it; press a column's name to sort. The scores are Matthews "
             "correlations over the last {count} predictions whose outcome is known."
         ).format(count=number(LATEST))
     )
-    picked: list[int] = state["selection"]["rows"]
-    return picked[0] if picked and picked[0] < len(rows) else None
+    cells: list[tuple[int, str]] = state["selection"]["cells"]
+    return cells[0][0] if cells and cells[0][0] < len(rows) else None
 
 
 def table_of(rows: Sequence[tuple[wall_markets.WallSource, WallRow]], window: int) -> pd.DataFrame:
