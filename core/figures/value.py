@@ -75,6 +75,7 @@ def moves_figure(moves: Mapping[str, Estimate], *, half_spread: float, fee: floa
         marker={"size": 11, "color": [SERIES[i % len(SERIES)] for i in range(len(names))]},
         error_x={
             "type": "data",
+            "color": GREY,
             "symmetric": False,
             "array": [moves[name].high - moves[name].value for name in names],
             "arrayminus": [moves[name].value - moves[name].low for name in names],

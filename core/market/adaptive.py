@@ -16,7 +16,7 @@ import numpy as np
 
 from core.market.calibration import fit_class_biases
 from core.market.conformal import AdaptiveSets
-from core.market.labels import UNKNOWN, classify, fit_alpha
+from core.market.labels import classify, fit_alpha
 
 REFIT_STEPS: Final = 200
 """Predictions between two fits: 50 s."""
@@ -52,17 +52,17 @@ class AdaptiveHead:
 
     Args:
         horizon: steps. alpha: the card's label threshold.
-        own_threshold: fit the threshold to the first quarter hour of outcomes (D8) instead; until then nothing is fitted.
+        own_threshold: replace the threshold, once the first quarter hour of outcomes is known, by one fitted to them (D8).
         first_fit: predictions until the first fit, so that the heads of a market take turns.
 
     Attributes:
-        alpha: the label threshold in use; None while the market's own is not known.
+        alpha: the label threshold in use. settled: whether it stays.
         scale, biases: the recalibrated probabilities are softmax(scale log p + biases).
     """
 
     def __init__(self, horizon: int, alpha: float, *, own_threshold: bool = False, first_fit: int = REFIT_STEPS) -> None:
         self.horizon = horizon
-        self.alpha: float | None = None if own_threshold else alpha
+        self.alpha, self.settled = alpha, not own_threshold
         self.scale, self.biases = 1.0, (0.0, 0.0, 0.0)
         self.sets = AdaptiveSets()
         self._logits = np.zeros((KEPT // STRIDE, 3))
@@ -89,28 +89,28 @@ class AdaptiveHead:
         return down / total, stationary / total, up / total
 
     def resolve(self, prediction: Recalibrated, move: float) -> int:
-        """What happened after a prediction: the label's move, a fraction of the price.
-
-        Returns:
-            The class that came true; UNKNOWN while the market's own threshold is not known.
-        """
+        """What happened after a prediction, from the label's move, a fraction of the price: the class by the threshold in use."""
         if self._count % STRIDE == 0:
             place = self._count // STRIDE % len(self._moves)
             self._logits[place] = [_log(p) for p in prediction.written]
             self._moves[place] = move
         self._count += 1
-        if self.alpha is None:
-            self._first.append(move)
-            if len(self._first) == THRESHOLD_OUTCOMES:
-                self.alpha, self._first = max(fit_alpha([np.array(self._first)]), 1e-9), []
-                self._fit()
-            return UNKNOWN
         truth = 2 if move > self.alpha else 0 if move < -self.alpha else 1
         self.sets.resolve(prediction.adapted[truth], prediction.limit)
+        if not self.settled:
+            self._first.append(move)
+            if len(self._first) == THRESHOLD_OUTCOMES:
+                self._settle()
         return truth
 
+    def _settle(self) -> None:
+        """Go over to the market's own threshold: what was fitted and counted by the other one does not hold any more."""
+        self.alpha, self.settled = max(fit_alpha([np.array(self._first)]), 1e-9), True
+        self._first, self.sets = [], AdaptiveSets()
+        self._fit()
+
     def _fit(self) -> None:
-        if self.alpha is None or self._count < FEWEST:
+        if self._count < FEWEST:
             return
         used = -(-self._count // STRIDE)
         newest = (used - 1) % len(self._moves)

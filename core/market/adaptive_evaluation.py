@@ -28,8 +28,9 @@ class RecalibratedRows:
     """A whole file's predictions of one head, recalibrated row by row from the past alone.
 
     Attributes:
-        adapted: (n, 3). limits: (n,) of the conformal sets. truth: (n,) by `alpha`, UNKNOWN where it is not known.
-        alpha: the threshold in use at the end; NaN where the market's own never became known.
+        adapted: (n, 3). limits: (n,) of the conformal sets.
+        truth: (n,) by `alpha`; UNKNOWN where it is not known, and before the threshold was settled.
+        alpha: the threshold in use at the end.
     """
 
     adapted: FloatArray
@@ -65,16 +66,18 @@ def recalibrate_rows(
     for now, written in zip(numbers, np.asarray(probabilities, dtype=np.float64).tolist(), strict=True):
         while due < len(predictions) and numbers[due] + head.horizon <= now:
             if not math.isnan(known[due]):
+                settled = head.settled
                 truth[due] = head.resolve(predictions[due], known[due])
+                truth[due] = truth[due] if settled else UNKNOWN
             due += 1
         predictions.append(head.predict(written))
-    if head.alpha is not None:  # of the rest the outcome is known only after the last prediction
+    if head.settled:  # of the rest the outcome is known only after the last prediction
         truth[due:] = classify(moves[due:], head.alpha)
     return RecalibratedRows(
         adapted=np.array([p.adapted for p in predictions]).reshape(-1, 3),
         limits=np.array([p.limit for p in predictions]),
         truth=truth,
-        alpha=math.nan if head.alpha is None else head.alpha,
+        alpha=head.alpha,
     )
 
 

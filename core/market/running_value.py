@@ -15,7 +15,7 @@ from core import scores
 from core.market.adaptive import SCORED_AFTER, AdaptiveHead, Recalibrated
 from core.market.book import STEP_MS
 from core.market.conformal import MEMORY, PROMISED, named
-from core.market.labels import DOWN, UNKNOWN, UP
+from core.market.labels import DOWN, UP
 from core.market.luck import Luck, luck
 from core.scores import CALIBRATION_BINS
 
@@ -25,8 +25,10 @@ class AdaptiveScores:
     """One head's probabilities as written and recalibrated, over the same outcomes after the first `SCORED_AFTER`.
 
     Attributes:
-        outcomes: known so far. scored: of these. own_threshold: whether the market's own past gives the threshold.
-        alpha: the label threshold in use, a fraction of the price; None while the market's own is not known.
+        outcomes: known so far. scored: of these.
+        own_threshold: whether the market's own past gives the threshold; settled: whether it does so by now (else the card's
+            stands in; scores begin anew when it settles).
+        alpha: the label threshold in use, a fraction of the price.
         log_loss: as written and recalibrated; NaN where none is scored.
         reliability: as `core.scores.reliability` returns it, of the likeliest class, for the same two.
         delivered, delivered_last: share of outcomes that the sets named, over all scored and the last `MEMORY` of them.
@@ -37,7 +39,8 @@ class AdaptiveScores:
     outcomes: int
     scored: int
     own_threshold: bool
-    alpha: float | None
+    settled: bool
+    alpha: float
     log_loss: tuple[float, float]
     reliability: tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]
     delivered: float
@@ -57,11 +60,15 @@ class AdaptiveBoard:
     def __init__(self, horizon: int, alpha: float, *, own_threshold: bool, first_fit: int) -> None:
         self.head = AdaptiveHead(horizon, alpha, own_threshold=own_threshold, first_fit=first_fit)
         self._own_threshold = own_threshold
-        self._outcomes = self._scored = self._covered = self._named = 0
+        self._newest: Recalibrated | None = None
+        self._begin(0)
+
+    def _begin(self, outcomes: int) -> None:
+        """Score anew, this many outcomes after the calibration began."""
+        self._outcomes, self._scored, self._covered, self._named = outcomes, 0, 0, 0
         self._last: deque[bool] = deque(maxlen=MEMORY)
         self._loss = [0.0, 0.0]
         self._bins = np.zeros((2, 3, CALIBRATION_BINS))  # as written and recalibrated: sum of confidence, sum of hits, count
-        self._newest: Recalibrated | None = None
 
     def predict(self, probabilities: Sequence[float]) -> Recalibrated:
         """Recalibrate a prediction by what is known now."""
@@ -70,10 +77,12 @@ class AdaptiveBoard:
 
     def resolve(self, prediction: Recalibrated, move: float) -> None:
         """The label's move after a prediction, a fraction of the price."""
+        settled = self.head.settled
         truth = self.head.resolve(prediction, move)
-        if truth == UNKNOWN:
-            return
         self._outcomes += 1
+        if self.head.settled != settled:
+            self._begin(self._outcomes)
+            return
         if self._outcomes <= SCORED_AFTER:
             return
         self._scored += 1
@@ -94,6 +103,7 @@ class AdaptiveBoard:
             outcomes=self._outcomes,
             scored=n,
             own_threshold=self._own_threshold,
+            settled=self.head.settled,
             alpha=self.head.alpha,
             log_loss=(self._loss[0] / n, self._loss[1] / n) if n else (math.nan, math.nan),
             reliability=(scores.reliability_of_bins(*self._bins[0]), scores.reliability_of_bins(*self._bins[1])),

@@ -17,7 +17,7 @@ from core.market.value import CallRows, CallValue, Estimate, call_value, precisi
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import forecaster_names
 from pages.shared import controls, url_state
-from pages.shared.language import _, moment, number, percent, prose
+from pages.shared.language import _, moment, number, percent, prose, significant
 from pages.shared.live_plot import live_plot
 
 FEE: Final = "fee"
@@ -89,7 +89,7 @@ def _table(values: Mapping[str, CallValue], fee: float) -> pd.DataFrame:
                 _("Rows called"): percent(value.coverage),
                 _("Came true"): _interval(value.precision, lambda share: percent(share)),
                 _("Move after a call, bps"): _interval(value.move_bps, lambda bps: number(bps, 2)),
-                _("Half the spread, bps"): _known(value.half_spread_bps, 2),
+                _("Half the spread, bps"): significant(value.half_spread_bps) if value.coverage else "",
                 _("Trades"): number(len(value.taker.gross_bps)),
                 _("Result of a trade, bps"): _interval(net, lambda bps: number(bps, 2)),
                 _("Break-even fee, bps"): _known(value.taker.break_even_bps, 2),

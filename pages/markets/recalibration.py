@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import market as figures
-from core.market.adaptive import REFIT_STEPS, SCORED_AFTER, THRESHOLD_OUTCOMES
+from core.market.adaptive import FEWEST, REFIT_STEPS, SCORED_AFTER
 from core.market.book import STEP_MS
 from core.market.conformal import MEMORY
 from core.market.running_value import AdaptiveScores
@@ -24,10 +24,12 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
     found: AdaptiveScores = session.read_board(lambda board: board.adaptive(choices.head))
     st.subheader(_("Recalibrated on this market, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     _describe_threshold(found, session.entry.alphas[choices.head])
-    if found.newest is not None:
+    if found.newest is not None and found.outcomes >= FEWEST:
         _describe_newest(found, found.newest)
     if not found.scored:
-        _wait(found)
+        controls.notice(
+            "loading", _("Scores begin in {count} outcomes.").format(count=number(max(1, SCORED_AFTER + 1 - found.outcomes)))
+        )
         return
     table, reliability = st.columns([11, 9])
     with table:
@@ -66,10 +68,10 @@ def _describe_threshold(found: AdaptiveScores, card_alpha: float) -> None:
     if not found.own_threshold:
         sentence = _("A move counts from {alpha} basis points on: the card's threshold for this market.")
         alpha = card_alpha
-    elif found.alpha is None:
+    elif not found.settled:
         sentence = _(
-            "The card does not know this market. Its own threshold will be half the mean move of its first quarter hour; until "
-            "then a move counts from {alpha} basis points on, the mean of other markets, and nothing is recalibrated."
+            "The card does not know this market. Until its first quarter hour is over, a move counts from {alpha} basis points "
+            "on, the mean of other markets; then from half the mean move of that quarter hour."
         )
         alpha = card_alpha
     else:
@@ -90,17 +92,6 @@ def _describe_newest(found: AdaptiveScores, newest: tuple[tuple[float, float, fl
     else:
         text = _("Now, recalibrated: {chances}. With {promised} coverage no class is sure enough.")
     st.markdown(text.format(chances=chances, promised=percent(found.promised, 0), set=" / ".join(names[k] for k in classes)))
-
-
-def _wait(found: AdaptiveScores) -> None:
-    needed = SCORED_AFTER - found.outcomes
-    if found.own_threshold and found.alpha is None:
-        controls.notice(
-            "loading",
-            _("Recalibration begins with {count} outcomes, after a quarter hour.").format(count=number(THRESHOLD_OUTCOMES)),
-        )
-    else:
-        controls.notice("loading", _("Scores begin in {count} outcomes.").format(count=number(needed)))
 
 
 def _table(found: AdaptiveScores) -> pd.DataFrame:

@@ -211,7 +211,7 @@ def _labels(horizon: str) -> dict[str, str]:
         "help": _("Keys (?)"),
         "scored": _("Matthews correlation, TLOB / momentum"),
         "recent": _("Last {count} scored"),
-        "worth": _("A trade after spread and fee, mean of {count}"),
+        "worth": _("After spread and fee, {count} trades"),
         "all": _("All {count} scored"),
         "since": _("Scored since {time}."),
         "spoken": _("TLOB now calls {call}."),

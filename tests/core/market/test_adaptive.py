@@ -108,13 +108,17 @@ def test_an_unknown_markets_threshold_is_that_of_its_first_quarter_hour() -> Non
     rng = np.random.default_rng(9)
     moves = rng.normal(0, 1, 5_000) * np.where(np.arange(5_000) < THRESHOLD_OUTCOMES, 1.0, 5.0)
     p = softmax(rng.normal(0, 1, (5_000, 3)), axis=1)
-    head = AdaptiveHead(10, 123.0, own_threshold=True)
+    head = AdaptiveHead(10, 0.7, own_threshold=True)
     answer = recalibrate_rows(np.arange(5_000), p, moves, head)
     assert answer.alpha == pytest.approx(fit_alpha([moves[:THRESHOLD_OUTCOMES]]), rel=1e-12)
     assert (answer.truth[:THRESHOLD_OUTCOMES] == UNKNOWN).all()
     later = moves[THRESHOLD_OUTCOMES:]
     assert answer.truth[THRESHOLD_OUTCOMES:].tolist() == (1 + (later > answer.alpha) - (later < -answer.alpha)).tolist()
-    np.testing.assert_allclose(answer.adapted[: THRESHOLD_OUTCOMES + 9], p[: THRESHOLD_OUTCOMES + 9], atol=1e-9)
+    before = recalibrate_rows(np.arange(5_000), p, moves, AdaptiveHead(10, 0.7))  # until then as with the threshold given
+    known = THRESHOLD_OUTCOMES + 9
+    assert (answer.adapted[:known] == before.adapted[:known]).all()
+    assert (answer.adapted[known:] != before.adapted[known:]).any()
+    assert head.settled
 
 
 def test_before_the_first_fit_probabilities_stay_as_written() -> None:

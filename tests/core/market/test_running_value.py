@@ -13,7 +13,7 @@ from core import scores
 from core.market.adaptive import REFIT_STEPS, SCORED_AFTER, AdaptiveHead
 from core.market.adaptive_evaluation import file_moves, recalibrate_rows
 from core.market.book import STEP_MS, BookRows
-from core.market.labels import UNKNOWN, Head
+from core.market.labels import UNKNOWN, Head, fit_alpha
 from core.market.luck import luck, spaced
 from core.market.predictor import Predictions
 from core.market.scoreboard import Scoreboard
@@ -87,11 +87,15 @@ def test_step_by_step_recalibration_is_that_of_the_whole_file(board: Scoreboard,
     assert found.log_loss[1] < found.log_loss[0]
 
 
-def test_an_unknown_market_waits_for_its_own_thresholds() -> None:
+def test_an_unknown_market_scores_anew_with_its_own_threshold(monkeypatch: pytest.MonkeyPatch, board: Scoreboard) -> None:
+    before = played(own_thresholds=True).adaptive(0)  # a quarter hour has not passed
+    assert (before.own_threshold, before.settled, before.alpha) == (True, False, ALPHAS[0])
+    assert before.log_loss == board.adaptive(0).log_loss
+    monkeypatch.setattr("core.market.adaptive.THRESHOLD_OUTCOMES", 1_500)
     found = played(own_thresholds=True).adaptive(0)
-    assert (found.outcomes, found.scored, found.alpha) == (0, 0, None)  # a quarter hour has not passed
-    assert found.newest is not None
-    np.testing.assert_allclose(found.newest[0], ANSWERS.probabilities[-1, 0], atol=1e-6)
+    rows = known_rows(0)
+    assert found.alpha == pytest.approx(fit_alpha([file_moves(ROWS, HEADS[0])[rows[:1_500]]]), rel=1e-9)
+    assert (found.settled, found.scored) == (True, len(rows) - 1_500)
 
 
 @pytest.mark.parametrize("head", [0, 1])

@@ -55,7 +55,7 @@ def play(session: MarketSession, steps: int, *, own_thresholds: bool = False) ->
 
 def test_nothing_is_scored_before_enough_is_known(session: MarketSession) -> None:
     play(session, 100)
-    assert "Scores begin in 905 outcomes" in words(ran(AppTest.from_function(recalibration_page, args=(session, CHOICES))))
+    assert "Scores begin in 906 outcomes" in words(ran(AppTest.from_function(recalibration_page, args=(session, CHOICES))))
     assert "Shown once 200 predictions are scored" in words(ran(AppTest.from_function(value_page, args=(session, CHOICES))))
 
 
@@ -75,8 +75,8 @@ def test_before_and_after_stand_side_by_side(session: MarketSession) -> None:
 def test_an_unknown_market_is_told_whose_threshold_it_has(session: MarketSession) -> None:
     play(session, 300, own_thresholds=True)
     said = words(ran(AppTest.from_function(recalibration_page, args=(session, CHOICES))))
-    assert "until then a move counts from" in said
-    assert "Recalibration begins with 3,600 outcomes" in said
+    assert "Until its first quarter hour is over, a move counts from" in said
+    assert "Scores begin in 706 outcomes" in said
 
 
 def test_the_value_of_calls_is_shown_with_its_dials(session: MarketSession) -> None:
