@@ -19,8 +19,8 @@ def body() -> None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
         picture_source.link_to_view()
         return
-    classifier = pick_classifier(chosen.picture)
     result = st.container()
+    classifier = pick_classifier(chosen.picture)  # below the answer, which the usual choice has already given
     shown = preparation.show(chosen.picture, classifier.manner)
     if shown is not None:
         recipe, prepared = shown

@@ -30,6 +30,7 @@ COLUMNS: Final = 10
 """Of the gallery: a class each."""
 PHOTO_SIDE: Final = 64
 """Side of a photograph on its sheet, pixels."""
+PHOTO_SHEET_HEIGHT: Final = 185
 SET: Final = "set"
 """Parameter that holds the ids."""
 
@@ -147,9 +148,10 @@ def _pick_photograph() -> ChosenPicture:
                 columns=COLUMNS,
                 side=PHOTO_SIDE,
                 chosen=sheet.index(item),
+                height=PHOTO_SHEET_HEIGHT,
             ),
             key="classify_photographs",
-            height=230,
+            height=PHOTO_SHEET_HEIGHT,
             on_click=clicked,
             alt=_("The bundled photographs, those with blue frames answered rightly; a click chooses one."),
         )

@@ -9,7 +9,7 @@ from core.figures import training as figures
 from core.figures.market import reliability_figure
 from core.runs import history
 from core.runs.history import TrainingRecord
-from core.vision.classifier import DEFAULT
+from core.vision.classifier import DEFAULT, classifier_names
 from core.vision.gallery import enlarged, mistake_images
 from pages.images.class_names import garment
 from pages.images.model_choice import show_checkpoint_error
@@ -183,7 +183,7 @@ def mistakes(record: TrainingRecord) -> None:
 
 controls.page_header(_("Training run"), prose("garment_training_lead"))
 try:
-    names = checkpoints.names("vit", folder=checkpoints.FOLDER)
+    names = classifier_names(checkpoints.FOLDER)
     if not names:
         controls.notice("empty", _("There is no trained ViT in assets/checkpoints: train one with `python -m core train vit`."))
         st.stop()

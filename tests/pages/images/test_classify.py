@@ -358,3 +358,12 @@ def test_a_photograph_of_the_sheet_is_answered_and_marked_right_or_wrong(two_mod
     app = opened(**{"from": "photos"})
     verdict = "as labelled" if expected.likeliest in (row.right or ()) else "wrong: it is labelled T-shirt/top"
     assert verdict in app.get("progress")[0].proto.text and CLASSES[expected.likeliest] in app.subheader[0].value
+
+
+@pytest.mark.parametrize("page", ["attention", "tokens"])
+def test_the_explorers_read_a_photograph_with_the_shipped_model_that_answered_it(page: str) -> None:
+    app = open_page(PAGE.with_name(f"{page}.py"), **{"from": "photos", "photo": "9", "stage": "embedding"})
+    assert "By the picture: cct" in app.selectbox(key="vit").options
+    row = photograph_gallery()[9]
+    expected = analyse(load_classifier("cct"), prepare(decode(row.data), PHOTOGRAPH).image)
+    assert (CLASSES[expected.likeliest] if page == "attention" else "small convolutions make of the patch") in words(app)

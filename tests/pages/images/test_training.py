@@ -161,3 +161,9 @@ def test_a_card_that_tells_of_no_training_gets_one_sentence(tmp_path: Path, monk
 def test_a_failure_is_told_in_a_sentence(stub: Stub) -> None:
     stub.now = RunStatus(phase="failed", message="train-images is damaged")
     assert "ended with an error: train-images is damaged" in words(opened("train_here.py"))
+
+
+def test_the_run_of_the_model_that_answers_photographs_can_be_chosen() -> None:
+    card = checkpoints.read_card("cct")
+    text = words(opened("training.py", run="cct"))
+    assert f"{100 * card['metrics']['photographs']['accuracy']:.1f}%" in text and card["command"] in text
