@@ -5,6 +5,7 @@ Live feeds, recordings and evaluation all use it, so that the card's scores are 
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from core.market.book import FloatArray
 from core.market.calibration import CallRule
 from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, input_names, transform
 from core.market.labels import LABEL_KINDS, SMOOTHING, Head, LabelKind, momentum
+from core.market.shared_passes import SharedPasses
 from core.messages import compose
 from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
@@ -103,6 +105,7 @@ class Predictor:
             self._check()
         self.device = best_device()
         self.model = checkpoints.build_model(checkpoint, network, device=self.device)
+        self._passes = SharedPasses(self._forward)
 
     def _check(self) -> None:
         if self.transform not in TRANSFORM_KINDS:
@@ -142,10 +145,9 @@ class Predictor:
         return self.config.steps
 
     def market(self, spelling: str) -> MarketCard:
-        """The entry whose words a file's name or a feed's key ("live/binance/NEXO/USDT") contains, else the pooled one."""
-        plain = _plain(spelling)
+        """The entry all of whose words a file's name or a feed's key ("live/binance/NEXO/USDT") contains, else the pooled one."""
         for entry in self.markets.values():
-            if entry.known_by and all(_plain(word) in plain for word in entry.known_by):
+            if entry.known_by and all(_contains(spelling, word) for word in entry.known_by):
                 return entry
         return self.markets[POOLED]
 
@@ -153,9 +155,12 @@ class Predictor:
         """Raw windows (n, window, 40) -> the model's inputs (n, window, columns of the transform), on its device."""
         return torch.from_numpy(transform(windows, self.transform, market.constants)).to(self.device)
 
-    @torch.inference_mode()
     def logits(self, inputs: Tensor) -> NDArray[np.float32]:
-        """(n, window, columns) from `inputs` -> (n, heads, 3)."""
+        """(n, window, columns) from `inputs` -> (n, heads, 3); markets that ask at the same time share a pass of the model."""
+        return self._passes(inputs)
+
+    @torch.inference_mode()
+    def _forward(self, inputs: Tensor) -> NDArray[np.float32]:
         out = self.model(inputs)
         return out.reshape(len(inputs), len(self.heads), len(CLASSES)).float().cpu().numpy()
 
@@ -219,6 +224,7 @@ def windows_of(levels: FloatArray, ends: Sequence[int] | NDArray[np.integer], wi
 
 
 _lock = threading.Lock()
+_PART = re.compile(r"[^\W_]+")
 
 
 @cache
@@ -236,5 +242,7 @@ def load_predictor(name: str = DEFAULT, *, folder: Path = checkpoints.FOLDER) ->
         return _load(name, folder)
 
 
-def _plain(spelling: str) -> str:
-    return "".join(character for character in spelling.lower() if character.isalnum())
+def _contains(spelling: str, word: str) -> bool:
+    """Whether some whole parts of the spelling make up the word, as "NEXO/USDT" does "nexousdt": "BTC/USDT" has no "btcusd"."""
+    parts, wanted = _PART.findall(spelling.lower()), "".join(_PART.findall(word.lower()))
+    return wanted in {"".join(parts[i:j]) for i in range(len(parts)) for j in range(i + 1, len(parts) + 1)}

@@ -89,7 +89,9 @@ def test_windows_end_where_they_are_asked_to() -> None:
     ("spelling", "market"),
     [
         ("live/testville/ABC/USD", "testville"),
-        ("testville_spot_abcusdt_250ms_2024-01-01.parquet", "testville"),
+        ("testville_spot_abc_250ms_2024-01-01.parquet", "testville"),
+        ("testville_spot_abcusdt_250ms_2024-01-01.parquet", "pooled"),
+        ("testvilleusdm_abc.parquet", "pooled"),
         ("TestVille A-B-C", "testville"),
         ("live/testville/XYZ/USD", "pooled"),
         ("elsewhere_abcusdt.csv", "pooled"),
@@ -109,6 +111,17 @@ def test_the_first_entry_that_fits_is_taken(tmp_path: Path) -> None:
     predictor = tiny_predictor(tmp_path, ROWS, markets=markets)
     assert predictor.market("live/binance/BTC/USDT").name == "one"
     assert predictor.market("live/binance/ETH/USDT").name == "two"
+
+
+def test_a_symbol_is_compared_whole() -> None:
+    """BTC/USDT on Bitstamp is no market of the card, though its letters begin with those of BTC/USD, which is."""
+    predictor = load_predictor()
+    assert predictor.market("live/bitstamp/BTC/USD BTC/USD").name == "bitstamp_btcusd"
+    assert predictor.market("bitstamp_btcusd_250ms_2015-05-01.parquet").name == "bitstamp_btcusd"
+    assert predictor.market("live/bitstamp/BTC/USDT BTC/USDT").name == "pooled"
+    assert predictor.market("live/bitstamp/WBTC/USD WBTC/USD").name == "pooled"
+    assert predictor.market("live/binance/NEXO/USDT").name == "binance_spot_nexousdt"
+    assert predictor.market("live/binanceusdm/NEXO/USDT").name == "pooled"
 
 
 def test_heads_are_found_by_label_and_horizon(predictor: Predictor) -> None:
