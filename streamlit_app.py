@@ -39,12 +39,13 @@ def to_the_first(request: Request) -> RedirectResponse:
 
 def main() -> None:
     """One run: the frame around the page, then the page."""
-    side: Literal["auto", "collapsed"] = "collapsed" if controls.presenting() else "auto"
-    st.set_page_config(page_title="Attention Observatory", page_icon=str(ICON), layout="wide", initial_sidebar_state=side)
-    controls.apply_frame()
+    # before the navigation, which would have the page's icon fetched from a font service for the tab
+    st.set_page_config(page_title="Attention Observatory", page_icon=str(ICON), layout="wide")
     page = st.navigation(navigation.sections(), expanded=True)
-    if page.url_path == "":  # the live page: its screen takes the whole width
-        st.set_page_config(initial_sidebar_state="collapsed")
+    narrow = controls.presenting() or page.url_path == ""  # the live page: its screen takes the whole width
+    side: Literal["auto", "collapsed"] = "collapsed" if narrow else "auto"
+    st.set_page_config(initial_sidebar_state=side)
+    controls.apply_frame()
     with st.sidebar:
         if not controls.presenting():
             language.switch()

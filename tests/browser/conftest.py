@@ -156,22 +156,34 @@ def settled(page: Page) -> None:
 
 
 def assert_fits(page: Page) -> None:
-    """Neither the page nor a plot on it is wider than the window."""
-    root = "document.documentElement"
-    assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth"), "the page scrolls sideways"
-    plots = "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
-    assert page.evaluate(plots), "a plot reaches past the window's right edge"
+    """Neither the page nor a plot on it is wider than the window, once what was resized is drawn."""
+    conditions = {
+        "the page scrolls sideways": "document.documentElement.scrollWidth <= document.documentElement.clientWidth",
+        "a plot reaches past the window's right edge": (
+            "[...document.querySelectorAll('.live-plot')].every((plot) => plot.getBoundingClientRect().right <= innerWidth)"
+        ),
+    }
+    for otherwise, condition in conditions.items():
+        try:
+            page.wait_for_function(f"() => {condition}", timeout=15_000)
+        except PlaywrightTimeout:
+            raise AssertionError(otherwise) from None
 
 
 @pytest.fixture
 def screens(new_page: NewPage) -> Callable[[AppServer, str, str], Iterator[Page]]:
-    """A wide light page, then a narrow dark one; where SCREENSHOTS names a folder, both widths in both themes, photographed."""
+    """One page, narrow and dark, then wide and light; where SCREENSHOTS names a folder, both widths in both themes, photographed.
+
+    It is opened once and resized, since opening a page costs several seconds of processor.
+    """
 
     def take(server: AppServer, path: str, name: str) -> Iterator[Page]:
         folder = os.environ.get("SCREENSHOTS")
-        every = ((1440, False), (1440, True), (390, False), (390, True))
+        every = ((390, True), (390, False), (1440, True), (1440, False))
+        page = new_page(server, path, width=390, dark=True)
         for width, dark in every if folder else (every[0], every[-1]):
-            page = new_page(server, path, width=width, dark=dark)
+            page.set_viewport_size({"width": width, "height": 844 if width < 640 else 900})
+            page.emulate_media(color_scheme="dark" if dark else "light")
             yield page
             if folder:
                 Path(folder).mkdir(parents=True, exist_ok=True)
@@ -180,6 +192,6 @@ def screens(new_page: NewPage) -> Callable[[AppServer, str, str], Iterator[Page]
                 page.set_viewport_size({"width": width, "height": min(tall, 6000)})
                 page.wait_for_timeout(1500)
                 page.screenshot(path=Path(folder) / f"{name}-{width}-{'dark' if dark else 'light'}.png")
-            page.close()
+        page.close()
 
     return take

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -54,14 +55,18 @@ def test_another_part_and_another_gradient(new_page: NewPage, app: AppServer) ->
     expect(page.get_by_text(re.compile("over all 3 gradients"))).to_be_visible(timeout=PATIENCE_MS)
 
 
-@pytest.mark.parametrize(("path", "key"), [
-    ("/transformer?symbol=6", "cross_map"),
-    ("/norms?lang=es", "norm_batch_0"),
-    ("/optimisers", "surface_plot"),
-    ("/backprop?part=layer&lang=es", "bp_compared_0"),
-])  # fmt: skip
-@pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
-def test_nothing_reaches_beyond_the_page(new_page: NewPage, app: AppServer, path: str, key: str, width: int, dark: bool) -> None:
-    page = new_page(app, path, width=width, dark=dark)
-    drawn(page, key)
-    assert_fits(page)
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        ("/transformer?symbol=6", "cross_map"),
+        ("/norms?lang=es", "norm_batch_0"),
+        ("/optimisers", "surface_plot"),
+        ("/backprop?part=layer&lang=es", "bp_compared_0"),
+    ],
+)
+def test_nothing_reaches_beyond_the_page(
+    screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer, path: str, key: str
+) -> None:
+    for page in screens(app, path, f"learn-{key}"):
+        drawn(page, key)
+        assert_fits(page)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.market.feeds.trades import trades_path
+from core.market.feeds.trades import read_trades, trades_path
 from core.market.library import recording, recordings
 from pages.markets.toolbar import OPENS_WITH
 from tests.browser.conftest import NewPage
@@ -110,7 +111,7 @@ def test_everything_drawn_is_of_one_step(live: Page) -> None:
     shown = live.evaluate("""() => {
         const t = document.querySelector('.terminal').terminal;
         const row = t.store.newest;
-        const ask = t.plot.data.find((trace) => trace.meta === 'ask');
+        const { ask } = t.lines;
         return { step: t.store.step, drawn: Number(t.root.dataset.drawnStep), mid: row.mid, lastX: ask.x.at(-1), time: row.time,
                  lastY: ask.y.at(-1), ask: row.levels[0], up: row.probabilities[8] };
     }""")
@@ -151,7 +152,7 @@ def test_a_link_opens_at_its_moment(new_page: NewPage, app: AppServer) -> None:
     page.wait_for_function(f"() => ({ROWS}.at(-1)?.time ?? 0) >= {ANOTHER.start_ms + 200_000}", timeout=PATIENCE_MS)
     assert page.evaluate(f"{ROWS}.at(-1).time") < ANOTHER.start_ms + 260_000
     assert stat(page, "Symbol") == ANOTHER.symbol
-    assert stat(page, "Volume delta") == "No trades here"
+    assert page.locator(STAT, has_text="No trades here").is_visible()
 
 
 def test_the_minimap_seeks_and_the_link_holds_the_moment(live: Page) -> None:
@@ -247,3 +248,62 @@ def test_it_fits_every_width(new_page: NewPage, app: AppServer, width: int) -> N
     page.set_viewport_size({"width": width, "height": 900})
     wait_for_steps(page, 3)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_presentation_keeps_the_figure_the_call_and_the_score_and_escape_returns(live: Page) -> None:
+    live.locator(".terminal").focus()
+    live.keyboard.press("p")
+    expect(live.locator(".terminal-ladder")).to_be_hidden(timeout=PATIENCE_MS)
+    for gone in (".terminal-map", "[data-testid=stHeader]", "[data-testid=stSidebar]", "[data-testid=stDataFrame]"):
+        expect(live.locator(gone).locator("visible=true")).to_have_count(0)
+    expect(live.get_by_role("button", name="Market", exact=True)).to_be_hidden()
+    for kept in (".terminal-plot", ".terminal-call .called", ".terminal-call .score"):
+        expect(live.locator(kept)).to_be_visible()
+    live.wait_for_url(re.compile("present=true"), timeout=PATIENCE_MS)
+    live.locator(".terminal").focus()
+    live.keyboard.press("Space")  # keys still work
+    wait_for_status(live, "Paused")
+    live.get_by_role("button", name="Leave presentation (Esc)").focus()
+    live.evaluate("document.fullscreenElement && document.exitFullscreen()")  # as the browser does at the first Esc
+    live.keyboard.press("Escape")
+    expect(live.locator(".terminal-ladder")).to_be_visible(timeout=PATIENCE_MS)
+    expect(live.get_by_role("button", name="Market", exact=True)).to_be_visible()
+
+
+def test_it_is_dark_until_another_page_is_opened_or_light_is_chosen(live: Page) -> None:
+    background = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
+    dark, light = "rgb(20, 24, 29)", "rgb(251, 250, 247)"
+    assert live.evaluate(background) == dark  # the tests' browser prefers light
+    live.get_by_test_id("stExpandSidebarButton").click()
+    live.get_by_test_id("stSidebarNavLink").filter(has_text="System").click()
+    live.wait_for_function(f"{background} === '{light}'", timeout=PATIENCE_MS)
+    live.go_back()
+    live.wait_for_function(f"{background} === '{dark}'", timeout=PATIENCE_MS)
+    live.evaluate("localStorage.setItem('stActiveTheme-/-v2', JSON.stringify('Light'))")
+    live.reload()
+    opened(live)
+    assert live.evaluate(background) == light
+    live.evaluate("localStorage.removeItem('stActiveTheme-/-v2')")
+
+
+def test_the_footprint_holds_every_trade_by_price_and_column(new_page: NewPage, app: AppServer) -> None:
+    page = opened(new_page(app, "/?footprint=true&span=30"))
+    page.wait_for_function("() => document.querySelector('.terminal').terminal.footprint?.cells.length", timeout=PATIENCE_MS)
+    found = page.evaluate("""() => {
+        const t = document.querySelector('.terminal').terminal;
+        const { left, right } = t.frame();
+        const { column, row, cells, deltas } = t.trades.footprint(t.lib, t.store.trades, t.frame(), t.tick);
+        return { left, right, column, row, cells, deltas: deltas.x.map((time, i) => [time, deltas.y[i]]) };
+    }""")
+    one = recording(OPENS_WITH)
+    drawn = pd.DataFrame(found["cells"])
+    trades = pd.DataFrame([vars(trade) for trade in read_trades(one.path)])
+    trades["column"] = trades.exchange_ms // found["column"] * found["column"] + found["column"] / 2
+    whole = sorted(set(drawn.time))[1:-1]  # the outer ones may be cut off at the edge, or still be filling
+    sums = trades[trades.column.isin(whole)].groupby(["column", "side"])["size"].sum().unstack(fill_value=0.0)
+    shown = drawn[drawn.time.isin(whole)].groupby("time")[["bought", "sold"]].sum()
+    assert len(whole) > 3
+    assert shown.bought.tolist() == pytest.approx(sums["buy"].tolist())
+    assert shown.sold.tolist() == pytest.approx(sums["sell"].tolist())
+    deltas = dict(found["deltas"])
+    assert [deltas[time] for time in whole] == pytest.approx((sums["buy"] - sums["sell"]).tolist())

@@ -14,7 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.shared.assets import PLOTLY
 from pages.shared.navigation import ENTRIES, PageEntry
-from tests.browser.conftest import NewPage, settled
+from tests.browser.conftest import NewPage, assert_fits, settled
 from tests.browser.server import ROOT, AppServer, serve
 
 SYSTEM = next(entry for entry in ENTRIES if entry.url == "system")
@@ -39,7 +39,7 @@ def test_plotly_comes_from_the_installed_package(app: AppServer) -> None:
 def test_every_page_opens_on_every_screen(entry: PageEntry, app: AppServer, screens: Callable[..., Iterator[Page]]) -> None:
     for page in screens(app, address(entry), entry.url):
         expect(page.locator("h1")).to_have_text(entry.title)
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page scrolls sideways"
+        assert_fits(page)
 
 
 def test_nothing_is_sent_by_reference(new_page: NewPage, app: AppServer) -> None:

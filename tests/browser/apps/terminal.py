@@ -39,6 +39,7 @@ def main() -> None:
         zone="UTC",
         profile=True,
         lines=(61800.0,),
+        footprint=False,
     )
     terminal.show(
         session,

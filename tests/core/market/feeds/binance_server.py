@@ -90,8 +90,8 @@ class BinanceServer:
     delisted: bool = False
     refusals: list[float] = field(default_factory=list)
     history: list[tuple[float, FloatArray]] = field(default_factory=list)
-    """The ten best levels a side after each message, and when, seconds since the epoch; kept once `keep_history` is set."""
-    keep_history: bool = False
+    """The ten best levels a side after each message, and when, seconds since the epoch; kept from `start_history` on."""
+    _keeps_history: bool = False
     sockets: dict[web.WebSocketResponse, set[str]] = field(default_factory=dict)
     snapshots: int = 0
     connections: int = 0
@@ -165,6 +165,11 @@ class BinanceServer:
         self.refusals.append(time.monotonic())
         return web.Response(status=status, text="no", headers={"Retry-After": self.retry_after} if self.retry_after else None)
 
+    def start_history(self) -> None:
+        """Keep every book from here on, the present one included: a row may still show it when the first message is under way."""
+        self._keeps_history = True
+        self._remember(0.0)
+
     # -- replay -------------------------------------------------------------------------------------------------------
 
     @property
@@ -233,9 +238,12 @@ class BinanceServer:
                 else:
                     levels.pop(price, None)
         self.last_id = message["u"]
-        if self.keep_history:
-            asks, bids = self.top(10)
-            self.history.append((time.time(), interleave(np.array(asks), np.array(bids))))
+        if self._keeps_history:
+            self._remember(time.time())
+
+    def _remember(self, since: float) -> None:
+        asks, bids = self.top(10)
+        self.history.append((since, interleave(np.array(asks), np.array(bids))))
 
     # -- the protocol -------------------------------------------------------------------------------------------------
 

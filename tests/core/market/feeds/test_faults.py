@@ -127,7 +127,7 @@ def test_a_bad_message_leaves_no_wrong_row(fault: Callable[[BinanceServer], Awai
         async with BinanceServer(fixture("spot_ethusdt_20240808")) as server:
             recorded = Recorded(LiveFeed("binance", "ETH/USDT", configure=server.configure, trades=False), tmp_path)
             await asyncio.wait_for(server.subscribed.wait(), 30)
-            server.keep_history = True
+            server.start_history()
 
             await during(server.send_depth, recorded.more(4))
             await fault(server)
@@ -146,7 +146,7 @@ def test_with_heartbeats_alone_the_old_book_is_not_carried_as_live(tmp_path: Pat
         async with BinanceServer(fixture("spot_ethusdt_20240808")) as server:
             recorded = Recorded(LiveFeed("binance", "ETH/USDT", configure=server.configure, trades=False), tmp_path)
             await asyncio.wait_for(server.subscribed.wait(), 30)
-            server.keep_history = True
+            server.start_history()
             await during(server.send_depth, recorded.more(4))
             before = recorded.seen[-1].rows
 
@@ -173,7 +173,7 @@ def test_a_market_that_stands_still_is_confirmed_by_asking(tmp_path: Path) -> No
         async with BinanceServer(fixture("spot_ethusdt_20240808")) as server:
             recorded = Recorded(LiveFeed("binance", "ETH/USDT", configure=server.configure, trades=False), tmp_path)
             await asyncio.wait_for(server.subscribed.wait(), 30)
-            server.keep_history = True
+            server.start_history()
             await server.send_depth()
             await recorded.until(lambda progress: progress.state is FeedState.LIVE)
             await during(server.ping, recorded.more(20))
