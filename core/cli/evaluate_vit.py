@@ -46,7 +46,8 @@ def _run(o: argparse.Namespace) -> None:
         from core.vision.photograph_scores import evaluate_photographs  # decodes by Pillow, which training machines lack
 
         answer |= {"files": [path.name for path in files]}
-        answer |= evaluate_photographs(classifier, chain.from_iterable(map(photographs, files)))
+        cleared = None if o.checkpoint or name == DEFAULT else load_classifier(DEFAULT, folder=o.folder)
+        answer |= evaluate_photographs(classifier, chain.from_iterable(map(photographs, files)), cleared=cleared)
     else:
         fetch_missing(o.data, "t10k")
         answer |= evaluate(classifier, read_part(o.data, "t10k"))

@@ -12,12 +12,17 @@ from core.messages import compose
 from core.scores import CALIBRATION_BINS, reliability
 from core.vision.classifier import Classifier
 from core.vision.photographs import CLASSES_OF_KIND, Photograph, PhotographsError
-from core.vision.pictures import PictureError, decode
-from core.vision.preprocessing import PreparedPicture, Recipe, prepare
+from core.vision.pictures import Picture, PictureError, decode
+from core.vision.preprocessing import Recipe, like_the_data_set, prepare
 
 
-def evaluate_photographs(classifier: Classifier, rows: Iterable[Photograph]) -> dict[str, Any]:
+def evaluate_photographs(
+    classifier: Classifier, rows: Iterable[Photograph], *, cleared: Classifier | None = None
+) -> dict[str, Any]:
     """Scores on photographs, each prepared as the classify page prepares an upload (D29).
+
+    Args:
+        cleared: answers pictures that are made as the data set's are, as on the page; `classifier` does where left out.
 
     Returns:
         `samples`: photographs of the seven kinds that have a class, and over these `accuracy` of the likeliest class, flagged or
@@ -30,13 +35,17 @@ def evaluate_photographs(classifier: Classifier, rows: Iterable[Photograph]) -> 
     """
     images: list[NDArray[np.uint8]] = []
     empty: list[bool] = []
+    by_other: list[bool] = []
     kinds: list[str] = []
     left_out = 0
     for row in rows:
         if row.right is None:
             left_out += 1
             continue
-        prepared = prepared_picture(row, Recipe(manner=classifier.manner))
+        picture = decoded(row)
+        by_other.append(cleared is not None and like_the_data_set(picture))
+        manner = cleared.manner if cleared is not None and by_other[-1] else classifier.manner
+        prepared = prepare(picture, Recipe(manner=manner))
         images.append(prepared.image)
         empty.append(prepared.empty)
         kinds.append(row.kind)
@@ -48,10 +57,13 @@ def evaluate_photographs(classifier: Classifier, rows: Iterable[Photograph]) -> 
                 kinds=", ".join(kind for kind, labels in CLASSES_OF_KIND.items() if labels),
             )
         )
-    answers = classifier.answers(np.stack(images))
-    called, confidence = answers.probabilities.argmax(axis=1), answers.probabilities.max(axis=1)
+    called, confidence, flagged = np.zeros(len(kinds), np.int64), np.zeros(len(kinds)), np.array(empty)
+    for one, chosen in ((classifier, ~np.array(by_other)), (cleared, np.array(by_other))):
+        if one is not None and chosen.any():
+            answers = one.answers(np.stack(images)[chosen])
+            called[chosen], confidence[chosen] = answers.probabilities.argmax(axis=1), answers.probabilities.max(axis=1)
+            flagged[chosen] |= answers.strangeness > one.threshold
     right = np.array([int(label) in CLASSES_OF_KIND[kind] for label, kind in zip(called, kinds, strict=True)])
-    flagged = (answers.strangeness > classifier.threshold) | np.array(empty)
 
     def of_kind(kind: str) -> dict[str, Any]:
         rows = np.array([one == kind for one in kinds])
@@ -79,21 +91,21 @@ def right_answers(classifier: Classifier, rows: Sequence[Photograph]) -> list[bo
     Raises:
         PhotographsError: for a photograph that cannot be decoded.
     """
-    answers = classifier.answers(np.stack([prepared_picture(row, Recipe(manner=classifier.manner)).image for row in rows]))
+    answers = classifier.answers(np.stack([prepare(decoded(row), Recipe(manner=classifier.manner)).image for row in rows]))
     called, flagged = answers.probabilities.argmax(axis=1), answers.strangeness > classifier.threshold
     return [
         bool(int(label) in row.right if row.right else doubt) for label, doubt, row in zip(called, flagged, rows, strict=True)
     ]
 
 
-def prepared_picture(row: Photograph, recipe: Recipe) -> PreparedPicture:
-    """A photograph taken through the page's preparation.
+def decoded(row: Photograph) -> Picture:
+    """A photograph's picture.
 
     Raises:
         PhotographsError: where it cannot be decoded.
     """
     try:
-        return prepare(decode(row.data, name=row.file), recipe)
+        return decode(row.data, name=row.file)
     except PictureError as error:
         raise PhotographsError(compose("{file}: {reason}", file=row.file, reason=error)) from error
 

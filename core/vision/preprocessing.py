@@ -27,6 +27,8 @@ TOLERANCE: Final = 0.05
 """The data set's: how far from the corners' colour an edge may be to be trimmed, of the whole range."""
 LIGHT, DARK = 224, 32
 """Levels from which on a background counts as light, or as dark, whatever stands before it."""
+CLEARED: Final = 0.9
+"""Share of the outermost pixels that have one level where a background was cleared."""
 MOST_NOISE: Final = 40.0
 """Levels; corners that vary more show part of a scene, not noise."""
 
@@ -175,6 +177,23 @@ def prepare(picture: Picture, recipe: Recipe | None = None) -> PreparedPicture:
 def is_prepared(picture: Picture) -> bool:
     """Whether a picture has the model's own 28 x 28 pixels: prepared already, by the data set or by a person."""
     return picture.rgb.shape[:2] == (SIDE, SIDE)
+
+
+def like_the_data_set(picture: Picture) -> bool:
+    """Whether a picture is made as the data set's are: prepared already, or before a cleared background, near white or black.
+
+    Cleared: `CLEARED` of the outermost pixels lie within `TOLERANCE` of their median. Of the 3,068 photographs of garments that
+    were trained on, five have such a background (D29).
+    """
+    if is_prepared(picture):
+        return True
+    levels = _grey(_on_ground(picture, "white"), "luminance")
+    size = max(1, min(levels.shape) // 30)
+    edges = (levels[:size], levels[-size:], levels[:, :size], levels[:, -size:])
+    frame = np.concatenate([edge.ravel() for edge in edges])
+    level = float(np.median(frame))
+    near = np.abs(frame - level) <= 255 * TOLERANCE
+    return not DARK < level < LIGHT and float(near.mean()) >= CLEARED
 
 
 def corners(levels: _Levels) -> list[_Levels]:

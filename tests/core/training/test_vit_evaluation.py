@@ -150,3 +150,16 @@ def test_a_photograph_without_a_class_is_answered_rightly_by_doubt() -> None:
     rows = [Photograph(file="", kind=kind, data=data) for kind in ("longsleeve", "dress", "hat", "skirt")]
     answering: Any = Answering([("Shirt", 0.9, 2.0), ("Coat", 0.9, 0.5), ("Bag", 0.9, 2.0), ("Bag", 0.9, 0.5)])
     assert right_answers(answering, rows) == [True, False, True, False]
+
+
+def test_a_picture_before_a_cleared_background_is_answered_by_the_other_model() -> None:
+    """As on the page: the boot on white by the second classifier, the photograph by the first."""
+    photograph = next(photographs(PHOTOS / "validation.parquet"))
+    sheet = np.full((80, 60), 255, np.uint8)
+    sheet[20:60, 10:50] = 60
+    rows = [Photograph(file="boot", kind="shoes", data=png(sheet)), Photograph(file="", kind="dress", data=photograph.data)]
+    first: Any = Answering([("Dress", 0.9, 0.5)])
+    second: Any = Answering([("Sandal", 0.8, 2.0)])
+    scores = evaluate_photographs(first, rows, cleared=second)
+    assert (scores["accuracy"], scores["flagged"]) == (1.0, 0.5)
+    assert scores["kinds"]["shoes"]["flagged"] == 1.0

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage
 
-from core.vision.gallery import gallery
+from core.vision.gallery import gallery, photograph_gallery
 from core.vision.pictures import Picture, decode, from_grey, png
-from core.vision.preprocessing import PHOTOGRAPH, SIDE, STEPS, Recipe, background, is_light, prepare, sharpened
+from core.vision.preprocessing import PHOTOGRAPH, SIDE, STEPS, Recipe, background, is_light, like_the_data_set, prepare, sharpened
 
 IMAGES = gallery()[0]
 
@@ -201,3 +201,17 @@ def test_in_the_manner_of_photographs_a_picture_is_only_padded_and_made_smaller(
     np.testing.assert_array_equal(prepare(picture, PHOTOGRAPH).image, np.round(expected).astype(np.uint8))
     asked = prepare(picture, Recipe(manner="photograph", invert="yes", crop="box", left=20))
     assert asked.step("invert").done and asked.step("crop").done
+
+
+@pytest.mark.parametrize(("paper", "cleared"), [(255, True), (240, True), (3, True), (128, False)])
+def test_a_cleared_background_is_near_white_or_black_all_around(paper: int, cleared: bool) -> None:
+    levels = np.full((90, 60), paper, np.uint8)
+    levels[20:70, 10:50] = 120
+    assert like_the_data_set(from_grey(levels, name="")) == cleared
+    levels[:, 30:] = 128  # half of the frame is something else
+    assert not like_the_data_set(from_grey(levels, name=""))
+    assert like_the_data_set(from_grey(levels[:28, :28], name=""))
+
+
+def test_ordinary_photographs_have_no_cleared_background() -> None:
+    assert not any(like_the_data_set(decode(one.data)) for one in photograph_gallery())

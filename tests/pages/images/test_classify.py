@@ -335,16 +335,19 @@ def two_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: Path) ->
     return tmp_path
 
 
-def test_photographs_and_prepared_images_are_answered_by_the_model_trained_on_them(two_models: Path) -> None:
+def test_photographs_and_the_data_sets_kind_are_answered_by_the_model_trained_on_them(two_models: Path) -> None:
     app = opened(item="4")
     assert "By the picture: vit" in app.selectbox(key="vit").options
     upload(app := opened(**{"from": "upload"}), ("boot.png", shop_picture(0)))
+    assert "By the picture: vit" in app.selectbox(key="vit").options
+    photograph = photograph_gallery()[0].data
+    upload(app := opened(**{"from": "upload"}), ("blouse.jpg", photograph))
     assert "By the picture: cct" in app.selectbox(key="vit").options and "vit" not in app.query_params
-    expected = analyse(load_classifier("cct", folder=two_models), prepare(decode(shop_picture(0)), PHOTOGRAPH).image)
+    expected = analyse(load_classifier("cct", folder=two_models), prepare(decode(photograph), PHOTOGRAPH).image)
     assert app.subheader[0].value == f"{CLASSES[expected.likeliest]}, perhaps"
     assert "I doubt that this is one of the ten garments I know" in words(app)
     app.selectbox(key="vit").set_value("vit").run()
-    chosen = analyse(load_classifier("vit", folder=two_models), prepare(decode(shop_picture(0))).image)
+    chosen = analyse(load_classifier("vit", folder=two_models), prepare(decode(photograph)).image)
     assert CLASSES[chosen.likeliest] in app.subheader[0].value and app.query_params["vit"] == "vit"
 
 
