@@ -75,9 +75,9 @@ def _asked(kind: AlertKind, session: MarketSession) -> dict[str, Any]:
     """The widgets of this kind of alert, and what they say as fields of a rule."""
     fields: dict[str, Any] = {}
     if kind in ("probability", "score"):
-        options = [f"{label}_{horizon}" for label, horizon in session.predictor.heads]
+        heads = {code: head_name(code) for code in (f"{label}_{horizon}" for label, horizon in session.predictor.heads)}
         fields["head"] = st.selectbox(
-            _("Label and horizon"), options, index=min(2, len(options) - 1), format_func=head_name, key="alert:head"
+            _("Label and horizon"), list(heads), index=min(2, len(heads) - 1), format_func=heads.__getitem__, key="alert:head"
         )
     if kind == "probability":
         directions = direction_names()

@@ -23,7 +23,7 @@ from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowe
 from core.market.alert_monitor import alert_book, market_of
 from core.market.alerts import AlertEvent
 from core.market.hub import hub
-from core.market.session import MarketSession
+from core.market.session import KEPT_ROWS, MarketSession
 from core.market.stream import STATUSES, Subscription
 from pages.shared.language import translate_to
 
@@ -33,6 +33,7 @@ ALIVE_EVERY_S: Final = 5.0
 """How often a connected viewer tells the hub that it still looks."""
 STATUS_EVERY_S: Final = 1.0
 SNAPSHOT_ROWS: Final = 1_200
+"""Rows of a snapshot for a viewer that fell behind; a viewer that comes gets all that are kept."""
 MOST_UNREAD: Final = 8
 """Frames a viewer may have unread: two seconds. The page says after every fourth how many it has read."""
 
@@ -185,7 +186,8 @@ async def _send(
         if progress.unread < MOST_UNREAD:
             frames = stream.after(version) if version >= 0 else None
             if frames is None:
-                snapshot, version = await asyncio.to_thread(session.snapshot, SNAPSHOT_ROWS)
+                rows = KEPT_ROWS if version < 0 else SNAPSHOT_ROWS
+                snapshot, version = await asyncio.to_thread(session.snapshot, rows)
                 frames = [snapshot]
             else:
                 version += len(frames)

@@ -178,7 +178,7 @@ def levers(session: MarketSession) -> None:
 
 def link(session: MarketSession) -> None:
     """The address of this view, a recording's at this moment; of what is played, also for others to join this very playback."""
-    with st.popover(_("Link"), icon=":material/link:", width="content"):
+    with st.popover(_("Link to this view"), icon=":material/link:", width="content"):
         controls.address_of_view(**moment_now(session.feed))
         if isinstance(session.feed, PlayedFeed):
             st.toggle(
