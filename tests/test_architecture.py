@@ -35,7 +35,7 @@ ALLOWED = {
     "core.market": {*SHARED, "core.scores"},
     "core.vision": {*SHARED, "core.scores"},
     "core.signs": SHARED,
-    "core.lecture": {*SHARED, "core.schedules"},
+    "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market"},
     "core.runs": {*SHARED, "core.vision"},
     "core.training": {
         *SHARED,

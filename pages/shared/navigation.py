@@ -165,6 +165,13 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     ),
     PageEntry(file="pages/learn/cost.py", section="Learn", title=N_("Cost"), icon=":material/speed:", url="cost"),
     PageEntry(
+        file="pages/learn/leakage.py",
+        section="Learn",
+        title=N_("The leakage lab"),
+        icon=":material/water_damage:",
+        url="leakage",
+    ),
+    PageEntry(
         file="pages/learn/equations.py",
         section="Learn",
         title=N_("Equation index"),

@@ -107,7 +107,7 @@ class _Peer:
         self.busy: int | None = None  # timestamp of the window it is at work on
         self.stopped = False
         self.ready = False
-        self.reason = compose("{name} is being loaded.", name=name)
+        self.reason: str = compose("{name} is being loaded.", name=name)
         self.rows: OrderedDict[int, _Row] = OrderedDict()
         self.heads = [_Head() for _ in task.heads]
         self.plain = False

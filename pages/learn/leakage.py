@@ -1,0 +1,196 @@
+"""The leakage lab: the field's usual mistakes in measuring a forecaster, one by one, on a recorded order book."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from core.device import use_one_thread
+from core.figures.learn.leakage import lab_figure
+from core.lecture import leakage
+from core.lecture.leakage import MISTAKES, LabScore, Mistake, TrainedLab
+from core.market.book import read_rows
+from core.market.labels import HORIZONS
+from core.market.library import FOLDER
+from pages.learn import frame
+from pages.shared.language import _, number
+from pages.shared.live_plot import static_plot
+
+PAGE: Final = "leakage"
+RECORDING: Final = "binance_spot_nexousdt_2024-07-24.parquet"
+WANTED: Final = "leakage:wanted"
+"""Session state: whether the button was just pressed."""
+
+
+class NotTrainedYet(LookupError):
+    """The network has not been trained with these mistakes."""
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def _kept(horizon: int, mistakes: tuple[Mistake, ...], _trained: TrainedLab | None) -> TrainedLab:
+    """A trained lab, kept for all visitors from the first call that brings it.
+
+    Raises:
+        NotTrainedYet: where none is kept and none is brought; Streamlit keeps no call that raises.
+    """
+    if _trained is None:
+        raise NotTrainedYet
+    return _trained
+
+
+def mistake_names() -> dict[Mistake, str]:
+    """Each mistake's name on the page."""
+    return {
+        "label": _("Past in the label"),
+        "shuffle": _("Shuffled split"),
+        "scaling": _("Means of the whole file"),
+        "threshold": _("Thresholds from the test part"),
+        "epoch": _("Best epoch by test score"),
+        "peers": _("Peer without a call rule"),
+    }
+
+
+def _key(mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
+    """The mistakes that change training, in their order."""
+    made = set(mistakes)
+    return tuple(mistake for mistake in MISTAKES if mistake in made and mistake in leakage.TRAINED)
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def _score(horizon: int, mistakes: tuple[Mistake, ...]) -> LabScore:
+    """Scores with these mistakes.
+
+    Raises:
+        NotTrainedYet: where the network has not been trained with them.
+    """
+    return leakage.measure(_kept(horizon, _key(mistakes), None), mistakes)
+
+
+def _missing(horizon: int, ways: list[tuple[Mistake, ...]]) -> list[tuple[Mistake, ...]]:
+    """What must be trained before these can be scored."""
+    missing = []
+    for key in dict.fromkeys(_key(way) for way in ways):
+        try:
+            _kept(horizon, key, None)
+        except NotTrainedYet:
+            missing.append(key)
+    return missing
+
+
+def _want() -> None:
+    st.session_state[WANTED] = True  # known before the button is drawn, which is greyed out meanwhile
+
+
+def _train(horizon: int, missing: list[tuple[Mistake, ...]]) -> None:
+    """Train what is missing, with a bar. Any rerun of the page ends the work; what is whole is kept."""
+    bar = st.progress(0.0, text=_("Reading the recording…"))
+    st.button(_("Stop"), icon=":material/stop:", key="leakage:stop")
+    use_one_thread()
+    rows = read_rows(Path(FOLDER) / RECORDING)
+    for count, key in enumerate(missing):
+
+        def moved(done: int, total: int, count: int = count) -> None:
+            text = _("Network {n} of {all}").format(n=number(count + 1), all=number(len(missing)))
+            bar.progress((count + done / total) / len(missing), text=text)
+
+        _kept(horizon, key, leakage.run(rows, horizon, key, progress=moved))
+    st.rerun()
+
+
+def _chosen() -> tuple[int, tuple[Mistake, ...]]:
+    dials = frame.dials(
+        "leak_dial",
+        {"horizon": frame.choice(_("Horizon, steps"), frame.whole_numbers(*HORIZONS), key="leak_h", default="20", value=int)},
+    )
+    names, made = mistake_names(), []
+    with frame.controls_block("mistakes"):
+        st.caption(_("Make these mistakes together"))
+        for columns in (MISTAKES[:3], MISTAKES[3:]):
+            for mistake, column in zip(columns, st.columns(3), strict=True):
+                with column:
+                    if st.toggle(names[mistake], key=f"leak_{mistake}", bind="query-params"):
+                        made.append(mistake)
+    return dials["horizon"], tuple(made)
+
+
+def _table(measured: list[tuple[str, LabScore]]) -> pd.DataFrame:
+    honest = measured[0][1]
+    return pd.DataFrame(
+        {
+            _("Measured"): name,
+            _("Matthews"): number(float(score.network.mean()), 3),
+            _("More than honest"): "" if score is honest else number(float((score.network - honest.network).mean()), 3),
+            _("Macro-F1"): number(float(score.network_f1.mean()), 3),
+            _("Linear peer"): number(float(score.peer.mean()), 3),
+            _("Lead over the peer"): number(float(score.lead.mean()), 3),
+            _("Momentum rule"): number(score.momentum, 3),
+        }
+        for name, score in measured
+    )
+
+
+def _results(horizon: int, ways: dict[str, tuple[Mistake, ...]], made: tuple[Mistake, ...]) -> None:
+    measured = [(name, _score(horizon, way)) for name, way in ways.items()]
+    honest = measured[0][1]
+    static_plot(
+        lab_figure(measured),
+        key="leakage_scores",
+        alt=_(
+            "Matthews correlation on the test part, honest and with each mistake, beside the linear peer and the momentum rule."
+        ),
+    )
+    st.dataframe(_table(measured), hide_index=True, width="stretch", height="content")
+    frame.look_for(frame.passage(PAGE, "look"))
+    alpha = _kept(horizon, (), None).data.alpha * 1e4
+    frame.equation(
+        r"l = \frac{\frac1h \sum_{k=1}^{h} p_{t+k} - p_t}{p_t} \quad\text{(D8, forward)},\qquad |l| > \alpha",
+        rf"h = {horizon},\quad \alpha = {frame.tex(alpha)} \cdot 10^{{-4}}",
+        note=_("the honest label and its threshold, from {count} rows of the training part").format(
+            count=number(len(_kept(horizon, (), None).data.rows["train"]))
+        ),
+    )
+    names = mistake_names()
+    for mistake in made or MISTAKES:
+        score = _score(horizon, (mistake,))
+        before, after = (honest.lead, score.lead) if mistake == "peers" else (honest.network, score.network)
+        values = {"before": number(float(before.mean()), 3), "after": number(float(after.mean()), 3)}
+        sentence = (
+            _("Lead over the peer {before} → {after}.") if mistake == "peers" else _("Matthews {before} → {after}.")
+        ).format(**values)
+        st.markdown(f"**{names[mistake]}.** {sentence} {frame.passage(PAGE, mistake)}")
+
+
+frame.open_page(PAGE, _("The leakage lab"))
+horizon, made = _chosen()
+ways: dict[str, tuple[Mistake, ...]] = {_("honest"): ()}
+ways |= {name: (mistake,) for mistake, name in mistake_names().items()}
+if len(made) > 1:
+    ways[_("those chosen, together")] = made
+missing = _missing(horizon, list(ways.values()))
+if missing:
+    wanted = st.session_state.pop(WANTED, False)
+    st.button(_("Train and measure"), icon=":material/science:", key="leakage:train", on_click=_want, disabled=wanted)
+    st.caption(
+        _("{count} small networks are trained from three seeds each, in some seconds; the recording lasts an hour.").format(
+            count=number(len(missing))
+        )
+    )
+    if wanted:
+        _train(horizon, missing)
+else:
+    _results(horizon, ways, made)
+shown: dict[str, Any] = {"HORIZON": horizon, "EPOCHS": leakage.EPOCHS}
+if made:
+    shown["MISTAKES"] = list(made)
+frame.close_page(
+    PAGE,
+    sources=_(
+        "decisions D8, D10 and D25; Zhang, Zohren and Roberts 2019 (DeepLOB); Ntakaris et al. 2018 (FI-2010); "
+        "Berti and Kasneci 2025 (TLOB); Kapoor and Narayanan 2023 (leakage)."
+    ),
+    values=shown,
+)
