@@ -2,8 +2,9 @@
 
 LightGBM (an optional extra: `pip install lightgbm`) learns from hand-made features of the book for each market, label and horizon
 of a checkpoint, on the checkpoint's own splits and label thresholds. Three models learn from every third training row each, and
-their probabilities are averaged, since one model depends much on which third it saw. The call rule is fitted and chosen on the
-validation rows that TLOB's rules are fitted on, by the same function (D25). `--write` puts the scores on the test parts into the
+their probabilities are averaged, since one model depends much on which third it saw; `--shipped` takes the trees that the app
+runs (`scripts.ship_trees`) instead. The call rule is fitted and chosen on the validation rows that TLOB's rules are fitted on, by
+the same function (D25). The rows of the test part are those that the card's TLOB is scored at. `--write` puts the scores into the
 checkpoint's card, under `metrics.peers.lightgbm`.
 """
 
@@ -13,38 +14,71 @@ import argparse
 import json
 import shlex
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core import checkpoints, scores
 from core.market.book import read_market
 from core.market.calibration import fit_rule
+from core.market.forecasters.protocol import ForecastTask, head_name
+from core.market.forecasters.trees import TreeForecaster
 from core.market.labels import UNKNOWN
-from core.market.predictor import DEFAULT
+from core.market.predictor import DEFAULT, windows_of
+from core.market.windows import window_ends
 from core.training.tlob import MarketData, prepare_market, score_name
 from core.training.tlob_run import RULE_STRIDE, MarketFiles, rule_entry
 from scripts.momentum_ceiling import EVERY, features
 
 TREES: dict[str, Any] = {"n_estimators": 120, "num_leaves": 31, "verbose": -1, "n_jobs": 1, "random_state": 0}
+BATCH = 512
 
 
-def score_trees(market: MarketData) -> list[dict[str, Any]]:
-    """One row of scores on the test part for each head of the market, as `core.market.evaluation` gives them of TLOB."""
+Answers = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
+"""Head and rows -> probabilities (rows, 3)."""
+
+
+def new_trees(market: MarketData) -> Answers:
+    """Trees trained for each head as it is asked for."""
     from lightgbm import LGBMClassifier
 
-    x, rows = features(market.rows), []
-    train, validation = market.ends["train"], market.ends["validation"][::RULE_STRIDE]
+    x, train = features(market.rows), market.ends["train"]
+
+    @cache
+    def models(head: int) -> list[Any]:
+        labels = market.labels[:, head]
+        return [LGBMClassifier(**TREES).fit(x[train[first::EVERY]], labels[train[first::EVERY]]) for first in range(EVERY)]
+
+    return lambda head, ends: np.mean([model.predict_proba(x[ends]) for model in models(head)], axis=0)
+
+
+def shipped_trees(market: MarketData, spelling: str) -> Answers:
+    """The trees in `assets/forecasters`."""
+    heads = tuple(market.heads)
+    trees = TreeForecaster(ForecastTask(heads=heads, alphas=tuple(market.alphas), window=market.window, market=spelling))
+
+    @cache
+    def answers(ends: tuple[int, ...]) -> list[dict[str, NDArray[np.float64]]]:
+        parts = [ends[at : at + BATCH] for at in range(0, len(ends), BATCH)]
+        return [trees.predict(windows_of(market.rows.levels, part, market.window)) for part in parts]
+
+    return lambda head, ends: np.concatenate([part[head_name(heads[head])] for part in answers(tuple(ends.tolist()))])
+
+
+def score_trees(market: MarketData, trees: Answers, every: int = 1) -> list[dict[str, Any]]:
+    """One row of scores on the test part for each head of the market, as `core.market.evaluation` gives them of TLOB."""
+    rows, validation = [], market.ends["validation"][::RULE_STRIDE]
+    tested = window_ends(market.rows.timestamps, market.window)
+    tested = tested[tested >= market.ends["test"][0]][::every]
     for i, (kind, horizon) in enumerate(market.heads):
         labels = market.labels[:, i]
-        test = np.arange(market.ends["test"][0], len(labels))
-        test = test[labels[test] != UNKNOWN]
-        models = [LGBMClassifier(**TREES).fit(x[train[first::EVERY]], labels[train[first::EVERY]]) for first in range(EVERY)]
-        log_p, log_p_test = (
-            np.log(np.maximum(np.mean([model.predict_proba(x[ends]) for model in models], axis=0), 1e-12))
-            for ends in (validation, test)
-        )
+        test = tested[labels[tested] != UNKNOWN]
+        log_p = np.log(np.maximum(trees(i, validation), 1e-12))
+        log_p_test = np.log(np.maximum(trees(i, tested)[labels[tested] != UNKNOWN], 1e-12))
         rule = fit_rule(log_p, labels[validation], maximise=score_name(kind))
         p, truth = rule.probabilities(log_p_test), labels[test]
         called = rule.call(p)
@@ -77,20 +111,21 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", action="append", required=True, type=Path, help="one market's files; repeat it")
     parser.add_argument("--checkpoint", default=DEFAULT)
     parser.add_argument("--folder", type=Path, default=checkpoints.FOLDER)
+    parser.add_argument("--shipped", action="store_true", help="score the trees that the app ships, without training")
     parser.add_argument("--write", action="store_true", help="put the scores into the checkpoint's card")
     options = parser.parse_args()
     card = checkpoints.read_card(options.checkpoint, folder=options.folder)
     tests = {}
     for files in (MarketFiles(paths=tuple(paths)) for paths in options.data):
         rows = read_market(list(files.paths))
-        tests[files.name] = score_trees(
-            prepare_market(files.name, rows, [tuple(h) for h in card["heads"]], card["config"]["steps"])
-        )
+        market = prepare_market(files.name, rows, [tuple(h) for h in card["heads"]], card["config"]["steps"])
+        trees = shipped_trees(market, " ".join(files.known_by)) if options.shipped else new_trees(market)
+        tests[files.name] = score_trees(market, trees, card["metrics"].get("test_every", 1))
     if options.write:
         arguments = [Path(word).name if Path(word).exists() else word for word in sys.argv[1:]]
         card["metrics"].setdefault("peers", {})["lightgbm"] = {
             "features": "distances of the levels from the mid, log sizes, and changes of mid and pressure over eight lags",
-            "settings": TREES,
+            "settings": "those of scripts.ship_trees" if options.shipped else TREES,
             "command": f"python -m scripts.tree_peers {shlex.join(arguments)}",
             "versions": checkpoints.versions("lightgbm", "numpy"),
             "test": tests,

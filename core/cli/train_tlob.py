@@ -15,7 +15,7 @@ from core.models.deeplob import DeepLOBConfig
 from core.models.tlob import TLOBConfig
 from core.training.loop import LoopSettings, progress_bar
 from core.training.tlob import TLOBTraining
-from core.training.tlob_run import MarketFiles, run
+from core.training.tlob_run import RULE_STRIDE, MarketFiles, run
 
 
 def add_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -72,7 +72,12 @@ def _add_loop(p: argparse.ArgumentParser) -> None:
     p.add_argument("--stride", type=int, default=5, help="validate on every so many-th window")
     options.add_run(p)
     p.add_argument("--start", type=Path, default=None, help="begin with the best weights of a run, by its state or card (.json)")
+    p.add_argument(
+        "--start-share", type=float, default=0.0, help="average the final weights with those of --start, which count this share"
+    )
+    p.add_argument("--rule-stride", type=int, default=RULE_STRIDE, help="fit call rules on every so many-th validation window")
     options.add_test(p)
+    p.add_argument("--test-every", type=int, default=1, help="score every so many-th row of the test part")
 
 
 def _tlob(o: argparse.Namespace, outputs: int) -> TLOBConfig:
@@ -127,7 +132,10 @@ def _train(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBCo
         folder=o.folder or checkpoints.FOLDER,
         state=o.state,
         start=o.start,
+        start_share=o.start_share,
+        rule_stride=o.rule_stride,
         test=o.test,
+        test_every=o.test_every,
         callbacks=[progress_bar(loop, title=o.name)],
     )
     print(f"wrote {path.name} and its weights")

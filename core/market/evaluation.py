@@ -63,6 +63,7 @@ def evaluate(
     market: MarketCard,
     *,
     first: int = 0,
+    every: int = 1,
     heads: list[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[HeadResult]:
@@ -71,6 +72,7 @@ def evaluate(
     Label thresholds, constants and call rules are the card's. Nothing is predicted or labelled across a gap.
 
     Args:
+        every: predict at every so many-th of these rows.
         heads: indices into the predictor's heads.
         progress: called with (windows done, windows in all).
 
@@ -78,7 +80,7 @@ def evaluate(
         BookError: where no stretch without a gap is long enough for a window and the longest horizon asked for.
     """
     heads = list(range(len(predictor.heads))) if heads is None else heads
-    found = predict_scorable(predictor, rows, market, first=first, heads=heads, progress=progress)
+    found = predict_scorable(predictor, rows, market, first=first, every=every, heads=heads, progress=progress)
     return [score_head(found, market, h) for h in heads]
 
 
@@ -89,6 +91,7 @@ def predict_scorable(
     *,
     first: int,
     heads: list[int],
+    every: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> RowPredictions:
     """Predict as `evaluate` does, for every head.
@@ -100,7 +103,7 @@ def predict_scorable(
     longest = max(predictor.heads[h][1] for h in heads)
     if not any(s.stop - max(s.start, first - predictor.window + 1) >= predictor.window + longest for s in stretches):
         raise _too_short(predictor.window, longest, first)
-    return predict_rows(predictor, rows, market, first=first, batch=BATCH, progress=progress)
+    return predict_rows(predictor, rows, market, first=first, every=every, batch=BATCH, progress=progress)
 
 
 def score_head(found: RowPredictions, market: MarketCard, head: int) -> HeadResult:

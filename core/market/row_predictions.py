@@ -120,17 +120,19 @@ def predict_rows(
     market: MarketCard,
     *,
     first: int = 0,
+    every: int = 1,
     batch: int = 512,
     progress: Callable[[int, int], None] | None = None,
 ) -> RowPredictions:
     """Predict at every row from `first` on that ends a whole window. Nothing is predicted or labelled across a gap.
 
     Args:
+        every: predict at every so many-th of these rows.
         batch: windows between two calls of `progress`.
         progress: called with (windows done, windows in all); what it raises ends the work.
     """
     stretches, heads = segments(rows.timestamps), len(predictor.heads)
-    ends = np.concatenate([np.arange(max(s.start + predictor.window - 1, first), s.stop) for s in stretches])
+    ends = np.concatenate([np.arange(max(s.start + predictor.window - 1, first), s.stop) for s in stretches])[::every]
     probabilities = np.empty((len(ends), heads, 3), dtype=np.float32)
     calls, momentum = np.empty((2, len(ends), heads), dtype=np.int64)
     for start in range(0, len(ends), batch):

@@ -69,7 +69,10 @@ def run(
     folder: Path = checkpoints.FOLDER,
     state: Path | None = None,
     start: Path | None = None,
+    start_share: float = 0.0,
+    rule_stride: int = RULE_STRIDE,
     test: bool = True,
+    test_every: int = 1,
     callbacks: Iterable[Callback] = (),
 ) -> Path:
     """Train and write `<name>.safetensors` and its card; returns the card's path.
@@ -77,13 +80,19 @@ def run(
     Args:
         state: file from which the run can be resumed; see `core.training.loop.fit`.
         start: state or card of an earlier run, whose best weights this one starts from; the card describes both.
+        start_share: the final weights are the mean of the best epoch's and, with this share, of those the run started from
+            (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", for weights at both ends of one run).
+        rule_stride: call rules are fitted on every so many-th validation window.
         test: whether to score the test part, which variants that are only compared with each other should not read.
+        test_every: score every so many-th row of it; neighbouring rows differ in one row of 128.
 
     Raises:
-        ValueError: for a mirrored model of raw inputs, which have no mirror image.
+        ValueError: for a mirrored model of raw inputs, which have no mirror image; for a share of no start or outside 0 to 1.
     """
     if isinstance(config, TLOBConfig) and config.mirrored and training.transform == "raw":
         raise ValueError("raw inputs have no mirror image: choose another transform, or a model that is not mirrored")
+    if not 0 <= start_share <= 1 or (start_share and start is None):
+        raise ValueError(f"{start_share:g} is no share of a start: give 0 to 1, and with it the run to start from")
     markets = [prepare_market(one.name, read_market(list(one.paths)), heads, config.steps) for one in files]
     torch.manual_seed(training.seed)
     model = TLOB(config) if isinstance(config, TLOBConfig) else DeepLOB(config)
@@ -91,7 +100,9 @@ def run(
         None if start is None else load_start(model, start, adapt=partial(fit_inputs, model.state_dict(), training.transform))
     )
     save_origin(state, before)
+    first = {name: value.clone() for name, value in model.state_dict().items()}
     progress = fit(model, TLOBTask(markets, training), loop, device=best_device(), callbacks=callbacks, resume_from=state)
+    average_weights(model, first, start_share)
     card: dict[str, Any] = {
         **origin_entries(
             config, seed=training.seed, started_from=before, packages=("torch", "numpy", "pandas", "pyarrow", "safetensors")
@@ -100,26 +111,41 @@ def run(
         "classes": list(CLASSES),
         "heads": [list(head) for head in heads],
         "transform": training.transform,
-        "markets": market_entries(model, files, markets, training.transform),
+        "markets": market_entries(model, files, markets, training.transform, stride=rule_stride),
+        "rule_stride": rule_stride,
         "data": [row for one in files for row in checkpoints.describe_files(one.paths)],
         "split": f"by time within each market: training to {TRAIN_END:.0%}, validation to {VALIDATION_END:.0%}, test the rest, "
         "one window and the longest horizon between parts",
     }
     path = checkpoints.save(name, model, card, folder=folder)
     if test:
-        card["metrics"]["test"] = score_tests(Predictor(checkpoints.load(name, folder=folder)), markets)
+        card["metrics"]["test"] = score_tests(Predictor(checkpoints.load(name, folder=folder)), markets, every=test_every)
+        card["metrics"]["test_every"] = test_every
         checkpoints.save(name, model, card, folder=folder)
     return path
 
 
+@torch.no_grad()
+def average_weights(model: torch.nn.Module, first: dict[str, torch.Tensor], share: float) -> None:
+    """Move every weight and running statistic of the model to the mean with `first`, whose part is `share`."""
+    for name, value in model.state_dict().items():
+        if value.is_floating_point():
+            value.lerp_(first[name].to(value), share)
+
+
 def market_entries(
-    model: torch.nn.Module, files: Sequence[MarketFiles], markets: Sequence[MarketData], transform: TransformKind
+    model: torch.nn.Module,
+    files: Sequence[MarketFiles],
+    markets: Sequence[MarketData],
+    transform: TransformKind,
+    *,
+    stride: int = RULE_STRIDE,
 ) -> dict[str, Any]:
     """The card's `markets`: constants, thresholds and call rules of each market, and pooled ones for any other market."""
     entries: dict[str, Any] = {}
     logits, truth = [], []
     for one, market in zip(files, markets, strict=True):
-        ends = market.ends["validation"][::RULE_STRIDE]
+        ends = market.ends["validation"][::stride]
         logits.append(predict(model, market, ends, transform))
         truth.append(market.labels[ends])
         rules = fit_rules(market.heads, truth[-1], logits[-1])
@@ -136,12 +162,12 @@ def market_entries(
     return entries
 
 
-def score_tests(predictor: Predictor, markets: Sequence[MarketData]) -> dict[str, Any]:
+def score_tests(predictor: Predictor, markets: Sequence[MarketData], *, every: int = 1) -> dict[str, Any]:
     """Scores of every head on each market's test part, by the code of `python -m core evaluate tlob`."""
     found = {}
     for market in markets:
         first = int(market.ends["test"][0])
-        results = evaluate(predictor, market.rows, predictor.markets[market.name], first=first)
+        results = evaluate(predictor, market.rows, predictor.markets[market.name], first=first, every=every)
         found[market.name] = [result.summary() for result in results]
     return found
 

@@ -17,6 +17,8 @@ from pages.shared.language import _, number, prose
 
 DOCUMENT: Final = "tlob_document"
 """The checkpoint of the document's own form, whose scores stand beside the shipped one's (D6)."""
+DEEPLOB: Final = "deeplob"
+"""The peer's checkpoint, trained on the same data by the same loop."""
 
 
 def show(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:
@@ -61,8 +63,8 @@ def mirrored_sentence() -> str:
 
 def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
     """Scores on the test parts by market, horizon and forecaster, of the label chosen."""
-    names = forecaster_names() | {DOCUMENT: _("TLOB, the document's form"), "lightgbm": "LightGBM"}
-    beside = {DOCUMENT: _document_tests(card)} | {
+    names = forecaster_names() | {DOCUMENT: _("TLOB, the document's form"), "lightgbm": "LightGBM", DEEPLOB: "DeepLOB"}
+    beside = {name: _checkpoint_tests(name) for name in (DOCUMENT, DEEPLOB) if name != card["name"]} | {
         peer: _by_head(results["test"]) for peer, results in card["metrics"].get("peers", {}).items() if peer in names
     }
     rows = []
@@ -92,11 +94,11 @@ def _by_head(tests: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, str, int
     return {(market, one["label"], one["horizon"]): one for market, results in tests.items() for one in results}
 
 
-def _document_tests(card: dict[str, Any]) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Test results of the document's form (D6); none where it is the model itself, or is not there."""
-    if card["name"] == DOCUMENT or DOCUMENT not in checkpoints.names("tlob", folder=checkpoints.FOLDER):
+def _checkpoint_tests(name: str) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Test results of another checkpoint; none where it is not there."""
+    if name not in checkpoints.names(folder=checkpoints.FOLDER):
         return {}
-    return _by_head(checkpoints.read_card(DOCUMENT, folder=checkpoints.FOLDER)["metrics"].get("test", {}))
+    return _by_head(checkpoints.read_card(name, folder=checkpoints.FOLDER)["metrics"].get("test", {}))
 
 
 def _parameter_table(predictor: Predictor) -> pd.DataFrame:

@@ -17,8 +17,10 @@ from core import checkpoints
 from core.checkpoints import sha256
 from core.cli import main
 from core.market.book import frame_from_rows
+from core.market.evaluation import evaluate
 from core.market.features import Constants
 from core.market.predictor import POOLED, Predictor
+from core.market.row_predictions import predict_rows
 from core.training.tlob import prepare_market
 from core.training.tlob_run import MarketFiles
 from tests.core.market.helpers import EXCERPTS, random_book, with_hole
@@ -181,6 +183,7 @@ def broken(name: str) -> Callable[[Path, Path], list[str]]:
             "no such horizon": [*evaluate, "small", "--data", known, "--horizon", "7"],
             "no such market": [*evaluate, "small", "--data", known, "--market", "moon"],
             "too many shares": ["train", "tlob", "--data", known, "--share", "1", "2"],
+            "share of no start": ["train", "tlob", "--data", known, "--start-share", "0.5"],
             "too many pairs": ["train", "tlob", "--data", known, "--pairs", "13"],
             "too short": ["train", "tlob", "--data", str(EXCERPTS[0]), "--folder", str(data), "--horizon", "10"],
             "no whole batch": ["train", "tlob", "--data", known, "--windows", "10"],
@@ -196,6 +199,7 @@ SENTENCES = {
     "no such horizon": "this checkpoint has no head for the smoothed label at 7 steps: it has smoothed 10",
     "no such market": "the card of 'small' has no market 'moon': it has testville_spot_abcusd, elsewhere_xyz, pooled",
     "too many shares": "2 shares for 1 markets: give one a market",
+    "share of no start": "0.5 is no share of a start: give 0 to 1, and with it the run to start from",
     "too many pairs": "13 pairs of layers: TLOB takes 1 to 12",
     "too short": "binance_coinm_btcusd_perp has no window for validation in its 400 rows",
     "state in the checkpoint": "the run's state and its checkpoint would be the same files (tlob.json): name --state otherwise",
@@ -236,6 +240,32 @@ def test_a_run_may_start_from_an_earlier_one(folder: Path, data: Path, card: dic
     assert str(tmp_path) not in json.dumps(after.card)
 
 
+def test_the_final_weights_may_be_averaged_with_those_of_the_start(folder: Path, data: Path, tmp_path: Path) -> None:
+    files = [word for name in NAMES for word in ("--data", str(data / name))]
+    start = ["--start", str(folder / "small.json"), "--epochs", "1", "--no-test"]
+    for name, share in (("end", "0"), ("mean", "0.25")):
+        words = [*files, *SMALL, *start, "--start-share", share, "--name", name, "--folder", str(tmp_path)]
+        assert main(["train", "tlob", *words]) == 0
+    weights = [
+        checkpoints.load(name, folder=path).weights for name, path in (("small", folder), ("end", tmp_path), ("mean", tmp_path))
+    ]
+    for name, first in weights[0].items():
+        if first.is_floating_point():
+            np.testing.assert_allclose(weights[2][name], 0.25 * first + 0.75 * weights[1][name], atol=1e-5)
+    assert any(not np.array_equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+def test_a_test_part_may_be_scored_at_every_third_row(folder: Path, card: dict[str, Any], data: Path) -> None:
+    predictor = Predictor(checkpoints.load("small", folder=folder))
+    rows, entry = BOOKS[NAMES[0]], predictor.markets["testville_spot_abcusd"]
+    whole, third = (predict_rows(predictor, rows, entry, first=1_950, every=every) for every in (1, 3))
+    np.testing.assert_array_equal(third.rows, whole.rows[::3])
+    np.testing.assert_array_equal(third.truth, whole.truth[::3])
+    np.testing.assert_allclose(third.probabilities, whole.probabilities[::3], atol=1e-5)
+    scored = evaluate(predictor, rows, entry, first=1_950, every=3)[0].summary()
+    assert scored["samples"] == np.count_nonzero(third.truth[:, 0] >= 0)
+
+
 def test_a_mirrored_model_of_raw_inputs_is_refused(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--data", str(data / NAMES[0]), *SMALL, "--transform", "raw", "--mirrored", "--folder", str(tmp_path)]
     assert main(["train", "tlob", *words]) != 0
@@ -262,10 +292,27 @@ def test_a_model_of_named_columns_sees_a_mirrored_book_mirrored(data: Path, tmp_
 def test_deeplob_is_trained_and_scored_by_the_same_code(
     data: Path, card: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    small = ["--horizon", "10", "20", "--epochs", "1", "--windows", "32", "--batch", "16", "--stride", "9", "--name", "small"]
+    small = [
+        "--horizon",
+        "10",
+        "20",
+        "--epochs",
+        "1",
+        "--windows",
+        "32",
+        "--batch",
+        "16",
+        "--stride",
+        "9",
+        "--name",
+        "small",
+        "--rule-stride",
+        "4",
+    ]
     files = [word for name in NAMES for word in ("--data", str(data / name))]
     assert main(["train", "deeplob", *files, *small, "--no-test", "--folder", str(tmp_path)]) == 0
     trained = json.loads((tmp_path / "small.json").read_text())
+    assert trained["rule_stride"] == 4
     assert (trained["model"], trained["transform"], trained["config"]["outputs"]) == ("deeplob", "ladder", 4)
     for name, entry in card["markets"].items():
         assert trained["markets"][name] | {"rules": entry["rules"]} == entry  # the same data, labels and constants
