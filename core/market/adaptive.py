@@ -1,7 +1,8 @@
 """Recalibration of a market's probabilities from its own past, as outcomes become known.
 
 Every fifty seconds each head's temperature and class biases are fitted anew to the outcomes known by then, the newest weighing
-most. What was predicted, and the calls, stay as they are: the recalibrated probabilities and their sets are derived from them.
+most. The fit is trusted as far as it has given its outcomes more probability than the prediction as written did: a market that
+the card fits well is left alone. What was predicted, and the calls, stay as they are: all of this is derived from them.
 An outcome at row t is known at row t + h, and used from that row on.
 """
 
@@ -39,10 +40,12 @@ class Recalibrated:
     """One head's prediction and what the past makes of it.
 
     Attributes:
-        written: the three probabilities as predicted. adapted: recalibrated. limit: of the conformal set.
+        written: the three probabilities as predicted. fitted: by the newest fit. adapted: between the two, by how far the fit is
+            trusted. limit: of the conformal set.
     """
 
     written: tuple[float, float, float]
+    fitted: tuple[float, float, float]
     adapted: tuple[float, float, float]
     limit: float
 
@@ -57,7 +60,7 @@ class AdaptiveHead:
 
     Attributes:
         alpha: the label threshold in use. settled: whether it stays.
-        scale, biases: the recalibrated probabilities are softmax(scale log p + biases).
+        scale, biases: the fitted probabilities are softmax(scale log p + biases).
     """
 
     def __init__(self, horizon: int, alpha: float, *, own_threshold: bool = False, first_fit: int = REFIT_STEPS) -> None:
@@ -69,6 +72,8 @@ class AdaptiveHead:
         self._moves = np.zeros(KEPT // STRIDE)
         self._first: list[float] = []  # moves of the first quarter hour
         self._count = 0
+        self._evidence = 0.0  # log-likelihood of the fits less that as written, over the past, discounted
+        self._independent = min(1.0, 2 / horizon)  # outcomes overlap: those of half a horizon count as one
         self._until_fit = first_fit
 
     def predict(self, probabilities: Sequence[float]) -> Recalibrated:
@@ -79,10 +84,17 @@ class AdaptiveHead:
             self._fit()
         down, stationary, up = probabilities
         written = (float(down), float(stationary), float(up))
-        return Recalibrated(written, self._recalibrate(written), self.sets.limit)
+        return Recalibrated(written, self._recalibrate(written, 1.0), self._recalibrate(written, self.trust), self.sets.limit)
 
-    def _recalibrate(self, p: tuple[float, float, float]) -> tuple[float, float, float]:
-        a, b, c = (self.scale * _log(value) + bias for value, bias in zip(p, self.biases, strict=True))
+    @property
+    def trust(self) -> float:
+        """0 to 1: the posterior probability that the fits are right rather than the predictions as written, from even odds."""
+        return 1 / (1 + math.exp(min(max(-self._evidence, -50.0), 50.0)))
+
+    def _recalibrate(self, p: tuple[float, float, float], trust: float) -> tuple[float, float, float]:
+        """softmax(scale log p + biases), scale and biases being drawn towards 1 and 0 where trust is less than 1."""
+        scale = 1 + trust * (self.scale - 1)
+        a, b, c = (scale * _log(value) + trust * bias for value, bias in zip(p, self.biases, strict=True))
         top = max(a, b, c)
         down, stationary, up = math.exp(a - top), math.exp(b - top), math.exp(c - top)
         total = down + stationary + up
@@ -97,6 +109,8 @@ class AdaptiveHead:
         self._count += 1
         truth = 2 if move > self.alpha else 0 if move < -self.alpha else 1
         self.sets.resolve(prediction.adapted[truth], prediction.limit)
+        gain = _log(prediction.fitted[truth]) - _log(prediction.written[truth])
+        self._evidence = self._evidence * 0.5 ** (1 / HALF_LIFE) + gain * self._independent
         if not self.settled:
             self._first.append(move)
             if len(self._first) == THRESHOLD_OUTCOMES:
@@ -106,7 +120,7 @@ class AdaptiveHead:
     def _settle(self) -> None:
         """Go over to the market's own threshold: what was fitted and counted by the other one does not hold any more."""
         self.alpha, self.settled = max(fit_alpha([np.array(self._first)]), 1e-9), True
-        self._first, self.sets = [], AdaptiveSets()
+        self._first, self.sets, self._evidence = [], AdaptiveSets(), 0.0
         self._fit()
 
     def _fit(self) -> None:
@@ -116,8 +130,7 @@ class AdaptiveHead:
         newest = (used - 1) % len(self._moves)
         filled = min(used, len(self._moves))
         age = (newest - np.arange(filled)) % len(self._moves) * STRIDE
-        # Outcomes overlap: those of half a horizon count as one.
-        weights = 0.5 ** (age / HALF_LIFE) * STRIDE * min(1.0, 2 / self.horizon)
+        weights = 0.5 ** (age / HALF_LIFE) * STRIDE * self._independent
         truth = classify(self._moves[:filled], self.alpha)
         self.scale, self.biases = fit_class_biases(self._logits[:filled], truth, weights, start=(self.scale, self.biases))
 

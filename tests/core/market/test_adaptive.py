@@ -83,6 +83,15 @@ def test_no_outcome_is_used_before_it_is_known(horizon: int) -> None:
         assert (other.adapted[known + REFIT_STEPS :] != answer.adapted[known + REFIT_STEPS :]).any()
 
 
+def test_a_market_that_the_card_fits_is_left_alone() -> None:
+    """Outcomes drawn from the probabilities themselves, each held for half a horizon as overlapping ones are."""
+    p = np.repeat(softmax(np.random.default_rng(12).normal(0, 1, (160, 3)), axis=1), 50, axis=0)
+    truth = np.repeat(drawn(p[::50], 13), 50)
+    scored = slice(SCORED_AFTER, None)
+    after = scores.log_loss(recalibrated(p, truth, 100).adapted[scored], truth[scored])
+    assert after < scores.log_loss(p[scored], truth[scored]) + 0.012  # the fits alone lose 0.029
+
+
 def test_a_future_that_foretells_the_next_call_is_no_help() -> None:
     """Outcomes that would give the answer away if they were read a step early: truth of t + 1 follows that of t exactly."""
     truth = np.arange(6_000) // 50 % 3
