@@ -35,7 +35,7 @@ MOST_MB: Final = 50
 
 def shown_names() -> dict[str, str]:
     """Names of the shipped forecasters in the reader's language, by code."""
-    return {**forecaster_names(), "lightgbm": "LightGBM", "deeplob": "DeepLOB"}
+    return {**forecaster_names(), "lightgbm": "LightGBM", "deeplob": "DeepLOB", "blend": _("TLOB and LightGBM averaged")}
 
 
 def show(session: MarketSession, choices: ViewChoices) -> None:

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final
 
+from core.market.forecasters.blend import BlendForecaster
 from core.market.forecasters.checkpoint import CheckpointForecaster
 from core.market.forecasters.http_address import SCHEMES, HttpForecaster
 from core.market.forecasters.naive import MomentumForecaster, StationaryForecaster
@@ -27,6 +28,7 @@ SHIPPED: Final[dict[str, Callable[[ForecastTask], AnyForecaster]]] = {
     "stationary": StationaryForecaster,
     "lightgbm": TreeForecaster,
     "deeplob": lambda task: CheckpointForecaster("deeplob", task),
+    "blend": BlendForecaster,
 }
 
 

@@ -1,0 +1,51 @@
+"""TLOB and trees together: their probabilities averaged in log space, with a weight for each market and head."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.market.book import FloatArray
+from core.market.calibration import softmax
+from core.market.forecasters.checkpoint import CheckpointForecaster
+from core.market.forecasters.protocol import ForecasterError, ForecastTask
+from core.market.forecasters.trees import FOLDER, TreeForecaster
+from core.market.predictor import DEFAULT
+from core.messages import compose
+
+WEIGHTS = "blend.json"
+"""The file with the trees' weights by market and head, which `python -m scripts.blend_weights` writes."""
+
+
+def log_average(tlob: NDArray[np.floating], trees: NDArray[np.floating], weight: float) -> NDArray[np.float64]:
+    """Probabilities (..., 3) in proportion to tlob^(1 - weight) x trees^weight."""
+    one, other = (np.log(np.maximum(np.asarray(p, dtype=np.float64), 1e-9)) for p in (tlob, trees))
+    return softmax((1 - weight) * one + weight * other)
+
+
+class BlendForecaster:
+    """The average, with the weights chosen on validation of the market that the task names, else the pooled ones.
+
+    Raises:
+        ForecasterError: where the trees or TLOB cannot be used, or the weights are not there.
+    """
+
+    def __init__(self, task: ForecastTask, *, folder: Path = FOLDER) -> None:
+        self.tlob, self.trees = CheckpointForecaster(DEFAULT, task), TreeForecaster(task, folder=folder)
+        try:
+            content = json.loads((folder / WEIGHTS).read_text(encoding="utf-8"))
+            self.weights: dict[str, float] = content["markets"][self.trees.market]["weights"]
+        except (OSError, ValueError, KeyError) as error:
+            raise ForecasterError(
+                compose(
+                    "there are no weights of the blend for {market}: {file} holds them", market=self.trees.market, file=WEIGHTS
+                )
+            ) from error
+
+    def predict(self, windows: FloatArray) -> dict[str, NDArray[np.float64]]:
+        """(n, 3) by the name of a head."""
+        tlob, trees = self.tlob.predict(windows), self.trees.predict(windows)
+        return {head: log_average(tlob[head], trees[head], weight) for head, weight in self.weights.items()}

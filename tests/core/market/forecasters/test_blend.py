@@ -1,0 +1,72 @@
+"""TLOB and trees averaged: the average by hand, and the forecaster against its two parts."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.market.forecasters.blend import WEIGHTS, BlendForecaster, log_average
+from core.market.forecasters.catalogue import SHIPPED
+from core.market.forecasters.protocol import ForecasterError, ForecastTask, head_name
+from core.market.forecasters.trees import FOLDER
+from core.market.predictor import load_predictor, windows_of
+from scripts.blend_weights import choose
+from tests.core.market.helpers import EXCERPTS, read_rows
+
+MARKET = "live/binance/NEXO/USDT"
+
+
+def task() -> ForecastTask:
+    predictor = load_predictor()
+    return ForecastTask(heads=predictor.heads, alphas=predictor.market(MARKET).alphas, market=MARKET)
+
+
+def test_it_is_the_geometric_mean_made_to_sum_to_one() -> None:
+    p, q = np.array([[0.2, 0.5, 0.3], [0.6, 0.3, 0.1]]), np.array([[0.4, 0.4, 0.2], [0.1, 0.1, 0.8]])
+    mean = p**0.7 * q**0.3
+    np.testing.assert_allclose(log_average(p, q, 0.3), mean / mean.sum(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(log_average(p, q, 0.0), p)
+    np.testing.assert_allclose(log_average(p, q, 1.0), q)
+
+
+def test_the_weight_of_a_forecaster_that_knows_nothing_is_small() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 3_000)
+    knows = np.where(np.arange(3) == truth[:, None], 0.6, 0.2)
+    guesses = rng.dirichlet(np.ones(3), 3_000)
+    assert choose(knows, guesses, truth, ("forward", 10)) <= 0.2
+    assert choose(guesses, knows, truth, ("forward", 10)) >= 0.8
+
+
+def test_it_answers_between_its_two_parts_by_the_weights_of_its_market() -> None:
+    pytest.importorskip("lightgbm")
+    blend = BlendForecaster(task())
+    content = json.loads((FOLDER / WEIGHTS).read_text())
+    assert blend.weights == content["markets"]["binance_nexousdt"]["weights"]
+    rows = read_rows(EXCERPTS[0])
+    windows = windows_of(rows.levels, np.arange(200, 230, 10), 128)
+    found, tlob, trees = (one.predict(windows) for one in (blend, blend.tlob, blend.trees))
+    assert list(found) == [head_name(head) for head in task().heads]
+    for head, p in found.items():
+        np.testing.assert_allclose(p, log_average(tlob[head], trees[head], blend.weights[head]))
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_the_weights_were_chosen_for_the_shipped_model() -> None:
+    content = json.loads((FOLDER / WEIGHTS).read_text())
+    assert content["tlob"] == load_predictor().card["weights_sha256"]
+    files = {path.name.removeprefix("trees_").removesuffix(".json.xz") for path in FOLDER.glob("trees_*.json.xz")}
+    assert set(content["markets"]) == files and "blend" in SHIPPED
+    for market in content["markets"].values():
+        assert all(0 <= weight <= 1 for weight in market["weights"].values())
+
+
+def test_trees_without_weights_say_what_is_missing(tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm")
+    (tmp_path / "trees_pooled.json.xz").write_bytes(lzma.compress(json.dumps({"heads": {}}).encode()))
+    with pytest.raises(ForecasterError, match=r"no weights of the blend for pooled: blend.json holds them"):
+        BlendForecaster(task(), folder=tmp_path)
