@@ -94,7 +94,9 @@ def _run(o: argparse.Namespace) -> None:
         o.name,
         o.data,
         found,
-        CCTConfig(width=o.width, heads=o.heads, layers=o.layers, hidden=o.hidden, stem=o.stem, cells=o.cells),
+        CCTConfig(
+            width=o.width, heads=o.heads, layers=o.layers, hidden=o.hidden, stem=o.stem, cells=o.cells, mirrored=o.mirrored
+        ),
         training,
         loop,
         folder=o.folder or checkpoints.FOLDER,

@@ -10,13 +10,14 @@ one starts at zero: so it can start from a trained ViT, and the same maps explai
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, overload
 
 import torch
 from torch import Tensor, nn
 
 from core.messages import compose
 from core.models.vit import ViT, ViTConfig
+from core.nn import AttentionMaps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,7 @@ class CCTConfig(ViTConfig):
 
     Attributes:
         stem: channels at the image's size. cells: channels at half of it. Patches must be of 4 pixels.
+        mirrored: answer with the mean of the image's and its mirror image's class token; training always takes one of them.
     """
 
     model: ClassVar[str] = "cct"
@@ -32,6 +34,7 @@ class CCTConfig(ViTConfig):
     hidden: int = 384
     stem: int = 24
     cells: int = 48
+    mirrored: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,6 +85,33 @@ class CCT(ViT):
         if keep is not None:
             cells = cells.gather(1, keep[..., None].expand(-1, -1, cells.shape[-1]))  # (batch, kept, width)
         return torch.cat([tokens[:, :1], tokens[:, 1:] + cells], dim=1)
+
+    def features(self, x: Tensor) -> Tensor:
+        """As the ViT's; the mean with those of the mirror image where the configuration says so."""
+        features = super().features(x)
+        return (features + super().features(x.flip(-1))) / 2 if self.answers_mirrored else features
+
+    @property
+    def answers_mirrored(self) -> bool:
+        """Whether a pass now is over the image and its mirror image."""
+        return self.config.mirrored and not self.training
+
+    @overload
+    def forward(self, x: Tensor, *, return_attention: Literal[False] = False, keep: Tensor | None = None) -> Tensor: ...
+    @overload
+    def forward(
+        self, x: Tensor, *, return_attention: Literal[True], keep: Tensor | None = None
+    ) -> tuple[Tensor, AttentionMaps]: ...
+    def forward(
+        self, x: Tensor, *, return_attention: bool = False, keep: Tensor | None = None
+    ) -> Tensor | tuple[Tensor, AttentionMaps]:
+        """As the ViT's; maps are of the image itself, logits the mean with its mirror image's where the configuration says so."""
+        logits, maps = (
+            super().forward(x, return_attention=True, keep=keep) if return_attention else (super().forward(x, keep=keep), {})
+        )
+        if self.answers_mirrored:
+            logits = (logits + super().forward(x.flip(-1), keep=keep)) / 2
+        return (logits, maps) if return_attention else logits
 
     def logits_with_rejection(self, features: Tensor) -> Tensor:
         """(batch, width), the class token after the last layer -> (batch, classes + 1), "none of the classes" last."""

@@ -131,6 +131,11 @@ class Classifier:
         """Whether the model has a trained output for "none of the ten"; strangeness is the logarithm of its odds then."""
         return isinstance(self.model, CCT)
 
+    @property
+    def mirrored(self) -> bool:
+        """Whether it answers with the mean of the image and its mirror image."""
+        return isinstance(self.config, CCTConfig) and self.config.mirrored
+
     def none_probability(self, strangeness: float) -> float:
         """The probability of "none of the ten" that a strangeness stands for, where the model `rejects`."""
         return 1 / (1 + math.exp(-strangeness))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -61,3 +63,20 @@ def test_it_is_at_most_a_million_parameters_and_takes_patches_of_four_pixels() -
     assert sum(parameter.numel() for parameter in CCT().parameters()) <= 1_000_000
     with pytest.raises(ValueError, match="patches of 4 pixels"):
         CCTConfig(patch=7)
+
+
+def test_the_mirrored_answer_is_the_mean_of_two_passes_and_not_taken_in_training(model: CCT) -> None:
+    plain = CCT(CONFIG)
+    plain.load_state_dict(model.state_dict())
+    mirrored = CCT(replace(CONFIG, mirrored=True))
+    mirrored.load_state_dict(model.state_dict())
+    plain.eval(), mirrored.eval()
+    x = images()
+    expected = (plain(x) + plain(x.flip(-1))) / 2
+    torch.testing.assert_close(mirrored(x), expected, atol=1e-5, rtol=1e-5)
+    logits, maps = mirrored(x, return_attention=True)
+    torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(maps["layer 1"], plain(x, return_attention=True)[1]["layer 1"], atol=1e-6, rtol=0)
+    torch.testing.assert_close(mirrored.head(mirrored.features(x)), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(mirrored(x.flip(-1)), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(mirrored.train()(x), plain.train()(x), atol=1e-5, rtol=1e-5)
