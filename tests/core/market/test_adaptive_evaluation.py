@@ -1,0 +1,98 @@
+"""`evaluate tlob --adaptive` over a file, and its summary against scores taken here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss, matthews_corrcoef
+
+from core.cli import main
+from core.market.adaptive import SCORED_AFTER, AdaptiveHead
+from core.market.adaptive_evaluation import file_moves, recalibrate_rows, score_recalibrated
+from core.market.book import FILE_COLUMNS, BookError, BookRows
+from core.market.predictor import Predictor
+from core.market.row_predictions import RowPredictions, predict_rows
+from tests.core.market.helpers import HEADS, naive_class, naive_label, random_book, save_tiny, tiny_predictor, with_hole
+
+HEAD = 3
+ROWS = with_hole(random_book(1_500, 3), 700, 9)
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
+
+
+@pytest.fixture(scope="module")
+def found(predictor: Predictor) -> RowPredictions:
+    return predict_rows(predictor, ROWS, predictor.markets["pooled"])
+
+
+def test_scores_count_after_the_first_thousand_outcomes(predictor: Predictor, found: RowPredictions) -> None:
+    market = predictor.markets["pooled"]
+    kind, horizon = HEADS[HEAD]
+    summary = score_recalibrated(found, ROWS, market, HEAD).summary()
+    known = np.flatnonzero(found.truth[:, HEAD] >= 0)[SCORED_AFTER:]
+    truth = found.truth[known, HEAD]
+    p = found.probabilities[:, HEAD].astype(np.float64)
+    moves = file_moves(ROWS, (kind, horizon))[found.rows]
+    adapted = recalibrate_rows(found.rows, p, moves, AdaptiveHead(horizon, market.alphas[HEAD])).adapted
+    assert summary["samples"] == len(known) > 300
+    assert summary["alpha"] == market.alphas[HEAD]
+    assert summary["matthews"] == pytest.approx(matthews_corrcoef(truth, found.calls[known, HEAD]), abs=5e-5)
+    assert summary["before"]["log_loss"] == pytest.approx(
+        log_loss(truth, p[known] / p[known].sum(axis=1, keepdims=True), labels=[0, 1, 2]), abs=6e-5
+    )
+    assert summary["log_loss"] == pytest.approx(log_loss(truth, adapted[known], labels=[0, 1, 2]), abs=6e-5)
+    assert summary["log_loss"] < summary["before"]["log_loss"]  # an untrained model: the past helps much
+    assert summary["coverage"]["low"] <= summary["coverage"]["delivered"] <= summary["coverage"]["high"]
+
+
+def test_moves_of_a_file_are_the_labels(predictor: Predictor) -> None:
+    """By the label written out: no move reaches over the gap or past the end."""
+    kind, horizon = HEADS[0]
+    moves = file_moves(ROWS, HEADS[0])
+    for start, stop in ((0, 700), (700, 1_500)):
+        mid = ROWS.mid[start:stop]
+        for t in (0, 8, 9, 300, len(mid) - horizon - 1, len(mid) - horizon, len(mid) - 1):
+            expected = naive_label(mid, t, horizon, kind)
+            assert moves[start + t] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+            assert naive_class(moves[start + t], 1e-4) == naive_class(expected, 1e-4)
+
+
+def test_too_few_outcomes_are_refused(predictor: Predictor, found: RowPredictions) -> None:
+    few = RowPredictions(
+        heads=found.heads,
+        **{k: getattr(found, k)[:500] for k in vars(found) if k != "heads"},  # type: ignore[arg-type]
+    )
+    with pytest.raises(BookError, match=r"outcomes of forward 5 are known: more than 1000 are needed|more than 1,000"):
+        score_recalibrated(few, ROWS, predictor.markets["pooled"], HEAD)
+    with pytest.raises(BookError, match="0 outcomes"):  # the quarter hour that thresholds need is not over
+        score_recalibrated(found, ROWS, predictor.markets["pooled"], HEAD, thresholds="past")
+
+
+def test_the_command_prints_before_after_coverage_and_worth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_tiny(tmp_path, ROWS)
+    file = tmp_path / "unknown_market.csv"
+    write(ROWS, file)
+    command = ["evaluate", "tlob", "--data", str(file), "--checkpoint", "tiny", "--folder", str(tmp_path)]
+    assert main([*command, "--label", "forward", "--horizon", "5", "--adaptive", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["adaptive"] is True
+    assert (answer["market"], answer["thresholds"], answer["scored_after"]) == ("pooled", "card", 1_000)
+    assert {"log_loss", "ece"} <= answer["before"].keys()
+    assert answer["coverage"]["promised"] == 0.9
+    assert answer["value"].keys() == {"tlob", "momentum", "stationary"}
+    assert answer["value"]["stationary"]["taker"]["trades"] == 0
+    assert [point["threshold"] for point in answer["precision_by_confidence"]][:2] == [0.3, 0.35]
+    assert main([*command, "--label", "forward", "--horizon", "5", "--adaptive"]) == 0
+    assert "recalibrated" in capsys.readouterr().out
+
+
+def write(rows: BookRows, path: Path) -> None:
+    lines = [",".join(["timestamp", *FILE_COLUMNS])]
+    lines += [",".join([str(t), *map(str, row)]) for t, row in zip(rows.timestamps.tolist(), rows.levels.tolist(), strict=True)]
+    path.write_text("\n".join(lines))
