@@ -47,6 +47,7 @@ def add_parser(models: Any) -> None:
     p.add_argument(
         "--start", type=Path, default=None, help="begin with this card's weights, a ViT's or a CCT's, or a run's state"
     )
+    p.add_argument("--mirrored", action="store_true", help="answer with the mean of the image and its mirror image")
     options.add_optimiser(p, rate=1e-3, weight_decay=0.05, ema=0.998, warmup=100)
     options.add_run(p)
     options.add_test(p, part="Fashion-MNIST's test images")
