@@ -2,16 +2,17 @@
 // Python gives the layout, the styles and the words (core/figures/terminal.py, pages/markets/terminal.py); this adds the arrays.
 
 const PRICE_ROWS = 23;
-const LIVE_EDGE = 0.04; // share of the span left free right of the newest row
+const HOP = 0.05; // share of the span by which the view moves on: until then new rows fill the room at its right
 const SNAPSHOT = 1;
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
 
 let plots = null; // live_plot.js, once it is loaded: plotly, and the page's colours as a template
 
 class Terminal {
-  constructor(parent, data) {
+  constructor(parent, data, paint) {
     this.parent = parent;
     this.lib = data;
+    this.paint = paint;
     this.store = new data.MarketData();
     this.follow = true;
     this.root = element("div", "terminal");
@@ -24,7 +25,7 @@ class Terminal {
     this.notice.hidden = true;
     this.main = element("div", "terminal-main");
     this.chart = element("div", "terminal-chart");
-    this.heat = element("canvas", "terminal-heat");
+    this.heat = new paint.Heat(element("canvas", "terminal-heat"));
     this.plot = element("div", "terminal-plot");
     this.live = element("button", "terminal-live");
     this.live.type = "button";
@@ -32,7 +33,7 @@ class Terminal {
     this.live.addEventListener("click", () => this.goLive());
     this.over = element("canvas", "terminal-over");
     this.legend = element("p", "terminal-legend");
-    this.chart.append(this.heat, this.plot, this.over, this.live);
+    this.chart.append(this.heat.canvas, this.plot, this.over, this.live);
     this.map = element("canvas", "terminal-map");
     this.map.addEventListener("pointerdown", (event) => this.seek(event));
     this.ladder = element("table", "terminal-ladder");
@@ -51,7 +52,7 @@ class Terminal {
     document.addEventListener("keydown", this.onKey);
     this.onVisible = () => document.hidden || this.request();
     document.addEventListener("visibilitychange", this.onVisible);
-    this.frames = { drawn: 0, longest: 0, total: 0 };
+    this.frames = { drawn: 0, axes: 0 }; // how often the screen was drawn, and its axes
     this.pointer = null; // where the crosshair is, in pixels of the chart
     this.ruler = null; // {from, to} of a measurement, in data
   }
@@ -142,6 +143,7 @@ class Terminal {
   receive(buffer) {
     const frame = this.lib.decode(buffer);
     const anew = this.store.take(frame);
+    if (anew) this.heat.forget();
     if (anew && frame.kind !== SNAPSHOT) this.follow = true; // a jump clears the view
     this.arrived = Date.now();
     this.root.dataset.step = String(this.store.step);
@@ -190,28 +192,28 @@ class Terminal {
     if (this.dragging) return;
     const started = performance.now();
     const row = this.store.newest;
-    this.drawStrip(row);
+    this.size = { width: this.chart.clientWidth, height: this.chart.clientHeight }; // read before anything is written
+    this.ink = getComputedStyle(this.parent).color;
     if (row) {
       const [from, to] = this.range();
       this.shown = this.store.between(from, to);
+      this.traded = this.store.tradesBetween(from, to);
       this.tick = this.lib.tickOf(row.levels) * (this.config.grouping || this.lib.fittingGroup(row.levels, PRICE_ROWS));
+      this.profile = this.lib.volumeProfile(this.traded, from, to, this.tick);
       this.drawFigure(from, to);
       this.drawMap(row);
-      this.drawLadder(row, from, to);
-      this.drawCall(row);
       this.drawTape();
+      this.drawLadder(row);
+      this.drawCall(row);
       this.announce(row);
     }
+    this.drawStrip(row);
     const took = performance.now() - started;
     this.frames.drawn += 1;
-    this.frames.total += took;
-    this.frames.longest = Math.max(this.frames.longest, took);
     Object.assign(this.root.dataset, {
       drawn: String(this.frames.drawn),
       drawnStep: String(this.store.step),
       drawMs: took.toFixed(1),
-      longestMs: this.frames.longest.toFixed(1),
-      meanMs: (this.frames.total / this.frames.drawn).toFixed(1),
       latencyMs: this.store.receivedMs ? String(Math.round(Date.now() - this.store.receivedMs)) : "",
     });
   }
@@ -221,9 +223,10 @@ class Terminal {
     if (!this.follow && this.kept && this.kept[1] < this.store.rows[0].time) this.goLive();
     if (!this.follow && this.kept && this.kept[0] > this.store.newest.time) this.goLive();
     if (!this.follow && this.kept) return this.kept;
-    const newest = this.store.newest.time;
     const span = this.config.span * 1000;
-    return [newest - span * (1 - LIVE_EDGE), newest + span * LIVE_EDGE];
+    const hop = HOP * span;
+    const to = (Math.floor(this.store.newest.time / hop) + 1) * hop;
+    return [to - span, to];
   }
 
   drawStrip(row) {
@@ -258,35 +261,39 @@ class Terminal {
 
   drawFigure(from, to) {
     const rows = this.shown;
-    const { traces, layout } = structuredClone(this.config.figure);
     this.column = Math.max(250, Math.ceil((to - from) / 240 / 250) * 250);
-    const { column } = this;
-    const set = (name, values) => Object.assign(traces.find((trace) => trace.meta === name) ?? {}, values);
-    set("ask", this.lib.line(rows, (row) => row.levels[0]));
-    set("bid", this.lib.line(rows, (row) => row.levels[2]));
-    for (const head of this.config.heads) {
-      set(`signal-${head}`, this.lib.line(rows.filter((row) => row.predicted), (row) => signal(row, head)));
-    }
-    const delta = this.lib.volumeDelta(this.store.trades, from, to, column);
-    set("delta", { ...delta, width: column * 0.8, marker: { color: delta.y.map((v) => (v >= 0 ? this.config.colours.up : this.config.colours.down)) } });
-    const prices = priceRange(rows);
-    layout.xaxis = { ...layout.xaxis, range: [from, to], autorange: false };
-    if (this.config.zone !== "UTC") Object.assign(layout.xaxis, timeTicks(from, to, this.chart.clientWidth / 110, this.format));
-    layout.yaxis = { ...layout.yaxis, range: this.follow || !this.keptPrices ? prices : this.keptPrices, autorange: false };
-    layout.yaxis.tickformat = `,.${this.format.digits(row0(rows))}f`;
-    layout.shapes = [...(layout.shapes ?? []), ...this.marks(from, to)];
-    layout.template = plots.merge(plots.theme(this.parent), layout.template ?? {});
-    layout.separators = plots.separators(this.config.locale);
-    if (this.chart.clientWidth < 560) layout.showlegend = false; // the one in HTML takes less room
-    layout.height = this.chart.clientHeight;
-    layout.width = this.chart.clientWidth;
-    const look = JSON.stringify([this.store.step, from, to, layout.height, layout.width, layout.template.layout.font.color]);
-    if (look === this.look) return;
-    this.look = look;
-    window.Plotly.react(this.plot, traces, layout, this.plotConfig());
-    this.listen();
+    this.lines = { ask: this.lib.line(rows, (row) => row.levels[0]), bid: this.lib.line(rows, (row) => row.levels[2]) };
+    const predicted = rows.filter((row) => row.predicted);
+    for (const head of this.config.heads) this.lines[`signal-${head}`] = this.lib.line(predicted, (row) => signal(row, head));
+    this.lines.delta = this.lib.volumeDelta(this.traded, from, to, this.column);
+    const held = !this.follow && this.keptPrices;
+    const [low, high] = priceRange(rows) ?? [0, 1];
+    this.prices = held || this.paint.steady(this.prices, low, high, 0.6);
+    this.deltas = this.paint.steady(this.deltas, Math.min(0, ...this.lines.delta.y), Math.max(0, ...this.lines.delta.y), 0.3);
+    const look = JSON.stringify([from, to, this.prices, this.deltas, this.size, this.ink]);
+    if (look === this.look && this.drawnStep === this.store.step) return;
+    if (look !== this.look) this.drawAxes(from, to);
+    [this.look, this.drawnStep] = [look, this.store.step];
     this.drawHeat();
     this.drawOver();
+  }
+
+  // Panes, axes, titles and legend, by plotly; what they show is painted over and under them.
+  drawAxes(from, to) {
+    const { traces, layout } = structuredClone(this.config.figure);
+    for (const trace of traces) [trace.x, trace.y] = [[null], [null]];
+    layout.xaxis = { ...layout.xaxis, range: [from, to], autorange: false };
+    if (this.config.zone !== "UTC") Object.assign(layout.xaxis, timeTicks(from, to, this.size.width / 110, this.format));
+    layout.yaxis = { ...layout.yaxis, range: this.prices, autorange: false };
+    layout.yaxis.tickformat = `,.${this.format.digits(row0(this.shown))}f`;
+    layout.yaxis3 = { ...layout.yaxis3, range: this.deltas, autorange: false };
+    layout.template = plots.merge(plots.theme(this.parent), layout.template ?? {});
+    layout.separators = plots.separators(this.config.locale);
+    if (this.size.width < 560) layout.showlegend = false; // the one in HTML takes less room
+    Object.assign(layout, this.size);
+    window.Plotly.react(this.plot, traces, layout, this.plotConfig());
+    this.frames.axes += 1;
+    this.listen();
   }
 
   // Everything that comes in hundreds is drawn onto a canvas over the figure, by the figure's axes and in its styles.
@@ -299,16 +306,35 @@ class Terminal {
     pen.beginPath();
     pen.rect(pane.left, pane.top, pane.width, pane.height);
     pen.clip();
-    if (this.config.footprint) this.drawFootprint(pen, frame);
-    else this.drawTrades(pen, x, y, left, right);
+    this.drawMarks(pen, frame);
+    this.drawLines(pen, frame, "y");
+    if (!this.config.footprint) this.drawTrades(pen, x, y, left, right);
     this.drawCalls(pen, x, y);
+    if (this.config.footprint) this.drawFootprint(pen, frame); // over the marks, so that its numbers can be read
+    pen.restore();
+    pen.save();
+    pen.beginPath();
+    pen.rect(pane.left, pane.top + pane.height, pane.width, frame.whole.bottom - pane.top - pane.height);
+    pen.clip();
+    this.drawLines(pen, frame, "y2");
+    this.paint.drawBars(pen, this.lines.delta, 0.8 * this.column, this.config.colours, x, frame.axis("y3"));
     pen.restore();
     this.drawCrosshair(pen, frame);
     this.drawRuler(pen, frame);
   }
 
+  // The lines of one pane, but those that the legend has switched off.
+  drawLines(pen, frame, pane) {
+    const off = new Set(this.plot._fullData.filter(({ visible }) => visible === "legendonly").map(({ meta }) => meta));
+    for (const trace of this.config.figure.traces) {
+      const points = this.lines[trace.meta];
+      if (!points || !trace.line || (trace.yaxis ?? "y") !== pane || off.has(trace.meta)) continue;
+      this.paint.drawLine(pen, points, trace, frame.x, frame.axis(pane));
+    }
+  }
+
   drawTrades(pen, x, y, left, right) {
-    const bins = this.lib.binTrades(this.store.trades, left, right, this.column, this.tick);
+    const bins = this.lib.binTrades(this.store.tradesBetween(left, right), left, right, this.column, this.tick);
     this.bins = bins;
     const size = (bin) => bin.bought + bin.sold + bin.unknown;
     const largest = Math.max(...bins.map(size), 1e-12);
@@ -328,7 +354,7 @@ class Terminal {
 
   drawFootprint(pen, frame) {
     this.bins = null;
-    this.footprint = this.trades.footprint(this.lib, this.store.trades, frame, this.tick);
+    this.footprint = this.trades.footprint(this.lib, this.store.tradesBetween(frame.left, frame.right), frame, this.tick);
     const style = getComputedStyle(this.root);
     this.trades.drawFootprint(pen, frame, this.footprint, this.format, this.config.colours, { family: style.fontFamily, colour: style.color });
   }
@@ -455,13 +481,17 @@ class Terminal {
       high,
       x: (time) => pane.left + ((time - left) / (right - left)) * pane.width,
       y: (price) => pane.top + ((high - price) / (high - low)) * pane.height,
+      axis: (name) => {
+        const { _offset, _length, range } = full[name.replace("y", "yaxis")];
+        return (value) => _offset + ((range[1] - value) / (range[1] - range[0])) * _length;
+      },
       time: (px) => left + ((px - pane.left) / pane.width) * (right - left),
       price: (py) => high - ((py - pane.top) / pane.height) * (high - low),
     };
   }
 
   // A canvas over the chart, cleared, in CSS pixels.
-  prepare(canvas, width = this.chart.clientWidth, height = this.chart.clientHeight) {
+  prepare(canvas, width = this.size.width, height = this.size.height) {
     const ratio = window.devicePixelRatio || 1;
     const size = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
@@ -478,21 +508,7 @@ class Terminal {
     if (!minimap) return;
     const width = this.map.clientWidth;
     const height = this.map.clientHeight;
-    const look = JSON.stringify([width, row.time, getComputedStyle(this.parent).color]);
-    if (look === this.mapLook) return;
-    this.mapLook = look;
-    const pen = this.prepare(this.map, width, height);
-    const [low, high] = [Math.min(...minimap.mids), Math.max(...minimap.mids)];
-    pen.strokeStyle = this.config.colours.none;
-    pen.lineWidth = 1;
-    pen.beginPath();
-    minimap.mids.forEach((mid, i) => {
-      const px = (i / (minimap.mids.length - 1)) * width;
-      const py = height - 2 - ((mid - low) / (high - low || 1)) * (height - 4);
-      if (i) pen.lineTo(px, py);
-      else pen.moveTo(px, py);
-    });
-    pen.stroke();
+    const pen = this.drawMids(minimap, width, height);
     const at = ((row.time - minimap.from) / (minimap.to - minimap.from)) * width;
     pen.fillStyle = this.config.colours.line;
     pen.fillRect(at - 1, 0, 2, height);
@@ -500,6 +516,28 @@ class Terminal {
     pen.fillRect(0, 0, at, height);
     pen.globalAlpha = 1;
     this.map.dataset.share = (at / width).toFixed(4);
+  }
+
+  // The map's line, painted once and kept.
+  drawMids(minimap, width, height) {
+    const look = JSON.stringify([width, height, minimap.from, minimap.mids.length, this.ink]);
+    if (look !== this.mapLook) {
+      this.mapLook = look;
+      this.mids = document.createElement("canvas");
+      const pen = this.prepare(this.mids, width, height);
+      const [low, high] = [Math.min(...minimap.mids), Math.max(...minimap.mids)];
+      pen.strokeStyle = this.config.colours.none;
+      pen.lineWidth = 1;
+      pen.beginPath();
+      minimap.mids.forEach((mid, i) => {
+        const px = (i / (minimap.mids.length - 1)) * width;
+        pen.lineTo(px, height - 2 - ((mid - low) / (high - low || 1)) * (height - 4));
+      });
+      pen.stroke();
+    }
+    const pen = this.prepare(this.map, width, height);
+    pen.drawImage(this.mids, 0, 0, width, height);
+    return pen;
   }
 
   seek(event) {
@@ -513,60 +551,33 @@ class Terminal {
     this.channel.setTriggerValue("command", { name, value, at: Date.now() });
   }
 
-  // Horizontal lines of the reader, the volume profile's point of control, value area and VWAP, and the moment calls reach to.
-  marks(from, to) {
-    const level = (y, colour, dash) => ({ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: y, y1: y, line: { color: colour, width: 1, dash } });
-    const { colours } = this.config;
-    const shapes = this.config.lines.map((price) => level(price, colours.line, "solid"));
-    if (this.config.profile) {
-      this.profile = this.lib.volumeProfile(this.store.trades, from, to, this.tick);
-      if (this.profile) {
-        shapes.push(level(this.profile.poc, colours.line, "dash"), level(this.profile.vwap, colours.line, "dot"));
-        shapes.push({ type: "rect", xref: "paper", x0: 0, x1: 1, yref: "y", y0: this.profile.low, y1: this.profile.high, fillcolor: colours.line, opacity: 0.07, line: { width: 0 }, layer: "below" });
-      }
-    } else this.profile = null;
-    return shapes;
-  }
-
-  // Resting size behind the lines, drawn straight onto a canvas: one cell a level and row, nothing where there is no row.
-  drawHeat() {
-    const frame = this.frame();
-    if (!frame) return;
-    const { pane, left, right, low, high } = frame;
-    const pen = this.prepare(this.heat);
+  // Horizontal lines of the reader, and the volume profile's point of control, value area and VWAP.
+  drawMarks(pen, { pane, y }) {
+    const level = (price, dash) => {
+      pen.setLineDash(dash);
+      pen.beginPath();
+      pen.moveTo(pane.left, y(price));
+      pen.lineTo(pane.left + pane.width, y(price));
+      pen.stroke();
+    };
     pen.save();
-    pen.beginPath();
-    pen.rect(pane.left, pane.top, pane.width, pane.height);
-    pen.clip();
-    const perMs = pane.width / (right - left);
-    const perPrice = pane.height / (high - low);
-    const { tick } = this;
-    const cell = Math.max(2, perPrice * tick);
-    const rows = this.store.between(left - 250, right);
-    const every = Math.max(1, Math.floor(rows.length / Math.max(1, pane.width)));
-    const shade = shades(rows, every, this.config.contrast, this.config.cutoff);
-    const paint = [rgb(this.config.colours.down), rgb(this.config.colours.up)];
-    for (let i = 0; i < rows.length; i += every) {
-      const row = rows[i];
-      const x = pane.left + (row.time - left) * perMs;
-      const w = Math.max(1, 250 * every * perMs + 0.5);
-      for (let level = 0; level < 40; level += 4) {
-        for (let side = 0; side < 2; side++) {
-          const alpha = shade(row.levels[level + 2 * side + 1]);
-          if (alpha <= 0) continue;
-          const y = pane.top + (high - row.levels[level + 2 * side]) * perPrice;
-          pen.fillStyle = `rgba(${paint[side]},${alpha})`;
-          pen.fillRect(x, y - cell / 2, w, cell);
-        }
-      }
-      for (const [key, size] of deepCells(row.deep, high, perPrice / cell)) {
-        const alpha = shade(size);
-        if (alpha <= 0) continue;
-        pen.fillStyle = `rgba(${paint[key & 1]},${alpha})`;
-        pen.fillRect(x, pane.top + ((key >> 1) - 0.5) * cell, w, cell);
-      }
+    pen.strokeStyle = pen.fillStyle = this.config.colours.line;
+    pen.lineWidth = 1;
+    for (const price of this.config.lines) level(price, []);
+    if (this.config.profile && this.profile) {
+      const { poc, vwap, low, high } = this.profile;
+      level(poc, [9, 9]);
+      level(vwap, [3, 3]);
+      pen.globalAlpha = 0.07;
+      pen.fillRect(pane.left, y(high), pane.width, y(low) - y(high));
     }
     pen.restore();
+  }
+
+  drawHeat() {
+    const frame = this.frame();
+    const { contrast, cutoff, colours } = this.config;
+    if (frame) this.heat.draw(this.store, frame, this.size, { tick: this.tick, contrast, cutoff, colours });
   }
 
   plotConfig() {
@@ -674,7 +685,7 @@ class Terminal {
 
   // -- ladder ---------------------------------------------------------------------------------------------------------
 
-  drawLadder(row, from, to) {
+  drawLadder(row) {
     const { tick } = this;
     const centre = Math.round(row.mid / tick);
     if (this.centre === undefined || Math.abs(centre - this.centre) > PRICE_ROWS / 4 || this.ladderTick !== tick) this.centre = centre;
@@ -686,7 +697,7 @@ class Terminal {
         sizes[side].set(price, (sizes[side].get(price) ?? 0) + row.levels[level + 2 * side + 1]);
       }
     }
-    const traded = this.lib.volumeProfile(this.store.trades, from, to, tick)?.sizes ?? new Map();
+    const traded = this.profile?.sizes ?? new Map();
     const largest = Math.max(...sizes[0].values(), ...sizes[1].values());
     const most = Math.max(...traded.values(), 1e-12);
     const { labels } = this.config;
@@ -710,8 +721,8 @@ class Terminal {
       put(left, volume ? this.format.significant(volume) : "");
       put(middle, this.format.price(price * tick, tick));
       put(right, asks || bids ? this.format.significant(asks ?? bids) : "");
-      right.style.setProperty("--share", String((asks ?? bids ?? 0) / largest));
-      left.style.setProperty("--share", String((volume ?? 0) / most));
+      share(right, (asks ?? bids ?? 0) / largest);
+      share(left, (volume ?? 0) / most);
     }
   }
 
@@ -746,7 +757,7 @@ class Terminal {
       const beyond = []; // thresholds above 100 %, which no bar can show
       bars.forEach((bar, k) => {
         bar.classList.remove("empty");
-        bar.style.setProperty("--share", String(p[k]));
+        share(bar, p[k]);
         put(bar.querySelector("em"), this.format.percent(p[k]));
         // A moving class is called where its probability exceeds that of standing still times exp(-lean).
         const mark = bar.querySelector("u");
@@ -769,7 +780,18 @@ class Terminal {
     const result = score.result - 2 * this.config.fee; // a trade has two fills
     const worth = score.trades ? `${result > 0 ? "+" : ""}${this.format.number(result, 2)} ${labels.bps}` : "–";
     fill(this.side.querySelector(".value"), [["", fillIn(labels.worth, { count: this.format.number(score.trades, 0) }), worth]]);
-    put(this.side.querySelector(".since"), this.store.beganMs ? fillIn(labels.since, { time: this.format.time(this.store.beganMs) }) : "");
+    put(this.side.querySelector(".since"), this.since());
+  }
+
+  // Since when the scores count, and what the last jump or outage leaves out of them.
+  since() {
+    const { labels } = this.config;
+    const { rows, beganMs } = this.store;
+    if (!beganMs) return "";
+    let i = rows.length - 1;
+    while (i > 0 && rows[i].time - rows[i - 1].time <= 250) i--;
+    const [time, from, to] = [beganMs, rows[i - 1]?.time, rows[i].time].map((at) => at && this.format.time(at));
+    return i > 0 && rows[i - 1].time >= beganMs ? fillIn(labels.sinceWithout, { time, from, to }) : fillIn(labels.since, { time });
   }
 
   // A changed call, at most every five seconds.
@@ -864,10 +886,11 @@ const terminals = new WeakMap();
 
 export async function receive({ data: config, parentElement, setTriggerValue, setStateValue }) {
   const library = await import(new URL(config.data, location.origin).href);
+  const paint = await import(new URL(config.paint, location.origin).href);
   plots ??= await import(new URL(config.plots, location.origin).href);
   await plots.loadPlotly(config.plotly);
   const trades = await import(new URL(config.trades, location.origin).href);
-  if (!terminals.has(parentElement)) terminals.set(parentElement, new Terminal(parentElement, library));
+  if (!terminals.has(parentElement)) terminals.set(parentElement, new Terminal(parentElement, library, paint));
   const terminal = terminals.get(parentElement);
   terminal.trades = trades;
   terminal.configure(config, { setTriggerValue, setStateValue });
@@ -905,6 +928,12 @@ function element(tag, className) {
 
 function put(node, text) {
   if (node && node.textContent !== text) node.textContent = text;
+}
+
+// How far a bar reaches, in whole thousandths: unchanged ones cost nothing.
+function share(node, value) {
+  const text = value.toFixed(3);
+  if (node.style.getPropertyValue("--share") !== text) node.style.setProperty("--share", text);
 }
 
 function fillIn(template, values) {
@@ -955,34 +984,8 @@ function priceRange(rows) {
   const { deep } = rows.at(-1); // as far as the deeper levels reach, but no more than doubling the pane
   const [half, levels] = [(high - low) / 2, deep ? deep.filter(Number.isFinite).length / 4 : 0];
   if (levels) [low, high] = [Math.max(low - half, Math.min(low, deep[4 * levels - 2])), Math.min(high + half, Math.max(high, deep[4 * levels - 4]))];
-  const room = 0.06 * (high - low) || high * 1e-5;
+  const room = 0.02 * (high - low) || high * 1e-5;
   return [low - room, high + room];
-}
-
-// Sizes past the tenth level, summed by side and row of the drawing: 2 x row + side (0 asks, 1 bids) -> size.
-function deepCells(deep, high, perPrice) {
-  const cells = new Map();
-  for (let i = 0; deep && i < deep.length && Number.isFinite(deep[i]); i += 2) {
-    const key = 2 * Math.round((high - deep[i]) * perPrice) + ((i >> 1) & 1);
-    if (key >= 0) cells.set(key, (cells.get(key) ?? 0) + deep[i + 1]);
-  }
-  return cells;
-}
-
-// From a resting size to how strongly it is drawn, over the log of the sizes shown.
-function shades(rows, every, contrast, cutoff) {
-  const sizes = [];
-  for (let i = 0; i < rows.length; i += Math.max(every, Math.floor(rows.length / 60))) for (let k = 1; k < 40; k += 2) sizes.push(rows[i].levels[k]);
-  sizes.sort((a, b) => a - b);
-  const at = (q) => sizes[Math.min(sizes.length - 1, Math.floor(q * sizes.length))] ?? 1;
-  const [small, large] = [at(Math.max(0.02, cutoff)), at(0.99)];
-  const span = Math.max(Math.log(large / small), 1e-9);
-  return (size) => (size < small && cutoff > 0 ? 0 : 0.04 + 0.9 * Math.min(1, Math.max(0, Math.log(size / small) / span)) ** contrast);
-}
-
-function rgb(colour) {
-  const value = parseInt(colour.slice(1), 16);
-  return `${value >> 16},${(value >> 8) & 255},${value & 255}`;
 }
 
 // Ticks of a time axis in the reader's zone, which plotly's dates do not know: `count` at most, the first with its date.

@@ -92,6 +92,13 @@ export class MarketData {
     return this.rows.slice(this.indexOf(from), this.indexOf(to + 1));
   }
 
+  // Trades in a span of time; they come nearly in order, so a second is allowed for.
+  tradesBetween(from, to) {
+    let first = this.trades.length;
+    while (first > 0 && this.trades[first - 1].time >= from - 1_000) first -= 1;
+    return this.trades.slice(first).filter(({ time }) => time >= from && time <= to);
+  }
+
   get newest() {
     return this.rows.at(-1);
   }

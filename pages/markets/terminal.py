@@ -117,6 +117,7 @@ def show(
         "plotly": assets.PLOTLY,
         "plots": assets.script("live_plot.js"),
         "data": assets.script("terminal_data.js"),
+        "paint": assets.script("terminal_paint.js"),
         "trades": assets.script("terminal_trades.js"),
         "locale": current(),
         "zone": choices.zone,
