@@ -1,7 +1,7 @@
 """Measures what forecasters cost a live step: `python -m scripts.peers_cost RECORDING [--peers NAME...]`.
 
-A session plays a recording, first with TLOB alone, then with all forecasters beside it, and prints the time from a book received
-to its prediction, in which forecasters may not delay TLOB, and the processor's time of the whole process per step: the cost.
+A session plays a recording, in turns with TLOB alone and with all forecasters beside it, so that both meet the same load, and
+prints the processor's time of the whole process per step and the time from a book received to TLOB's prediction, as ratios too.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import time
 from pathlib import Path
+from statistics import median
 
 from core.device import use_one_thread
 from core.market.feeds.recording import RecordingFeed
@@ -17,50 +18,56 @@ from core.market.forecasters.catalogue import SHIPPED
 from core.market.predictor import load_predictor
 from core.market.session import MarketSession
 
+TURN = 20
+"""Steps of one turn: five seconds at the usual pace."""
 
-def measure(path: Path, peers: list[str], steps: int, speed: float) -> tuple[float, float, dict[str, str]]:
-    """Median milliseconds from book to prediction, processor milliseconds per step, and what each forecaster answered."""
-    predictor = load_predictor()
-    session = MarketSession(RecordingFeed(path, market=path.stem, speed=speed, lead=predictor.window, loop=True), predictor)
+
+async def measure(session: MarketSession, peers: list[str], turns: int) -> dict[bool, list[tuple[float, float]]]:
+    """Milliseconds of the processor per step, and from book to prediction, for each turn, without and with forecasters."""
+    task = asyncio.create_task(session.run())
     session.peers.request(peers)
-
-    async def run() -> float:
-        task = asyncio.create_task(session.run())
-        while session.step < predictor.window + 40:  # forecasters are loaded meanwhile
-            await asyncio.sleep(0.05)
+    while session.step < session.predictor.window + TURN or not session.peers.loaded:
+        await asyncio.sleep(0.05)
+    hand_over, found = session.peers.offer, dict[bool, list[tuple[float, float]]]({False: [], True: []})
+    for turn in range(2 * turns):
+        beside = bool(turn % 2)
+        session.peers.offer = hand_over if beside else _nothing  # type: ignore[method-assign]
         session.peers.request(peers)
         first, used = session.step, time.process_time()
-        while session.step < first + steps:
+        while session.step < first + TURN:
             await asyncio.sleep(0.05)
         cost = (time.process_time() - used) * 1e3 / (session.step - first)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        return cost
+        found[beside].append((cost, median(total for *_, total in list(session._latencies)[-TURN:])))
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return found
 
-    cost = asyncio.run(run())
-    last = len(predictor.heads) - 1
-    answered = {score.name: f"{score.rows} scored, missing {score.missing}" for score in session.peers.scores(last)}
-    total = session.view().latency.total[0]
-    session.peers.stop()
-    return total, cost, answered
+
+def _nothing(*_: object) -> None:
+    """No forecaster is asked."""
 
 
 def main() -> None:
-    """Print one line for TLOB alone, one for all, and the ratio."""
+    """Print both, the ratios, and what each forecaster answered."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("recording", type=Path)
     parser.add_argument("--peers", nargs="*", default=list(SHIPPED))
-    parser.add_argument("--steps", type=int, default=160)
-    parser.add_argument("--speed", type=float, default=1.0, help="of the playback: 1 is four steps a second")
+    parser.add_argument("--turns", type=int, default=5, help="of each kind")
     options = parser.parse_args()
     use_one_thread()
-    alone, cost_alone, _ = measure(options.recording, [], options.steps, options.speed)
-    beside, cost, answered = measure(options.recording, options.peers, options.steps, options.speed)
-    print(f"TLOB alone:            {alone:.1f} ms from book to prediction, {cost_alone:.1f} ms of the processor per step")
-    print(f"with {', '.join(options.peers)}: {beside:.1f} ms, {cost:.1f} ms of the processor per step")
-    print(f"ratio: {beside / alone:.2f} of the time to a prediction, {cost / cost_alone:.2f} of the processor's time")
-    for name, told in answered.items():
-        print(f"  {name}: {told}")
+    predictor = load_predictor()
+    feed = RecordingFeed(options.recording, market=options.recording.stem, lead=predictor.window, loop=True)
+    session = MarketSession(feed, predictor)
+    found = asyncio.run(measure(session, options.peers, options.turns))
+    (cost, total), (cost_beside, total_beside) = (
+        tuple(median(column) for column in zip(*found[beside], strict=True)) for beside in (False, True)
+    )
+    print(f"TLOB alone: {cost:.1f} ms of the processor per step, {total:.1f} ms from book to prediction")
+    print(f"with {', '.join(options.peers)}: {cost_beside:.1f} ms, {total_beside:.1f} ms")
+    print(f"ratios: {cost_beside / cost:.2f} of the processor's time, {total_beside / total:.2f} of the time to a prediction")
+    for score in session.peers.scores(len(predictor.heads) - 1):
+        print(f"  {score.name}: {score.rows} scored, missing {score.missing} {score.reason}")
+    session.peers.stop()
 
 
 if __name__ == "__main__":

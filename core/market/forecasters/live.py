@@ -316,6 +316,12 @@ class LivePeers:
             self._peers.clear()
             self._asked_for.clear()
 
+    @property
+    def loaded(self) -> bool:
+        """Whether every forecaster that was asked for is loaded, or has failed to be."""
+        with self._lock:
+            return all(peer.ready for peer in self._peers.values())
+
     def scores(self, head: int) -> list[PeerScore]:
         """Running scores on one head, in the order in which the forecasters were asked for."""
         with self._lock:
