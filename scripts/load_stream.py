@@ -3,7 +3,8 @@
 Starts the app on one recording and measures, in this order: one screen alone; then all Chromiums, light websocket clients and one
 slow reader together, once a minute. Of the server: share of a core and memory. Of the clients: milliseconds from a book received
 to the frame that holds its prediction. Of each Chromium: share of a core, how long a screen takes to draw, and how long its
-main thread was held at most.
+main thread was held at most. With `--markets 20` it measures, instead, how soon after its book a step of that many simulations,
+watched at once in one process, is predicted.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import numpy as np
 import psutil
 from playwright.async_api import Page, Playwright, async_playwright
 
+from core.market.hub import MOST_FEEDS, hub, shutdown
+from core.market.predictor import load_predictor
+from core.market.session import MarketSession
+from core.market.sources import SimulatedSource
 from core.market.stream import HEADER, FrameKind
 from tests.browser.conftest import ARGUMENTS
 from tests.browser.server import AppServer, serve
@@ -205,6 +210,33 @@ async def measure(server: AppServer, *, clients: int, browsers: int, minutes: fl
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+def measure_markets(count: int, *, minutes: float) -> None:
+    """Watch so many simulations and print how long after its book a step is predicted."""
+    sources = [SimulatedSource(seed=seed) for seed in range(min(count, MOST_FEEDS))]
+    predictor = load_predictor()
+    sessions = [hub().watch(f"viewer {one.seed}", one.key, partial(MarketSession, one.feed(), predictor)) for one in sources]
+    while any(session.step < 500 for session in sessions):  # the rows that are played at once at the start
+        keep_watching(sources)
+    tree = ProcessTree([psutil.Process()])
+    end = time.monotonic() + 60 * minutes
+    while time.monotonic() < end:
+        keep_watching(sources)
+    totals = [session.view(1).latency.total for session in sessions]
+    print(
+        f"{len(sessions)} markets, book to prediction: median {np.median([p50 for p50, _ in totals]):.0f} ms; 95th percentile"
+        f" {np.median([p95 for _, p95 in totals]):.0f} ms in the middle market, {max(p95 for _, p95 in totals):.0f} ms in the"
+        f" worst; {tree.share():.2f} of a core"
+    )
+    shutdown()
+
+
+def keep_watching(sources: Sequence[SimulatedSource]) -> None:
+    """Say that each is still watched, and wait."""
+    for one in sources:
+        hub().join(f"viewer {one.seed}", one.key)
+    time.sleep(2)
+
+
 def main() -> None:
     """Read the options and run."""
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0] if __doc__ else "")
@@ -212,7 +244,11 @@ def main() -> None:
     p.add_argument("--browsers", type=int, default=1, help="Chromiums beside them; 0 leaves the clients alone")
     p.add_argument("--minutes", type=float, default=1.0)
     p.add_argument("--speed", default="1.0", help="of the recording")
-    o: Any = p.parse_args()
+    p.add_argument("--markets", type=int, default=0, help="measure the predictions of so many simulations instead")
+    o = p.parse_args()
+    if o.markets:
+        measure_markets(o.markets, minutes=o.minutes)
+        return
     with tempfile.TemporaryDirectory() as folder, serve(ROOT / "streamlit_app.py", Path(folder)) as server:
         asyncio.run(measure(server, clients=o.clients, browsers=o.browsers, minutes=o.minutes, speed=o.speed))
 

@@ -4,6 +4,7 @@
 const PRICE_ROWS = 23;
 const HOP = 0.05; // share of the span by which the view moves on: until then new rows fill the room at its right
 const SNAPSHOT = 1;
+const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
 
 let plots = null; // live_plot.js, once it is loaded: plotly, and the page's colours as a template
@@ -133,6 +134,7 @@ class Terminal {
     socket.onclose = (event) => {
       if (this.closed || this.socket !== socket) return;
       this.root.dataset.stream = "closed";
+      if (event.code === NOT_RUNNING) return this.command("rejoin", null); // any command runs the page, which starts the feed
       this.failures = (this.failures ?? 0) + 1;
       this.say(this.config.labels.disconnected);
       if (event.code === 4403 || this.failures >= 3) return this.channel.setTriggerValue("fallback", Date.now());

@@ -34,6 +34,8 @@ ALIVE_EVERY_S: Final = 5.0
 STATUS_EVERY_S: Final = 1.0
 SNAPSHOT_ROWS: Final = 1_200
 """Rows of a snapshot for a viewer that fell behind; a viewer that comes gets all that are kept."""
+NOT_RUNNING: Final = 4404
+"""Closes a viewer's socket where its feed was stopped meanwhile: the page then runs again, which starts the feed."""
 MOST_UNREAD: Final = 8
 """Frames a viewer may have unread: two seconds. The page says after every fourth how many it has read."""
 
@@ -154,6 +156,8 @@ async def market_stream(websocket: WebSocket) -> None:
             ]
             try:
                 await asyncio.wait([*tasks, notices.task], return_when=asyncio.FIRST_COMPLETED)
+                if tasks[0].done() and not tasks[0].cancelled():
+                    await websocket.close(code=NOT_RUNNING)
             finally:
                 for task in tasks:
                     task.cancel()
@@ -161,8 +165,11 @@ async def market_stream(websocket: WebSocket) -> None:
 
 
 async def _keep_watching(ticket: Ticket) -> None:
+    """Keep the feed running for this viewer; return where it runs no more, or anew in another session."""
     while True:
-        await asyncio.to_thread(hub().join, ticket.viewer, ticket.session.feed.key)  # the hub may be starting a feed
+        # in a thread, as the hub may be starting a feed
+        if await asyncio.to_thread(hub().join, ticket.viewer, ticket.session.feed.key) is not ticket.session:
+            return
         await asyncio.sleep(ALIVE_EVERY_S)
 
 

@@ -77,16 +77,16 @@ def alerts(monkeypatch: pytest.MonkeyPatch) -> Mock:
     """The process's alerts, in memory; counts how often their log is looked up."""
     book = Mock(wraps=AlertBook())
     monkeypatch.setattr(stream_route, "alert_book", lambda: book)
-    monkeypatch.setattr(stream_route, "hub", Mock())
     return book
 
 
 @pytest.fixture
-def session(predictor: Predictor, alerts: Mock) -> Iterator[MarketSession]:
+def session(predictor: Predictor, alerts: Mock, monkeypatch: pytest.MonkeyPatch) -> Iterator[MarketSession]:
     loop = BackgroundLoop("test")
     session = MarketSession(ScriptedFeed(replaying(ROWS[:BEGUN])), predictor)
     loop.submit(session.run())
     wait_until(lambda: session.view(1).step == BEGUN)
+    monkeypatch.setattr(stream_route, "hub", lambda: Mock(join=Mock(return_value=session)))
     yield session
     loop.stop()
 
@@ -226,6 +226,21 @@ def test_nothing_is_left_when_the_last_viewer_has_gone(session: MarketSession) -
             assert session.frames.stream.viewers == 4  # and the one look-out for all
         await asyncio.sleep(0)
         assert session.frames.stream.viewers == 0
+
+    run(test)
+
+
+@pytest.mark.parametrize("running", [None, "another session"])
+def test_a_viewer_of_a_stopped_feed_is_sent_away_to_start_it_anew(
+    session: MarketSession, monkeypatch: pytest.MonkeyPatch, running: object
+) -> None:
+    monkeypatch.setattr(stream_route, "hub", lambda: Mock(join=Mock(return_value=running)))
+
+    async def test() -> None:
+        visitor = Visitor(ticket_for(session))
+        await asyncio.wait_for(stream_route.market_stream(visitor.socket), 20)
+        sent = [visitor.got.get_nowait() for _ in range(visitor.got.qsize())]
+        assert sent[-1]["type"] == "websocket.close" and sent[-1]["code"] == 4404
 
     run(test)
 
