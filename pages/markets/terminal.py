@@ -215,6 +215,7 @@ def _labels(horizon: str) -> dict[str, str]:
         "worth": _("After spread and fee, {count} trades"),
         "all": _("All {count} scored"),
         "since": _("Scored since {time}."),
+        "sinceWithout": _("Scored since {time}, without the time from {from} to {to}."),
         "spoken": _("TLOB now calls {call}."),
         "keys": _("Keys"),
     }

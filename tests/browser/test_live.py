@@ -257,7 +257,7 @@ def test_presentation_keeps_the_figure_the_call_and_the_score_and_escape_returns
     for gone in (".terminal-map", "[data-testid=stHeader]", "[data-testid=stSidebar]", "[data-testid=stDataFrame]"):
         expect(live.locator(gone).locator("visible=true")).to_have_count(0)
     expect(live.get_by_role("button", name="Market", exact=True)).to_be_hidden()
-    for kept in (".terminal-plot", ".terminal-call .called", ".terminal-call .score"):
+    for kept in (".terminal-plot", ".terminal-call .called", ".terminal-call .score >> nth=0"):
         expect(live.locator(kept)).to_be_visible()
     live.wait_for_url(re.compile("present=true"), timeout=PATIENCE_MS)
     live.locator(".terminal").focus()
