@@ -114,6 +114,7 @@ def contexts(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
                 color_scheme="dark" if dark else "light",
                 locale=locale,
                 accept_downloads=True,
+                reduced_motion="reduce",  # drawing Streamlit's moving placeholders takes longer than the page itself
             )
             made[key].set_default_timeout(60_000)
         return made[key]
