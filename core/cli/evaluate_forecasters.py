@@ -9,8 +9,6 @@ from typing import Any
 from core.cli.progress import counting_bar
 from core.market.book import BookRows
 from core.market.bootstrap import block_length
-from core.market.forecasters.catalogue import find_forecaster
-from core.market.forecasters.comparison import COVERAGE, compare, names_of
 from core.market.forecasters.protocol import task_of
 from core.market.predictor import MarketCard, Predictor
 from core.market.row_predictions import RowPredictions
@@ -43,6 +41,10 @@ def scores(
     Raises:
         ForecasterError: where a forecaster cannot be used.
     """
+    # Only here, as a bare training machine has no orjson, by which forecasters at an address are asked.
+    from core.market.forecasters.catalogue import find_forecaster
+    from core.market.forecasters.comparison import COVERAGE, compare, names_of
+
     spelling = o.market or o.data[0].name
     task = task_of(predictor, market, spelling)
     peers = {name: find_forecaster(wanted, task) for wanted, name in names_of(o.forecaster).items()}

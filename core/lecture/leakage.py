@@ -63,7 +63,7 @@ class LabData:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answers:
+class LabAnswers:
     """A model's probabilities after every epoch: (epochs, seeds, n, 3) on the validation part and on the test part."""
 
     validation: NDArray[np.float32]
@@ -75,8 +75,8 @@ class TrainedLab:
     """The data, and the answers of the network and of the peer, which is linear."""
 
     data: LabData
-    network: Answers
-    peer: Answers
+    network: LabAnswers
+    peer: LabAnswers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +171,7 @@ def prepare(rows: BookRows, horizon: int, mistakes: Iterable[Mistake] = ()) -> L
     )
 
 
-def train(data: LabData, *, hidden: int, epochs: int = EPOCHS, progress: Callable[[int, int], None] | None = None) -> Answers:
+def train(data: LabData, *, hidden: int, epochs: int = EPOCHS, progress: Callable[[int, int], None] | None = None) -> LabAnswers:
     """Train networks of two hidden layers, or linear ones where `hidden` is 0, from `SEEDS` seeds at once, by Adam.
 
     Args:
@@ -202,7 +202,7 @@ def train(data: LabData, *, hidden: int, epochs: int = EPOCHS, progress: Callabl
                 found[part].append(F.softmax(_logits(inputs, layers), dim=-1).numpy())
         if progress is not None:
             progress(epoch + 1, epochs)
-    return Answers(validation=np.stack(found["validation"]), test=np.stack(found["test"]))
+    return LabAnswers(validation=np.stack(found["validation"]), test=np.stack(found["test"]))
 
 
 def _logits(x: Tensor, layers: list[tuple[Tensor, Tensor]]) -> Tensor:
@@ -266,7 +266,7 @@ def measure(lab: TrainedLab, mistakes: Iterable[Mistake] = ()) -> LabScore:
 
 
 def choose(
-    answers: Answers,
+    answers: LabAnswers,
     data: LabData,
     seed: int,
     *,
