@@ -25,7 +25,9 @@ BATCH = 256
 FAILURES = 3
 """Batches in a row that may fail before a forecaster is not asked any more."""
 FEWEST = 200
-"""Rows with a known outcome below which no call rule is fitted."""
+"""Rows with a known outcome below which neither a rule nor an interval is computed."""
+FIT_FROM = 1_000
+"""Rows of a recording below which none are set apart to fit call rules: rules of fewer are noise."""
 COVERAGE = 95
 """Per cent of the resampled differences that an interval holds."""
 
@@ -253,7 +255,7 @@ def split_ends(
     """Rows at which forecasters are asked, and which of them call rules are fitted on.
 
     Where rows before `first` were kept for validation, every second one of the tenth of the file before it; else the first fifth
-    of the file; none where that is fewer than `FEWEST`. A window and a horizon lie between the two parts (D10).
+    of the file; none where that is fewer than `FIT_FROM`. A window and a horizon lie between the two parts (D10).
 
     Args:
         longest: horizon, steps. first: row from which a file is scored, 0 for the whole.
@@ -267,7 +269,7 @@ def split_ends(
     else:
         cut = len(timestamps) // 5
         validation, scored = ends[ends < cut - longest], ends[ends >= cut + gap]
-    if len(validation) < FEWEST:
+    if len(validation) < FIT_FROM:
         validation, scored = validation[:0], ends[ends >= first]
     fit = np.zeros(len(validation) + len(scored), dtype=bool)
     fit[: len(validation)] = True

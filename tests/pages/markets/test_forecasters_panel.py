@@ -65,7 +65,8 @@ def session(predictor: Predictor, tmp_path: Path) -> MarketSession:
     return MarketSession(RecordingFeed(path, market="ABC", key="recording/testville"), predictor)
 
 
-def test_a_whole_recording_is_compared_at_the_press_of_a_button(session: MarketSession) -> None:
+def test_a_whole_recording_is_compared_at_the_press_of_a_button(session: MarketSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.market.forecasters.comparison.FIT_FROM", 200)
     head = 1
     feed: Any = session.feed
     rows = read_market([feed.path])

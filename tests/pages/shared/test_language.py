@@ -230,8 +230,8 @@ def test_the_check_lets_translated_ones_pass(source: str) -> None:
 # fmt: off
 SHOWN_ERRORS = {
     "AlertError", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "FeedFailed", "FindingError",
-    "GradientError", "LedgerError", "LibraryError", "OutOfStep", "PictureError", "ReadingError", "TooManyFeeds", "TrainError",
-    "UnusableBook", "VideoError", "WentQuiet", "WindowError",
+    "ForecasterError", "GradientError", "LedgerError", "LibraryError", "OutOfStep", "PictureError", "ReadingError",
+    "TooManyFeeds", "TrainError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",
 }
 # fmt: on
 """Exceptions of core whose text a page shows."""

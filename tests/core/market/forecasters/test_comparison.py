@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss, matthews_corrcoef
 from core.cli import main
 from core.market.book import BookRows, frame_from_rows
 from core.market.calibration import fit_rule
+from core.market.forecasters import comparison as comparison_module
 from core.market.forecasters.comparison import compare, run_over, split_ends
 from core.market.forecasters.naive import MomentumForecaster, StationaryForecaster
 from core.market.forecasters.protocol import Fault, ForecastTask, task_of
@@ -23,6 +24,12 @@ from core.market.row_predictions import RowPredictions, outcomes, predict_rows
 from tests.core.market.helpers import HEADS, random_book, tiny_predictor, with_hole
 
 ROWS = with_hole(random_book(2_400, 1), 1_600, 9)
+
+
+@pytest.fixture(autouse=True)
+def rules_of_short_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recording here is too short for rules that are worth having."""
+    monkeypatch.setattr(comparison_module, "FIT_FROM", 200)
 
 
 @pytest.fixture(scope="module")
