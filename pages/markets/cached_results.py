@@ -79,7 +79,7 @@ def answer(window: FrozenWindow) -> WindowAnswer:
 
 @st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
 def attribute(window: FrozenWindow, head: int, label: int, baseline: BaselineKind) -> Attribution:
-    """Integrated gradients of one head's probability of one class, over the 128 x 40 input.
+    """Integrated gradients of one head's probability of one class, over all inputs.
 
     Raises:
         As `answer`.
