@@ -509,6 +509,7 @@ class Terminal {
     this.map.hidden = !minimap;
     if (!minimap) return;
     const width = this.map.clientWidth;
+    if (!width) return; // a presentation hides it
     const height = this.map.clientHeight;
     const pen = this.drawMids(minimap, width, height);
     const at = ((row.time - minimap.from) / (minimap.to - minimap.from)) * width;
