@@ -21,7 +21,7 @@ from core.market.forecasters.checkpoint import CheckpointForecaster
 from core.market.forecasters.http_address import HttpForecaster
 from core.market.forecasters.protocol import Fault, ForecasterError, ForecastTask, ask
 from core.market.forecasters.table import TableForecaster
-from core.market.forecasters.trees import TreeForecaster, window_features
+from core.market.forecasters.trees import TreeForecaster, _boosters, window_features
 from core.market.predictor import windows_of
 from tests.core.market.helpers import HEADS, random_book, save_tiny
 
@@ -228,6 +228,7 @@ def test_trees_answer_every_head_or_say_how_to_install_the_package(monkeypatch: 
     task = ForecastTask(heads=heads, alphas=(1e-4,) * 8, market="live/binance/NEXO/USDT")  # type: ignore[arg-type]
     rows = random_book(140, 5)
     windows = windows_of(rows.levels, np.arange(127, 140), 128)
+    _boosters.cache_clear()
     with monkeypatch.context() as patch:
         patch.setitem(__import__("sys").modules, "lightgbm", None)
         with pytest.raises(ForecasterError, match=r"LightGBM is not installed: pip install -r requirements-optional.txt"):
