@@ -93,4 +93,4 @@ def test_the_sample_is_of_moving_calls() -> None:
     with torch.no_grad():
         answer = float(first.function(first.inputs[None]))
     assert 0.0 < answer < 1.0
-    assert first.inputs.shape == (predictor.window, 40)
+    assert first.inputs.shape == (predictor.window, predictor.config.features) == (128, 52)
