@@ -23,6 +23,7 @@ import numpy as np
 import psutil
 from playwright.async_api import Page, Playwright, async_playwright
 
+from core.market.book import STEP_MS
 from core.market.hub import MOST_FEEDS, hub, shutdown
 from core.market.predictor import load_predictor
 from core.market.session import MarketSession
@@ -213,12 +214,16 @@ async def measure(server: AppServer, *, clients: int, browsers: int, minutes: fl
 def measure_markets(count: int, *, minutes: float) -> None:
     """Watch so many simulations and print how long after its book a step is predicted."""
     sources = [SimulatedSource(seed=seed) for seed in range(min(count, MOST_FEEDS))]
-    predictor = load_predictor()
-    sessions = [hub().watch(f"viewer {one.seed}", one.key, partial(MarketSession, one.feed(), predictor)) for one in sources]
-    while any(session.step < 500 for session in sessions):  # the rows that are played at once at the start
+    predictor, feeds = load_predictor(), [one.feed() for one in sources]
+    sessions = [
+        hub().watch(f"viewer {one.seed}", one.key, partial(MarketSession, feed, predictor))
+        for one, feed in zip(sources, feeds, strict=True)
+    ]
+    # The rows played at once at the start are worked through first; then their times leave the last 500 that a session keeps.
+    while any(session.step < max(500, feed.position - 4) for session, feed in zip(sessions, feeds, strict=True)):
         keep_watching(sources)
     tree = ProcessTree([psutil.Process()])
-    end = time.monotonic() + 60 * minutes
+    end = time.monotonic() + 500 * STEP_MS / 1e3 + 60 * minutes
     while time.monotonic() < end:
         keep_watching(sources)
     totals = [session.view(1).latency.total for session in sessions]
