@@ -12,9 +12,7 @@ from core import messages
 
 # the headless shell first: it draws no window of its own around the page, which saves a tenth of the processor time
 CANDIDATES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-HOW = (
-    "no Chromium found: install one (apt-get install chromium-headless-shell) or set CHROMIUM=/path/to/it for the browser tests"
-)
+HOW = "no Chromium found: install one (apt-get install chromium-headless-shell) or set CHROMIUM=/path/to/it for the browser tests"
 
 
 NUMERIC = re.compile(r"tests/core/(nn|models|explain|market|lecture|signs|vision)/(?!feeds/|ledger/|test_equations)")
