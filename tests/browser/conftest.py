@@ -44,14 +44,14 @@ def chromium(chromium_path: str) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
     """The app itself."""
     with serve(ROOT / "streamlit_app.py", tmp_path_factory.mktemp("app")) as server:
         yield server
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def plots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
     """The small app with plots of `apps/plots.py`."""
     with serve(ROOT / "tests" / "browser" / "apps" / "plots.py", tmp_path_factory.mktemp("plots")) as server:

@@ -62,14 +62,15 @@ def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
     assert stat(live, "Symbol") == recording(OPENS_WITH).symbol
     assert stat(live, "Market") == "Not in training"
     expect(live.get_by_role("heading", name="TLOB calls, 12.5 sec ahead")).to_be_visible()
-    scored = live.locator(".terminal-call .score .stat").last
+    scored = live.locator(".terminal-call .score:not(.value) .stat").last
     expect(scored.locator("dt")).to_have_text(re.compile(r"All \d+ scored"))
     expect(scored.locator("dd")).to_have_text(re.compile(r"-?\d\.\d\d / -?\d\.\d\d"))
     assert "label" not in live.url and "h=" not in live.url  # smoothed and 50 steps are where it opens
 
 
 def test_everything_above_the_fold_at_1440_by_900(live: Page) -> None:
-    for selector in (".terminal-strip", ".terminal-plot", ".terminal-ladder", ".terminal-call .score"):
+    score = ".terminal-call .score:not(.value)"
+    for selector in (".terminal-strip", ".terminal-plot", ".terminal-ladder", score, ".terminal-call .value"):
         box = live.locator(selector).bounding_box()
         assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 900, (selector, box)
 
