@@ -15,9 +15,9 @@ import sys
 import torch
 
 COMBINATIONS = (
-    # PyTorch's kernels, MKL's kernels, threads
-    ("default", "SSE4_2", 1),
-    ("avx2", "AVX2", 2),
+    # PyTorch's kernels, MKL's kernels, threads, tests
+    ("default", "SSE4_2", 1, ("tests/core",)),
+    ("avx2", "AVX2", 2, ("tests/core/nn", "tests/core/models", "tests/core/explain", "tests/core/market")),
 )
 LEVELS = ("default", "avx2", "avx512")
 PYTEST = ("--numprocesses", "2", "--dist", "loadfile", "--timeout", "600")
@@ -27,7 +27,7 @@ def main() -> int:
     """One run of pytest for each combination; the exit status is 0 where all passed."""
     best = LEVELS.index(torch.backends.cpu.get_cpu_capability().lower())
     failed = []
-    for kernels, mkl, threads in COMBINATIONS:
+    for kernels, mkl, threads, tests in COMBINATIONS:
         name = f"ATEN_CPU_CAPABILITY={kernels} MKL_ENABLE_INSTRUCTIONS={mkl} OMP_NUM_THREADS={threads}"
         if LEVELS.index(kernels) > best:
             print(f"{name}: left out, this processor has no {kernels}", flush=True)
@@ -39,7 +39,7 @@ def main() -> int:
             "OMP_NUM_THREADS": str(threads),
             "OMP_WAIT_POLICY": "PASSIVE",  # idle threads of one worker leave the cores to the other
         }
-        command = [sys.executable, "-m", "pytest", "-m", "numeric", "-q", "tests/core", *PYTEST]
+        command = [sys.executable, "-m", "pytest", "-m", "numeric", "-q", *tests, *PYTEST]
         if subprocess.run([*command, *sys.argv[1:]], env={**os.environ, **settings}, check=False).returncode:
             failed.append(name)
     for name in failed:
