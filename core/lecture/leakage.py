@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from core import scores
 from core.market.book import BookRows, FloatArray, segments
 from core.market.calibration import CallRule
-from core.market.labels import STATIONARY, classify, fit_alpha, future_move, momentum
+from core.market.labels import STATIONARY, classify, fit_alpha, momentum_calls, moves_after
 from core.messages import compose
 
 Mistake = Literal["label", "shuffle", "scaling", "threshold", "epoch", "peers"]
@@ -145,9 +145,8 @@ def prepare(rows: BookRows, horizon: int, mistakes: Iterable[Mistake] = ()) -> L
     """
     made = set(mistakes)
     kind: Literal["smoothed", "forward"] = "smoothed" if "label" in made else "forward"
-    moves, usable = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=bool)
+    moves, usable = moves_after(rows, (kind, horizon)), np.zeros(len(rows), dtype=bool)
     for stretch in segments(rows.timestamps):
-        moves[stretch] = future_move(rows.mid[stretch], horizon, kind)
         usable[stretch.start + LOOK_BACK[-1] : stretch.stop] = True
     ends = np.flatnonzero(usable & ~np.isnan(moves))
     if len(ends) < FEWEST:
@@ -164,7 +163,7 @@ def prepare(rows: BookRows, horizon: int, mistakes: Iterable[Mistake] = ()) -> L
         inputs={part: ((x[at] - mean) / std).astype(np.float32) for part, at in parts.items()},
         labels={part: labels[at] for part, at in parts.items()},
         rows=parts,
-        naive=momentum(rows.mid, horizon, alpha)[parts["test"]],
+        naive=momentum_calls(rows, horizon, alpha)[parts["test"]],
         alpha=alpha,
         mean=mean,
         std=std,

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from core import scores
 from core.market.adaptive import SCORED_AFTER, AdaptiveHead, Recalibrated
-from core.market.book import BookError, BookRows, FloatArray, segments
+from core.market.book import BookError, BookRows, FloatArray
 from core.market.bootstrap import block_length, resampled_sums
 from core.market.conformal import MEMORY, PROMISED
-from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, momentum
+from core.market.labels import STATIONARY, UNKNOWN, Head, classify, momentum_calls, moves_after
 from core.market.predictor import MarketCard
 from core.market.row_predictions import RowPredictions
 from core.messages import compose
@@ -81,16 +81,6 @@ def recalibrate_rows(
     )
 
 
-def file_moves(rows: BookRows, head: Head) -> FloatArray:
-    """(n,) the label's move after every row, a fraction of the price; NaN past the end and over gaps."""
-    kind, horizon = head
-    moves = np.full(len(rows), np.nan)
-    for stretch in segments(rows.timestamps) if len(rows) else []:
-        if stretch.stop - stretch.start > horizon:
-            moves[stretch] = future_move(rows.mid[stretch], horizon, kind)
-    return moves
-
-
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveResult:
     """One head over a file: scores after the first `SCORED_AFTER` outcomes.
@@ -151,7 +141,7 @@ def score_recalibrated(
     kind, horizon = found.heads[head]
     past = AdaptiveHead(horizon, market.alphas[head], own_threshold=thresholds == "past")
     p = found.probabilities[:, head].astype(np.float64)
-    answer = recalibrate_rows(found.rows, p, file_moves(rows, (kind, horizon))[found.rows], past)
+    answer = recalibrate_rows(found.rows, p, moves_after(rows, (kind, horizon))[found.rows], past)
     known = np.flatnonzero(answer.truth != UNKNOWN)
     scored = known[SCORED_AFTER:]
     if not len(scored):
@@ -165,7 +155,7 @@ def score_recalibrated(
             )
         )
     truth, called = answer.truth[scored], found.calls[scored, head]
-    naive = found.momentum[:, head] if thresholds == "card" else _momentum(rows, horizon, answer.alpha)[found.rows]
+    naive = found.momentum[:, head] if thresholds == "card" else momentum_calls(rows, horizon, answer.alpha)[found.rows]
     covered, sizes = answer.covered[scored], answer.sizes[scored]
     sums = resampled_sums(covered[:, None], block_length(len(covered), horizon)) / len(covered)
     low, high = np.quantile(sums, [0.025, 0.975])
@@ -190,13 +180,6 @@ def score_recalibrated(
             "empty": float((sizes == 0).mean()),
         },
     )
-
-
-def _momentum(rows: BookRows, horizon: int, alpha: float) -> NDArray[np.int64]:
-    calls = np.full(len(rows), STATIONARY)
-    for stretch in segments(rows.timestamps):
-        calls[stretch] = momentum(rows.mid[stretch], horizon, alpha)
-    return calls
 
 
 def _probability_scores(p: FloatArray, truth: NDArray[np.int64], called: NDArray[np.int64]) -> dict[str, float]:

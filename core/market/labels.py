@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market.book import FloatArray
+from core.market.book import BookRows, FloatArray, segments
 
 LabelKind = Literal["smoothed", "forward"]
 LABEL_KINDS: tuple[LabelKind, ...] = ("smoothed", "forward")
@@ -52,6 +52,12 @@ def future_move(mid: FloatArray, horizon: int, kind: LabelKind) -> FloatArray:
     return move
 
 
+def moves_after(rows: BookRows, head: Head) -> FloatArray:
+    """(n,) `future_move` after every row; NaN where the horizon reaches past the end or over a gap."""
+    kind, horizon = head
+    return np.concatenate([future_move(rows.mid[stretch], horizon, kind) for stretch in segments(rows.timestamps)])
+
+
 def classify(move: FloatArray, alpha: float) -> NDArray[np.int64]:
     """DOWN below -alpha, UP above alpha, STATIONARY between, UNKNOWN for NaN."""
     label = np.where(move > alpha, UP, np.where(move < -alpha, DOWN, STATIONARY))
@@ -92,3 +98,8 @@ def momentum(mid: FloatArray, horizon: int, alpha: float) -> NDArray[np.int64]:
         mid: (n,) or (n, ...) mid-prices, time first.
     """
     return classify(mid / trailing_mean(mid, smoothing_steps(horizon)) - 1, alpha)
+
+
+def momentum_calls(rows: BookRows, horizon: int, alpha: float) -> NDArray[np.int64]:
+    """(n,) `momentum` at every row; its average begins anew after a gap."""
+    return np.concatenate([momentum(rows.mid[stretch], horizon, alpha) for stretch in segments(rows.timestamps)])

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.book import BookRows, FloatArray, segments
-from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move
+from core.market.labels import STATIONARY, UNKNOWN, Head, classify, moves_after
 from core.market.predictor import MarketCard, Predictor, windows_of
 from core.market.scoreboard import predictions_table
 
@@ -106,12 +106,8 @@ class RowPredictions:
 
 def outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
     """What happened after every row, (n, heads): UNKNOWN where the horizon reaches past the end or over a gap."""
-    truth = np.full((len(rows), len(heads)), UNKNOWN)
-    for stretch in segments(rows.timestamps) if len(rows) else []:
-        for index, (kind, horizon) in enumerate(heads):
-            if stretch.stop - stretch.start > horizon:
-                truth[stretch, index] = classify(future_move(rows.mid[stretch], horizon, kind), market.alphas[index])
-    return truth
+    moves = [moves_after(rows, head) for head in heads]
+    return np.stack([classify(move, alpha) for move, alpha in zip(moves, market.alphas, strict=True)], axis=1)
 
 
 def predict_rows(

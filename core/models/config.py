@@ -86,6 +86,27 @@ class AttentionConfig(ModelConfig):
         raise NotImplementedError
 
 
+def check_window(x: Tensor, *, name: str, steps: int, features: int) -> None:
+    """Compare a batch's windows with what a model of the order book takes.
+
+    Args:
+        x: (batch, steps, features). name: the model's, for the sentence.
+
+    Raises:
+        ValueError: for windows of another shape.
+    """
+    if x.shape[1:] != (steps, features):
+        raise ValueError(
+            compose(
+                "{name} takes windows of {steps} steps x {features} features, not {found}",
+                name=name,
+                steps=steps,
+                features=features,
+                found=tuple(x.shape[1:]),
+            )
+        )
+
+
 def _fault(name: str, value: Any, kind: Any) -> Message | None:
     """What is wrong with the type of a value, None where nothing is."""
     shown = reprlib.repr(value)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from core.messages import compose
-from core.models.config import ModelConfig
+from core.models.config import ModelConfig, check_window
 from core.models.tlob import CLASSES
 from core.nn import AttentionMaps
 
@@ -124,15 +124,7 @@ class DeepLOB(nn.Module):
         Raises:
             ValueError: for a window of another shape.
         """
-        if x.shape[1:] != (self.config.steps, self.config.features):
-            raise ValueError(
-                compose(
-                    "DeepLOB takes windows of {steps} steps x {features} features, not {found}",
-                    steps=self.config.steps,
-                    features=self.config.features,
-                    found=tuple(x.shape[1:]),
-                )
-            )
+        check_window(x, name="DeepLOB", steps=self.config.steps, features=self.config.features)
         y = self.inception(self.blocks(x.unsqueeze(1)))  # (batch, 1, steps, 40) -> (batch, 96, steps, 1)
         states, _ = self.lstm(y.squeeze(3).transpose(1, 2))  # (batch, steps, 96) -> (batch, steps, HIDDEN)
         logits = self.classifier(states[:, -1]).unflatten(1, (self.config.outputs, len(CLASSES)))  # (batch, outputs, 3)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from core.messages import compose
-from core.models.config import AttentionConfig
+from core.models.config import AttentionConfig, check_window
 from core.nn import AttentionMaps, BiN, FeedForward, LearnedPositions, MultiHeadAttention, SinusoidalPositions
 
 CLASSES = ("DOWN", "STATIONARY", "UP")
@@ -196,15 +196,7 @@ class TLOB(nn.Module):
         Raises:
             ValueError: for a window of another shape.
         """
-        if x.shape[1:] != (self.config.steps, self.config.features):
-            raise ValueError(
-                compose(
-                    "TLOB takes windows of {steps} steps x {features} features, not {found}",
-                    steps=self.config.steps,
-                    features=self.config.features,
-                    found=tuple(x.shape[1:]),
-                )
-            )
+        check_window(x, name="TLOB", steps=self.config.steps, features=self.config.features)
         logits, maps = self._once(x, return_attention=return_attention)
         if self.config.mirrored and not self.training:
             # In a separate pass and not in one batch, so that gradients of the logits can be taken at the first pass's maps.

@@ -16,7 +16,7 @@ from core.device import computes_bfloat16
 from core.market.book import BookRows, segments
 from core.market.calibration import CallRule, Score, fit_rule
 from core.market.features import Constants, TransformKind, directed_inputs, fit_constants, transform
-from core.market.labels import UNKNOWN, Head, LabelKind, classify, fit_alpha, future_move
+from core.market.labels import UNKNOWN, Head, LabelKind, classify, fit_alpha, moves_after
 from core.models.tlob import CLASSES, upside_down
 
 TRAIN_END, VALIDATION_END = 0.7, 0.8
@@ -63,9 +63,7 @@ def prepare_market(name: str, rows: BookRows, heads: Sequence[Head], window: int
     stretches = segments(rows.timestamps)
     alphas, columns = [], []
     for kind, horizon in heads:
-        moves = np.full(n, np.nan)
-        for stretch in stretches:
-            moves[stretch] = future_move(rows.mid[stretch], horizon, kind)
+        moves = moves_after(rows, (kind, horizon))
         alpha = fit_alpha([moves[: max(0, len(train_rows) - horizon)]])
         alphas.append(alpha)
         columns.append(classify(moves, alpha))

@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core import checkpoints, scores
-from core.market.book import STEP_MS, BookError, BookRows, read_rows, segments
-from core.market.labels import STATIONARY, UNKNOWN, Head, momentum
+from core.market.book import STEP_MS, BookError, BookRows, read_rows
+from core.market.labels import UNKNOWN, Head, momentum_calls
 from core.market.ledger.records import HEADER, JOURNAL, LedgerError, LedgerHeader, PredictionRecord, window_hash
 from core.market.ledger.segments import confirmed_rows, prediction_files, read_header, read_journal, read_predictions, row_files
 from core.market.predictor import MarketCard, Predictor
@@ -272,15 +272,6 @@ def _nudge(called: int) -> NDArray[np.float64]:
     return np.where(np.arange(3) == called, TOLERANCE, -TOLERANCE)
 
 
-def _momentum_calls(rows: BookRows, heads: tuple[Head, ...], market: MarketCard) -> NDArray[np.int64]:
-    """What the momentum rule called at each row, (n, heads)."""
-    naive = np.full((len(rows), len(heads)), STATIONARY)
-    for stretch in segments(rows.timestamps) if len(rows) else []:
-        for i, (_, horizon) in enumerate(heads):
-            naive[stretch, i] = momentum(rows.mid[stretch], horizon, market.alphas[i])
-    return naive
-
-
 def resolved_table(
     records: list[tuple[PredictionRecord, str]], rows: BookRows, heads: tuple[Head, ...], market: MarketCard
 ) -> pd.DataFrame:
@@ -288,7 +279,8 @@ def resolved_table(
 
     Columns: timestamp, head, p_down, p_stationary, p_up, called, momentum, truth.
     """
-    truth, naive = outcomes(rows, heads, market), _momentum_calls(rows, heads, market)
+    truth = outcomes(rows, heads, market)
+    naive = np.stack([momentum_calls(rows, h, alpha) for (_, h), alpha in zip(heads, market.alphas, strict=True)], axis=1)
     counted = [record for record, _ in records if not record.late]
     at = np.searchsorted(rows.timestamps, [record.timestamp for record in counted])
     there = [(r, int(i)) for r, i in zip(counted, at, strict=True) if i < len(rows) and rows.timestamps[i] == r.timestamp]

@@ -11,8 +11,9 @@ from sklearn.metrics import log_loss, matthews_corrcoef
 
 from core.cli import main
 from core.market.adaptive import SCORED_AFTER, AdaptiveHead
-from core.market.adaptive_evaluation import file_moves, recalibrate_rows, score_recalibrated
+from core.market.adaptive_evaluation import recalibrate_rows, score_recalibrated
 from core.market.book import FILE_COLUMNS, BookError, BookRows
+from core.market.labels import moves_after
 from core.market.predictor import Predictor
 from core.market.row_predictions import RowPredictions, predict_rows
 from tests.core.market.helpers import HEADS, naive_class, naive_label, random_book, save_tiny, tiny_predictor, with_hole
@@ -38,7 +39,7 @@ def test_scores_count_after_the_first_thousand_outcomes(predictor: Predictor, fo
     known = np.flatnonzero(found.truth[:, HEAD] >= 0)[SCORED_AFTER:]
     truth = found.truth[known, HEAD]
     p = found.probabilities[:, HEAD].astype(np.float64)
-    moves = file_moves(ROWS, (kind, horizon))[found.rows]
+    moves = moves_after(ROWS, (kind, horizon))[found.rows]
     adapted = recalibrate_rows(found.rows, p, moves, AdaptiveHead(horizon, market.alphas[HEAD])).adapted
     assert summary["samples"] == len(known) > 300
     assert summary["alpha"] == market.alphas[HEAD]
@@ -54,7 +55,7 @@ def test_scores_count_after_the_first_thousand_outcomes(predictor: Predictor, fo
 def test_moves_of_a_file_are_the_labels(predictor: Predictor) -> None:
     """By the label written out: no move reaches over the gap or past the end."""
     kind, horizon = HEADS[0]
-    moves = file_moves(ROWS, HEADS[0])
+    moves = moves_after(ROWS, HEADS[0])
     for start, stop in ((0, 700), (700, 1_500)):
         mid = ROWS.mid[start:stop]
         for t in (0, 8, 9, 300, len(mid) - horizon - 1, len(mid) - horizon, len(mid) - 1):

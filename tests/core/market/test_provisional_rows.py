@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -16,23 +15,11 @@ from core.market.feeds.protocol import BookLost, Confirmation, FeedState, Status
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until
-from tests.core.market.helpers import real_rows, tiny_predictor
+from tests.core.market.helpers import real_rows
 
 ROWS = real_rows(4)
 LIVE = StatusChange(state=FeedState.LIVE)
 SECOND_NS = 1_000_000_000
-
-
-@pytest.fixture(scope="module")
-def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
-    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
-
-
-@pytest.fixture
-def loop() -> Iterator[BackgroundLoop]:
-    loop = BackgroundLoop("test")
-    yield loop
-    loop.stop()
 
 
 def book(number: int, *, ago_s: float = 0.0, confirms: bool = True) -> OrderBookSnapshot:

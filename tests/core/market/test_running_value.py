@@ -11,9 +11,9 @@ from scipy.special import softmax
 
 from core import scores
 from core.market.adaptive import REFIT_STEPS, SCORED_AFTER, AdaptiveHead
-from core.market.adaptive_evaluation import file_moves, recalibrate_rows
+from core.market.adaptive_evaluation import recalibrate_rows
 from core.market.book import STEP_MS, BookRows
-from core.market.labels import UNKNOWN, Head, fit_alpha
+from core.market.labels import UNKNOWN, Head, fit_alpha, moves_after
 from core.market.luck import luck, spaced
 from core.market.predictor import Predictions
 from core.market.scoreboard import Scoreboard
@@ -60,7 +60,7 @@ def board() -> Scoreboard:
 
 
 def known_rows(head: int) -> NDArray[np.int64]:
-    return np.flatnonzero(PREDICTED & ~np.isnan(file_moves(ROWS, HEADS[head])))
+    return np.flatnonzero(PREDICTED & ~np.isnan(moves_after(ROWS, HEADS[head])))
 
 
 @pytest.mark.parametrize("head", [0, 1])
@@ -69,7 +69,7 @@ def test_step_by_step_recalibration_is_that_of_the_whole_file(board: Scoreboard,
     rows = np.flatnonzero(PREDICTED)
     past = AdaptiveHead(horizon, ALPHAS[head], first_fit=(head + 1) * REFIT_STEPS // len(HEADS))
     p = ANSWERS.probabilities[rows, head].astype(np.float64)
-    whole = recalibrate_rows(rows, p, file_moves(ROWS, (kind, horizon))[rows], past)
+    whole = recalibrate_rows(rows, p, moves_after(ROWS, (kind, horizon))[rows], past)
     scored = np.flatnonzero(whole.truth != UNKNOWN)[SCORED_AFTER:]
     found = board.adaptive(head)
     assert (found.scored, found.outcomes) == (len(scored), len(scored) + SCORED_AFTER)
@@ -94,7 +94,7 @@ def test_an_unknown_market_scores_anew_with_its_own_threshold(monkeypatch: pytes
     monkeypatch.setattr("core.market.adaptive.THRESHOLD_OUTCOMES", 1_500)
     found = played(own_thresholds=True).adaptive(0)
     rows = known_rows(0)
-    assert found.alpha == pytest.approx(fit_alpha([file_moves(ROWS, HEADS[0])[rows[:1_500]]]), rel=1e-9)
+    assert found.alpha == pytest.approx(fit_alpha([moves_after(ROWS, HEADS[0])[rows[:1_500]]]), rel=1e-9)
     assert (found.settled, found.scored) == (True, len(rows) - 1_500)
 
 

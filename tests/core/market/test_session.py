@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,24 +18,12 @@ from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, STALE_MS, MarketSession
 from core.market.session_view import Status
 from tests.core.market.feeds_for_tests import ScriptedFeed, Step, books, replaying, wait_until
-from tests.core.market.helpers import HEADS, random_book, real_rows, tiny_predictor, with_hole
+from tests.core.market.helpers import HEADS, random_book, real_rows, with_hole
 
 ROWS = real_rows(4)
 FLOAT32 = 1e-5
 """Batches of different sizes are summed in different orders: some tens of float32's steps of 6e-8 for a probability."""
 GAP = StatusChange(state=FeedState.REPLAYING, gap=True)
-
-
-@pytest.fixture(scope="module")
-def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
-    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
-
-
-@pytest.fixture
-def loop() -> Iterator[BackgroundLoop]:
-    loop = BackgroundLoop("test")
-    yield loop
-    loop.stop()
 
 
 def finished(predictor: Predictor, script: list[Step], **options: object) -> MarketSession:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import Mock
@@ -21,22 +20,10 @@ from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.stream import HEADER, MOST_BEHIND, ROW_FIXED, SCORES, FrameKind, FrameStream, encode
 from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
-from tests.core.market.helpers import HEADS, random_book, real_rows, tiny_predictor
+from tests.core.market.helpers import HEADS, random_book, real_rows
 
 ROWS = real_rows(4)
 WIDTH = ROW_FIXED + 6 * len(HEADS)
-
-
-@pytest.fixture(scope="module")
-def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
-    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), ROWS)
-
-
-@pytest.fixture
-def loop() -> Iterator[BackgroundLoop]:
-    loop = BackgroundLoop("test")
-    yield loop
-    loop.stop()
 
 
 @dataclass

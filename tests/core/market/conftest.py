@@ -1,0 +1,25 @@
+"""What several tests of sessions share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from core.market.feeds.background import BackgroundLoop
+from core.market.predictor import Predictor
+from tests.core.market.helpers import real_rows, tiny_predictor
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    """A small one, with constants of the fifth excerpt."""
+    return tiny_predictor(tmp_path_factory.mktemp("checkpoint"), real_rows(4))
+
+
+@pytest.fixture
+def loop() -> Iterator[BackgroundLoop]:
+    """A background loop that is stopped afterwards."""
+    loop = BackgroundLoop("test")
+    yield loop
+    loop.stop()
