@@ -75,6 +75,10 @@ def _add_loop(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--start-share", type=float, default=0.0, help="average the final weights with those of --start, which count this share"
     )
+    p.add_argument(
+        "--teacher", type=Path, default=None, help="soft targets of the training windows (python -m scripts.tree_targets)"
+    )
+    p.add_argument("--teacher-share", type=float, default=0.0, help="their share of the loss; labels have the rest")
     p.add_argument("--rule-stride", type=int, default=RULE_STRIDE, help="fit call rules on every so many-th validation window")
     options.add_test(p)
     p.add_argument("--test-every", type=int, default=1, help="score every so many-th row of the test part")
@@ -108,6 +112,7 @@ def _train(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBCo
         windows_per_epoch=o.windows,
         seed=o.seed,
         validation_stride=o.stride,
+        teacher_share=o.teacher_share,
         shares=dict(zip([one.name for one in files], o.share, strict=True)) if o.share else {},
     )
     heads = [(label, horizon) for label in o.label for horizon in o.horizon]
@@ -133,6 +138,7 @@ def _train(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBCo
         state=o.state,
         start=o.start,
         start_share=o.start_share,
+        teacher=o.teacher,
         rule_stride=o.rule_stride,
         test=o.test,
         test_every=o.test_every,
