@@ -58,8 +58,8 @@ def moves_after(rows: BookRows, head: Head) -> FloatArray:
     return np.concatenate([future_move(rows.mid[stretch], horizon, kind) for stretch in segments(rows.timestamps)])
 
 
-def classify(move: FloatArray, alpha: float) -> NDArray[np.int64]:
-    """DOWN below -alpha, UP above alpha, STATIONARY between, UNKNOWN for NaN."""
+def classify(move: FloatArray, alpha: float | FloatArray) -> NDArray[np.int64]:
+    """DOWN below -alpha, UP above alpha, STATIONARY between, UNKNOWN for NaN; one alpha, or alphas that broadcast to the moves."""
     label = np.where(move > alpha, UP, np.where(move < -alpha, DOWN, STATIONARY))
     return np.where(np.isnan(move), UNKNOWN, label).astype(np.int64)
 
@@ -89,15 +89,22 @@ def trailing_mean(values: FloatArray, steps: int) -> FloatArray:
     return (total[t + 1] - total[first]) / counts
 
 
-def momentum(mid: FloatArray, horizon: int, alpha: float) -> NDArray[np.int64]:
-    """The momentum rule's calls: the mid now against the mean of its last w = min(10, h), classified by the same alpha.
-
-    The average is shorter at the start.
+def momentum_move(mid: FloatArray, steps: int) -> FloatArray:
+    """The mid now against the mean of its last `steps`, a fraction of the price; the average is shorter at the start.
 
     Args:
         mid: (n,) or (n, ...) mid-prices, time first.
     """
-    return classify(mid / trailing_mean(mid, smoothing_steps(horizon)) - 1, alpha)
+    return mid / trailing_mean(mid, steps) - 1
+
+
+def momentum(mid: FloatArray, horizon: int, alpha: float) -> NDArray[np.int64]:
+    """The momentum rule's calls: `momentum_move` over w = min(10, h) steps, classified by the label's alpha.
+
+    Args:
+        mid: (n,) or (n, ...) mid-prices, time first.
+    """
+    return classify(momentum_move(mid, smoothing_steps(horizon)), alpha)
 
 
 def momentum_calls(rows: BookRows, horizon: int, alpha: float) -> NDArray[np.int64]:

@@ -24,7 +24,7 @@ from core.device import best_device
 from core.market.book import FloatArray
 from core.market.calibration import CallRule
 from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, input_names, transform
-from core.market.labels import LABEL_KINDS, SMOOTHING, Head, LabelKind, momentum
+from core.market.labels import LABEL_KINDS, SMOOTHING, Head, LabelKind, classify, momentum_move, smoothing_steps
 from core.market.shared_passes import SharedPasses
 from core.messages import compose
 from core.models.deeplob import DeepLOB, DeepLOBConfig
@@ -187,8 +187,9 @@ class Predictor:
     def _momentum(self, windows: FloatArray, market: MarketCard) -> NDArray[np.int8]:
         recent = windows[:, -SMOOTHING:]  # the longest average that the rule takes
         mid = ((recent[..., 0] + recent[..., 2]) / 2).T
-        calls = [momentum(mid, horizon, alpha)[-1] for (_, horizon), alpha in zip(self.heads, market.alphas, strict=True)]
-        return np.stack(calls, axis=1).astype(np.int8)
+        steps = [smoothing_steps(horizon) for _, horizon in self.heads]
+        moves = {w: momentum_move(mid, w)[-1] for w in set(steps)}  # most heads share one average
+        return classify(np.stack([moves[w] for w in steps], axis=1), np.array(market.alphas)).astype(np.int8)
 
     @torch.inference_mode()
     def attention(self, window: FloatArray, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:

@@ -66,7 +66,7 @@ class _HeadBoard:
 
     def add(self, timestamp: int, truth: int, called: int, naive: int, probabilities: NDArray[np.float32]) -> None:
         self.since_ms = timestamp if self.since_ms is None else self.since_ms
-        self.log_loss_sum += scores.log_loss(probabilities[None], [truth])
+        self.log_loss_sum -= math.log(max(float(probabilities[truth]), 1e-12))
         for rule, call in zip(RULES, (called, naive, STATIONARY), strict=True):
             self.session[rule][truth, call] += 1
         leaving = self.recent[-LATEST] if len(self.recent) >= LATEST else None
@@ -210,15 +210,13 @@ class Scoreboard:
         self._mids.append(mid)
         self._numbers.append(None if predictions is None else self.log.append(timestamp, mid, predictions, row, spread=spread))
         mids = np.array(self._mids)
+        moves = np.full(len(self.heads), np.nan)
         for index, (kind, horizon) in enumerate(self.heads):
-            if len(self._numbers) <= horizon:
-                continue
-            number = self._numbers[-1 - horizon]
-            if number is None:
-                continue
-            move = future_move(mids[-horizon - smoothing_steps(horizon) :], horizon, kind)[-1 - horizon]
-            truth = int(classify(np.array([move]), self.alphas[index])[0])
-            if truth == UNKNOWN:
+            if len(self._numbers) > horizon and self._numbers[-1 - horizon] is not None:
+                moves[index] = future_move(mids[-horizon - smoothing_steps(horizon) :], horizon, kind)[-1 - horizon]
+        truths = classify(moves, np.array(self.alphas)).tolist()
+        for index, ((_, horizon), move, truth) in enumerate(zip(self.heads, moves.tolist(), truths, strict=True)):
+            if truth == UNKNOWN or (number := self._numbers[-1 - horizon]) is None:
                 continue
             row_then = self.log[number]
             row_then["truth"][index] = truth
@@ -227,7 +225,7 @@ class Scoreboard:
             self._boards[index].add(when, truth, called, naive, row_then["probabilities"][index])
             self._spaced[index].add(when, truth, dict(zip(RULES, (called, naive, STATIONARY), strict=True)))
             if (then := self._recalibrated[-horizon]) is not None:
-                self._adaptive[index].resolve(then[index], float(move))
+                self._adaptive[index].resolve(then[index], move)
             resolved.append((when, index, truth))
         self._recalibrate(predictions, row)
         for index, account in enumerate(self._takers):

@@ -197,11 +197,15 @@ class TLOB(nn.Module):
             ValueError: for a window of another shape.
         """
         check_window(x, name="TLOB", steps=self.config.steps, features=self.config.features)
-        logits, maps = self._once(x, return_attention=return_attention)
-        if self.config.mirrored and not self.training:
-            # In a separate pass and not in one batch, so that gradients of the logits can be taken at the first pass's maps.
-            mirrored, _ = self._once(upside_down(x, self.config.directed), return_attention=False)
-            logits = (logits + mirrored.flip(-1)) / 2
+        mirrored = self.config.mirrored and not self.training
+        if mirrored and not return_attention:  # both passes as one batch: half the cost of two
+            both, maps = self._once(torch.cat([x, upside_down(x, self.config.directed)]), return_attention=False)
+            logits = (both[: len(x)] + both[len(x) :].flip(-1)) / 2
+        else:
+            logits, maps = self._once(x, return_attention=return_attention)
+            if mirrored:  # a pass of its own, so that gradients of the logits can be taken at the first pass's maps
+                other, _ = self._once(upside_down(x, self.config.directed), return_attention=False)
+                logits = (logits + other.flip(-1)) / 2
         logits = logits[:, 0] if self.config.outputs == 1 else logits  # (batch, 1, 3) -> (batch, 3)
         return (logits, maps) if return_attention else logits
 

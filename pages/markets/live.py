@@ -96,17 +96,17 @@ def once_a_second() -> None:
     screen(streamed=False)
 
 
-@st.fragment(run_every=10.0)
+@st.fragment(run_every=30.0)
 def scores() -> None:
-    """The scoreboard, every ten seconds."""
+    """The scoreboard, every thirty seconds; the screen's own scores come with each step."""
     live_scores.show(session, choices, view.zone)
     recalibration.show(session, choices)
     forecasters_panel.show(session, choices)
 
 
-@st.fragment(run_every=30.0)
+@st.fragment(run_every=60.0)
 def worth() -> None:
-    """What the calls are worth, every thirty seconds."""
+    """What the calls are worth, every minute."""
     call_value.show(session, choices, view.zone)
 
 
