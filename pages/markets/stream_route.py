@@ -12,8 +12,8 @@ import contextlib
 import secrets
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -75,16 +75,33 @@ TICKETS: Final = TicketOffice()
 
 
 class SessionNotices:
-    """What all viewers of a session are told in words: its status and its alerts, looked up once for all of them.
+    """What the viewers of a session have in common, done once for all of them: its status and alerts, and keeping it running.
 
     Attributes:
         number: of the newest change. status: the session's, and its feed's message.
+        viewers: how many sockets each viewer has. ended: done once the session no longer runs.
     """
 
     def __init__(self, session: MarketSession) -> None:
-        self.number, self.status, self.viewers = 0, session.status_now(), 0
+        self.number, self.status = 0, session.status_now()
+        self.viewers: Counter[str] = Counter()
         self._session = session
-        self.task = asyncio.create_task(self._look())
+        self.ended = asyncio.create_task(self._keep_running())
+        self._task = asyncio.create_task(self._look())
+
+    def stop(self) -> None:
+        """After the last viewer."""
+        self.ended.cancel()
+        self._task.cancel()
+
+    async def _keep_running(self) -> None:
+        """Keep the feed running for the viewers; return where it runs no more, or anew in another session."""
+        while await asyncio.to_thread(self.join, *self.viewers):
+            await asyncio.sleep(ALIVE_EVERY_S)
+
+    def join(self, *viewers: str) -> bool:
+        """Tell the hub that these still watch; may wait for it, as it may be starting a feed. False: the session runs no more."""
+        return all(hub().join(viewer, self._session.feed.key) is self._session for viewer in viewers)
 
     async def _look(self) -> None:
         alerted = time.time()
@@ -105,18 +122,19 @@ class SessionNotices:
 _notices: dict[MarketSession, SessionNotices] = {}
 
 
-@contextlib.asynccontextmanager
-async def notices_of(session: MarketSession) -> AsyncIterator[SessionNotices]:
+@contextlib.contextmanager
+def notices_of(session: MarketSession, viewer: str) -> Iterator[SessionNotices]:
     """The session's notices, shared by its viewers and ended with the last of them."""
     notices = _notices.get(session) or _notices.setdefault(session, SessionNotices(session))
-    notices.viewers += 1
+    notices.viewers[viewer] += 1
     try:
         yield notices
     finally:
-        notices.viewers -= 1
+        notices.viewers[viewer] -= 1
+        notices.viewers += Counter()  # drops those who have no socket left
         if not notices.viewers:
             _notices.pop(session, None)
-            notices.task.cancel()
+            notices.stop()
 
 
 def alerts_of(session: MarketSession, since: float) -> list[AlertEvent]:
@@ -147,30 +165,22 @@ async def market_stream(websocket: WebSocket) -> None:
         return
     await websocket.accept()
     progress = Progress()
-    with ticket.session.frames.stream.subscribe() as subscription:
-        async with notices_of(ticket.session) as notices:
-            tasks = [
-                asyncio.create_task(_keep_watching(ticket)),
-                asyncio.create_task(_send(websocket, ticket, notices, subscription, progress)),
-                asyncio.create_task(_receive(websocket, subscription, progress)),
-            ]
-            try:
-                await asyncio.wait([*tasks, notices.task], return_when=asyncio.FIRST_COMPLETED)
-                if tasks[0].done() and not tasks[0].cancelled():
-                    await websocket.close(code=NOT_RUNNING)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _keep_watching(ticket: Ticket) -> None:
-    """Keep the feed running for this viewer; return where it runs no more, or anew in another session."""
-    while True:
-        # in a thread, as the hub may be starting a feed
-        if await asyncio.to_thread(hub().join, ticket.viewer, ticket.session.feed.key) is not ticket.session:
-            return
-        await asyncio.sleep(ALIVE_EVERY_S)
+    session = ticket.session
+    with session.frames.stream.subscribe() as subscription, notices_of(session, ticket.viewer) as notices:
+        tasks = [
+            asyncio.create_task(_send(websocket, ticket, notices, subscription, progress)),
+            asyncio.create_task(_receive(websocket, subscription, progress)),
+        ]
+        try:
+            runs = await asyncio.to_thread(notices.join, ticket.viewer)
+            if runs:
+                await asyncio.wait([*tasks, notices.ended], return_when=asyncio.FIRST_COMPLETED)
+            if (not runs or notices.ended.done()) and not tasks[1].done():
+                await websocket.close(code=NOT_RUNNING)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _send(

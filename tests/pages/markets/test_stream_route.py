@@ -253,3 +253,24 @@ def test_strangers_are_turned_away(session: MarketSession, ticket: str | None, o
         assert (await visitor.got.get())["code"] == 4403
 
     run(test)
+
+
+def test_a_session_is_kept_running_once_for_all_sockets_of_a_viewer(
+    session: MarketSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = Mock(return_value=session)
+    monkeypatch.setattr(stream_route, "hub", lambda: Mock(join=calls))
+    monkeypatch.setattr(stream_route, "ALIVE_EVERY_S", 0.01)
+
+    async def test() -> None:
+        async with visiting(session, 3) as visitors:
+            await asyncio.to_thread(wait_until, lambda: calls.call_count > 20)
+            notices = stream_route._notices[session]
+            assert notices.viewers == {"me": 3}
+            calls.return_value = None  # the feed was stopped
+            for visitor in visitors:
+                while (await asyncio.wait_for(visitor.got.get(), 20))["type"] != "websocket.close":
+                    pass
+
+    run(test)
+    assert session not in stream_route._notices
