@@ -1,0 +1,121 @@
+"""A folder of this machine, or a URL that lists files, as a place of recordings."""
+
+from __future__ import annotations
+
+import io
+import ipaddress
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+from urllib.parse import unquote, urlsplit
+
+from core.market.book import BookError
+from core.messages import compose
+
+HOSTS_VARIABLE: Final = "OBSERVATORY_RECORDING_HOSTS"
+"""Comma-separated names of hosts, besides this machine, whose recordings may be listed and fetched."""
+MOST_FILES: Final = 50_000
+TIMEOUT_S: Final = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredFile:
+    """A file of a place: its path below it, its whole address, its bytes, and a number that changes with its content."""
+
+    relative: str
+    address: str
+    size: int
+    stamp: float
+
+
+class Place:
+    """A folder, or an http(s) address of a page whose links are files and folders, as web servers make of a folder.
+
+    Raises:
+        BookError: for a host that may not be asked.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address.strip()
+        self.remote = self.address.lower().startswith(("http://", "https://"))
+        if self.remote:
+            self.address = self.address.rstrip("/") + "/"
+            _check_host(self.address)
+            self._files: Any = _http()
+
+    def files(self) -> list[StoredFile]:
+        """Every file below it that is not hidden.
+
+        Raises:
+            BookError: where it is not there, does not answer, or holds too many.
+        """
+        found = list(self._remote_files() if self.remote else self._local_files())
+        if len(found) > MOST_FILES:
+            raise BookError(
+                compose("{place} holds more than {most} files: choose a folder below it", place=self.address, most=MOST_FILES)
+            )
+        return found
+
+    def open(self, file: StoredFile) -> IO[bytes]:
+        """The file, for reading at any position; whole in memory where a server cannot send parts of it."""
+        if not self.remote:
+            return Path(file.address).open("rb")
+        sends_parts = bool(self._files.info(file.address).get("partial"))
+        return self._files.open(file.address) if sends_parts else io.BytesIO(self._files.cat_file(file.address))
+
+    def fetch(self, file: StoredFile, path: Path) -> None:
+        """Copy a file here."""
+        self._files.get_file(file.address, str(path))
+
+    def _local_files(self) -> Iterator[StoredFile]:
+        root = Path(self.address)
+        if not root.is_dir():
+            raise BookError(compose("{place} is no folder: give a folder of recordings, or a URL", place=self.address))
+        for parent, folders, names in os.walk(root):
+            folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
+            for name in names:
+                if not name.startswith("."):
+                    path = Path(parent, name)
+                    about = path.stat()
+                    yield StoredFile(
+                        relative=path.relative_to(root).as_posix(), address=str(path), size=about.st_size, stamp=about.st_mtime
+                    )
+
+    def _remote_files(self) -> Iterator[StoredFile]:
+        try:
+            self._files.invalidate_cache()
+            self._files.ls(self.address)  # says what is wrong, which `find` does not
+            for address in self._files.find(self.address, maxdepth=6):
+                relative = unquote(address.removeprefix(self.address))
+                if address.startswith(self.address) and relative and "/." not in f"/{relative}":
+                    about = self._files.info(address)
+                    yield StoredFile(
+                        relative=relative,
+                        address=address,
+                        size=int(about.get("size") or 0),
+                        stamp=float(hash(about.get("ETag") or "")),
+                    )
+        except Exception as error:  # whatever the web server or the network does
+            why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise BookError(compose("{place} does not list its files: {reason}", place=self.address, reason=why)) from error
+
+
+def _http() -> Any:
+    import fsspec
+
+    return fsspec.filesystem("https", client_kwargs={"trust_env": True}, timeout=TIMEOUT_S, skip_instance_cache=True)
+
+
+def _check_host(address: str) -> None:
+    host = urlsplit(address).hostname or ""
+    allowed = {name.strip() for name in os.environ.get(HOSTS_VARIABLE, "").split(",")} - {""}
+    try:
+        here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        here = False
+    if not (here or host in allowed):
+        raise BookError(
+            compose("{host} may not be asked: name the hosts of recordings in {variable}", host=host, variable=HOSTS_VARIABLE)
+        )

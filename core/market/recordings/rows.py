@@ -1,0 +1,196 @@
+"""A recording's rows, read by parts: a day of a hundred levels takes 1.1 GB at once, and no one looks at it at once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from core.market.book import (
+    DEEP_COLUMNS,
+    FILE_COLUMNS,
+    BookError,
+    BookRows,
+    FloatArray,
+    first_fault,
+    on_grid,
+    read_rows,
+    resample,
+)
+from core.messages import compose
+
+CHECKED_ROWS: Final = 32_768
+"""Rows checked at once, 10 MB."""
+KEPT_GROUPS: Final = 2
+"""Row groups kept in memory, an hour each in the library's own files."""
+
+
+class RecordedRows:
+    """The rows of one market's files on the 250 ms grid, in time order; of several rows at one moment the last counts.
+
+    All rows are checked once, when it is opened; levels are read when they are asked for.
+
+    Args:
+        paths: Parquet or CSV files (`core.market.book`).
+
+    Attributes:
+        timestamps: (n,) milliseconds. mid: (n,) mid-prices. levels: a side, at most.
+
+    Raises:
+        BookError: where a file cannot be read or breaks the contract.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        if not paths:
+            raise BookError(compose("there is no file to open: give one or more"))
+        self._files = [_CsvFile(path) if path.suffix.lower() == ".csv" else _ParquetFile(path) for path in paths]
+        times = np.concatenate([file.timestamps for file in self._files])
+        mids = np.concatenate([file.mid for file in self._files])
+        self._starts = np.cumsum([0, *(len(file.timestamps) for file in self._files)])
+        order = np.argsort(times, kind="stable") if (np.diff(times) < 0).any() else np.arange(len(times))
+        order = order[np.append(np.diff(times[order]) > 0, True)]
+        # The rows' numbers take the place of levels, so that the grid is made by the one function that makes it.
+        rows = BookRows(timestamps=times[order], levels=order[:, None].astype(np.float64))
+        rows = rows if on_grid(rows) else resample(rows)
+        self.timestamps: NDArray[np.int64] = rows.timestamps
+        self._source = rows.levels[:, 0].astype(np.int64)
+        self.mid: FloatArray = mids[self._source]
+        self.levels = max(file.levels for file in self._files)
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+    def block(self, first: int, last: int, *, deep: bool = False) -> BookRows:
+        """Rows `first` up to but not including `last`.
+
+        Args:
+            deep: whether to read the levels past the tenth too, where there are any.
+        """
+        source = self._source[first:last]
+        which = np.searchsorted(self._starts, source, side="right") - 1
+        width = 4 * (self.levels if deep else 10)
+        values = np.full((len(source), width), np.nan)
+        for number in np.unique(which):
+            here = which == number
+            wanted = source[here] - self._starts[number]
+            read = self._files[number].values(int(wanted.min()), int(wanted.max()) + 1, deep=deep)
+            values[here, : read.shape[1]] = read[wanted - wanted.min()]
+        more = values[:, 40:] if deep and width > 40 else None
+        return BookRows(timestamps=self.timestamps[first:last], levels=np.ascontiguousarray(values[:, :40]), deep=more)
+
+    def read(self) -> BookRows:
+        """All rows, ten levels a side: 320 bytes a row."""
+        levels = np.empty((len(self), len(FILE_COLUMNS)))
+        for first in range(0, len(self), CHECKED_ROWS):
+            part = self.block(first, first + CHECKED_ROWS)
+            levels[first : first + len(part)] = part.levels
+        return BookRows(timestamps=self.timestamps, levels=levels)
+
+
+class _CsvFile:
+    """A CSV file, whole in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._rows = read_rows(path, deep=True)
+        self.timestamps, self.mid = self._rows.timestamps, self._rows.mid
+        self.levels = 10 + (0 if self._rows.deep is None else self._rows.deep.shape[1] // 4)
+
+    def values(self, first: int, last: int, *, deep: bool) -> FloatArray:
+        part = self._rows[first:last]
+        return part.levels if not deep or part.deep is None else np.concatenate([part.levels, part.deep], axis=1)
+
+
+class _ParquetFile:
+    """A Parquet file, of which one row group at a time is in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = pq.ParquetFile(path, memory_map=False)
+            names = self._file.schema_arrow.names
+            deep = next((i for i in range(0, len(DEEP_COLUMNS), 4) if not set(DEEP_COLUMNS[i : i + 4]) <= set(names)), None)
+            self._columns = [*FILE_COLUMNS, *DEEP_COLUMNS[:deep]]
+            self.levels = len(self._columns) // 4
+            groups = [self._file.metadata.row_group(i).num_rows for i in range(self._file.num_row_groups)]
+            if {"timestamp", *FILE_COLUMNS} - set(names) or not sum(groups):
+                read_rows(path)  # says what is missing
+            self.timestamps, self.mid = self._checked()
+        except FileNotFoundError as error:
+            raise BookError(
+                compose("there is no file {path}: give a Parquet or CSV file of order-book rows", path=path)
+            ) from error
+        except (pa.ArrowException, OSError, TypeError) as error:
+            read_rows(path)  # says what is wrong
+            why = str(error).splitlines()[0]
+            raise BookError(
+                compose("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why)
+            ) from error
+        self._starts = np.cumsum([0, *groups])
+        self._kept: OrderedDict[tuple[int, bool], FloatArray] = OrderedDict()
+
+    def _checked(self) -> tuple[NDArray[np.int64], FloatArray]:
+        times: list[NDArray[np.int64]] = []
+        mids: list[FloatArray] = []
+        seen = 0
+        for batch in self._file.iter_batches(CHECKED_ROWS, columns=["timestamp", *FILE_COLUMNS]):
+            column = batch.column("timestamp")
+            if column.null_count or not pa.types.is_integer(column.type):
+                read_rows(self.path)  # float timestamps are right where they are whole
+            times.append(np.asarray(column.cast(pa.int64())))
+            values = _matrix(batch, FILE_COLUMNS)
+            if problem := first_fault(values):
+                place = {**problem.values, "row": int(problem.values["row"]) + seen}  # type: ignore[attr-defined]
+                raise BookError(
+                    compose("{name} {problem}", name=self.path.name, problem=compose(problem.template, **place))  # type: ignore[attr-defined]
+                )
+            mids.append((values[:, 0] + values[:, 2]) / 2)
+            seen += len(values)
+        whole = np.concatenate(times)
+        if (np.diff(whole) < 0).any():
+            raise BookError(compose("{name} is not in time order: sort it by timestamp", name=self.path.name))
+        return whole, np.concatenate(mids)
+
+    def values(self, first: int, last: int, *, deep: bool) -> FloatArray:
+        groups = range(
+            int(np.searchsorted(self._starts, first, side="right")) - 1, int(np.searchsorted(self._starts, last, side="left"))
+        )
+        parts = [self._group(i, deep=deep)[max(0, first - self._starts[i]) : last - self._starts[i]] for i in groups]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _group(self, number: int, *, deep: bool) -> FloatArray:
+        key = number, deep
+        if key not in self._kept:
+            while len(self._kept) >= KEPT_GROUPS:
+                self._kept.popitem(last=False)
+            columns = self._columns if deep else FILE_COLUMNS
+            count = self._file.metadata.row_group(number).num_rows
+            values, at = np.empty((count, len(columns))), 0
+            for batch in self._file.iter_batches(CHECKED_ROWS // 8, row_groups=[number], columns=list(columns)):
+                values[at : at + batch.num_rows] = _matrix(batch, columns)
+                at += batch.num_rows
+            if deep and len(columns) > len(FILE_COLUMNS):
+                _cut_unknown(values)
+            self._kept[key] = values
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+
+def _matrix(batch: pa.RecordBatch, columns: Sequence[str]) -> FloatArray:
+    """(n, columns) float64, NaN where empty."""
+    values = np.empty((len(columns), batch.num_rows))
+    for row, name in enumerate(columns):
+        values[row] = batch.column(name).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return values.T
+
+
+def _cut_unknown(values: FloatArray) -> None:
+    """Past the tenth level: NaN from the first level on that is not whole."""
+    whole = (np.isfinite(values[:, 40:]) & (values[:, 40:] > 0)).reshape(len(values), -1, 4).all(axis=2)
+    known = np.repeat(np.logical_and.accumulate(whole, axis=1), 4, axis=1)
+    values[:, 40:][~known] = np.nan

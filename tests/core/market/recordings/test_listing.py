@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.market import library
+from core.market.book import BookError, BookRows, frame_from_rows, read_market, read_rows
+from core.market.recordings.layout import market_of, recording_of
+from core.market.recordings.listing import bundled_recordings, list_recordings
+from core.market.recordings.row_files import write_rows
+from core.market.recordings.rows import RecordedRows
+
+START_MS = 1_700_000_000_000
+SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
+
+
+def gappy(rows: BookRows) -> BookRows:
+    """Without rows 100 to 119 and 300."""
+    keep = np.ones(len(rows), dtype=bool)
+    keep[100:120] = keep[300] = False
+    return rows.take(keep)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two hours of one day as the library writes them, a loose CSV, trades beside them, and a file that is no Parquet."""
+    where = tmp_path_factory.mktemp("library")
+    rows = gappy(read_rows(SAMPLE))
+    for hour, part in (("23", rows[:500]), ("22", rows[500:])):
+        path = where / "BTC-USDT" / "2024-08-08" / hour / f"rows_{part.timestamps[0]}.parquet"
+        path.parent.mkdir(parents=True)
+        write_rows(path, [(part.timestamps, part.levels)], levels=10, market="BTC/USDT")
+        path.with_name(path.name.replace("rows", "trades")).write_bytes(b"x" * 1000)
+    frame_from_rows(rows[:200]).to_csv(where / "eth_usdt_2024-08-08.csv", index=False)
+    frame_from_rows(rows[:200]).to_parquet(where / "foreign.parquet")
+    (where / "broken.parquet").write_bytes(b"no parquet")
+    (where / "trades").mkdir()
+    (where / "trades" / "foreign.parquet").write_bytes(b"y" * 500)
+    (where / ".hidden.parquet").write_bytes(b"z")
+    return where
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def handle_error(self, *args: object) -> None:
+            pass
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+
+
+def test_a_days_hours_are_one_recording_and_loose_files_are_their_own(folder: Path) -> None:
+    found = {entry.name: entry for entry in list_recordings(folder)}
+    assert list(found) == ["BTC-USDT/2024-08-08", "broken", "eth_usdt_2024-08-08", "foreign"]
+    day, rows = found["BTC-USDT/2024-08-08"], gappy(read_rows(SAMPLE))
+    assert (day.market, day.rows, day.gaps, day.levels) == ("BTC/USDT", len(rows), 2, 10)
+    assert (day.start_ms, day.end_ms) == (rows.timestamps[0], rows.timestamps[-1])
+    assert day.size == sum(path.stat().st_size for path in (folder / "BTC-USDT").rglob("*.parquet"))
+    assert 24 <= len(day.mids) <= 48
+    assert min(rows.mid) <= min(day.mids) < max(day.mids) <= max(rows.mid)
+    assert found["broken"].rows == 0 and "broken cannot be read" in found["broken"].problem
+    for name in ("eth_usdt_2024-08-08", "foreign"):  # no footer of ours: by query
+        one = found[name]
+        assert (one.rows, one.gaps, one.start_ms, one.end_ms) == (200, 1, rows.timestamps[0], rows.timestamps[199])
+        np.testing.assert_allclose(one.mids, [part.mean() for part in np.array_split(rows.mid[:200], 48)], rtol=1e-3)
+    assert found["eth_usdt_2024-08-08"].market == "eth_usdt"
+    assert found["foreign"].size == (folder / "foreign.parquet").stat().st_size + 500
+
+
+def test_a_url_lists_the_same(folder: Path, url: str) -> None:
+    here = [entry for entry in list_recordings(folder) if not entry.name.startswith("eth")]  # a CSV, which a URL cannot list
+    there = list_recordings(url)
+    assert [(one.name, one.market, one.rows, one.gaps, one.start_ms, one.mids) for one in here] == [
+        (one.name, one.market, one.rows, one.gaps, one.start_ms, one.mids) for one in there
+    ]
+
+
+def test_what_is_no_place_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BookError, match="is no folder: give a folder of recordings, or a URL"):
+        list_recordings(tmp_path / "missing")
+    with pytest.raises(BookError, match=r"example\.org may not be asked: name the hosts of recordings in OBSERVATORY_"):
+        list_recordings("http://example.org/recordings")
+    with pytest.raises(BookError, match="does not list its files"):
+        list_recordings("http://127.0.0.1:9/")
+
+
+def test_the_bundled_ones_are_entries_too() -> None:
+    found = {entry.name: entry for entry in bundled_recordings()}
+    for one in library.recordings():
+        assert (found[one.name].rows, found[one.name].start_ms, found[one.name].market) == (one.rows, one.start_ms, one.symbol)
+        assert found[one.name].bundled and found[one.name].seconds == pytest.approx(one.duration_s, abs=0.26)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("BTC-USDT/2024-08-08/13/rows_1723122000000.parquet", "BTC-USDT/2024-08-08"),
+        ("BTC-USDT/2024-08-08/13/rows_1723122000000_2.parquet", "BTC-USDT/2024-08-08"),
+        ("ledger/live-binance-BTC-USDT/2024-08-08/13/rows_5.parquet", "ledger/live-binance-BTC-USDT/2024-08-08"),
+        ("BTC-USDT/2024-08-08/13/trades_1723122000000.parquet", None),
+        ("BTC-USDT/2024-08-08/13/events_1.parquet", None),
+        ("ledger/x/2024-08-08/13/predictions_000000000000.parquet", None),
+        ("a/trades/b.parquet", None),
+        ("a/.b.parquet.part", None),
+        ("a/b.csv", "a/b"),
+        ("a/b.txt", None),
+    ],
+)
+def test_names_of_recordings(path: str, name: str | None) -> None:
+    assert recording_of(path) == name
+
+
+def test_markets_by_name() -> None:
+    assert market_of("ledger/BTC-USDT/2024-08-08") == "BTC-USDT"
+    assert market_of("x/binance_spot_nexousdt_250ms_2024-07-24") == "binance_spot_nexousdt"
+    assert market_of("BTC-USDT_20231114T221320.000Z") == "BTC-USDT"
+
+
+def test_rows_read_by_parts_are_those_read_at_once(folder: Path) -> None:
+    paths = sorted((folder / "BTC-USDT").rglob("rows_*.parquet"))
+    whole, parts = read_market(paths), RecordedRows(paths)
+    np.testing.assert_array_equal(parts.timestamps, whole.timestamps)
+    np.testing.assert_array_equal(parts.mid, whole.mid)
+    np.testing.assert_array_equal(parts.read().levels, whole.levels)
+    np.testing.assert_array_equal(parts.block(480, 520).levels, whole.levels[480:520])  # across the files
+
+
+def test_rows_off_the_grid_and_twice_are_put_on_it_alike(tmp_path: Path) -> None:
+    rows = read_rows(SAMPLE)[:300]
+    moved = BookRows(timestamps=rows.timestamps + np.arange(300) * 7, levels=rows.levels)
+    paths = [tmp_path / "a.parquet", tmp_path / "b.csv"]
+    frame_from_rows(moved[:200]).to_parquet(paths[0])
+    frame_from_rows(moved[150:]).to_csv(paths[1], index=False)
+    whole, parts = read_market(paths), RecordedRows(paths)
+    np.testing.assert_array_equal(parts.timestamps, whole.timestamps)
+    np.testing.assert_array_equal(parts.block(0, len(parts)).levels, whole.levels)
+
+
+def test_a_hundred_levels_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
+    rows = read_rows(SAMPLE)[:50]
+    deep = np.full((50, 80), np.nan)
+    deep[:25, :40] = rows.levels[:25]
+    path = tmp_path / "rows_1.parquet"
+    write_rows(path, [(rows.timestamps, np.concatenate([rows.levels, deep], axis=1))], levels=30, market="x")
+    found = RecordedRows([path]).block(20, 30, deep=True)
+    assert found.deep is not None
+    np.testing.assert_array_equal(found.deep, deep[20:30])
+    expected = read_rows(path, deep=True)[20:30]
+    np.testing.assert_array_equal(found.deep, expected.deep)
+
+
+def test_a_bad_row_is_named_by_its_number_in_the_file(tmp_path: Path) -> None:
+    frame = frame_from_rows(read_rows(SAMPLE))
+    frame.loc[1234, "ask_size_4"] = 0.0
+    frame.to_parquet(path := tmp_path / "bad.parquet")
+    with pytest.raises(BookError, match="bad.parquet has a price or size of zero or less in row 1234"):
+        RecordedRows([path])
