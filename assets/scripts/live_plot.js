@@ -42,6 +42,20 @@ class LivePlot {
     this.resizer.observe(this.figure);
     this.onVisible = () => document.hidden || this.draw();
     document.addEventListener("visibilitychange", this.onVisible);
+    this.inView = true; // within half a screen of what the reader sees; beyond it, a plot is drawn once and then left as it is
+    this.viewer = new IntersectionObserver(
+      (entries) => {
+        this.inView = entries.at(-1).isIntersecting;
+        this.draw();
+      },
+      { rootMargin: "50%" },
+    );
+    this.viewer.observe(this.figure);
+    this.onPrint = () => {
+      this.inView = true;
+      this.draw();
+    };
+    window.addEventListener("beforeprint", this.onPrint);
     this.onRelease = () => this.release();
     this.figure.addEventListener("pointerdown", () => this.hold(), { capture: true });
     for (const name of ["pointerup", "pointercancel"]) window.addEventListener(name, this.onRelease, { capture: true });
@@ -89,7 +103,7 @@ class LivePlot {
 
   async draw() {
     if (this.drawing || this.held || !this.next || this.closed) return;
-    if (document.hidden && this.updates > 0) return;
+    if ((document.hidden || !this.inView) && this.updates > 0) return;
     this.drawing = true;
     try {
       const Plotly = await loadPlotly(this.chrome.plotly);
@@ -222,6 +236,8 @@ class LivePlot {
   close() {
     this.closed = true;
     this.resizer.disconnect();
+    this.viewer.disconnect();
+    window.removeEventListener("beforeprint", this.onPrint);
     document.removeEventListener("visibilitychange", this.onVisible);
     for (const name of ["pointerup", "pointercancel"]) window.removeEventListener(name, this.onRelease, { capture: true });
     window.Plotly?.purge(this.plot);

@@ -92,6 +92,18 @@ def test_a_drawn_zoom_outlives_new_data(plots_page: Page) -> None:
     assert 40 < zoomed[0] < 60 and 140 < zoomed[1] < 160
 
 
+def test_a_plot_far_out_of_view_is_not_drawn_again_until_it_is_near(plots_page: Page) -> None:
+    page = plots_page
+    page.evaluate(f"document.querySelector('{MOVING}').style.marginTop = '5000px'")
+    page.wait_for_function(f"!document.querySelector('{MOVING}').livePlot.inView")
+    page.wait_for_timeout(500)  # the draw that may have begun
+    drawn, sent = updates(page), page.evaluate(f"document.querySelector('{MOVING}').livePlot.next?.sentAt ?? 0")
+    page.wait_for_function(f"document.querySelector('{MOVING}').livePlot.next?.sentAt > {sent} + 1000", timeout=60_000)
+    assert updates(page) == drawn
+    page.locator(MOVING).scroll_into_view_if_needed()
+    wait_for_updates(page, 2)
+
+
 def test_a_hidden_trace_stays_hidden(plots_page: Page) -> None:
     plots_page.locator(f"{PLOT} .legendtoggle").click()
     plots_page.wait_for_function(f"document.querySelector('{PLOT}')._fullData[1].visible === 'legendonly'")
