@@ -1,6 +1,7 @@
 # make run    the app on http://localhost:8501
 # make test   all tests, those in a browser included
 # make numeric   the numeric tests again, under several instruction sets and numbers of threads
+# make hands  the models that find hands in films and before the camera (about 60 MB are downloaded once)
 # make lint   ruff and mypy
 # make messages   take new strings into the catalogues of assets/locale
 
@@ -10,10 +11,11 @@ ADDRESS ?= localhost
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test numeric lint messages
+.PHONY: run test numeric hands lint messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
+	@$(MAKE) --no-print-directory hands || echo 'The models that find hands could not be set up: the rest of the app works without them.'
 	$(BIN)/streamlit run streamlit_app.py --server.port $(PORT) --server.address $(ADDRESS)
 
 test: $(VENV)/.installed-dev
@@ -21,6 +23,13 @@ test: $(VENV)/.installed-dev
 
 numeric: $(VENV)/.installed-dev
 	$(BIN)/python scripts/numeric_tests.py $(ARGS)
+
+hands: $(VENV)/.hands
+
+$(VENV)/.hands: requirements-hands.txt core/signs/hands/model_files.py | $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-hands.txt
+	$(BIN)/python -m core setup hands
+	@touch $@
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -36,7 +36,8 @@ ALLOWED = {
     "core.vision": {*SHARED, "core.scores"},
     "core.signs": SHARED,
     "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market"},
-    "core.runs": {*SHARED, "core.vision"},
+    "core.receipts": {"core.checkpoints", "core.messages"},
+    "core.runs": {*SHARED, "core.vision", "core.market", "core.training"},
     "core.training": {
         *SHARED,
         "core.scores",
@@ -45,14 +46,13 @@ ALLOWED = {
         "core.vision",
         "core.signs",
         "core.lecture",
-        "core.runs",
     },
     "core.figures": {*SHARED, "core.scores", "core.market", "core.vision", "core.signs", "core.lecture", "core.runs"},
 }
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 
-OPTIONAL = {"lightgbm"}
-"""Packages of single scripts and forecasters (requirements-optional.txt), which the app, the tests and CI do without."""
+OPTIONAL = {"lightgbm", "ai_edge_litert"}
+"""Packages of scripts, forecasters (requirements-optional.txt) and the hand finder (requirements-hands.txt); all else works without."""
 
 TRAINING_NEEDS = {"torch", "numpy", "pandas", "pyarrow", "safetensors", "tqdm"}
 LONGEST = 450
@@ -162,14 +162,14 @@ def test_every_import_is_a_pinned_dependency() -> None:
             root = name.split(".")[0]
             if root in ours | siblings or root in sys.stdlib_module_names:
                 continue
-            if root in OPTIONAL and (path.parent == ROOT / "scripts" or path.parent.name == "forecasters"):
+            if root in OPTIONAL and (path.parent == ROOT / "scripts" or path.parent.name in ("forecasters", "hands")):
                 continue
             named = {re.sub(r"[-_.]+", "-", one.lower()) for one in distributions.get(root, [root])}
             assert named & pinned, f"{path.relative_to(ROOT)} imports {root}: pin it in requirements.txt or requirements-dev.txt"
 
 
 def test_every_requirement_is_pinned() -> None:
-    for file in ("requirements.txt", "requirements-dev.txt", "requirements-optional.txt"):
+    for file in ("requirements.txt", "requirements-dev.txt", "requirements-optional.txt", "requirements-hands.txt"):
         for line in (ROOT / file).read_text().splitlines():
             if line and not line.startswith(("#", "-r ")):
                 assert re.fullmatch(r"[A-Za-z0-9_.-]+(\[[a-z,]+\])?==[A-Za-z0-9_.+-]+", line), f"{file}: {line}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,9 @@ def add_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="a folder of photos or of tracked sentences")
     p.add_argument("--split", default=None, help="part of the folder: all photos, or the test sentences, where left out")
     options.add_checkpoint_input(p, default=None, note="; the shipped one for this kind where left out")
-    p.add_argument("--clips", type=int, default=None, help="clips put together from photos, 500 where left out")
+    p.add_argument(
+        "--clips", type=int, default=None, help="clips put together from photos, 500 where left out (of landmarks 100)"
+    )
     p.add_argument("--hard", action="store_true", help="clips as varied as those that the model learnt from")
     p.add_argument(
         "--frame",
@@ -34,6 +37,18 @@ def add_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="side of the hand's photo as a share of the frame's height, placed anywhere in it; about 0.8 to 1.2 where left out",
     )
     p.add_argument("--tilt", type=float, default=None, metavar="DEGREES", help="the hand is tilted up to so far either way")
+    p.add_argument(
+        "--backgrounds",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="lay the hands over this folder's pictures, each clip over one",
+    )
+    p.add_argument(
+        "--empty",
+        action="store_true",
+        help="films of the backgrounds without a hand, 30 where --clips is left out: count glosses",
+    )
     options.add_json(p)
     p.set_defaults(run=run)
 
@@ -55,31 +70,44 @@ def is_photos(folder: Path) -> bool:
 
 def run(o: argparse.Namespace) -> None:
     """Evaluate and print."""
-    from core.signs.evaluation import evaluate_photos, evaluate_tracks
-    from core.signs.recogniser import ASL, DIGITS, load_recogniser
+    from core.signs.evaluation import evaluate_empty, evaluate_photos, evaluate_tracks
+    from core.signs.recogniser import ASL, load_recogniser
     from core.signs.synthetic import clips
     from core.signs.tracks import read_sentences
 
     photos = is_photos(o.data)
-    recogniser = load_recogniser(o.checkpoint or (DIGITS if photos else ASL), folder=o.folder)
+    name = o.checkpoint or (_of_photos(o.folder) if photos else ASL)
+    recogniser = load_recogniser(name, folder=o.folder)
     if (recogniser.front == "frames") is not photos:
         raise ValueError(f"the checkpoint {recogniser.name!r} reads {recogniser.front}, and {o.data.name} holds none")
     answer: dict[str, Any] = {"model": "iiga", "checkpoint": recogniser.name}
     if photos:
-        from core.signs.synthetic.photos import read_photos
+        from core.signs.synthetic.photos import read_photos, read_scenes
 
-        count = clips.SENTENCES if o.clips is None else o.clips
+        scenes = None if o.backgrounds is None else read_scenes(o.backgrounds, recogniser.image_size)
+        if o.empty:
+            if scenes is None:
+                raise ValueError("films without hands show pictures: name their folder by --backgrounds")
+            count = 30 if o.clips is None else o.clips
+            answer |= evaluate_empty(recogniser, scenes, count=count, progress=counting_bar("film"))
+            print(json.dumps(answer) if o.json else f"{answer['films_with_gloss']} of {count} films without a hand got a gloss")
+            return
+        count = o.clips if o.clips is not None else 100 if recogniser.reads_hands else clips.SENTENCES
         if count < 1:
             raise ValueError(f"a word error rate takes one clip or more, not {count}")
         variety = clips.framed(clips.TRAINING if o.hard else clips.SCORING, side=o.frame, tilt=o.tilt)
+        if scenes is not None:
+            variety = replace(variety, replace=1.0)
         photo_set = read_photos(o.data, o.split)
-        found = evaluate_photos(recogniser, photo_set, count=count, variety=variety, progress=counting_bar("clip"))
+        found = evaluate_photos(recogniser, photo_set, count=count, variety=variety, scenes=scenes, progress=counting_bar("clip"))
         answer |= {"split": o.split or "all", "clips": "synthetic sentences of real photos", "seed": clips.SEED}
-        answer |= {"frame": o.frame, "tilt": variety.turn}
+        answer |= {"frame": o.frame, "tilt": variety.turn, "backgrounds": o.backgrounds.name if o.backgrounds else None}
         answer |= found.summary()
     else:
-        if o.frame is not None or o.tilt is not None:
-            raise ValueError("--frame and --tilt place photographed hands: tracked sentences take neither")
+        if o.frame is not None or o.tilt is not None or o.backgrounds is not None or o.empty:
+            raise ValueError(
+                "--frame, --tilt, --backgrounds and --empty place photographed hands: tracked sentences take none of them"
+            )
         split = o.split or "test"
         found = evaluate_tracks(recogniser, read_sentences(o.data, split), progress=counting_bar("sentence"))
         answer |= {"split": split, **found.summary()}
@@ -87,6 +115,16 @@ def run(o: argparse.Namespace) -> None:
         answer["unseen_sentences"] = len(unseen)
         answer["wer_unseen"] = round(found.wer_of(unseen), 6) if unseen else None
     print(json.dumps(answer) if o.json else _table(answer))
+
+
+def _of_photos(folder: Path) -> str:
+    """The checkpoint that reads photographed hands best: on landmarks, where it is there and hands can be found."""
+    from core import checkpoints
+    from core.signs.hands import model_files
+    from core.signs.recogniser import DIGITS, HANDS
+
+    there = HANDS in checkpoints.names("iiga", folder=folder)
+    return HANDS if there and model_files.available() else DIGITS
 
 
 def _table(answer: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,16 @@ from core.signs.decoding import (
     greedy,
     sharpened,
 )
+from core.signs.hands import finder as hand_finder
+from core.signs.hands import tracks as hand_tracks
+from core.signs.hands.tracks import HandTracks
 from core.signs.tracks import COLUMNS, Scale, features, normalised, scale_of
-from core.signs.vocabulary import Vocabulary
+from core.signs.vocabulary import BLANK, Vocabulary
 
-DIGITS, ASL = "iiga_digits", "iiga_asl"
-"""The shipped checkpoints: digits on video, ASL sentences on tracks."""
+DIGITS, ASL, HANDS = "iiga_digits", "iiga_asl", "iiga_hands"
+"""The shipped checkpoints: digits on video, ASL sentences on tracks, digits and signs on the landmarks of hands in a video."""
+BLANK_LEAD = -20.0
+"""Logarithm of what a gloss keeps in a frame without a hand."""
 
 
 @dataclass(kw_only=True)
@@ -42,10 +48,12 @@ class Answer:
     Attributes:
         log_probabilities: (T', V) log of each frame's softmax, index 0 the blank.
         attention: sub-layer's name -> (heads, T', T'); empty where not asked for.
+        hands: what was seen of hands, for a model of landmarks.
     """
 
     log_probabilities: NDArray[np.float32]
     attention: dict[str, NDArray[np.float32]]
+    hands: HandTracks | None = None
 
 
 class Recogniser:
@@ -53,7 +61,8 @@ class Recogniser:
 
     Attributes:
         fingerprint: SHA-256 of the card, which tells two recognisers apart.
-        front: "frames" or "tracks". image_size: height and width of a frame that it takes (frames only).
+        front: what a clip must be, "frames" or "tracks". image_size: height and width of a frame that it takes (frames only).
+        reads_hands: whether it reads the landmarks of hands that are found in its frames.
         fps: frames a second that it was trained on; one of its frames stands for `stride` of them (tracks).
         vocabulary: the glosses it knows.
         least_probability: of a gloss's surest frame, for the gloss to count; chosen on validation, 0 where the card has none.
@@ -68,6 +77,8 @@ class Recogniser:
             self.vocabulary = Vocabulary(tuple(card["vocabulary"]))
             self.fps = float(card["fps"])
             self.stride = int(card.get("stride", 1))
+            self.reads_hands = card.get("landmarks", 0) == hand_tracks.HANDS * hand_finder.LANDMARKS
+            self._side = int(card["film_side"]) if self.reads_hands else self.config.image_size
             self.scales = {name: Scale(**values) for name, values in card.get("scales", {}).items()}
             rules = card.get("decoding", {})
             self.least_probability = float(rules.get("least_probability", 0.0))
@@ -82,6 +93,9 @@ class Recogniser:
                 )
             )
         self.model = checkpoints.build_model(checkpoint, IIGA)
+        self._lock = threading.Lock()  # the finder is not for several threads at once
+        self._finder: hand_finder.HandFinder | None = None
+        self._followed: tuple[str, HandTracks] | None = None
 
     @property
     def name(self) -> str:
@@ -91,12 +105,12 @@ class Recogniser:
     @property
     def front(self) -> str:
         """What it reads: "frames" or "tracks"."""
-        return self.config.front
+        return "frames" if self.reads_hands else self.config.front
 
     @property
     def image_size(self) -> int:
         """Height and width of its frames."""
-        return self.config.image_size
+        return self._side
 
     @property
     def layer_names(self) -> list[str]:
@@ -121,10 +135,26 @@ class Recogniser:
                 logits, maps = self.model.attend(encoded, return_attention=True)
             else:
                 logits = self.model.attend(encoded)
+        found = logits[0].log_softmax(dim=-1).numpy()
+        hands = self.hands(clip) if self.reads_hands else None
         return Answer(
-            log_probabilities=logits[0].log_softmax(dim=-1).numpy(),
+            log_probabilities=found if hands is None else silenced(found, hands.visible),
             attention={name: weights[0].numpy() for name, weights in maps.items()},
+            hands=hands,
         )
+
+    def hands(self, frames: NDArray[np.uint8]) -> HandTracks:
+        """The hands in a clip's frames (T, S, S, 3), found once for the newest clip.
+
+        Raises:
+            core.signs.hands.model_files.MissingModels: where the hand finder is not set up.
+        """
+        key = hashlib.sha256(np.ascontiguousarray(frames).data).hexdigest()
+        with self._lock:
+            if self._followed is None or self._followed[0] != key:
+                self._finder = self._finder or hand_finder.HandFinder()
+                self._followed = (key, hand_tracks.follow(self._finder, frames))
+            return self._followed[1]
 
     def log_probabilities(self, clip: NDArray[Any], *, speaker: str | None = None) -> NDArray[np.float32]:
         """(T', V): the log of each frame's softmax; see `answer`."""
@@ -178,7 +208,7 @@ class Recogniser:
         Raises:
             ValueError: as `answer`.
         """
-        size = self.config.image_size
+        size = self.image_size
         shape = (size, size, 3) if self.front == "frames" else (len(COLUMNS),)
         if clip.ndim != len(shape) + 1 or clip.shape[1:] != shape or not len(clip):
             raise ValueError(
@@ -195,6 +225,9 @@ class Recogniser:
                 raise ValueError(
                     compose("{name} reads frames of uint8 values, 0 to 255, not {kind}", name=self.name, kind=clip.dtype)
                 )
+            if self.reads_hands:
+                followed = self.hands(clip)
+                return torch.from_numpy(hand_tracks.features(followed.points, followed.seen))[None]
             return torch.from_numpy(np.ascontiguousarray(clip))[None]
         if not np.isfinite(clip).all():
             raise ValueError(
@@ -206,8 +239,23 @@ class Recogniser:
     def encode(self, inputs: Tensor) -> Tensor:
         """(1, T', ...) of `inputs` -> (1, T', D), what attention reads."""
         # 64 pictures at a time bound the memory; the convolutions over tracks need the whole clip
-        parts = inputs.split(64, dim=1) if self.front == "frames" else (inputs,)
+        parts = inputs.split(64, dim=1) if self.config.front == "frames" else (inputs,)
         return torch.cat([self.model.encode(part) for part in parts], dim=1)
+
+
+def silenced(log_probabilities: NDArray[np.float32], seen: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """(T, V) with the frames given to the blank that show no hand, nor does a frame next to them.
+
+    Args:
+        seen: (T,) whether a hand is seen.
+    """
+    near = seen.copy()
+    near[1:] |= seen[:-1]
+    near[:-1] |= seen[1:]
+    found = log_probabilities.copy()
+    found[~near] = BLANK_LEAD
+    found[~near, BLANK] = 0.0
+    return found
 
 
 def load_recogniser(name: str = DIGITS, *, folder: Path = checkpoints.FOLDER) -> Recogniser:

@@ -59,7 +59,8 @@ def model_names(front: str) -> list[str]:
 
 
 def _front(name: str) -> str:
-    return str(checkpoints.read_card(name, folder=checkpoints.FOLDER)["config"].get("front", "frames"))
+    card = checkpoints.read_card(name, folder=checkpoints.FOLDER)
+    return "frames" if "landmarks" in card else str(card["config"].get("front", "frames"))  # landmarks are found in frames
 
 
 def shipped(name: str) -> Recogniser:

