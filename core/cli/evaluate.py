@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from core import checkpoints
-from core.cli import evaluate_forecasters, evaluate_iiga, evaluate_tlob_adaptive, evaluate_vit, options
+from core.cli import (
+    evaluate_forecasters,
+    evaluate_iiga,
+    evaluate_recordings,
+    evaluate_tlob_adaptive,
+    evaluate_vit,
+    options,
+)
 from core.cli.progress import counting_bar
 from core.market.book import BookRows, read_market
 from core.market.evaluation import call_rows, predict_scorable, score_head
@@ -28,7 +35,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Score TLOB beside the naive rules. Label thresholds, constants and call rules are the card's. "
         "Files that the card was trained on are scored on their test part alone, others whole.",
     )
-    p.add_argument("--data", nargs="+", required=True, type=Path, metavar="FILE", help="one market's Parquet or CSV files")
+    p.add_argument(
+        "--data",
+        nargs="+",
+        required=True,
+        type=Path,
+        metavar="FILE_OR_FOLDER",
+        help="one market's Parquet or CSV files; or a folder, every recording of which is scored",
+    )
     p.add_argument("--horizon", type=int, default=None, help="steps ahead; the first of the card's where left out")
     p.add_argument("--label", choices=LABEL_KINDS, default="smoothed")
     options.add_checkpoint_input(p, default=DEFAULT)
@@ -36,6 +50,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     p.add_argument("--part", choices=("auto", "test", "all"), default="auto", help="score the last 20 %% or everything")
     evaluate_tlob_adaptive.add_options(p)
     evaluate_forecasters.add_option(p)
+    evaluate_recordings.add_options(p)
     options.add_json(p)
     p.set_defaults(run=_run_tlob)
     evaluate_vit.add_parser(models)
@@ -43,6 +58,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _run_tlob(o: argparse.Namespace) -> None:
+    if o.out is not None or any(place.is_dir() for place in o.data):
+        scored = evaluate_recordings.run(o)
+        print(json.dumps(scored) if o.json else evaluate_recordings.table(scored))
+        return
     predictor = load_predictor(o.checkpoint, folder=o.folder)
     head = predictor.head(o.label, o.horizon if o.horizon is not None else predictor.heads[0][1])
     rows = read_market(o.data)

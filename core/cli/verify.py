@@ -1,4 +1,4 @@
-"""`python -m core verify ledger FOLDER`: recompute every prediction, outcome and score of a ledger."""
+"""`python -m core verify`: recompute a ledger's predictions, outcomes and scores; make a receipt's result again."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 
 from core import checkpoints
-from core.cli import options
+from core.cli import options, verify_receipt
 from core.cli.progress import counting_bar
 from core.market.ledger.verification import Verification, shipped_predictors, verify
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    p = commands.add_parser("verify", help="check what was written down: a ledger of predictions")
+    p = commands.add_parser("verify", help="check what was written down: a ledger of predictions, a receipt")
     kinds = p.add_subparsers(dest="kind", required=True, metavar="KIND")
     ledger = kinds.add_parser("ledger", help="recompute a ledger's predictions from its rows and the weights")
     ledger.add_argument("folder", type=Path, help="the ledger's folder, or one market's in it")
@@ -22,6 +22,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     ledger.add_argument("--checkpoints", type=Path, default=checkpoints.FOLDER, help="folder of the checkpoints that predicted")
     options.add_json(ledger)
     ledger.set_defaults(run=_run_ledger)
+    verify_receipt.add_parser(kinds)
+
+
+def with_kind(arguments: list[str]) -> list[str]:
+    """The arguments, with `receipt` put after `verify` where a file follows it at once."""
+    named = len(arguments) > 1 and arguments[0] == "verify" and Path(arguments[1]).is_file()
+    return ["verify", "receipt", *arguments[1:]] if named else arguments
 
 
 def _run_ledger(o: argparse.Namespace) -> None:

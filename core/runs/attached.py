@@ -3,7 +3,7 @@
     python -m core.runs.attached FOLDER train vit --data ...
 
 The starting process holds the other end of standard input and writes nothing to it: the end of the input is that process's end,
-a SIGKILL included, on every operating system. FOLDER, where the command writes, is then removed.
+a SIGKILL included, on every operating system. FOLDER, where the command writes, is then removed; `-` removes none.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ INPUT = 0
 
 def main() -> None:
     """Watch standard input from now on, then run the command as `python -m core` would."""
-    folder = Path(sys.argv.pop(1))
-    threading.Thread(target=_end_with_input, args=(folder,), daemon=True).start()
+    folder = sys.argv.pop(1)
+    threading.Thread(target=_end_with_input, args=(None if folder == "-" else Path(folder),), daemon=True).start()
     runpy.run_module("core", run_name="__main__", alter_sys=True)
 
 
-def _end_with_input(folder: Path) -> None:
+def _end_with_input(folder: Path | None) -> None:
     while os.read(INPUT, 4096):
         pass
-    for _ in range(5):  # the command may write a file while its folder is being emptied
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
+    for _ in range(5 if folder is not None else 0):  # the command may write a file while its folder is being emptied
+        shutil.rmtree(str(folder), ignore_errors=True)
+        if folder is not None and not folder.exists():
             break
     os._exit(1)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from core.training.loop import Callback, LoopSettings, TrainingProgress
 
@@ -34,11 +36,16 @@ def progress_file(path: Path, settings: LoopSettings, *, every_s: float = EVERY_
             "epochs": settings.epochs,
             "elapsed": round(now - began, 2),
         }
-        clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
-        partial = path.with_suffix(".partial")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(clean), encoding="utf-8")
-        partial.replace(path)
+        write_values(path, values)
         return path.with_suffix(".stop").exists()
 
     return write
+
+
+def write_values(path: Path, values: Mapping[str, Any]) -> None:
+    """Replace a JSON file atomically; NaN and infinity become null."""
+    clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
+    partial = path.with_suffix(".partial")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial.write_text(json.dumps(clean), encoding="utf-8")
+    partial.replace(path)

@@ -9,7 +9,8 @@ import streamlit as st
 from core.figures import training as figures
 from core.models.vit import ViTConfig
 from core.runs import data_folders, history
-from core.runs.local_training import Plan, RunStatus, TrainError, shared_trainer
+from core.runs.local_run import RunStatus, TrainError
+from core.runs.local_training import Plan, shared_trainer
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number, percent, prose
 from pages.shared.live_plot import live_plot

@@ -17,7 +17,8 @@ import pytest
 
 from core import checkpoints
 from core.runs import data_folders
-from core.runs.local_training import NAME, Plan, RunStatus, Trainer, TrainError, shared_trainer, wait
+from core.runs.local_run import RunStatus, TrainError, wait
+from core.runs.local_training import NAME, Plan, Trainer, shared_trainer
 from tests.core.vision.test_idx import write
 
 PATIENCE = 120.0

@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints
 from core.models.vit import CLASSES
 from core.runs import data_folders, local_training
-from core.runs.local_training import Plan, RunStatus
+from core.runs.local_run import RunStatus, TrainError
+from core.runs.local_training import Plan
 from pages.images import class_names
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran, words
@@ -78,7 +79,7 @@ class Stub:
 
     def keep(self, name: str) -> Path:
         if name == "taken":
-            raise local_training.TrainError("there is a checkpoint named 'taken' already: choose another name")
+            raise TrainError("there is a checkpoint named 'taken' already: choose another name")
         self.done.append(name)
         return Path(name + ".json")
 

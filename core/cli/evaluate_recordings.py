@@ -1,0 +1,172 @@
+"""`python -m core evaluate tlob --data FOLDER`: every recording of a folder, by any checkpoints and forecasters, as a report."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from core.cli.progress import counting_bar
+from core.device import use_one_thread
+from core.market.labels import Head
+from core.market.predictor import Predictor, load_predictor
+from core.market.scoring import report as reports
+from core.market.scoring.recordings import RecordedDay, find_recordings
+from core.market.scoring.report import Pooled
+from core.market.scoring.rows import NAIVE, ScoredDay, score_day
+from core.messages import compose
+from core.receipts import CHECKPOINTS, DATA, OUT, Receipt, element
+from core.training.progress_file import EVERY_S, write_values
+
+ROWS_PER_REPORT = 5
+"""Scores with fewer rows than so many times the horizon mean nothing and are refused."""
+
+
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Options for a folder of recordings."""
+    p.add_argument("--beside", nargs="+", default=[], metavar="NAME", help="of a folder: other checkpoints on the same rows")
+    p.add_argument("--every", type=int, default=1, help="of a folder: score every so many-th row")
+    p.add_argument("--out", type=Path, default=None, help="of a folder: write report.html, report.json and the tables here")
+    p.add_argument("--progress", type=Path, default=None, help="of a folder: keep a JSON file up to date with how far it is")
+
+
+def run(o: argparse.Namespace) -> dict[str, Any]:
+    """Score every recording; returns what is printed.
+
+    Raises:
+        ValueError: where nothing can be scored.
+    """
+    use_one_thread()
+    if o.every < 1:
+        raise ValueError(compose("every {every}-th row is none: give 1 or more", every=o.every))
+    days = find_recordings(o.data)
+    models = {name: load_predictor(name, folder=o.folder) for name in dict.fromkeys([o.checkpoint, *o.beside])}
+    first = models[o.checkpoint]
+    head: Head = first.heads[first.head(o.label, o.horizon if o.horizon is not None else first.heads[0][1])]
+    scored, skipped = _score_all(days, models, head, o)
+    if not scored:
+        raise ValueError(next(iter(skipped.values())))
+    rows = Pooled.of(scored, head)
+    tables = reports.all_tables(rows)
+    receipt = _receipt(o, scored, models, tables)
+    answer = _answer(o.checkpoint, rows, scored, skipped, tables) | {"receipt": receipt.to_dict()}
+    if o.out is not None:
+        write(o.out, answer, rows, tables, receipt)
+    return answer
+
+
+def _score_all(
+    days: list[RecordedDay], models: Mapping[str, Predictor], head: Head, o: argparse.Namespace
+) -> tuple[list[ScoredDay], dict[str, str]]:
+    """The recordings that could be scored, and by name why the others could not."""
+    scored: list[ScoredDay] = []
+    skipped: dict[str, str] = {}
+    bar = counting_bar("window")
+    began = written = time.monotonic()
+    sizes = [sum(path.stat().st_size for path in day.paths) for day in days]
+    for place, day in enumerate(days):
+
+        def moved(done: int, total: int, place: int = place, name: str = day.name) -> None:
+            nonlocal written
+            bar(done, total)
+            now = time.monotonic()
+            if o.progress is None or (now - written < EVERY_S and done < total):
+                return
+            written = now
+            step = sum(sizes[:place]) + sizes[place] * done // total  # bytes, as recordings are read one after another
+            values = {"step": step, "total": sum(sizes), "epoch": place, "epochs": len(days), "recording": name}
+            write_values(o.progress, values | {"elapsed": round(now - began, 2)})
+
+        try:
+            found = score_day(day, models, o.forecaster, head, market=o.market, every=o.every, progress=moved)
+        except ValueError as error:
+            if len(days) == 1:
+                raise
+            skipped[day.name] = str(error)
+            continue
+        if len(found) < ROWS_PER_REPORT:
+            skipped[day.name] = str(compose("no stretch without a gap is long enough for a window and the horizon"))
+        else:
+            scored.append(found)
+    return scored, skipped
+
+
+def _answer(
+    checkpoint: str,
+    rows: Pooled,
+    scored: list[ScoredDay],
+    skipped: dict[str, str],
+    tables: Mapping[str, pd.DataFrame],
+) -> dict[str, Any]:
+    lines = {line.pop("forecaster"): line for line in reports.plain(tables["forecasters"])}
+    mine = lines[checkpoint]
+    return {
+        "model": "tlob",
+        "checkpoint": checkpoint,
+        "label": rows.head[0],
+        "horizon": rows.head[1],
+        **mine,
+        "independent_samples": reports.independent_samples(rows),
+        "baselines": {name: lines[name] for name in NAIVE},
+        "forecasters": lines,
+        "recordings": [
+            {
+                "recording": day.recording,
+                "market": day.market,
+                "part": day.part,
+                "rows": len(day),
+                "alpha": day.alpha,
+                "first_ms": int(day.timestamps[0]),
+                "last_ms": int(day.timestamps[-1]),
+            }
+            for day in scored
+        ],
+        "skipped": skipped,
+        "reasons": {name: one.reason for name, one in rows.answers.items() if one.reason},
+        **{name: reports.plain(tables[name]) for name in ("groups", "pairs", "worst", "calibration", "losses")},
+    }
+
+
+def _receipt(
+    o: argparse.Namespace, scored: list[ScoredDay], models: Mapping[str, Predictor], tables: Mapping[str, pd.DataFrame]
+) -> Receipt:
+    options = {"--checkpoint": [o.checkpoint], "--beside": o.beside, "--forecaster": o.forecaster, "--label": [o.label]}
+    options |= {"--horizon": [str(o.horizon)] if o.horizon is not None else [], "--market": [o.market] if o.market else []}
+    options |= {"--every": [str(o.every)], "--folder": [CHECKPOINTS], "--out": [OUT]}
+    command = ["evaluate", "tlob", "--data", DATA, *(word for key, words in options.items() if words for word in (key, *words))]
+    return Receipt(
+        kind="score",
+        command=[*command, "--json"],
+        data={name: digest for day in scored for name, digest in day.files.items()},
+        weights={name: str(model.card["weights_sha256"]) for name, model in models.items()},
+        results={name: reports.plain(tables[name]) for name in ("forecasters", "groups", "pairs")},
+    )
+
+
+def write(folder: Path, answer: dict[str, Any], rows: Pooled, tables: Mapping[str, pd.DataFrame], receipt: Receipt) -> None:
+    """Write `report.html`, `report.json`, each table as CSV and Parquet, and `rows.parquet`."""
+    from core.figures.score_report import report_html  # only here, as a bare training machine has no plotly
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+        table.to_parquet(folder / f"{name}.parquet", index=False)
+    reports.row_table(rows).to_parquet(folder / "rows.parquet", index=False)
+    (folder / "report.html").write_text(report_html(answer, tables, element(receipt), receipt.shell), encoding="utf-8")
+    (folder / "report.json").write_text(json.dumps(answer, ensure_ascii=False) + "\n", encoding="utf-8")  # last: it is whole then
+
+
+def table(answer: dict[str, Any]) -> str:
+    """The scores as lines of text."""
+    title = f"{len(answer['recordings'])} recordings, {answer['samples']:,} rows, {answer['label']} {answer['horizon']} steps"
+    lines = [title]
+    for name, found in answer["forecasters"].items():
+        loss = "" if found["log_loss"] is None else f"   log-loss {found['log_loss']:.4f}   calibration error {found['ece']:.4f}"
+        lines.append(f"  {name:<14} macro-F1 {found['macro_f1']:.4f}   Matthews {found['matthews']:.4f}{loss}")
+    lines += [f"  left out {name}: {why}" for name, why in answer["skipped"].items()]
+    return "\n".join(lines)

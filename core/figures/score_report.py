@@ -1,0 +1,201 @@
+"""A report of scored recordings as one HTML file that needs nothing else: figures, tables and receipt."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
+
+from core.figures.scoring import calibration_figure, groups_figure, losses_figure
+from core.messages import translate as _
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem }
+body { color: #1d2330; background: #fff }
+table { border-collapse: collapse; margin: .5rem 0 1.5rem; font-variant-numeric: tabular-nums; display: block; overflow-x: auto }
+th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #ddd }
+th:first-child, td:first-child { text-align: left }
+h2 { margin-top: 2.2rem } code { overflow-wrap: anywhere } .note { color: #555 }
+"""
+
+
+def report_html(answer: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], receipt: str, command: str) -> str:
+    """The whole file. Plotly's script is in it once.
+
+    Args:
+        answer: as `python -m core evaluate tlob --data FOLDER --json` prints it. tables: by name.
+        receipt: the element that carries it. command: what to type to make it again.
+    """
+    names = forecaster_names()
+    parts = [
+        _heading(answer),
+        _forecasters(tables["forecasters"], names),
+        _figure(losses_figure(tables["losses"], names=names), _("Through time")),
+        _note(_("Each forecaster's log loss less that of the frequencies so far, summed: a falling line is better than they.")),
+    ]
+    for by, title in group_names().items():
+        if (tables["groups"]["by"] == by).sum() <= len(answer["forecasters"]) and by != "recording":
+            continue  # one group alone
+        for measure in ("log_loss", "matthews"):
+            figure = groups_figure(tables["groups"], by=by, measure=measure, names=names, labels=regime_names())
+            parts.append(_figure(figure, title if measure == "log_loss" else ""))
+    parts += [
+        _figure(calibration_figure(tables["calibration"], names=names), _("Calibration")),
+        f"<h2>{html.escape(_('Two by two'))}</h2>",
+        _note(
+            _(
+                "The second's score less the first's on the same rows, with 95 % intervals of a paired block bootstrap. Less is "
+                "better in log loss, more in Matthews correlation."
+            )
+        ),
+        _pairs(tables["pairs"], names),
+        f"<h2>{html.escape(_('Where {name} was most wrong').format(name=answer['checkpoint']))}</h2>",
+        _worst(tables["worst"]),
+        f"<h2>{html.escape(_('How it was made'))}</h2>",
+        _note(_("Save this file and run `python -m core verify receipt FILE` to make it again and compare every number.")),
+        f"<p><code>{html.escape(command)}</code></p>",
+        receipt,
+    ]
+    body = "\n".join(parts)
+    return (
+        f'<!doctype html><html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{html.escape(_('Scores of recordings'))}</title><style>{STYLE}</style>"
+        f"<script>{get_plotlyjs()}</script></head><body>{body}</body></html>"
+    )
+
+
+def forecaster_names() -> dict[str, str]:
+    """Names of the naive rules and shipped forecasters for a person, by code."""
+    return {
+        "frequencies": _("Frequencies so far"),
+        "momentum": _("Momentum rule"),
+        "stationary": _("Always stationary"),
+        "lightgbm": "LightGBM",
+        "deeplob": "DeepLOB",
+        "blend": _("TLOB and LightGBM averaged"),
+    }
+
+
+def group_names() -> dict[str, str]:
+    """Titles of the kinds of groups, by code."""
+    return {
+        "recording": _("By recording"),
+        "day": _("By day"),
+        "hour": _("By hour of the day (UTC)"),
+        "session": _("By session"),
+        "volatility": _("By volatility"),
+        "spread": _("By spread"),
+    }
+
+
+def regime_names() -> dict[str, str]:
+    """Names of sessions and levels, by code."""
+    return {
+        "asia": _("Asia (0 to 8 h UTC)"),
+        "europe": _("Europe (8 to 16 h UTC)"),
+        "america": _("America (16 to 24 h UTC)"),
+        "low": _("low"),
+        "middle": _("middle"),
+        "high": _("high"),
+    }
+
+
+def _heading(answer: Mapping[str, Any]) -> str:
+    facts = _("{rows:,} rows of {recordings} recordings, about {independent:,} of them with outcomes that do not overlap").format(
+        rows=answer["samples"], recordings=len(answer["recordings"]), independent=answer["independent_samples"]
+    )
+    alphas = ", ".join(
+        f"{one['recording']}: {one['alpha'] * 1e4:.3f} bps" + (f" ({_('test part')})" if one["part"] == "test" else "")
+        for one in answer["recordings"]
+    )
+    label = _("{label} label, {horizon} steps ahead").format(label=answer["label"], horizon=answer["horizon"])
+    skipped = "".join(
+        f"<li>{html.escape(name)}: {html.escape(why)}</li>" for name, why in {**answer["skipped"], **answer["reasons"]}.items()
+    )
+    return (
+        f"<h1>{html.escape(_('Scores of recordings'))}</h1><p>{html.escape(label)}. {html.escape(facts)}.</p>"
+        f"<p class=note>{html.escape(_('A move counts from'))} {html.escape(alphas)}</p>"
+        + (f"<ul>{skipped}</ul>" if skipped else "")
+    )
+
+
+def _forecasters(table: pd.DataFrame, names: Mapping[str, str]) -> str:
+    columns = {
+        "samples": _("Rows"),
+        "macro_f1": _("Macro-F1"),
+        "matthews": _("Matthews"),
+        "accuracy": _("Accuracy"),
+        "log_loss": _("Log loss"),
+        "ece": _("Calibration error"),
+        "coverage": _("Rows called"),
+        "precision": _("Calls that came true"),
+        "move_bps": _("Mean move (bps)"),
+        "break_even_fee_bps": _("Break-even fee (bps)"),
+    }
+    rows = [
+        [names.get(line["forecaster"], line["forecaster"]), *(_number(line[column]) for column in columns)]
+        for line in table.to_dict("records")
+    ]
+    return _table([_("Forecaster"), *columns.values()], rows)
+
+
+def _pairs(table: pd.DataFrame, names: Mapping[str, str]) -> str:
+    def interval(line: dict[str, Any], measure: str) -> str:
+        value, low, high = (line[f"{measure}_{bound}"] for bound in ("value", "low", "high"))
+        return "" if pd.isna(value) else f"{value:+.4f} [{low:+.4f}, {high:+.4f}]"
+
+    rows = [
+        [
+            names.get(line["first"], line["first"]),
+            names.get(line["second"], line["second"]),
+            interval(line, "log_loss"),
+            interval(line, "matthews"),
+        ]
+        for line in table.to_dict("records")
+    ]
+    return _table([_("First"), _("Second"), _("Difference in log loss"), _("Difference in Matthews")], rows)
+
+
+def _worst(table: pd.DataFrame) -> str:
+    calls = [_("Down"), _("Stationary"), _("Up")]
+    rows = [
+        [
+            line["recording"],
+            f"{datetime.fromtimestamp(line['timestamp'] / 1e3, UTC):%Y-%m-%d %H:%M:%S}",
+            f"{line['second']:.2f}",
+            calls[int(line["called"])] if line["called"] >= 0 else "",
+            calls[int(line["truth"])],
+            f"{(line['p_down'], line['p_stationary'], line['p_up'])[int(line['truth'])]:.1%}",
+        ]
+        for line in table.to_dict("records")
+    ]
+    return _table(
+        [_("Recording"), _("Time (UTC)"), _("Second"), _("Called"), _("What happened"), _("Probability it was given")], rows
+    )
+
+
+def _figure(figure: go.Figure, title: str) -> str:
+    figure.update_layout(paper_bgcolor="white", plot_bgcolor="white", margin={"l": 60, "r": 20, "t": 40, "b": 50})
+    shown = figure.to_html(include_plotlyjs=False, full_html=False, default_height="380px")
+    return (f"<h2>{html.escape(title)}</h2>" if title else "") + shown
+
+
+def _note(text: str) -> str:
+    return f"<p class=note>{html.escape(text)}</p>"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
+    lines = "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _number(value: Any) -> str:
+    if pd.isna(value):
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"

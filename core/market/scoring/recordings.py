@@ -1,0 +1,107 @@
+"""The recordings of a folder: its order-book files, grouped by market and day."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core import checkpoints
+from core.market.book import BookError
+from core.messages import compose
+
+SUFFIXES: Final = (".parquet", ".csv")
+_DAY: Final = re.compile(r"[_/-]?(?:250ms[_/-])?(\d{4})-?(\d{2})-?(\d{2})(?!\d).*$")
+"""A day in a file's path, and what follows it: hours, segments."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedDay:
+    """One market's files of one day, in any order.
+
+    Attributes:
+        name: market and day. market: the part of the files' paths before the day, by which a card knows its market.
+        files: by their paths relative to the folder that was named.
+    """
+
+    name: str
+    market: str
+    files: dict[str, Path]
+
+    @property
+    def paths(self) -> list[Path]:
+        """Where the files are."""
+        return list(self.files.values())
+
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of each file by its relative path."""
+        return {name: checkpoints.sha256(path) for name, path in self.files.items()}
+
+
+def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
+    """The recordings in these folders, at any depth, and these files; in order of their names.
+
+    Trades beside the books, hidden files and tables without a book's columns are passed over in folders.
+
+    Raises:
+        BookError: where a place is not there, or nothing is found.
+    """
+    groups: dict[tuple[str, str], dict[str, Path]] = {}
+    places = list(places)
+    for place in places:
+        if not place.exists():
+            raise BookError(compose("{place} is not there: name a folder of recordings, or order-book files", place=place.name))
+        inside = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.suffix in SUFFIXES)
+        for path in inside:
+            relative = path.relative_to(place) if place.is_dir() else Path(path.name)
+            if place.is_dir() and (any(word.startswith(".") for word in relative.parts) or not _holds_books(path)):
+                continue
+            files = groups.setdefault(market_and_day(relative), {})
+            if files.setdefault(relative.as_posix(), path).resolve() != path.resolve():
+                raise BookError(
+                    compose(
+                        "two folders hold a file {name}: name the folder above them, or one of them", name=relative.as_posix()
+                    )
+                )
+    if not groups:
+        names = ", ".join(place.name for place in places)
+        raise BookError(
+            compose(
+                "{names} holds no order-book file: Parquet or CSV with timestamp, ask_price_1 and so on is right", names=names
+            )
+        )
+    return [
+        RecordedDay(name=f"{market} {day}".strip(), market=market, files=files) for (market, day), files in sorted(groups.items())
+    ]
+
+
+def market_and_day(path: Path) -> tuple[str, str]:
+    """A market and a day (2024-07-24) by a file's relative path; no day, "", where the path has none."""
+    text = path.with_suffix("").as_posix()
+    found = _DAY.search(text)
+    if not found:
+        return text.split("_250ms")[0], ""
+    return text[: found.start()] or text, "-".join(found.groups())
+
+
+def trained_on(card: dict[str, object], hashes: Sequence[str]) -> bool:
+    """Whether a checkpoint learned from one of the files."""
+    data = card["data"]
+    known = {row["sha256"] for row in data if "sha256" in row} if isinstance(data, list) else set()
+    return not known.isdisjoint(hashes)
+
+
+def _holds_books(path: Path) -> bool:
+    """Whether a table has a book's columns; a file that cannot be read is left for the reader to complain about."""
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return "ask_price_1" in file.readline()
+    try:
+        return "ask_price_1" in pq.read_schema(path).names
+    except (pa.ArrowException, OSError):
+        return True

@@ -1,0 +1,194 @@
+"""What every forecaster answered at every row of a recording, for one label and horizon, and what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.market.book import STEP_MS, BookRows, FloatArray, read_market, segments
+from core.market.forecasters.catalogue import find_forecaster
+from core.market.forecasters.comparison import names_of, run_over
+from core.market.forecasters.protocol import Fault, task_of
+from core.market.labels import STATIONARY, UNKNOWN, Head
+from core.market.predictor import MarketCard, Predictor
+from core.market.row_predictions import RowPredictions, predict_rows
+from core.market.scoring.recordings import RecordedDay, trained_on
+from core.messages import compose
+
+NO_CALL: Final = -1
+NAIVE: Final = ("frequencies", "momentum", "stationary")
+"""Rules that know nothing of the book: how often each class came until then; the momentum rule; always stationary."""
+TEST_START: Final = 0.8
+"""Share of a file after which no row was trained on or validated with (D10)."""
+PRIOR: Final = np.array([1.0, 2.0, 1.0])
+"""Counts that `frequencies` begins with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """One forecaster's answers at n rows: probabilities (n, 3), NaN where it gives none; calls (n,), `NO_CALL` where missing."""
+
+    probabilities: NDArray[np.float32]
+    calls: NDArray[np.int8]
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredDay:
+    """A recording's scored rows, n in all, in time order: those whose outcome is known.
+
+    Attributes:
+        recording: its name. market: the entry of the first checkpoint's card. files: relative path -> SHA-256.
+        part: "all", or "test" where a checkpoint was trained on it. alpha: of the label, a fraction of the price.
+        timestamps: (n,) milliseconds. seconds: (n,) from the recording's first row. mid, spread: (n,) quote currency.
+        volatility: (n,) standard deviation of the mid's last steps before the row, basis points.
+        truth: (n,) labels by the first checkpoint's threshold.
+    """
+
+    recording: str
+    market: str
+    files: dict[str, str]
+    part: str
+    alpha: float
+    timestamps: NDArray[np.int64]
+    seconds: FloatArray
+    mid: FloatArray
+    spread: FloatArray
+    volatility: FloatArray
+    truth: NDArray[np.int8]
+    answers: Mapping[str, Answers] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+
+def score_day(
+    day: RecordedDay,
+    models: Mapping[str, Predictor],
+    forecasters: Sequence[str],
+    head: Head,
+    *,
+    market: str | None = None,
+    every: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> ScoredDay:
+    """Ask everyone at each row that ends a whole window, and keep the rows whose outcome is known.
+
+    A checkpoint calls by its card's rules, as on the live page; others call their likeliest class. A recording that one of the
+    checkpoints was trained on is scored on its test part alone.
+
+    Args:
+        models: checkpoints by name, the first of which sets labels and thresholds. forecasters: spellings of others.
+        market: entry of the first checkpoint's card; recognised by the recording's name where None.
+        every: score every so many-th row. progress: called with (windows done, windows in all).
+
+    Raises:
+        BookError: where a file cannot be read. ForecasterError: where a forecaster cannot be used. ValueError: for a head that
+            a checkpoint lacks, or an entry that the card lacks.
+    """
+    rows, hashes = read_market(day.paths), day.hashes()
+    first_name, reference = next(iter(models.items()))
+    seen = any(trained_on(one.card, list(hashes.values())) for one in models.values())
+    longest = max(one.window + max(h for _, h in one.heads) for one in models.values())
+    first = int(len(rows) * TEST_START) + longest if seen else 0
+    entry = entry_of(reference, market or day.name, named=market is not None)
+    asked = len(models) + len(forecasters)
+
+    def moved(place: int) -> Callable[[int, int], None] | None:
+        return progress and (lambda done, total: progress(place * total + done, asked * total))
+
+    index = reference.head(*head)
+    found = predict_rows(reference, rows, entry, first=first, every=every, progress=moved(0))
+    known = found.truth[:, index] != UNKNOWN
+    answers = {first_name: _of_checkpoint(found, index)}
+    for place, (name, other) in enumerate(list(models.items())[1:], 1):
+        mine = predict_rows(other, rows, other.market(day.name), first=first, every=every, progress=moved(place))
+        answers[name] = _aligned(_of_checkpoint(mine, other.head(*head)), mine.rows, found.rows)
+    task = task_of(reference, entry, day.name)
+    for place, (spelling, name) in enumerate(names_of(forecasters).items(), len(models)):
+        peer = run_over(find_forecaster(spelling, task), name, rows, found.rows, task, progress=moved(place))
+        there = peer.faults[:, index] == Fault.NONE
+        p = peer.probabilities[:, index]
+        calls = np.where(there, np.where(there[:, None], p, 0).argmax(axis=1), NO_CALL)
+        answers[name] = Answers(probabilities=p.astype(np.float32), calls=calls.astype(np.int8), reason=str(peer.reason))
+    nothing = np.full((len(found), 3), np.nan, dtype=np.float32)
+    frequencies = base_rates(found.timestamps, found.truth[:, index], head[1])
+    answers["frequencies"] = Answers(probabilities=frequencies, calls=frequencies.argmax(axis=1).astype(np.int8))
+    answers["momentum"] = Answers(probabilities=nothing, calls=found.momentum[:, index].astype(np.int8))
+    answers["stationary"] = Answers(probabilities=nothing, calls=np.full(len(found), STATIONARY, dtype=np.int8))
+    return ScoredDay(
+        recording=day.name,
+        market=entry.name,
+        files=hashes,
+        part="test" if seen else "all",
+        alpha=entry.alphas[index],
+        timestamps=found.timestamps[known],
+        seconds=(found.timestamps[known] - rows.timestamps[0]) / 1e3,
+        mid=found.mid[known],
+        spread=found.spread[known],
+        volatility=volatility(rows, reference.window)[found.rows[known]],
+        truth=found.truth[known, index].astype(np.int8),
+        answers={
+            name: Answers(probabilities=one.probabilities[known], calls=one.calls[known], reason=one.reason)
+            for name, one in answers.items()
+        },
+    )
+
+
+def entry_of(predictor: Predictor, spelling: str, *, named: bool) -> MarketCard:
+    """The card's entry that is named, or recognised in a recording's name.
+
+    Raises:
+        ValueError: where the card has no entry of the name.
+    """
+    if not named:
+        return predictor.market(spelling)
+    if spelling not in predictor.markets:
+        raise ValueError(
+            compose(
+                "the card of {name!r} has no market {market!r}: it has {there}",
+                name=predictor.card["name"],
+                market=spelling,
+                there=", ".join(predictor.markets),
+            )
+        )
+    return predictor.markets[spelling]
+
+
+def base_rates(timestamps: NDArray[np.int64], truth: NDArray[np.integer], horizon: int) -> NDArray[np.float32]:
+    """(n, 3) how often each class had come when its outcome was known, a horizon ago; begins with the counts `PRIOR`."""
+    classes = np.where((truth != UNKNOWN)[:, None], np.eye(3)[np.maximum(truth, 0)], 0.0)
+    total = np.concatenate([np.zeros((1, 3)), np.cumsum(classes, axis=0)]) + PRIOR
+    known = np.searchsorted(timestamps, timestamps - horizon * STEP_MS, side="right")
+    return (total[known] / total[known].sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+def volatility(rows: BookRows, steps: int) -> FloatArray:
+    """(n,) standard deviation of the mid's moves over the last `steps` rows, basis points; of fewer at a stretch's start."""
+    out = np.zeros(len(rows))
+    for stretch in segments(rows.timestamps):
+        moves = np.diff(np.log(rows.mid[stretch]), prepend=np.log(rows.mid[stretch.start])) * 1e4
+        sums = [np.concatenate([[0.0], np.cumsum(values)]) for values in (moves, moves**2)]
+        t = np.arange(len(moves)) + 1
+        count = np.minimum(t, steps)
+        mean, square = ((one[t] - one[t - count]) / count for one in sums)
+        out[stretch] = np.sqrt(np.maximum(square - mean**2, 0.0))
+    return out
+
+
+def _of_checkpoint(found: RowPredictions, index: int) -> Answers:
+    return Answers(probabilities=found.probabilities[:, index], calls=found.calls[:, index].astype(np.int8))
+
+
+def _aligned(answers: Answers, mine: NDArray[np.int64], wanted: NDArray[np.int64]) -> Answers:
+    """The answers at the wanted rows; missing where there is none (a checkpoint with longer windows)."""
+    place = np.minimum(np.searchsorted(mine, wanted), max(len(mine) - 1, 0))
+    there = mine[place] == wanted if len(mine) else np.zeros(len(wanted), dtype=bool)
+    p = np.full((len(wanted), 3), np.nan, dtype=np.float32)
+    calls = np.full(len(wanted), NO_CALL, dtype=np.int8)
+    p[there], calls[there] = answers.probabilities[place[there]], answers.calls[place[there]]
+    return Answers(probabilities=p, calls=calls)
