@@ -18,10 +18,9 @@ from core.cli import (
 )
 from core.cli.progress import counting_bar
 from core.market.book import BookRows, read_market
-from core.market.evaluation import call_rows, predict_scorable, score_head
+from core.market.evaluation import predict_scorable, score_head, summarise_value
 from core.market.labels import LABEL_KINDS
 from core.market.predictor import DEFAULT, MarketCard, Predictor, load_predictor
-from core.market.value import call_value, precision_by_confidence
 from core.training.tlob import VALIDATION_END
 
 
@@ -78,9 +77,7 @@ def _run_tlob(o: argparse.Namespace) -> None:
         "alpha": entry.alphas[head],
         **result.summary(),
     }
-    rules = call_rows(found, head)
-    answer["value"] = {rule: call_value(one).summary() for rule, one in rules.items()}
-    answer["precision_by_confidence"] = precision_by_confidence(rules["tlob"])
+    answer |= summarise_value(found, head)
     if o.forecaster:
         answer["forecasters"] = evaluate_forecasters.scores(predictor, rows, entry, o, first=first, head=head, found=found)
     print(json.dumps(answer) if o.json else _table(answer))

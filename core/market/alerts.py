@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from uuid import uuid4
 
+from core.market.labels import describe_head
 from core.market.session_view import Status
 from core.market.whole_files import write_bytes
 from core.messages import Message, compose
@@ -134,7 +135,7 @@ def reason(rule: AlertRule, now: MarketState, before_mid: float) -> Message | No
         template = (
             "{symbol}: P(up) is {share:.1%} at {head}" if rule.direction == "up" else "{symbol}: P(down) is {share:.1%} at {head}"
         )
-        return compose(template, symbol=now.symbol, share=share, head=rule.head)
+        return compose(template, symbol=now.symbol, share=share, head=describe_head(rule.head))
     count, tlob, naive = now.scores.get(rule.head, (0, math.nan, math.nan))
     if count < FEWEST_SCORED or not naive - tlob >= rule.level:
         return None
@@ -142,7 +143,7 @@ def reason(rule: AlertRule, now: MarketState, before_mid: float) -> Message | No
         "{symbol}: over the last {count:d} scored at {head}, TLOB has {tlob:.2f} and momentum {naive:.2f}",
         symbol=now.symbol,
         count=count,
-        head=rule.head,
+        head=describe_head(rule.head),
         tlob=tlob,
         naive=naive,
     )

@@ -15,7 +15,7 @@ from core.market.calibration import RuleKind
 from core.market.labels import STATIONARY, UNKNOWN, Head
 from core.market.predictor import MarketCard, Predictor
 from core.market.row_predictions import RowPredictions, predict_rows
-from core.market.value import CallRows, calls_by_rule
+from core.market.value import CallRows, call_value, calls_by_rule, precision_by_confidence
 from core.messages import compose
 
 BATCH = 512
@@ -140,6 +140,19 @@ def call_rows(found: RowPredictions, head: int) -> dict[str, CallRows]:
         momentum=found.momentum[:, head],
         truth=found.truth[:, head],
     )
+
+
+def summarise_value(found: RowPredictions, head: int) -> dict[str, Any]:
+    """What one head's calls were worth, as JSON's objects: `value` by rule, and TLOB's `precision_by_confidence`.
+
+    Args:
+        found: predictions of consecutive rows; with rows left out no move and no trade is known.
+    """
+    rules = call_rows(found, head)
+    return {
+        "value": {rule: call_value(rows).summary() for rule, rows in rules.items()},
+        "precision_by_confidence": precision_by_confidence(rules["tlob"]),
+    }
 
 
 def _too_short(window: int, longest: int, first: int) -> BookError:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import BookRows, FloatArray, segments
+from core.messages import compose
 
 LabelKind = Literal["smoothed", "forward"]
 LABEL_KINDS: tuple[LabelKind, ...] = ("smoothed", "forward")
@@ -20,6 +21,16 @@ Head = tuple[LabelKind, int]
 """What one classifier predicts: a label and a horizon in steps."""
 SMOOTHING = 10
 """The longest average on either side of the smoothed label, steps."""
+
+
+def describe_head(code: str) -> str:
+    """A head's code, such as "forward_10", in words: "forward, 10 steps"; other texts as they are."""
+    kind, _line, steps = code.rpartition("_")
+    if kind not in LABEL_KINDS or not steps.isdecimal():
+        return code
+    if kind == "forward":
+        return compose("forward, {steps:d} steps", steps=int(steps))
+    return compose("smoothed, {steps:d} steps", steps=int(steps))
 
 
 def smoothing_steps(horizon: int) -> int:
@@ -59,7 +70,7 @@ def moves_after(rows: BookRows, head: Head) -> FloatArray:
 
 
 def classify(move: FloatArray, alpha: float | FloatArray) -> NDArray[np.int64]:
-    """DOWN below -alpha, UP above alpha, STATIONARY between, UNKNOWN for NaN; one alpha, or alphas that broadcast to the moves."""
+    """DOWN below -alpha, UP above alpha, STATIONARY between, UNKNOWN for NaN. Several alphas broadcast to the moves."""
     label = np.where(move > alpha, UP, np.where(move < -alpha, DOWN, STATIONARY))
     return np.where(np.isnan(move), UNKNOWN, label).astype(np.int64)
 

@@ -16,10 +16,11 @@ from core import checkpoints
 from core.device import best_device
 from core.market.book import read_market
 from core.market.calibration import CallRule
-from core.market.evaluation import evaluate
+from core.market.evaluation import evaluate, predict_scorable, summarise_value
 from core.market.features import Constants, TransformKind
 from core.market.labels import Head
 from core.market.predictor import POOLED, Predictor
+from core.market.recordings.layout import market_of, recording_of
 from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 from core.training.card import load_start, origin_entries, save_origin, training_entries
@@ -40,6 +41,9 @@ from core.training.tlob_teacher import read_targets
 RULE_STRIDE = 2
 """Call rules are fitted on every second validation window: neighbouring windows differ in one row of 128."""
 
+VALUE_ROWS = 14_400
+"""Rows of the test part, consecutive, over which calls are valued: an hour."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MarketFiles:
@@ -50,7 +54,7 @@ class MarketFiles:
     @property
     def name(self) -> str:
         """The part of the files' names before grid and date: "binance_spot_nexousdt"."""
-        return self.paths[0].stem.split("_250ms")[0]
+        return market_of(recording_of("/".join(self.paths[0].parts[-4:])) or self.paths[0].stem)
 
     @property
     def known_by(self) -> list[str]:
@@ -131,8 +135,10 @@ def run(
     }
     path = checkpoints.save(name, model, card, folder=folder)
     if test:
-        card["metrics"]["test"] = score_tests(Predictor(checkpoints.load(name, folder=folder)), markets, every=test_every)
+        predictor = Predictor(checkpoints.load(name, folder=folder))
+        card["metrics"]["test"] = score_tests(predictor, markets, every=test_every)
         card["metrics"]["test_every"] = test_every
+        card["metrics"]["value"] = score_values(predictor, markets)
         checkpoints.save(name, model, card, folder=folder)
     return path
 
@@ -181,6 +187,26 @@ def score_tests(predictor: Predictor, markets: Sequence[MarketData], *, every: i
         first = int(market.ends["test"][0])
         results = evaluate(predictor, market.rows, predictor.markets[market.name], first=first, every=every)
         found[market.name] = [result.summary() for result in results]
+    return found
+
+
+def score_values(predictor: Predictor, markets: Sequence[MarketData], *, rows: int = VALUE_ROWS) -> dict[str, Any]:
+    """What calls were worth (docs/value.md), of every head over the first `rows` rows of each market's test part.
+
+    Returns:
+        Market -> a list by head: label, horizon, rows, `value` by rule and `precision_by_confidence` of TLOB.
+    """
+    found = {}
+    for market in markets:
+        first = int(market.ends["test"][0])
+        part = market.rows[first - predictor.window + 1 : first + rows]
+        scored = predict_scorable(
+            predictor, part, predictor.markets[market.name], first=0, heads=list(range(len(predictor.heads)))
+        )
+        found[market.name] = [
+            {"label": kind, "horizon": horizon, "rows": len(scored.rows), **summarise_value(scored, index)}
+            for index, (kind, horizon) in enumerate(predictor.heads)
+        ]
     return found
 
 

@@ -48,7 +48,7 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
         controls.notice("loading", _("Shown once {count} predictions are scored.").format(count=number(FEWEST)))
         return
     st.markdown(luck_sentence(luck["tlob"]))
-    st.dataframe(_table(values, fee), hide_index=True, width="stretch", height="content")
+    st.dataframe(value_table(values, fee), hide_index=True, width="stretch", height="content")
     first = datetime.fromtimestamp(float(rules["tlob"].timestamps[0]) / 1e3, UTC)
     since = moment(first, zone=zone)
     st.caption(_("Calls since {time}, of four hours at most, with 95 % intervals; luck is of all calls.").format(time=since))
@@ -78,7 +78,8 @@ def luck_sentence(found: Luck) -> str:
     ).format(odds=number(min(1 / found.chance, 1e9)))
 
 
-def _table(values: Mapping[str, CallValue], fee: float) -> pd.DataFrame:
+def value_table(values: Mapping[str, CallValue], fee: float) -> pd.DataFrame:
+    """What each rule's calls were worth after a fee of so many basis points a fill."""
     rows: list[dict[str, Any]] = []
     for rule, name in forecaster_names().items():
         value = values[rule]

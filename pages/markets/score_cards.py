@@ -12,6 +12,7 @@ from core.market.ledger.records import LedgerError
 from core.market.ledger.scorecard import PERIODS, Period, score_card
 from core.market.ledger.verification import market_folders, shipped_predictors
 from core.messages import translate
+from pages.markets.alerts_panel import head_name
 from pages.shared import controls, url_state
 from pages.shared.language import _
 
@@ -58,7 +59,7 @@ def show() -> None:
         controls.notice("empty", _("No prediction in the ledger has come due, or its model is not among the checkpoints here."))
         return
     st.dataframe(
-        card.round(dict.fromkeys(card.select_dtypes("float").columns, 4)),
+        card.round(dict.fromkeys(card.select_dtypes("float").columns, 4)).assign(head=card["head"].map(head_name)),
         hide_index=True,
         width="stretch",
         column_config=_columns(),

@@ -13,12 +13,14 @@ import streamlit as st
 from core import scores
 from core.device import use_one_thread
 from core.market.book import STEP_MS, read_market
-from core.market.evaluation import score_head
+from core.market.evaluation import call_rows, score_head
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import MarketCard, Predictor
 from core.market.row_predictions import RowPredictions, predict_rows
 from core.market.session import MarketSession
-from pages.markets import forecasters_panel, toolbar
+from core.market.value import CallValue
+from core.market.value import call_value as measure_value
+from pages.markets import call_value, forecasters_panel, toolbar
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import forecaster_names
 from pages.shared import controls
@@ -73,6 +75,7 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
         controls.download_table(_("Every row"), whole.table, key="whole_rows", filename=filename)
     _describe_jump(feed, whole, choices.head, zone)
     st.fragment(run_every=10.0)(_boards)(session, whole, choices)
+    _show_value(session, feed, whole, choices.head)
     forecasters_panel.show_whole(session, whole, choices)
 
 
@@ -95,7 +98,7 @@ def _offer(session: MarketSession, feed: RecordingFeed) -> None:
         text = _("Row {done} of {total}").format(done=number(done), total=number(total))
         bar.progress(done / total, text=text)
 
-    scored = predict_rows(session.predictor, read_market([feed.path]), session.entry, batch=BATCH, progress=moved)
+    scored = predict_rows(session.predictor, read_market(feed.paths), session.entry, batch=BATCH, progress=moved)
     _kept(session.predictor, session.entry, feed.path, scored)
     st.rerun()
 
@@ -162,6 +165,23 @@ def _boards(session: MarketSession, whole: RowPredictions, choices: ViewChoices)
             "So far: what this playback has scored since it began or was last wound back. "
             "The calibration error is that of the likeliest class, in 15 bins."
         )
+    )
+
+
+@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
+def _values(predictor: Predictor, entry: MarketCard, path: Path, head: int, _whole: RowPredictions) -> dict[str, CallValue]:
+    """What each rule's calls of one head were worth over the whole recording."""
+    return {rule: measure_value(rows) for rule, rows in call_rows(_whole, head).items()}
+
+
+def _show_value(session: MarketSession, feed: RecordingFeed, whole: RowPredictions, head: int) -> None:
+    values = _values(session.predictor, session.entry, feed.path, head, whole)
+    st.markdown(call_value.luck_sentence(values["tlob"].luck))
+    st.dataframe(call_value.value_table(values, call_value.fee_chosen()), hide_index=True, width="stretch", height="content")
+    st.caption(
+        _(
+            "What the calls of the whole recording were worth, with 95 % intervals, after the fee chosen above ({fee} bps)."
+        ).format(fee=number(call_value.fee_chosen(), 1))
     )
 
 

@@ -31,6 +31,6 @@ def lab_figure(measured: Sequence[tuple[str, LabScore]]) -> go.Figure:
          "x": [score.momentum for score in found],
          "marker": {"symbol": "x", "size": 10, "color": GREY}, "hovertemplate": "%{x:.3f}<extra></extra>"},
     ]  # fmt: skip
-    layout = base_layout(x_title=_("Matthews correlation on the test part"), y_title="", keep="leakage", height=420)
+    layout = base_layout(x_title=_("Matthews correlation"), y_title="", keep="leakage", height=420)
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
     return go.Figure({"data": traces, "layout": layout})

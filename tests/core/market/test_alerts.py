@@ -57,6 +57,7 @@ def test_a_rule_goes_off_when_its_condition_begins(rule: AlertRule, below: Marke
     assert book.check(QUIET) == [] and book.check(below) == []
     (event,) = book.check(at)
     assert event.rule == rule and "BTC/USDT" in event.text and book.log(-1.0) == [event]
+    assert "_" not in event.text and ("forward, 50 steps" in event.text) == (rule.head == "forward_50")
     now[0] = 61.0
     assert book.check(at) == []  # it still holds
     back = len(book.check(below))  # a price crosses its level on the way back too

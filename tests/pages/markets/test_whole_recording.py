@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.market.evaluation import evaluate
+from core.market.evaluation import evaluate, summarise_value
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictor
 from core.market.row_predictions import RowPredictions, predict_rows
@@ -72,10 +72,24 @@ def test_the_board_of_the_whole_is_the_evaluations(session: MarketSession) -> No
     assert set(table[table["Over"] == "so far"]["Samples"]) == {"0"}
 
 
+def test_the_worth_of_the_whole_recordings_calls_is_the_evaluations(session: MarketSession) -> None:
+    app = press(opened(session), "score")
+    shown = app.dataframe[1].value.set_index("Forecaster")
+    found = predict_rows(session.predictor, real_rows(1), session.entry)
+    expected = summarise_value(found, HEAD)["value"]
+    for name, rule in (("TLOB", "tlob"), ("Momentum rule", "momentum")):
+        worth = expected[rule]
+        assert shown["Rows called"][name] == f"{worth['coverage']:.1%}"
+        assert shown["Trades"][name] == f"{worth['taker']['trades']:,}"
+        assert float(shown["Break-even fee, bps"][name]) == pytest.approx(worth["taker"]["break_even_fee_bps"], abs=6e-3)
+        assert float(shown["Move after a call, bps"][name].split()[0]) == pytest.approx(worth["move_bps"]["value"], abs=6e-3)
+    assert any(text.value.startswith("Luck:") for text in app.markdown)
+
+
 def test_it_is_computed_once_for_all_viewers(session: MarketSession, monkeypatch: pytest.MonkeyPatch) -> None:
     press(opened(session), "score")
     monkeypatch.setattr(whole_recording, "predict_rows", None)
-    assert len(opened(session).dataframe) == 1
+    assert len(opened(session).dataframe) == 2  # scores, and what calls were worth
 
 
 def test_a_stopped_run_leaves_nothing(session: MarketSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +104,7 @@ def test_a_stopped_run_leaves_nothing(session: MarketSession, monkeypatch: pytes
     app = press(opened(session), "score")
     assert not app.dataframe and [button.key for button in app.button] == ["whole:score"]
     monkeypatch.undo()
-    assert len(press(app, "score").dataframe) == 1
+    assert len(press(app, "score").dataframe) == 2
 
 
 def test_jumps_play_from_five_seconds_before(session: MarketSession, predictor: Predictor) -> None:
