@@ -14,6 +14,7 @@ from tqdm import tqdm
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed, FeedFailed
 from core.market.recorder import RecordingProgress, record
+from core.market.recordings.layout import library_folder
 
 ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -23,7 +24,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     p = commands.add_parser("record", help="record a live order book to Parquet files")
     p.add_argument("exchange", help="ccxt's name of the exchange: binance, kraken, ...")
     p.add_argument("symbol", help="spot like BTC/USDT, perpetual like BTC/USDT:USDT")
-    p.add_argument("--folder", type=Path, default=Path("recordings"), help="where the files go")
+    p.add_argument("--folder", type=Path, default=None, help="the library (default: OBSERVATORY_RECORDINGS, or recordings)")
     p.add_argument("--seconds", type=float, default=None, help="stop after this long; until interrupted where left out")
     p.set_defaults(run=_run)
 
@@ -36,14 +37,15 @@ def _run(o: argparse.Namespace) -> None:
         bar.set_description(f"{progress.state.value}, {progress.rows:,} rows {progress.message}".rstrip(), refresh=False)
         bar.refresh()
 
-    before = set(o.folder.glob("*.parquet"))
+    o.folder = o.folder or library_folder()
+    before = set(o.folder.rglob("rows_*.parquet"))
     try:
         asyncio.run(record_until_signal(LiveFeed(o.exchange, o.symbol), o.folder, seconds=o.seconds, on_progress=show))
     except FeedFailed as failure:
         raise ValueError(str(failure)) from failure
     finally:
         bar.close()
-        for path in sorted(set(o.folder.glob("*.parquet")) - before):
+        for path in sorted(set(o.folder.rglob("rows_*.parquet")) - before):
             print(path)
 
 

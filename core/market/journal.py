@@ -1,60 +1,73 @@
 """The journal of a segment that is being recorded, and what a killed process leaves in a folder of recordings.
 
-A journal is a file of whole Arrow tables, one after another, each preceded by its length. Its process holds a lock on it, which
-the system releases when the process ends, however it ends.
+A journal is a file of entries, each preceded by its length: a save's tables as Arrow streams. Its process holds a lock on it,
+which the system releases when the process ends, however it ends.
 """
 
 from __future__ import annotations
 
 import fcntl
-import re
+import io
+import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Final
 
 import pyarrow as pa
 
-from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
-
 ENDING: Final = ".journal.part"
-RECORDED: Final = re.compile(r".+_\d{8}T\d{6}\.\d{3}Z(_\d+)?\.parquet")
-"""Names that a recording gives its files."""
 
 
 class Journal:
-    """Rows and trades of one segment, appended to a hidden file of the folder.
+    """Tables of one segment by their kind, appended to a hidden file of the folder.
 
     Args:
-        prefix: of the segment's file name.
+        prefix: of the file's name. market: symbol, which the file's first entry keeps.
         path: an existing journal to read; None for a new one.
     """
 
-    def __init__(self, folder: Path, prefix: str, schema: pa.Schema, *, path: Path | None = None) -> None:
-        self.prefix = prefix
+    def __init__(self, folder: Path, prefix: str, *, market: str = "", path: Path | None = None) -> None:
         self.path = path or folder / f".{prefix}_{uuid.uuid4().hex}{ENDING}"
-        self._schema = schema
-        self._file: IO[bytes] = self.path.open("ab+")
+        self._file: IO[bytes] = self.path.open("ab+", buffering=0)
         self.locked = lock(self._file)
+        self._end = 0
+        self.market = market
+        if path is None:
+            self._append(json.dumps({"market": market}).encode())
+        elif self.locked:
+            first = next(self._entries(), b"")
+            self.market = str(json.loads(first)["market"]) if first.startswith(b"{") else ""
 
-    def write(self, rows: pa.Table, trades: pa.Table) -> None:
-        """Append rows and trades, and hand them to the system, which keeps them if this process is killed."""
-        for table in (rows, trades):
+    def write(self, tables: Mapping[str, pa.Table]) -> None:
+        """Append tables, and hand them to the system, which keeps them if this process is killed.
+
+        Raises:
+            OSError: where the disk refuses; what was written before stays readable.
+        """
+        entry = io.BytesIO()
+        for kind, table in tables.items():
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, table.schema) as stream:
                 stream.write_table(table)
             data = sink.getvalue().to_pybytes()
-            self._file.write(len(data).to_bytes(8, "little") + data)
-        self._file.flush()
+            entry.write(f"{kind:<8}".encode() + len(data).to_bytes(8, "little") + data)
+        self._append(entry.getvalue())
 
-    def read(self) -> tuple[pa.Table, pa.Table]:
-        """All rows and trades; what was cut off in the middle of a write is left out."""
-        self._file.seek(0)
-        tables = list(_tables(self._file.read()))
-        whole = len(tables) // 2 * 2
-        rows, trades = tables[0:whole:2], tables[1:whole:2]
-        whole_rows = pa.concat_tables([self._schema.empty_table(), *rows], promote_options="default")
-        return whole_rows, pa.concat_tables([TRADES_SCHEMA.empty_table(), *trades])
+    def tables(self, kind: str) -> Iterator[pa.Table]:
+        """The tables of a kind, in their order; an entry that was cut off in the middle of a write is left out."""
+        for entry in self._entries():
+            start = 0
+            while not entry.startswith(b"{") and start + 16 <= len(entry):
+                length = int.from_bytes(entry[start + 8 : start + 16], "little")
+                if entry[start : start + 8].decode().strip() == kind:
+                    yield pa.ipc.open_stream(entry[start + 16 : start + 16 + length]).read_all()
+                start += 16 + length
+
+    @property
+    def size(self) -> int:
+        """Bytes written."""
+        return self._end
 
     def close(self) -> None:
         """Release the file."""
@@ -65,22 +78,30 @@ class Journal:
         self.path.unlink(missing_ok=True)
         self.close()
 
+    def _append(self, entry: bytes) -> None:
+        data = len(entry).to_bytes(8, "little") + entry
+        try:
+            written = self._file.write(data)
+            while written < len(data):
+                written += self._file.write(data[written:])
+        except OSError:
+            self._file.truncate(self._end)
+            raise
+        self._end += len(data)
 
-def _tables(data: bytes) -> Iterator[pa.Table]:
-    start = 0
-    while start + 8 <= len(data):
-        length = int.from_bytes(data[start : start + 8], "little")
-        if start + 8 + length > len(data):
-            return
-        yield pa.ipc.open_stream(data[start + 8 : start + 8 + length]).read_all()
-        start += 8 + length
+    def _entries(self) -> Iterator[bytes]:
+        with self.path.open("rb") as file:
+            while len(head := file.read(8)) == 8:
+                length = int.from_bytes(head, "little")
+                if len(entry := file.read(length)) < length:
+                    return
+                yield entry
 
 
-def abandoned_journals(folder: Path, schema: pa.Schema) -> Iterator[Journal]:
+def abandoned_journals(folder: Path) -> Iterator[Journal]:
     """The journals in a folder whose process has ended."""
     for path in sorted(folder.glob(f".*{ENDING}")):
-        prefix = path.name.removeprefix(".").removesuffix(ENDING).rpartition("_")[0]
-        journal = Journal(folder, prefix, schema, path=path)
+        journal = Journal(folder, "", path=path)
         if journal.locked:
             yield journal
         else:
@@ -88,15 +109,11 @@ def abandoned_journals(folder: Path, schema: pa.Schema) -> Iterator[Journal]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Delete half-written files and trades without a book, unless a running process is at work on them."""
-    for path in [*folder.glob(".*.parquet.part"), *(folder / "trades").glob(".*.parquet.part")]:
+    """Delete half-written files, unless a running process is at work on them."""
+    for path in folder.rglob(".*.parquet.part"):
         with path.open("ab") as file:
             if lock(file):
                 path.unlink(missing_ok=True)
-    for path in (folder / "trades").glob("*.parquet"):
-        book = folder / path.name
-        if RECORDED.fullmatch(path.name) and not book.exists() and not book.with_name(f".{path.name}.part").exists():
-            path.unlink(missing_ok=True)
 
 
 def lock(file: IO[bytes]) -> bool:

@@ -28,6 +28,7 @@ class Recording:
         source, licence: its origin and terms.
         note: a sentence or two for a person, English.
         sha256: of the book file.
+        files: of a recording of several files, all of them.
     """
 
     name: str
@@ -43,6 +44,12 @@ class Recording:
     licence: str
     note: str
     sha256: str
+    files: tuple[Path, ...] = ()
+
+    @property
+    def paths(self) -> list[Path]:
+        """Its files of rows."""
+        return list(self.files or (self.path,))
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any], folder: Path) -> Recording:
@@ -51,7 +58,8 @@ class Recording:
         Raises:
             ValueError: where a value is missing or of another kind.
         """
-        wanted = {"file": "str"} | {field.name: str(field.type) for field in fields(cls) if field.name not in ("name", "path")}
+        given = [field for field in fields(cls) if field.name not in ("name", "path", "files")]
+        wanted = {"file": "str"} | {field.name: str(field.type) for field in given}
         for key, kind in wanted.items():
             value = entry.get(key)
             if not isinstance(value, _JSON_KINDS[kind]) or isinstance(value, bool):

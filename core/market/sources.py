@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.market import library
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
+from core.market.recordings.finding import find_recording
 
 LEAD_ROWS = 400
 """Rows of a recording or a simulation that are played at once: a hundred seconds, so that the page opens with predictions, some
@@ -35,7 +35,7 @@ class MarketSource(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingSource:
-    """A bundled recording, by its name in the library; `owner` keeps viewers' playbacks apart."""
+    """A recording, bundled or of the library, by its name; `owner` keeps viewers' playbacks apart."""
 
     name: str
     owner: str = ""
@@ -45,23 +45,26 @@ class RecordingSource:
         return _owned(f"recording/{self.name}", self.owner)
 
     def feed(self) -> RecordingFeed:
-        recording = library.recording(self.name)
-        return RecordingFeed(recording.path, market=recording.symbol, lead=LEAD_ROWS, key=self.key)
+        recording = find_recording(self.name)
+        return RecordingFeed(recording.paths, market=recording.symbol, lead=LEAD_ROWS, key=self.key)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LiveSource:
-    """A ccxt exchange and one of its symbols."""
+    """A ccxt exchange and one of its symbols; `owner` keeps those apart who watch it with another model."""
 
     exchange: str
     symbol: str
+    owner: str = ""
 
     @property
     def key(self) -> str:
-        return f"live/{self.exchange}/{self.symbol}"
+        return _owned(f"live/{self.exchange}/{self.symbol}", self.owner)
 
     def feed(self) -> LiveFeed:
-        return LiveFeed(self.exchange, self.symbol)
+        feed = LiveFeed(self.exchange, self.symbol)
+        feed.key = self.key
+        return feed
 
 
 @dataclass(frozen=True, kw_only=True)

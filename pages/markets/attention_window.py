@@ -14,9 +14,10 @@ from core.market import library
 from core.market.book import STEP_MS, BookError, read_market
 from core.market.hub import hub
 from core.market.predictor import DEFAULT
+from core.market.recordings.finding import find_recording
 from core.market.session import MarketSession
 from core.market.windows import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
-from pages.markets import cached_results
+from pages.markets import cached_results, recording_options
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number
 
@@ -100,7 +101,7 @@ def _pick_model(frozen_with: str) -> str:
 
 def _pick_recording() -> tuple[str, str] | None:
     options = {one.name: f"{one.symbol} · {one.venue} · {duration(one.duration_s)}" for one in library.recordings()}
-    return url_state.choice(st.selectbox, _("Recording"), options, key="rec"), ""
+    return url_state.choice(st.selectbox, _("Recording"), options | recording_options.library(), key="rec"), ""
 
 
 def _pick_feed() -> tuple[str, str] | None:
@@ -189,13 +190,13 @@ def every_s(source: WindowSource | None) -> float | None:
 
 @lru_cache(maxsize=6)
 def recorded(name: str, steps: int) -> RecordedWindows:
-    """All windows of a bundled recording.
+    """All windows of a recording.
 
     Raises:
         BookError, LibraryError, WindowError: where it cannot be read, is not there, or is too short.
     """
-    one = library.recording(name)
-    return RecordedWindows(read_market([one.path]), steps, market=f"recording/{one.name} {one.venue} {one.symbol}")
+    one = find_recording(name)
+    return RecordedWindows(read_market(one.paths), steps, market=f"recording/{one.name} {one.venue} {one.symbol}")
 
 
 def _recorded(source: WindowSource) -> FrozenWindow | None:

@@ -169,7 +169,7 @@ def _compared(session: MarketSession, feed: RecordingFeed, whole: RowPredictions
     def moved(done: int, total: int) -> None:
         bar.progress(done / total, text=_("Row {done} of {total}").format(done=number(done), total=number(total)))
 
-    rows: BookRows = read_market([feed.path])
+    rows: BookRows = read_market(feed.paths)
     return compare(
         session.predictor,
         rows,

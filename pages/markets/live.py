@@ -124,7 +124,7 @@ with st.container(key="livelevers"):
     toolbar.levers(session)
 if not controls.presenting():
     unknown_market(session.entry, str(predictor.card["name"]))
-    live_actions.show(session)
+    live_actions.show(session, start)
     whole = st.container()
     scores()
     worth()

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import streamlit as st
 
 from core.market.session import MarketSession
+from pages.markets import record_switch
 from pages.shared import controls
 from pages.shared.language import _, number
 
 
-def show(session: MarketSession) -> None:
-    """Freeze the window, download the predictions, and, of a live feed, what its ledger holds."""
+def show(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
+    """Freeze the window, download the predictions, record; and, of a live feed, what its ledger holds.
+
+    Args:
+        begin: makes a session of the same feed.
+    """
     with st.container(horizontal=True, vertical_alignment="center"):
         # A link, which the browser follows by itself: after `st.switch_page` a tick of this page's fragments, still under way,
         # would be run last and leave the other page blank.
@@ -30,6 +36,7 @@ def show(session: MarketSession) -> None:
             key="predictions",
             filename=f"tlob-{stamp}",
         )
+    record_switch.show(session, begin)
     ledger = session.ledger
     if ledger is None:
         return

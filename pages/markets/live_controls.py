@@ -21,6 +21,7 @@ from core.market.feeds.simulated import SimulatedFeed
 from core.market.labels import LabelKind
 from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
 from core.messages import translate
+from pages.markets import recording_options
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, moment, number
 
@@ -69,6 +70,7 @@ def pick_source(*, first: str | None = None) -> MarketSource | None:
             one.name: f"{one.symbol} · {one.venue} {kinds_of_market[one.kind]} · {duration(one.duration_s)}"
             for one in library.recordings()
         }
+        options |= recording_options.library()
         return RecordingSource(name=url_state.choice(st.selectbox, _("Recording"), options, key="rec", default=first))
 
 

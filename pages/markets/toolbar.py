@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import streamlit as st
 
-from core.market.book import STEP_MS, read_market
+from core.market.book import STEP_MS
 from core.market.feeds.pacing import SPEEDS
 from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.recording import RecordingFeed
@@ -94,7 +94,7 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         profile=profile,
         footprint=footprint,
         lines=lines(),
-        minimap=minimap(feed.path) if isinstance(feed, RecordingFeed) else None,
+        minimap=minimap(feed) if isinstance(feed, RecordingFeed) else None,
     )
 
 
@@ -105,14 +105,10 @@ def lines() -> tuple[float, ...]:
     return tuple(price for price in prices if price is not None and price > 0)
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def minimap(path: Any) -> Minimap:
+def minimap(feed: RecordingFeed) -> Minimap:
     """A recording's mids at even steps."""
-    rows = read_market([path])
-    every = max(1, len(rows) // MINIMAP_POINTS)
-    return Minimap(
-        from_ms=int(rows.timestamps[0]), to_ms=int(rows.timestamps[-1]), mids=tuple(float(mid) for mid in rows.mid[::every])
-    )
+    from_ms, to_ms, mids = feed.outline(MINIMAP_POINTS)
+    return Minimap(from_ms=from_ms, to_ms=to_ms, mids=mids)
 
 
 def playback(session: MarketSession) -> None:

@@ -111,7 +111,8 @@ class LiveFeed:
                 reload_markets = isinstance(error, (UnusableBook, WentQuiet))
                 wait_s = max(failure.retry_after_s, self._wait_s(failure, failures))
                 failures += 1
-                yield StatusChange(state=FeedState.RECONNECTING, message=_announcement(failure, wait_s), gap=True)
+                resync = failure.verdict is RetryVerdict.RESYNC
+                yield StatusChange(state=FeedState.RECONNECTING, message=_announcement(failure, wait_s), gap=True, resync=resync)
                 await _reset(exchange)
                 await asyncio.sleep(wait_s)
         finally:

@@ -44,11 +44,13 @@ class StatusChange:
     Attributes:
         message: one sentence for a person, or empty.
         gap: whether books may have been missed. Rows that were not confirmed by then are dropped, and no window spans it.
+        resync: whether the connection held, and only the book is asked for anew.
     """
 
     state: FeedState
     message: str = ""
     gap: bool = False
+    resync: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import bisect
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
-from core.market.book import NO_LEVELS, STEP_MS, OrderBookSnapshot, read_market, segments
+from core.market.book import LEVELS, NO_LEVELS, STEP_MS, BookRows, OrderBookSnapshot, segments
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
-from core.market.feeds.trades import read_trades
+from core.market.feeds.trades import TradeColumns
+from core.market.recordings.rows import RecordedRows
+
+BLOCK: Final = 1_024
+"""Rows read ahead, up to 3 MB."""
 
 
 class RecordingFeed(PlayedFeed):
@@ -23,7 +27,7 @@ class RecordingFeed(PlayedFeed):
     A hole in the file is skipped and marked as a gap.
 
     Args:
-        path: the file; one that is not on the grid is resampled to it.
+        path: the file, or the files of one market; what is not on the grid is resampled to it.
         market: the symbol by which a checkpoint's card knows the market, "NEXO/USDT".
         speed: multiple of real time, None for as fast as possible.
         lead: rows that are played at once at the start, and before the target of a jump: with a model's window or more, its
@@ -32,6 +36,9 @@ class RecordingFeed(PlayedFeed):
         key: distinguishes two playbacks of one file.
         clock: monotonic seconds.
 
+    Attributes:
+        paths: the files. path: the first of them.
+
     Raises:
         BookError: where the file breaks the contract (`core.market.book`).
         ValueError: for a speed that is not above 0.
@@ -39,7 +46,7 @@ class RecordingFeed(PlayedFeed):
 
     def __init__(
         self,
-        path: Path,
+        path: Path | Sequence[Path],
         *,
         market: str,
         speed: float | None = 1.0,
@@ -48,15 +55,15 @@ class RecordingFeed(PlayedFeed):
         key: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.paths = [path] if isinstance(path, Path) else list(path)
+        self.path, self.loop = self.paths[0], loop
         super().__init__(
-            key=key or f"recording/{path.name}", market=market, playing=FeedState.REPLAYING, speed=speed, clock=clock
+            key=key or f"recording/{self.path.name}", market=market, playing=FeedState.REPLAYING, speed=speed, clock=clock
         )
-        self.path, self.loop = path, loop
-        self._book = read_market([path], deep=True)
-        self._book.levels.setflags(write=False)
+        self._book = RecordedRows(self.paths)
+        self._block: tuple[int, BookRows] = (0, self._read_block(0))
         self._lead = max(1, min(lead, self.length // 2))
-        self._trades = read_trades(path)
-        self._trade_times = [trade.exchange_ms for trade in self._trades]
+        self._trades = TradeColumns(self.paths)
         self._starts = np.array([piece.start for piece in segments(self._book.timestamps)])
         self._lock = threading.Lock()
         self._next = 0
@@ -82,6 +89,11 @@ class RecordingFeed(PlayedFeed):
     def started_ms(self) -> int:
         """The first row's time, milliseconds since the epoch."""
         return int(self._book.timestamps[0])
+
+    def outline(self, points: int) -> tuple[int, int, tuple[float, ...]]:
+        """The first and last row's time in milliseconds, and about so many mid-prices at even steps."""
+        mids = self._book.mid[:: max(1, self.length // points)]
+        return self.started_ms, int(self._book.timestamps[-1]), tuple(mids.tolist())
 
     def seek(self, to: float) -> None:
         """Jump: an int is a row's number, a float from 0.0 to 1.0 a fraction of the whole.
@@ -126,12 +138,21 @@ class RecordingFeed(PlayedFeed):
 
     def _events_of(self, row: int) -> list[FeedEvent]:
         when = int(self._book.timestamps[row])
-        first, last = (bisect.bisect_right(self._trade_times, edge) for edge in (when - STEP_MS, when))
+        first, last = np.searchsorted(self._trades.times, [when - STEP_MS, when], side="right")
+        start, block = self._block
+        if not start <= row < start + len(block):
+            start, block = self._block = row, self._read_block(row)
+        deep = NO_LEVELS if block.deep is None else block.deep[row - start]
         book = OrderBookSnapshot(
-            levels=self._book.levels[row],
+            levels=block.levels[row - start],
             exchange_ms=when,
             received_ns=CLOCK.now_ns(),
             sequence=row,
-            deep=NO_LEVELS if self._book.deep is None else self._book.deep[row][np.isfinite(self._book.deep[row])],
+            deep=deep[np.isfinite(deep)],
         )
-        return [*self._trades[first:last], book]
+        return [*self._trades.between(int(first), int(last)), book]
+
+    def _read_block(self, first: int) -> BookRows:
+        block = self._book.block(first, first + BLOCK, deep=self._book.levels > LEVELS)
+        block.levels.setflags(write=False)
+        return block

@@ -1,5 +1,7 @@
 """Files of trades: those of the book file `folder/name.parquet` are in `folder/trades/name.parquet`, if there are any.
 
+Those of an hour of the library, `rows_1.parquet`, are in `trades_1.parquet` beside it.
+
 Columns: `timestamp` (int64, ms), `price`, `size` (float64), `side` (int8, the aggressor's: 1 buy, -1 sell, 0 unknown).
 They have their own folder, so that every Parquet file in the first one is a book.
 """
@@ -16,6 +18,7 @@ import pyarrow.parquet as pq
 
 from core.market.book import BookError
 from core.market.feeds.protocol import Trade
+from core.market.recordings.layout import TRADES, is_segment, segment_path
 from core.messages import compose
 
 Side = Literal["buy", "sell"] | None
@@ -27,6 +30,8 @@ CODES: dict[Side, int] = {side: code for code, side in SIDES.items()}
 
 def trades_path(book: Path) -> Path:
     """Path of the trades of a book file."""
+    if is_segment(book):
+        return segment_path(book, TRADES)
     return book.parent / "trades" / f"{book.stem}.parquet"
 
 
@@ -44,18 +49,41 @@ def read_trades(book: Path) -> list[Trade]:
     Raises:
         BookError: where the file cannot be read, or lacks a column.
     """
-    path = trades_path(book)
+    columns = TradeColumns([book])
+    return columns.between(0, len(columns.times))
+
+
+class TradeColumns:
+    """The trades of several book files in time order, 25 bytes each.
+
+    Attributes:
+        times: (n,) the exchange's milliseconds.
+
+    Raises:
+        BookError: where a file cannot be read, or lacks a column.
+    """
+
+    def __init__(self, books: Iterable[Path]) -> None:
+        tables = [_read(trades_path(book)) for book in books]
+        columns = [np.concatenate([table.column(name).to_numpy() for table in tables]) for name in SCHEMA.names]
+        order = np.argsort(columns[0], kind="stable")
+        self.times, self._prices, self._sizes, self._sides = (column[order] for column in columns)
+
+    def between(self, first: int, last: int) -> list[Trade]:
+        """Trades `first` up to but not including `last`."""
+        columns = (column[first:last] for column in (self.times, self._prices, self._sizes, self._sides))
+        return [
+            Trade(exchange_ms=int(when), price=float(price), size=float(size), side=SIDES.get(int(side)))
+            for when, price, size, side in zip(*columns, strict=True)
+        ]
+
+
+def _read(path: Path) -> pa.Table:
     if not path.is_file():
-        return []
+        return SCHEMA.empty_table()
     try:
-        table = pq.read_table(path, columns=SCHEMA.names).cast(SCHEMA)
+        return pq.read_table(path, columns=SCHEMA.names, partitioning=None).cast(SCHEMA)
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise BookError(
             compose("{file} holds no trades: columns timestamp, price, size and side are needed", file=path.name)
         ) from error
-    columns = [table.column(name).to_numpy() for name in SCHEMA.names]
-    order = np.argsort(columns[0], kind="stable")
-    return [
-        Trade(exchange_ms=int(when), price=float(price), size=float(size), side=SIDES.get(int(side)))
-        for when, price, size, side in zip(*(column[order] for column in columns), strict=True)
-    ]

@@ -27,16 +27,19 @@ UPDATES_SCHEMA: Final = pa.schema(
         ("received_ns", pa.int64()),
         ("exchange_ms", pa.int64()),
         ("sequence", pa.int64()),
+        ("fresh", pa.bool_()),
         ("side", pa.int8()),
         ("price", pa.float64()),
         ("size", pa.float64()),
     ]
 )
-"""One changed level of one message: when it was received and sent, the venue's number, 1 bid or -1 ask; size 0: it is gone."""
+"""One changed level of one message: when it was received and sent, the venue's number, whether the whole book is sent anew, 1 bid
+or -1 ask, and its price and size; 0 for a level that is gone, or has sunk below the hundredth."""
 EVENTS_SCHEMA: Final = pa.schema(
     [("timestamp", pa.int64()), ("kind", pa.string()), ("until", pa.int64()), ("message", pa.string())]
 )
-"""What interrupts the rows, ms by this machine's clock: start, gap (until the next row), reconnect, resync, lost, stop."""
+"""What interrupts the rows, ms by this machine's clock: start, gap (until the next row), reconnect, resync,
+lost (the venue's book is unknown), clock (this machine's jumped), stop."""
 
 _SEGMENT: Final = re.compile(r"(?P<day>.*(?:^|/)\d{4}-\d{2}-\d{2})/\d{2}/rows_\d+(_\d+)?\.parquet$")
 _OTHER: Final = re.compile(r"(trades|updates|events|predictions)_\d+(_\d+)?\.parquet$")

@@ -125,6 +125,30 @@ def list_recordings(place: Place | Path | str, *, progress: Callable[[int, int],
     return entries
 
 
+def entry_of(folder: Path, name: str) -> LibraryEntry | None:
+    """One recording of a folder, by its name; None where it has none of that name.
+
+    Raises:
+        BookError: where its files cannot be listed.
+    """
+    inside = folder.resolve()
+    where = (inside / name).resolve()
+    if inside not in where.parents:
+        return None
+    files = sorted(where.glob("*/rows_*.parquet")) if where.is_dir() else []
+    if not files:
+        files = [path for ending in (".parquet", ".csv") if (path := where.with_name(where.name + ending)).is_file()][:1]
+    stored = [
+        StoredFile(
+            relative=path.relative_to(inside).as_posix(), address=str(path), size=path.stat().st_size, stamp=path.stat().st_mtime
+        )
+        for path in files
+    ]
+    if not stored or any(recording_of(file.relative) != name for file in stored):
+        return None
+    return _entry(Place(str(inside)), name, stored, size=sum(file.size for file in stored))
+
+
 def bundled_recordings() -> list[LibraryEntry]:
     """The recordings that come with the app, as entries.
 

@@ -15,7 +15,8 @@ from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.feeds.trades import read_trades
 from core.market.library import recording
-from core.market.recorder import RecordingProgress, SegmentWriter, record
+from core.market.recorder import RecordingProgress, record
+from core.market.recordings.segment_writer import SegmentWriter
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 
 START_MS = 1_700_000_000_000
@@ -31,15 +32,13 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     with SegmentWriter(tmp_path / "new", "BTC/USDT:USDT", segment_rows=10) as writer:
         for row, book in enumerate(levels):
             writer.add((START_MS + 250 * row, book))
-        assert [path.name for path in writer.files] == [
-            "BTC-USDT-USDT_20231114T221320.000Z.parquet",
-            "BTC-USDT-USDT_20231114T221322.500Z.parquet",
-        ]
+        hour = tmp_path / "new" / "BTC-USDT-USDT" / "2023-11-14" / "22"
+        assert writer.files == [hour / "rows_1700000000000.parquet", hour / "rows_1700000002500.parquet"]
     assert [len(read_rows(path)) for path in writer.files] == [10, 10, 5]
     whole = read_market(writer.files)
     np.testing.assert_array_equal(whole.levels, np.array(levels))
     assert whole.timestamps.tolist() == [START_MS + 250 * row for row in range(25)]
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [path.name for path in writer.files]  # nothing half done
+    assert sorted(path for path in (tmp_path / "new").rglob("*") if path.is_file()) == writer.files  # nothing half done
 
 
 def test_a_hundred_levels_are_written_and_a_file_is_as_wide_as_its_deepest_book(tmp_path: Path) -> None:
@@ -59,7 +58,7 @@ def test_a_hundred_levels_are_written_and_a_file_is_as_wide_as_its_deepest_book(
 def test_a_killed_recordings_journal_gives_back_deep_rows_and_shallow_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.market.recorder.JOURNAL_S", 0.0)  # each row at once
+    monkeypatch.setattr("core.market.recordings.segment_writer.JOURNAL_S", 0.0)  # each row at once
     killed = SegmentWriter(tmp_path, "x")
     for row, book in enumerate(books(4)):
         killed.add((START_MS + 250 * row, np.concatenate([book, np.full(4 * row, 9.0)])))
@@ -84,7 +83,7 @@ def test_no_file_is_overwritten(tmp_path: Path) -> None:
     for book in books(3):
         with SegmentWriter(tmp_path, "x") as writer:
             writer.add((START_MS, book))
-    files = sorted(tmp_path.glob("*.parquet"))
+    files = sorted(tmp_path.rglob("rows_*.parquet"))
     assert len(files) == 3
     assert len({read_rows(path).levels.tobytes() for path in files}) == 3
 
@@ -98,7 +97,7 @@ def test_a_disk_that_refuses_leaves_no_half_a_file(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         writer.flush()
-    assert [path.suffixes for path in tmp_path.iterdir()] == [[".journal", ".part"]]  # which still holds the row
+    assert [path.suffixes for path in tmp_path.rglob("*") if path.is_file()] == [[".journal", ".part"]]  # which holds the row
     monkeypatch.undo()
     assert writer.flush() is not None  # nothing was lost
 
@@ -128,7 +127,7 @@ def test_a_simulation_is_recorded_for_as_long_as_asked_by_its_own_clock(tmp_path
     files = asyncio.run(record(SimulatedFeed(3, speed=None, start_ms=START_MS), tmp_path, seconds=60, with_trades=False))
     rows = read_market(files)
     np.testing.assert_array_equal(rows.levels, np.array(books(240, seed=3)))
-    assert not (tmp_path / "trades").exists()
+    assert not list(tmp_path.rglob("trades_*"))
 
 
 def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> None:
@@ -153,7 +152,7 @@ def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> 
             assert reports[-1].state is FeedState.LIVE
 
     asyncio.run(asyncio.wait_for(scenario(), 60))
-    rows = read_market(sorted(tmp_path.glob("*.parquet")))
+    rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
     assert len(rows) >= 6
     assert (rows.timestamps % 250 == 0).all()
     assert (np.diff(rows.timestamps) == 250).all()
@@ -183,6 +182,6 @@ class Broken:
 def test_what_came_before_a_failure_is_on_disk_and_a_gap_is_a_hole(tmp_path: Path) -> None:
     with pytest.raises(FeedFailed, match="it is over"):
         asyncio.run(record(Broken(), tmp_path))
-    (file,) = tmp_path.glob("*.parquet")
+    (file,) = tmp_path.rglob("rows_*.parquet")
     assert [int(time) - START_MS for time in read_rows(file).timestamps] == [0, 250, 500, 60_000]
     assert len(read_trades(file)) == 3

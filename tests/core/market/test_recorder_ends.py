@@ -15,7 +15,7 @@ from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import read_trades
 from core.market.journal import lock
-from core.market.recorder import SegmentWriter
+from core.market.recordings.segment_writer import SegmentWriter
 
 START_MS = 1_700_000_000_000
 RECORDING = """
@@ -53,7 +53,7 @@ def test_a_signal_loses_nothing(tmp_path: Path, ending: signal.Signals) -> None:
     process, reported = recording(tmp_path, 9)
     process.send_signal(ending)
     rest = process.communicate(timeout=30)[0].split()
-    rows = read_market(sorted(tmp_path.glob("*.parquet")))
+    rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
     assert len(rows) == int((rest or [reported])[-1])
     np.testing.assert_array_equal(rows.levels, expected(len(rows)))
     assert process.returncode == 0
@@ -64,14 +64,14 @@ def test_a_killed_process_loses_a_few_seconds_at_most(tmp_path: Path) -> None:
     process, reported = recording(tmp_path, 24)
     process.kill()
     process.communicate(timeout=30)
-    assert not list(tmp_path.glob("*.parquet"))
+    assert not list(tmp_path.rglob("rows_*.parquet"))
     with SegmentWriter(tmp_path, "other") as writer:
         assert len(writer.files) == 1
-    rows = read_market(sorted(tmp_path.glob("*.parquet")))
+    rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
     assert reported - len(rows) <= 5 * 4
     assert len(rows) >= 4
     np.testing.assert_array_equal(rows.levels, expected(len(rows)))
-    assert writer.files[0].name == "simulated_20231114T221320.000Z.parquet"
+    assert writer.files[0].name == "rows_1700000000000.parquet"
     assert not list(tmp_path.glob(".*"))
 
 
@@ -93,7 +93,7 @@ def test_rows_and_trades_come_back_from_the_journal_even_where_it_was_cut_off(tm
     (journal,) = tmp_path.glob(".*.journal.part")
     journal.write_bytes(journal.read_bytes()[:-100])  # in the middle of the last trades
     SegmentWriter(tmp_path, "BTC/USDT").close()
-    (path,) = tmp_path.glob("*.parquet")
+    (path,) = tmp_path.rglob("rows_*.parquet")
     np.testing.assert_array_equal(read_rows(path).levels, levels[:9])
     assert [trade.price for trade in read_trades(path)] == [1.0 + row for row in range(9)]
 
@@ -105,30 +105,30 @@ def test_a_segment_that_was_written_already_is_not_restored_again(tmp_path: Path
     SegmentWriter(tmp_path, "BTC/USDT").close()
     journal.write_bytes(kept)  # killed between writing the segment and removing the journal
     SegmentWriter(tmp_path, "BTC/USDT").close()
-    assert len(list(tmp_path.glob("*.parquet"))) == 1
+    assert len(list(tmp_path.rglob("rows_*.parquet"))) == 1
 
 
 def test_a_journal_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
     running = SegmentWriter(tmp_path, "ETH/USDT")
     running.add((START_MS, expected(1)[0]))
     SegmentWriter(tmp_path, "BTC/USDT").close()
-    assert not list(tmp_path.glob("*.parquet"))
+    assert not list(tmp_path.rglob("rows_*.parquet"))
     running.close()
-    assert len(list(tmp_path.glob("*.parquet"))) == 1
+    assert len(list(tmp_path.rglob("rows_*.parquet"))) == 1
 
 
-def test_half_written_files_and_trades_without_a_book_are_removed(tmp_path: Path) -> None:
-    trades = tmp_path / "trades"
+def test_half_written_files_are_removed(tmp_path: Path) -> None:
     with SegmentWriter(tmp_path, "BTC/USDT") as writer:
         writer.add_trade(Trade(price=1.0, size=2.0, side="buy", exchange_ms=START_MS))
         writer.add((START_MS, expected(1)[0]))
-    whole = {writer.files[0], trades / writer.files[0].name}
-    for leftover in (tmp_path / ".x.parquet.part", trades / ".x.parquet.part", trades / "BTC-USDT_20231114T221321.000Z.parquet"):
+    hour = writer.files[0].parent
+    whole = {writer.files[0], hour / "trades_1700000000000.parquet"}
+    for leftover in (tmp_path / ".x.parquet.part", hour / ".rows_1.parquet.part"):
         leftover.write_bytes(b"half")
-    own = {tmp_path / "notes.part", trades / "mine.parquet"}
+    own = {tmp_path / "notes.part", hour / "mine.parquet"}
     for path in own:
         path.write_bytes(b"the reader's own")
-    at_work = tmp_path / ".y.parquet.part"
+    at_work = hour / ".y.parquet.part"
     with at_work.open("wb") as file:
         assert lock(file)
         SegmentWriter(tmp_path, "BTC/USDT").close()

@@ -62,7 +62,7 @@ class Recorded:
         self.task.cancel()
         with suppress(asyncio.CancelledError):
             await self.task
-        return read_market(sorted(self.folder.glob("*.parquet")))
+        return read_market(sorted(self.folder.rglob("rows_*.parquet")))
 
 
 async def forever(action: Callable[[], Awaitable[object]], pause_s: float = 0.02) -> None:

@@ -1,0 +1,184 @@
+"""Records feeds of the app while they are watched, and keeps them running until it is told to stop.
+
+It reads the session's own feed, so that an exchange is connected to once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from core.market.feeds.background import background_loop
+from core.market.hub import Hub, TooManyFeeds, hub
+from core.market.recorder import EventRecorder
+from core.market.recordings.layout import library_folder
+from core.market.recordings.segment_writer import SegmentWriter
+from core.market.session import MarketSession
+from core.market.session_view import Status
+from core.messages import Message, compose
+
+VIEWER: Final = "recorder"
+"""Name of the recorder among a feed's viewers."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingStatus:
+    """A recording's rows, bytes, span in seconds, interruptions, and the disk's free bytes.
+
+    Attributes:
+        running: whether it still records. problem: why it ended by itself; "" where it did not.
+    """
+
+    rows: int
+    size: int
+    seconds: float
+    gaps: int
+    free: int
+    running: bool
+    problem: str
+
+
+class BackgroundRecorder:
+    """The app's recordings, one a feed. May be called from any thread."""
+
+    def __init__(self, folder: Callable[[], Path] = library_folder, sessions: Callable[[], Hub] = hub) -> None:
+        self._folder, self._sessions = folder, sessions
+        self._lock = threading.Lock()
+        self._running: dict[str, _FeedRecording] = {}
+
+    def start(self, key: str, begin: Callable[[], MarketSession]) -> None:
+        """Record the feed `key`, started by `begin` where it does not run, until `stop`.
+
+        Raises:
+            OSError: where the folder cannot be written to. TooManyFeeds: where the feed would be one too many.
+        """
+        with self._lock:
+            known = self._running.get(key)
+            if known is not None and known.status().running:
+                return
+            session = self._sessions().watch(VIEWER, key, begin)
+            one = self._running[key] = _FeedRecording(key, begin, session, self._folder(), self._sessions)
+            one.future = background_loop().submit(one.run())
+
+    def stop(self, key: str) -> None:
+        """End a recording; on return its rows are on disk."""
+        with self._lock:
+            one = self._running.get(key)
+        if one is not None:
+            one.stopping.set()
+            if one.future is not None:
+                one.future.result(timeout=60)
+            self._sessions().leave(VIEWER, key)
+
+    def status(self, key: str) -> RecordingStatus | None:
+        """A feed's recording, ended ones included; None where there was none."""
+        with self._lock:
+            one = self._running.get(key)
+        return one.status() if one else None
+
+    def running(self) -> list[str]:
+        """Keys of the feeds that are being recorded."""
+        with self._lock:
+            return [key for key, one in self._running.items() if one.status().running]
+
+
+class _FeedRecording:
+    def __init__(
+        self, key: str, begin: Callable[[], MarketSession], session: MarketSession, folder: Path, sessions: Callable[[], Hub]
+    ) -> None:
+        self.key, self._begin, self._session, self._sessions = key, begin, session, sessions
+        self._wall = session.feed.clock == "wall"
+        self._writer = SegmentWriter(folder, session.feed.market, saves=False)
+        self._recorder = EventRecorder(self._writer, wall=self._wall)
+        self.stopping = threading.Event()
+        self.future: Future[None] | None = None
+        self._ended = False
+        self._problem: str = ""
+
+    def status(self) -> RecordingStatus:
+        writer = self._writer
+        return RecordingStatus(
+            rows=writer.rows,
+            size=writer.size,
+            seconds=writer.seconds,
+            gaps=writer.gaps,
+            free=shutil.disk_usage(writer.folder).free,
+            running=not self._ended,
+            problem=self._problem,
+        )
+
+    async def run(self) -> None:
+        """Record until it is asked to stop, the feed fails or ends, or the disk refuses."""
+        self._session.listeners.append(self._recorder.take)
+        ticking = asyncio.create_task(self._recorder.tick()) if self._wall else None
+        due = 0.0
+        try:
+            while not self.stopping.is_set() and not self._problem:
+                await asyncio.sleep(0.1)
+                if time.monotonic() >= due:
+                    due = time.monotonic() + 1.0
+                    await asyncio.to_thread(self._writer.save_journal)
+                    self._follow_session()
+        except OSError as error:
+            self._problem = compose("The recording ended: {reason}.", reason=error.strerror or str(error))
+        finally:
+            self._leave()
+            if ticking is not None:
+                ticking.cancel()
+            self._recorder.stop()
+            try:
+                await asyncio.to_thread(self._writer.close)
+            except OSError as error:
+                log.warning("the recording of %s stays in its journal: %s", self.key, error)
+                self._problem = self._problem or compose("The recording ended: {reason}.", reason=error.strerror or str(error))
+            self._ended = True
+
+    def _follow_session(self) -> None:
+        """Keep the feed running, and follow it into a session that replaced this one."""
+        status, message = self._session.status_now()
+        session = self._sessions().join(VIEWER, self.key)
+        if session is None:
+            try:
+                session = self._sessions().watch(VIEWER, self.key, self._begin)
+            except TooManyFeeds as error:
+                self._problem = str(error)
+                return
+        if session is not self._session:
+            self._leave()
+            self._session = session
+            session.listeners.append(self._recorder.take)
+        elif status is Status.FAILED:
+            self._problem = message or compose("The feed has failed.")
+        elif status is Status.ENDED:
+            self._problem = _ended()
+
+    def _leave(self) -> None:
+        if self._recorder.take in self._session.listeners:
+            self._session.listeners.remove(self._recorder.take)
+
+
+def _ended() -> Message:
+    return compose("The feed has ended, and the recording with it.")
+
+
+_recorder: BackgroundRecorder | None = None
+_recorder_lock = threading.Lock()
+
+
+def background_recorder() -> BackgroundRecorder:
+    """The process's one recorder."""
+    global _recorder
+    with _recorder_lock:
+        if _recorder is None:
+            _recorder = BackgroundRecorder()
+        return _recorder

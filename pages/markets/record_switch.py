@@ -1,0 +1,66 @@
+"""The switch that records the market on the screen, with the recording's size, span, gaps and the disk left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.market.hub import TooManyFeeds
+from core.market.recordings.background_recorder import RecordingStatus, background_recorder
+from core.market.session import MarketSession
+from pages.shared import controls
+from pages.shared.language import _, duration, ngettext, number, size
+
+
+def show(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
+    """Draw the switch, and below it what is recorded.
+
+    Args:
+        begin: makes a session of the same feed, should this one be gone.
+    """
+    key = session.feed.key
+    now = background_recorder().status(key)
+    name = f"record:{key}"
+    st.session_state[name] = bool(now and now.running)
+    st.toggle(
+        _("Record this market"),
+        key=name,
+        on_change=_switch,
+        args=(key, begin),
+        help=_("Rows, trades and every change of the book go to the library, and on when this page is closed, until it is off."),
+    )
+    if now is not None:
+        _progress(key)
+
+
+def _switch(key: str, begin: Callable[[], MarketSession]) -> None:
+    if not st.session_state[f"record:{key}"]:
+        background_recorder().stop(key)
+        return
+    try:
+        background_recorder().start(key, begin)
+    except (OSError, TooManyFeeds) as error:
+        st.toast(str(error), icon=":material/error:")
+
+
+@st.fragment(run_every=2.0)
+def _progress(key: str) -> None:
+    now = background_recorder().status(key)
+    if now is None:
+        return
+    if now.problem:
+        controls.error_box(now.problem)
+    st.caption(describe(now))
+    if not now.running:
+        st.page_link("pages/markets/library.py", label=_("Recordings"), icon=":material/video_library:")
+
+
+def describe(now: RecordingStatus) -> str:
+    """A recording's numbers in a line."""
+    state = _("Recording") if now.running else _("Recorded")
+    rows = ngettext("{count} row", "{count} rows", now.rows).format(count=number(now.rows))
+    gaps = ngettext("{count} gap", "{count} gaps", now.gaps).format(count=number(now.gaps))
+    return _("{state}: {rows}, {span}, {gaps}, {size}; {free} left on the disk.").format(
+        state=state, rows=rows, span=duration(now.seconds), gaps=gaps, size=size(now.size), free=size(now.free)
+    )

@@ -1,0 +1,30 @@
+"""The library's recordings as options of a picker, beside the bundled ones."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.market.book import BookError
+from core.market.recordings.layout import library_folder
+from core.market.recordings.listing import LibraryEntry, list_recordings
+from pages.shared.language import duration
+
+LISTED_S = 20.0
+"""Seconds for which a listing is kept."""
+
+
+def library() -> dict[str, str]:
+    """Name and label of each recording in the library's folder; one that the link names is looked for at once."""
+    if st.query_params.get("rec", "") not in {entry.name for entry in _listed(str(library_folder()))}:
+        _listed.clear()
+    return {
+        entry.name: f"{entry.name} · {duration(entry.seconds)}" for entry in _listed(str(library_folder())) if not entry.problem
+    }
+
+
+@st.cache_data(ttl=LISTED_S, max_entries=2, show_spinner=False)
+def _listed(folder: str) -> list[LibraryEntry]:
+    try:
+        return list_recordings(folder)
+    except BookError:  # nothing has been recorded yet
+        return []

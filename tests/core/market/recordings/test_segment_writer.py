@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import asyncio
+import errno
+import time
+from collections import namedtuple
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from core.market.book import OrderBookSnapshot, read_market
+from core.market.feeds.clock import CLOCK
+from core.market.feeds.market_process import MarketProcess, MarketSettings
+from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, StatusChange, Trade
+from core.market.recorder import EventRecorder
+from core.market.recordings.layout import EVENTS, TRADES, segment_path
+from core.market.recordings.listing import list_recordings
+from core.market.recordings.segment_writer import HOUR_MS, SegmentWriter
+
+START_MS = 1_700_000_000_000
+HOUR_END = (START_MS // HOUR_MS + 1) * HOUR_MS
+
+
+def books(count: int, seed: int = 1) -> list[np.ndarray]:
+    market = MarketProcess(seed)
+    return [market.step(MarketSettings()).levels for _ in range(count)]
+
+
+def test_a_segment_ends_with_the_hour_and_a_hole_is_an_event(tmp_path: Path) -> None:
+    first = HOUR_END - 1_000
+    times = [first, first + 250, first + 750, HOUR_END, HOUR_END + 250]
+    with SegmentWriter(tmp_path, "BTC/USDT") as writer:
+        for when, book in zip(times, books(5), strict=True):
+            writer.add_trade(Trade(price=1.0, size=1.0, side="buy", exchange_ms=when))
+            writer.add((when, book))
+    assert [path.relative_to(tmp_path / "BTC-USDT" / "2023-11-14").parent.name for path in writer.files] == ["22", "23"]
+    assert (writer.rows, writer.gaps, writer.seconds) == (5, 1, 1.5)
+    events = pq.read_table(segment_path(writer.files[0], EVENTS)).to_pylist()
+    assert events == [{"timestamp": first + 500, "kind": "gap", "until": first + 750, "message": ""}]
+    assert pq.read_metadata(segment_path(writer.files[0], TRADES)).num_rows == 4  # the fourth came before the hour's first row
+    (entry,) = list_recordings(tmp_path)
+    assert (entry.market, entry.rows, entry.gaps, entry.name) == ("BTC/USDT", 5, 1, "BTC-USDT/2023-11-14")
+    assert writer.size == entry.size
+
+
+def snapshot(levels: np.ndarray, received_ns: int, number: int) -> OrderBookSnapshot:
+    return OrderBookSnapshot(
+        levels=levels[:40], deep=levels[40:], exchange_ms=received_ns // 1_000_000 - 7, received_ns=received_ns, sequence=number
+    )
+
+
+def replayed(path: Path, asks: dict[float, float], bids: dict[float, float]) -> list[tuple[int, np.ndarray]]:
+    """Books rebuilt from changes with two plain dictionaries: the number of each message and its best ten levels."""
+    found, table = [], pq.read_table(path).to_pylist()
+    for at, row in enumerate(table):
+        if row["fresh"] and (at == 0 or table[at - 1]["received_ns"] != row["received_ns"]):
+            asks.clear()
+            bids.clear()
+        side = bids if row["side"] == 1 else asks
+        if row["size"]:
+            side[row["price"]] = row["size"]
+        else:
+            side.pop(row["price"], None)
+        if at + 1 == len(table) or table[at + 1]["received_ns"] != row["received_ns"]:
+            levels = [
+                [ask, asks[ask], bid, bids[bid]]
+                for ask, bid in zip(sorted(asks)[:10], sorted(bids, reverse=True)[:10], strict=True)
+            ]
+            found.append((row["sequence"], np.array(levels).reshape(-1)))
+    return found
+
+
+def test_the_changes_give_every_message_back_and_interruptions_are_rows_of_their_own(tmp_path: Path) -> None:
+    market = books(60, seed=5)
+    now = CLOCK.now_ns()
+    writer = SegmentWriter(tmp_path, "BTC/USDT", saves=False)
+    recorder = EventRecorder(writer, wall=True)
+    deep = np.concatenate([market[0], market[0] + np.tile([50.0, 0, -50.0, 0], 10)])  # twenty levels
+    messages = [deep, *market[1:]]
+    for number, levels in enumerate(messages):
+        step: list[FeedEvent] = [snapshot(levels, now + number * 1_000_000, number)]
+        if number == 20:
+            step = [StatusChange(state=FeedState.RECONNECTING, message="Gone.", gap=True), *step]
+        if number == 30:
+            step = [StatusChange(state=FeedState.RECONNECTING, message="Missed.", gap=True, resync=True), *step]
+        if number == 40:
+            step = [BookLost(from_ns=now + 40), *step]
+        for event in step:
+            recorder.take(event)
+        if number % 7 == 0:
+            writer.save_journal()
+    recorder.stop()
+    writer.close()
+    (updates,) = tmp_path.rglob("updates_*.parquet")
+    found = replayed(updates, {}, {})
+    assert [number for number, _ in found] == [
+        number for number in range(60) if number in (0, 20, 30, 40) or not np.array_equal(messages[number], messages[number - 1])
+    ]
+    for number, levels in found:
+        np.testing.assert_array_equal(levels, messages[number][:40])
+    row = pq.read_table(updates).slice(0, 1).to_pylist()[0]
+    assert (row["received_ns"], row["exchange_ms"], row["fresh"]) == (now, now // 1_000_000 - 7, True)
+    (path,) = tmp_path.rglob("events_*.parquet")
+    events = pq.read_table(path).to_pylist()
+    assert [(event["kind"], event["message"]) for event in events] == [
+        ("start", ""),
+        ("reconnect", "Gone."),
+        ("resync", "Missed."),
+        ("lost", ""),
+        ("stop", ""),
+    ]
+
+
+def test_a_full_disk_ends_the_recording_with_a_sentence_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Usage = namedtuple("Usage", "free")
+    writer = SegmentWriter(tmp_path, "x", saves=False)
+    for row, book in enumerate(books(8)):
+        writer.add((START_MS + 250 * row, book))
+    writer.save_journal()
+    monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(1_000))
+    writer.add((START_MS + 2_000, books(9)[8]))
+    with pytest.raises(OSError, match="the disk has less than 256 MiB left: make room for the recording") as raised:
+        writer.save_journal()
+    assert raised.value.errno == errno.ENOSPC
+    writer.close()
+    assert len(read_market(writer.files)) == 9
+
+
+def test_a_write_that_was_refused_half_way_leaves_a_readable_journal(tmp_path: Path) -> None:
+    writer = SegmentWriter(tmp_path, "x", saves=False)
+    writer.add((START_MS, books(1)[0]))
+    writer.save_journal()
+    journal = writer._journal
+    assert journal is not None
+    real = journal._file
+
+    class Half:
+        def write(self, data: bytes) -> int:
+            real.write(data[:100])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def truncate(self, size: int) -> int:
+            return real.truncate(size)
+
+    journal._file = Half()  # type: ignore[assignment]
+    writer.add((START_MS + 250, books(2)[1]))
+    with pytest.raises(OSError, match="No space left"):
+        writer.save_journal()
+    journal._file = real
+    writer.add((START_MS + 500, books(3)[2]))
+    writer.close()
+    np.testing.assert_array_equal(read_market(writer.files).levels, np.array(books(3)))
+
+
+def test_the_apps_recorder_keeps_a_feed_running_and_writes_what_it_shows(tmp_path: Path) -> None:
+    from core.market.feeds.simulated import SimulatedFeed
+    from core.market.hub import hub, shutdown
+    from core.market.predictor import load_predictor
+    from core.market.recordings.background_recorder import BackgroundRecorder
+    from core.market.session import MarketSession
+
+    feed = SimulatedFeed(3, start_ms=START_MS, speed=50.0)
+    recorder = BackgroundRecorder(folder=lambda: tmp_path)
+    try:
+        recorder.start(feed.key, lambda: MarketSession(feed, load_predictor()))
+        until = time.monotonic() + 60
+        while (now := recorder.status(feed.key)) is None or now.rows < 40:
+            assert time.monotonic() < until, now
+            time.sleep(0.05)
+        assert now.running and recorder.running() == [feed.key] and now.size + now.free > 0
+        assert [one.viewers for one in hub().watched()] == [1]
+        recorder.stop(feed.key)
+        ended = recorder.status(feed.key)
+        assert ended is not None and not ended.running and ended.problem == ""
+        rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
+        assert len(rows) == ended.rows and ended.seconds == len(rows) / 4
+        missed = int(rows.timestamps[0] - START_MS) // 250  # before the recorder listened
+        np.testing.assert_array_equal(rows.levels, np.array(books(missed + len(rows), seed=3))[missed:])
+    finally:
+        shutdown()
+        asyncio.set_event_loop(None)
