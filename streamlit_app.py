@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import streamlit as st
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route, WebSocketRoute
@@ -17,8 +18,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.garbage_collection import freeze_loaded
 from pages.markets import stream_route
-from pages.shared import controls, language, navigation
+from pages.shared import controls, language, navigation, permissions, service_routes
 from pages.shared.assets import Assets, page_html
+from pages.signs import live_route
 
 ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 
@@ -49,6 +51,7 @@ def main() -> None:
     with st.sidebar:
         if not controls.presenting():
             language.switch()
+            permissions.sign_in_button()
         controls.presentation_switch()
     page.run()
     freeze_loaded()
@@ -62,10 +65,13 @@ if get_script_run_ctx(suppress_warning=True) is None:
     routes = [
         Mount("/assets", Assets()),
         WebSocketRoute(stream_route.PATH, stream_route.market_stream),
+        WebSocketRoute(live_route.PATH, live_route.hands_stream),
+        Route("/healthz", service_routes.healthz),
+        Route("/metrics", service_routes.metrics),
         Route("/", page_html),
         Route(first, to_the_first),
         *(Route(url, page_html) for url in others),
     ]
-    app = st.App(__file__, routes=routes, lifespan=lifespan)
+    app = st.App(__file__, routes=routes, lifespan=lifespan, middleware=[Middleware(service_routes.HostCheck)])
 else:
     main()

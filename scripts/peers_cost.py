@@ -37,7 +37,7 @@ async def measure(session: MarketSession, peers: list[str], turns: int) -> dict[
         while session.step < first + TURN:
             await asyncio.sleep(0.05)
         cost = (time.process_time() - used) * 1e3 / (session.step - first)
-        found[beside].append((cost, median(total for *_, total in list(session._latencies)[-TURN:])))
+        found[beside].append((cost, median(total for *_, total in list(session.latencies.batches)[-TURN:])))
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     return found

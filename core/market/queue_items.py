@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.market.book import FloatArray
+from core.market.book import LEVELS, FloatArray
 from core.market.feeds.protocol import Trade
+from core.market.ledger.keeper import LedgerItem
+from core.market.ledger.writer import LedgerRow
 from core.market.predictor import Predictions
 
 
@@ -40,3 +43,33 @@ class ProvisionalRow:
 
 QueueItem = QueuedRow | ConfirmedUntil | Trade | None
 """An item of the worker's queue; None is a gap."""
+
+
+def ledger_items(
+    batch: Sequence[QueueItem],
+    lengths: Sequence[int],
+    windows: Sequence[FloatArray],
+    predictions: Predictions | None,
+    *,
+    span: int,
+) -> Iterator[LedgerItem]:
+    """What a ledger takes of a batch, in order.
+
+    Args:
+        lengths: after each item, rows since the last gap. span: rows of a window.
+        windows, predictions: of the rows that end a whole window, in order.
+    """
+    used = 0
+    for item, length in zip(batch, lengths, strict=True):
+        if item is None:
+            yield None
+        elif isinstance(item, ConfirmedUntil):
+            yield item.until_ms
+        if isinstance(item, QueuedRow) and not item.provisional:
+            yield item.timestamp
+        if isinstance(item, QueuedRow) and predictions is not None and length >= span:
+            answer = {"probabilities": predictions.probabilities[used], "calls": predictions.calls[used]}
+            yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS], window=windows[used], **answer)
+            used += 1
+        elif isinstance(item, QueuedRow):
+            yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS])

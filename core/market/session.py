@@ -12,8 +12,8 @@ import logging
 import math
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable
 from itertools import takewhile
 from typing import Any
 
@@ -26,14 +26,13 @@ from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, Trade
 from core.market.forecasters.live import LivePeers
 from core.market.forecasters.protocol import task_of
-from core.market.ledger.keeper import LedgerItem, LedgerKeeper
-from core.market.ledger.writer import LedgerRow
+from core.market.ledger.keeper import LedgerKeeper
 from core.market.predictor import POOLED, Predictions, Predictor
-from core.market.queue_items import ConfirmedUntil, ProvisionalRow, QueuedRow, QueueItem
+from core.market.queue_items import ConfirmedUntil, ProvisionalRow, QueuedRow, QueueItem, ledger_items
 from core.market.recent_rows import RecentRows
 from core.market.sampler import GridRow, GridSampler
 from core.market.scoreboard import HeadScores, Scoreboard
-from core.market.session_view import Status, View, latency_of
+from core.market.session_view import LatencyLog, Status, View
 from core.market.stream import FrameContent, FrameKind, SessionPresent, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
 from core.messages import compose
@@ -66,18 +65,17 @@ class MarketSession:
         self._rows = RecentRows(KEPT_ROWS)
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
         self._board = Scoreboard(predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
-        self._latencies: deque[tuple[float, float, float, float]] = deque(maxlen=500)
+        self.latencies, self.gaps, self.transitions = LatencyLog(), 0, Counter[FeedState]()
         self._state, self._message = FeedState.CONNECTING, ""
         self._provisional: deque[ProvisionalRow] = deque()  # the newest rows of `_rows`
         self._confirmed_ms = 0  # time of the last row that was scored
         self._since_gap = 0  # rows since the last gap
-        self._row_received_ns = 0  # when the newest row's book arrived
         self._step = 0
         self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
-        self.frames = StepCollector()
-        self.ledger = ledger
+        self.frames, self.ledger = StepCollector(), ledger
+        self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets every event of the feed, in the background loop
         self.peers = LivePeers(task_of(predictor, self.entry, f"{feed.key} {feed.market}"))
-        self._received_ns = 0  # when the newest book arrived
+        self._received_ns = self._row_received_ns = 0  # when the newest book, and the newest row's, arrived
         self._sampler = GridSampler()
         self._announced_ms = 0  # the confirmation that the worker was last told of
         self._jumps = CLOCK.jumps
@@ -85,8 +83,7 @@ class MarketSession:
         self._queue: asyncio.Queue[QueueItem] = asyncio.Queue(maxsize=4 * BATCH)
         # of the worker alone: the rows since the last gap, their number, and the time of the last row
         self._window: deque[FloatArray] = deque(maxlen=predictor.window)
-        self._run_length = 0
-        self._last_ms = 0
+        self._run_length = self._last_ms = 0
 
     # -- in the background loop -------------------------------------------------------------------------------------
 
@@ -133,6 +130,8 @@ class MarketSession:
             self._set(end, message)
 
     async def _take(self, event: FeedEvent) -> None:
+        for listen in tuple(self.listeners):
+            listen(event)
         await self._heed_clock()
         if isinstance(event, OrderBookSnapshot):
             before, self._received_ns = self._received_ns, event.received_ns
@@ -227,8 +226,9 @@ class MarketSession:
                     newest_ms = item.timestamp
             lengths.append(self._run_length)
         predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
+        self.latencies.predictions += len(windows)
         if self.ledger is not None:
-            self.ledger.take(self._ledger_items(batch, lengths, windows, predictions))
+            self.ledger.take(ledger_items(batch, lengths, windows, predictions, span=self.predictor.window))
         if predictions is not None:
             self.peers.offer(newest_ms, windows[-1], predictions.probabilities[-1], predictions.calls[-1])
         done_ns = CLOCK.now_ns()
@@ -253,24 +253,6 @@ class MarketSession:
                 self._time(fresh, predictions, done_ns)
             self.frames.publish(self._present, self._board.log.dtype)
             self._snapshot = None
-
-    def _ledger_items(
-        self, batch: list[QueueItem], lengths: list[int], windows: list[FloatArray], predictions: Predictions | None
-    ) -> Iterator[LedgerItem]:
-        used = 0
-        for item, length in zip(batch, lengths, strict=True):
-            if item is None:
-                yield None
-            elif isinstance(item, ConfirmedUntil):
-                yield item.until_ms
-            if isinstance(item, QueuedRow) and not item.provisional:
-                yield item.timestamp
-            if isinstance(item, QueuedRow) and predictions is not None and length >= self.predictor.window:
-                answer = {"probabilities": predictions.probabilities[used], "calls": predictions.calls[used]}
-                yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS], window=windows[used], **answer)
-                used += 1
-            elif isinstance(item, QueuedRow):
-                yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS])
 
     def _restart_window(self) -> None:
         self._window.clear()
@@ -315,17 +297,19 @@ class MarketSession:
         self._rows.drop_last(len(self._provisional))
         self._provisional.clear()
         self._board.gap()
+        self.gaps += 1
 
     def _time(self, row: QueuedRow, predictions: Predictions, done_ns: int) -> None:
         count = len(predictions.calls)
         feed_ms, total_ms = (row.formed_ns - row.received_ns) / 1e6, (done_ns - row.received_ns) / 1e6
-        self._latencies.append((feed_ms, predictions.features_ms / count, predictions.model_ms / count, total_ms))
+        self.latencies.add(feed_ms, predictions.features_ms / count, predictions.model_ms / count, total_ms)
 
     # -- from any thread --------------------------------------------------------------------------------------------
 
     def _set(self, state: FeedState, message: str) -> None:
         with self._lock:
             self._state, self._message = state, message
+            self.transitions[state] += 1
         self.frames.stream.wake()
 
     def view(self, rows: int = 1_200) -> View:
@@ -337,7 +321,6 @@ class MarketSession:
         tail = self._rows.tail(rows)
         timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
         predictions = np.concatenate([self._board.log.tail(rows), self._provisional_predictions()])
-        latencies = np.array(self._latencies, dtype=np.float64).reshape(-1, 4)
         warm = min(self._since_gap, self.predictor.window)
         first = int(timestamps[0]) if len(timestamps) else 0
         trades = list(takewhile(lambda trade: trade[0] > first - STEP_MS, reversed(self._trades)))[::-1]
@@ -354,7 +337,7 @@ class MarketSession:
             predictions=predictions[predictions["timestamp"] >= first],
             age_ms=age_ms,
             received_ms=self._row_received_ns / 1e6,
-            latency=latency_of(latencies),
+            latency=self.latencies.recent(),
         )
 
     def status_now(self) -> tuple[Status, str]:
@@ -413,6 +396,11 @@ class MarketSession:
     def step(self) -> int:
         """Rows since the session began."""
         return self._step
+
+    @property
+    def waiting(self) -> int:
+        """Items in the queue."""
+        return self._queue.qsize()
 
     def latest_scores(self, head: int) -> tuple[int, float, float]:
         """Over a head's latest scored predictions: how many, Matthews correlation of TLOB, and of momentum."""

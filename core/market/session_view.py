@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections import deque
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +72,42 @@ class View:
     age_ms: float
     received_ms: float
     latency: Latency
+
+
+STAGES = ("feed", "features", "model", "total")
+"""As in `Latency`."""
+BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+"""Upper bounds of a stage's histogram, seconds."""
+
+
+class LatencyLog:
+    """Durations of a session's steps: those of the last 500 batches, and a histogram of all.
+
+    Attributes:
+        predictions: made so far. batches: milliseconds of the last ones, in the order of `STAGES`.
+    """
+
+    def __init__(self) -> None:
+        self.predictions = 0
+        self.batches: deque[tuple[float, ...]] = deque(maxlen=500)
+        self._counts = {stage: [0] * (len(BUCKETS_S) + 1) for stage in STAGES}
+        self._sums = dict.fromkeys(STAGES, 0.0)
+
+    def add(self, *durations_ms: float) -> None:
+        """One batch: milliseconds in the order of `STAGES`."""
+        self.batches.append(durations_ms)
+        for stage, value in zip(STAGES, durations_ms, strict=True):
+            self._counts[stage][bisect_left(BUCKETS_S, value / 1e3)] += 1
+            self._sums[stage] += value / 1e3
+
+    def recent(self) -> Latency:
+        """Of the last batches."""
+        return latency_of(np.array(self.batches, dtype=np.float64).reshape(-1, len(STAGES)))
+
+    def histogram(self, stage: str) -> tuple[list[tuple[str, float]], float]:
+        """Upper bound in seconds and how many batches took no longer, as Prometheus counts; and the sum in seconds."""
+        bounds = [*map(str, BUCKETS_S), "+Inf"]
+        return list(zip(bounds, map(float, accumulate(self._counts[stage])), strict=True)), self._sums[stage]
 
 
 def latency_of(rows: FloatArray) -> Latency:

@@ -64,9 +64,18 @@ def error_box(sentence: str, *, remedy: str = "") -> None:
     st.error(f"{as_sentence(translate(sentence))} {remedy}".strip(), icon=":material/error:")
 
 
-def notice(state: Literal["empty", "loading", "stale"], sentence: str) -> None:
-    """A notice that there is nothing to show yet, or that what is shown is out of date: translated, or a message of core."""
-    icon = {"empty": ":material/inbox:", "loading": ":material/hourglass_top:", "stale": ":material/history:"}[state]
+def notice(state: Literal["empty", "loading", "stale", "closed"], sentence: str) -> None:
+    """A notice that there is nothing to show (yet, or not to this visitor), or that what is shown is out of date.
+
+    Args:
+        sentence: translated, or a message of core.
+    """
+    icon = {
+        "empty": ":material/inbox:",
+        "loading": ":material/hourglass_top:",
+        "stale": ":material/history:",
+        "closed": ":material/lock:",
+    }[state]
     shown = st.warning if state == "stale" else st.info
     shown(translate(sentence), icon=icon)
 

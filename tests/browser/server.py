@@ -63,13 +63,14 @@ def serve(script: Path, folder: Path) -> Iterator[AppServer]:
         process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env=environment)
     server = AppServer(f"http://localhost:{port}", log, process)
     try:
-        _wait_until_up(server)
+        wait_until_up(server)
         yield server
     finally:
         server.stop()
 
 
-def _wait_until_up(server: AppServer) -> None:
+def wait_until_up(server: AppServer) -> None:
+    """Return once it answers; fails where it ends instead."""
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
         if server.process.poll() is not None:

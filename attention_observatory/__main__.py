@@ -1,0 +1,34 @@
+"""`attention-observatory run [--port N] [--address HOST]` starts the app; any other command is one of `python -m core`."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from pathlib import Path
+
+PACKAGED = Path(__file__).resolve().parent / "app"
+"""Where a wheel has the app's folders."""
+APP = PACKAGED if PACKAGED.is_dir() else Path(__file__).resolve().parents[1]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; without any, the app. Returns as `core.cli.main` does."""
+    given = sys.argv[1:] if arguments is None else arguments
+    sys.path.insert(0, str(APP))
+    if given and given[0] != "run":
+        from core.cli import main as run_command
+
+        return run_command(given)
+    p = argparse.ArgumentParser(prog="attention-observatory run", description="Start the app.")
+    p.add_argument("--port", type=int, default=8501)
+    p.add_argument("--address", default="localhost", help="localhost serves this machine alone, 0.0.0.0 a network")
+    o, further = p.parse_known_args(given[1:])
+    command = ["run", str(APP / "streamlit_app.py"), "--server.port", str(o.port), "--server.address", o.address]
+    sys.argv = ["streamlit", *command, *further]
+    runpy.run_module("streamlit", run_name="__main__")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,64 @@
+"""Whether the process is well: its feeds, its models, its disk."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core import checkpoints
+from core.market.hub import hub
+from core.market.ledger.keeper import ledger_folder
+from core.market.predictor import DEFAULT
+
+LEAST_FREE = 200 * 2**20
+"""Bytes of free disk below which the process is not ready: a ledger or recording would soon stop."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """State of the process.
+
+    Attributes:
+        feeds: status by the key of each running feed. A failed one is told and makes nobody unready: its venue may be away.
+        model: why the default model cannot be read; None where it can.
+        free_bytes: on the disk that ledgers are written to.
+    """
+
+    feeds: dict[str, str]
+    model: str | None
+    free_bytes: int
+
+    @property
+    def ready(self) -> bool:
+        """Whether new viewers can be served."""
+        return self.model is None and self.free_bytes >= LEAST_FREE
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a JSON answer. `live` is true of every process that answers."""
+        return {
+            "live": True,
+            "ready": self.ready,
+            "feeds": self.feeds,
+            "model": self.model or "ok",
+            "disk_free_bytes": self.free_bytes,
+        }
+
+
+def health(folder: Path | None = None) -> Health:
+    """State of this process now.
+
+    Args:
+        folder: whose disk is looked at; the ledger's, else the working folder, where None.
+    """
+    try:
+        checkpoints.read_card(DEFAULT)
+        problem = None
+    except checkpoints.CheckpointError as error:
+        problem = str(error)
+    place = folder or ledger_folder() or Path()
+    while not place.exists():
+        place = place.parent
+    feeds = {session.feed.key: str(session.status_now()[0]) for session in hub().sessions()}
+    return Health(feeds=feeds, model=problem, free_bytes=shutil.disk_usage(place).free)

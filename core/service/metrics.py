@@ -1,0 +1,84 @@
+"""The process's numbers in Prometheus' text format, read from the running sessions when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from core.market.hub import Hub, hub
+from core.market.ledger.keeper import ledger_folder
+from core.market.session_view import STAGES
+
+PREFIX = "observatory_"
+
+
+class SessionMetrics(Collector):
+    """Reads a hub's sessions. Counters begin anew with a session, as Prometheus expects of a restarted process."""
+
+    def __init__(self, of: Hub) -> None:
+        self._hub = of
+
+    def collect(self) -> Iterable[Metric]:
+        """One family of metrics after the other."""
+        steps = CounterMetricFamily(f"{PREFIX}steps", "Rows of the 250 ms grid, by feed.", labels=["feed"])
+        gaps = CounterMetricFamily(f"{PREFIX}gaps", "Gaps in the rows, by feed.", labels=["feed"])
+        predictions = CounterMetricFamily(f"{PREFIX}predictions", "Predictions made, by feed.", labels=["feed"])
+        states = CounterMetricFamily(f"{PREFIX}feed_states", "Times a feed came into a state.", labels=["feed", "state"])
+        viewers = GaugeMetricFamily(f"{PREFIX}viewers", "Viewers of a feed.", labels=["feed"])
+        sockets = GaugeMetricFamily(f"{PREFIX}stream_sockets", "Sockets that a feed's steps go out by.", labels=["feed"])
+        waiting = GaugeMetricFamily(f"{PREFIX}queue_items", "Books and trades that wait to be processed.", labels=["feed"])
+        written = CounterMetricFamily(f"{PREFIX}ledger_predictions", "Predictions in a feed's ledger.", labels=["feed"])
+        stopped = GaugeMetricFamily(f"{PREFIX}ledger_stopped", "1 where a ledger writes no more.", labels=["feed"])
+        latency = HistogramMetricFamily(
+            f"{PREFIX}stage_seconds",
+            "Time a step takes, by stage; total is from book received to predicted.",
+            labels=["feed", "stage"],
+        )
+        watched = {feed.key: feed.viewers for feed in self._hub.watched()}
+        for session in self._hub.sessions():
+            key = session.feed.key
+            steps.add_metric([key], session.step)
+            gaps.add_metric([key], session.gaps)
+            predictions.add_metric([key], session.latencies.predictions)
+            for state, times in session.transitions.items():
+                states.add_metric([key, str(state)], times)
+            viewers.add_metric([key], watched.get(key, 0))
+            sockets.add_metric([key], session.frames.stream.viewers)
+            waiting.add_metric([key], session.waiting)
+            if session.ledger is not None:
+                written.add_metric([key], session.ledger.count)
+                stopped.add_metric([key], float(session.ledger.problem is not None))
+            for stage in STAGES:
+                buckets, total = session.latencies.histogram(stage)
+                latency.add_metric([key, stage], buckets=buckets, sum_value=total)
+        yield from (steps, gaps, predictions, states, viewers, sockets, waiting, written, stopped, latency)
+
+
+class LedgerFiles(Collector):
+    """Segments and bytes of the ledgers on disk."""
+
+    def collect(self) -> Iterable[Metric]:
+        """Two gauges; none where ledgers are switched off."""
+        folder = ledger_folder()
+        if folder is None:
+            return
+        sizes = [path.stat().st_size for path in _segments(folder)]
+        yield GaugeMetricFamily(f"{PREFIX}ledger_segments", "Segments of all ledgers on disk.", value=len(sizes))
+        yield GaugeMetricFamily(f"{PREFIX}ledger_bytes", "Bytes of all ledgers' segments.", value=sum(sizes))
+
+
+def _segments(folder: Path) -> list[Path]:
+    return list(folder.rglob("*.parquet")) if folder.is_dir() else []
+
+
+def metrics() -> bytes:
+    """All metrics now, in Prometheus' text format."""
+    registry = CollectorRegistry()
+    registry.register(SessionMetrics(hub()))
+    registry.register(LedgerFiles())
+    ProcessCollector(registry=registry)
+    return generate_latest(registry)

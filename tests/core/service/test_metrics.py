@@ -1,0 +1,111 @@
+"""The process's health, and its metrics as Prometheus' own parser reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.parser import text_string_to_metric_families
+
+from core import checkpoints
+from core.market.feeds.background import BackgroundLoop
+from core.market.feeds.protocol import FeedState, StatusChange
+from core.market.hub import Hub
+from core.market.ledger import keeper
+from core.market.session import MarketSession
+from core.market.session_view import BUCKETS_S, LatencyLog
+from core.service import health as health_module
+from core.service import metrics as metrics_module
+from core.service.health import health
+from tests.core.market.feeds_for_tests import ScriptedFeed, replaying, wait_until
+from tests.core.market.helpers import real_rows, tiny_predictor
+
+ROWS = 40
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    """A hub with one session that has played some rows, a gap and no more."""
+    rows = real_rows(4)
+    predictor = tiny_predictor(tmp_path_factory.mktemp("checkpoint"), rows)
+    loop = BackgroundLoop("test")
+    hub = Hub(loop)
+    gap = StatusChange(state=FeedState.RECONNECTING, message="", gap=True)
+    feed = ScriptedFeed([*replaying(rows[:ROWS]), gap])
+    session = hub.watch("me", feed.key, partial(MarketSession, feed, predictor))
+    wait_until(lambda: session.step == ROWS and session.gaps == 1)
+    yield hub
+    hub.stop()
+    loop.stop()
+
+
+@pytest.fixture
+def families(watched: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Metric]:
+    monkeypatch.setattr(metrics_module, "hub", lambda: watched)
+    monkeypatch.setenv(keeper.FOLDER_VARIABLE, str(tmp_path))
+    (tmp_path / "segment.parquet").write_bytes(b"12345")
+    return {family.name: family for family in text_string_to_metric_families(metrics_module.metrics().decode())}
+
+
+def value(family: Metric, **labels: str) -> float:
+    (sample,) = [one for one in family.samples if labels.items() <= one.labels.items()]
+    return float(sample.value)
+
+
+def test_the_numbers_of_a_session(families: dict[str, Metric], watched: Hub) -> None:
+    (session,) = watched.sessions()
+    window = session.predictor.window
+    assert value(families["observatory_steps"]) == ROWS
+    assert value(families["observatory_gaps"]) == 1
+    assert value(families["observatory_predictions"]) == ROWS - window + 1
+    assert value(families["observatory_viewers"]) == 1
+    assert value(families["observatory_queue_items"]) == 0
+    assert value(families["observatory_feed_states"], state="reconnecting") == 1
+    assert value(families["observatory_ledger_segments"]) == 1 and value(families["observatory_ledger_bytes"]) == 5
+
+
+def test_every_timed_batch_is_in_each_stages_histogram(families: dict[str, Metric], watched: Hub) -> None:
+    (session,) = watched.sessions()
+    batches = np.array(session.latencies.batches)
+    for place, stage in enumerate(("feed", "features", "model", "total")):
+        samples = [one for one in families["observatory_stage_seconds"].samples if one.labels["stage"] == stage]
+        counts = {one.labels["le"]: one.value for one in samples if one.name.endswith("_bucket")}
+        assert counts["+Inf"] == len(batches)
+        for bound in BUCKETS_S:
+            assert counts[str(bound)] == (batches[:, place] / 1e3 <= bound).sum()
+
+
+def test_a_duration_on_a_bound_is_within_it() -> None:
+    log = LatencyLog()
+    log.add(1.0, 2.5, 250.0, 9_000.0)
+    assert dict(log.histogram("feed")[0])["0.001"] == 1
+    assert dict(log.histogram("model")[0])["0.1"] == 0 and dict(log.histogram("model")[0])["0.25"] == 1
+    assert dict(log.histogram("total")[0]) == {**dict.fromkeys(map(str, BUCKETS_S), 0), "+Inf": 1}
+    assert log.histogram("total")[1] == 9.0
+
+
+def test_health_names_feeds_and_is_ready(watched: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(health_module, "hub", lambda: watched)
+    state = health(tmp_path / "not" / "there")
+    assert state.ready and state.as_dict()["model"] == "ok"
+    assert list(state.feeds) == [watched.sessions()[0].feed.key]
+
+
+def test_a_full_disk_or_a_missing_model_is_not_ready(watched: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(health_module, "hub", lambda: watched)
+    monkeypatch.setattr(health_module.shutil, "disk_usage", lambda _: SimpleNamespace(free=health_module.LEAST_FREE - 1))
+    assert not health(tmp_path).ready
+    monkeypatch.undo()
+    monkeypatch.setattr(health_module, "hub", lambda: watched)
+
+    def missing(_name: str) -> None:
+        raise checkpoints.CheckpointError("the card is damaged")
+
+    monkeypatch.setattr(checkpoints, "read_card", missing)
+    state = health(tmp_path)
+    assert not state.ready and state.as_dict()["model"] == "the card is damaged" and state.as_dict()["live"]

@@ -1,0 +1,77 @@
+"""The files of `deploy/` against the project and each other. No container is run here."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from core.market.ledger import keeper
+from core.service import access
+
+ROOT = Path(__file__).resolve().parents[1]
+DEPLOY = ROOT / "deploy"
+DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+NGINX = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
+VARIABLES = {access.HOSTS_VARIABLE, access.OPEN_VARIABLE, access.USERS_VARIABLE, keeper.FOLDER_VARIABLE}
+
+
+def instructions(name: str) -> list[str]:
+    return re.findall(rf"^\s*{name}\s+(.+)$", DOCKERFILE, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    return dict(yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8")))
+
+
+def test_the_image_copies_what_is_in_the_repository_and_all_that_the_app_needs() -> None:
+    sources = {source for line in instructions("COPY") for source in line.split()[:-1]}
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", *sources], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for source in sources:
+        assert any(name == source or name.startswith(f"{source}/") for name in listed.stdout.splitlines()), source
+    assert sources >= {"streamlit_app.py", ".streamlit", "core", "pages", "assets", "requirements.txt"}
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    assert not sources & set(ignored)
+
+
+def test_the_container_is_a_plain_user_and_answers_where_it_is_asked() -> None:
+    assert instructions("USER") == ["observatory"]
+    (port,) = instructions("EXPOSE")
+    command = json.loads(instructions("CMD")[-1])
+    assert command[command.index("--server.port") + 1] == port and (ROOT / command[4]).is_file()
+    assert command[command.index("--server.address") + 1] == "0.0.0.0"
+    assert f"localhost:{port}/healthz" in DOCKERFILE
+    assert f"{keeper.FOLDER_VARIABLE}=/data/ledger" in DOCKERFILE and instructions("VOLUME") == ["/data"]
+
+
+def test_compose_names_what_there_is(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    replicas = {name: one for name, one in services.items() if "build" in one}
+    assert len(replicas) == 2
+    for one in replicas.values():
+        assert (DEPLOY / one["build"]["context"] / one["build"]["dockerfile"]).samefile(DEPLOY / "Dockerfile")
+        assert set(one["environment"]) <= VARIABLES
+        assert one["read_only"] and all(volume.split(":")[0] in compose["volumes"] for volume in one["volumes"])
+    assert len({one["volumes"][0] for one in replicas.values()}) == 2  # a ledger has one writer
+    assert (DEPLOY / services["nginx"]["volumes"][0].split(":")[0]).samefile(DEPLOY / "nginx.conf")
+    assert set(services["nginx"]["depends_on"]) == replicas.keys()
+
+
+def test_nginx_passes_sockets_and_uploads_to_every_replica(compose: dict[str, Any]) -> None:
+    (port,) = instructions("EXPOSE")
+    servers = set(re.findall(r"server (\w+):(\d+);", NGINX))
+    assert servers == {(name, port) for name, one in compose["services"].items() if "build" in one}
+    (listen,) = re.findall(r"listen (\d+);", NGINX)
+    assert compose["services"]["nginx"]["ports"] == [f"{listen}:{listen}"]
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert f"client_max_body_size {settings['server']['maxUploadSize']}m;" in NGINX
+    assert "ip_hash;" in NGINX and "proxy_set_header Upgrade $http_upgrade;" in NGINX and "Host $http_host" in NGINX
