@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from core import checkpoints
 from core.cli import options
+from core.market.book import read_market
 from core.market.features import TRANSFORM_KINDS, directed_inputs, input_names
-from core.market.labels import HORIZONS, LABEL_KINDS
+from core.market.labels import HORIZONS, LABEL_KINDS, Head
+from core.market.predictor import Predictor
 from core.models.deeplob import DeepLOBConfig
 from core.models.tlob import TLOBConfig
+from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
 from core.training.loop import LoopSettings, progress_bar
-from core.training.tlob import TLOBTraining
+from core.training.progress_file import progress_file
+from core.training.tlob import TLOBTraining, prepare_market
+from core.training.tlob_gain import measure_gains
 from core.training.tlob_run import RULE_STRIDE, MarketFiles, run
 
 
@@ -66,7 +73,7 @@ def _add_loop(p: argparse.ArgumentParser) -> None:
     p.add_argument("--epochs", type=int, default=24)
     p.add_argument("--windows", type=int, default=80_000, help="windows an epoch")
     p.add_argument("--batch", type=int, default=128)
-    options.add_optimiser(p, rate=2e-3, weight_decay=0.01, ema=0.998)
+    options.add_optimiser(p, rate=2e-3, weight_decay=0.01, ema=0.998, warmup=200)
     p.add_argument("--patience", type=int, default=6, help="epochs without a better validation score before stopping")
     p.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=True, help="forward pass in bfloat16")
     p.add_argument("--stride", type=int, default=5, help="validate on every so many-th window")
@@ -80,6 +87,7 @@ def _add_loop(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument("--teacher-share", type=float, default=0.0, help="their share of the loss; labels have the rest")
     p.add_argument("--rule-stride", type=int, default=RULE_STRIDE, help="fit call rules on every so many-th validation window")
+    p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
     options.add_test(p)
     p.add_argument("--test-every", type=int, default=1, help="score every so many-th row of the test part")
 
@@ -123,6 +131,7 @@ def _train(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBCo
         peak_rate=o.rate,
         weight_decay=o.weight_decay,
         ema=o.ema,
+        warmup=o.warmup,
         patience=o.patience,
         bf16=o.bf16,
         seed=o.seed,
@@ -142,6 +151,57 @@ def _train(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBCo
         rule_stride=o.rule_stride,
         test=o.test,
         test_every=o.test_every,
-        callbacks=[progress_bar(loop, title=o.name)],
+        callbacks=[progress_bar(loop, title=o.name), *([] if o.progress is None else [progress_file(o.progress, loop)])],
     )
+    _complete_card(path, o, files, heads, config.steps)
     print(f"wrote {path.name} and its weights")
+
+
+ELSEWHERE = frozenset(("folder", "state", "progress", "data", "start", "run", "command", "model"))
+"""Options that a receipt writes otherwise, or not at all."""
+
+
+def _complete_card(path: Path, o: argparse.Namespace, files: list[MarketFiles], heads: list[Head], steps: int) -> None:
+    """Add to the card whether the training was worth it, and its receipt.
+
+    A run that started from another's state has none: only this machine has that state.
+    """
+    if o.start is not None and o.start.suffix != ".json":
+        return
+    card = json.loads(path.read_text(encoding="utf-8"))
+    if o.test:
+        markets = [prepare_market(one.name, read_market(list(one.paths)), heads, steps) for one in files]
+        trained = Predictor(checkpoints.load(path.stem, folder=path.parent))
+        card["metrics"]["gains"] = measure_gains(trained, o.start, markets)
+    path.write_text(json.dumps(card | {"receipt": _receipt(path, o, card).to_dict()}, indent=1, ensure_ascii=False) + "\n")
+
+
+def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt:
+    words = ["train", o.model]
+    for group in o.data:
+        words += ["--data", *(f"{DATA}/{one.name}" for one in group)]
+    if o.start is not None:
+        words += ["--start", f"{CHECKPOINTS}/{o.start.name}"]
+    for name, value in vars(o).items():
+        option = name.replace("_", "-")
+        if name in ELSEWHERE or value is None or value == []:
+            continue
+        if isinstance(value, bool):
+            words += [f"--{option}"] if value else [] if name == "mirrored" else [f"--no-{option}"]
+        else:
+            words += [f"--{option}", *(str(one) for one in (value if isinstance(value, list) else [value]))]
+    start = (
+        {} if o.start is None else {o.start.stem: checkpoints.read_card(o.start.stem, folder=o.start.parent)["weights_sha256"]}
+    )
+    return Receipt(
+        kind="training",
+        command=[*words, "--folder", OUT],
+        data={one.name: checkpoints.sha256(one) for group in o.data for one in group},
+        weights=start,
+        results={
+            "weights": checkpoints.fingerprint(path),
+            "history": [{key: value for key, value in row.items() if key != "seconds"} for row in card["history"]],
+            "metrics": {key: value for key, value in card["metrics"].items() if key in ("test", "gains")},
+        },
+        seed=o.seed,
+    )

@@ -229,7 +229,8 @@ _PART = re.compile(r"[^\W_]+")
 
 
 @cache
-def _load(name: str, folder: Path) -> Predictor:
+def _load(name: str, folder: Path, stamp: int) -> Predictor:
+    """A checkpoint; the stamp is its card's time of writing, so that one trained anew is loaded anew."""
     return Predictor(checkpoints.load(name, folder=folder))
 
 
@@ -240,7 +241,8 @@ def load_predictor(name: str = DEFAULT, *, folder: Path = checkpoints.FOLDER) ->
         CheckpointError: where it is missing, damaged, or not a TLOB.
     """
     with _lock:
-        return _load(name, folder)
+        card = folder / f"{name}.json"
+        return _load(name, folder, card.stat().st_mtime_ns if card.exists() else 0)
 
 
 def _contains(spelling: str, word: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.market.book import BookError
 from core.market.hub import TooManyFeeds, hub
@@ -35,7 +36,7 @@ from pages.shared.language import _
 FALLBACK = "live:fallback"
 
 try:
-    predictor = load_predictor()
+    predictor = load_predictor(live_model.chosen(), folder=checkpoints.FOLDER)
 except CheckpointError as error:
     controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
     st.stop()
@@ -46,7 +47,7 @@ with bar:
     picked = toolbar.pick_source()
 if picked is None:
     st.stop()
-source: MarketSource = picked
+source: MarketSource = live_model.told_apart(picked)
 
 viewer = watched_feeds.viewer_id()
 watched_feeds.watch_only({source.key})
@@ -71,6 +72,7 @@ with bar:
     choices = toolbar.pick_head(predictor)
     view = toolbar.pick_view(choices, session.feed)
     alerts_panel.show(session)
+    live_model.pick()
     toolbar.link(session)
 
 

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
+import zlib
+from dataclasses import replace
 from typing import Any, Final
 
 import pandas as pd
 import streamlit as st
 
 from core import checkpoints
-from core.market.predictor import POOLED, MarketCard, Predictor
+from core.market.predictor import DEFAULT, POOLED, MarketCard, Predictor
+from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
 from core.models.parameters import by_part, count
+from pages.markets import cached_results
 from pages.markets.call_rules import rule_names
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import forecaster_names
+from pages.shared import url_state
 from pages.shared.language import _, number, prose
 
 DOCUMENT: Final = "tlob_document"
 """The checkpoint of the document's own form, whose scores stand beside the shipped one's (D6)."""
 DEEPLOB: Final = "deeplob"
 """The peer's checkpoint, trained on the same data by the same loop."""
+
+
+KEY: Final = "model"
+
+
+def chosen() -> str:
+    """The checkpoint that the reader, or the link, has chosen; the shipped one by default."""
+    name = st.session_state.get(KEY) or st.query_params.get(KEY) or st.session_state.get(f"{KEY}:kept")
+    linked = st.query_params.get(KEY)
+    if linked is not None and linked != st.session_state.get(f"{KEY}:seen"):
+        name = linked
+    return str(name) if name in cached_results.model_names() else DEFAULT
+
+
+def pick() -> None:
+    """The choice of a checkpoint; a press runs the page again with it."""
+    names = cached_results.model_names()
+    if len(names) > 1:
+        with st.popover(_("Model"), icon=":material/badge:", width="content"):
+            url_state.choice(st.selectbox, _("Checkpoint"), {name: name for name in names}, key=KEY, default=DEFAULT)
+
+
+def told_apart(source: MarketSource) -> MarketSource:
+    """The source as one of its own for a checkpoint other than the default, so that those who share a feed share its model."""
+    name = chosen()
+    if name == DEFAULT or not isinstance(source, LiveSource | RecordingSource | SimulatedSource):
+        return source
+    mark = f"{zlib.crc32(name.encode()):08x}"  # not the name, in which a card could find another market's words
+    return replace(source, owner=".".join(part for part in (source.owner, mark) if part))
 
 
 def show(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:

@@ -57,6 +57,20 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         url="attention",
     ),
     PageEntry(
+        file="pages/markets/score.py",
+        section="Markets",
+        title=N_("Score recordings"),
+        icon=":material/grading:",
+        url="score",
+    ),
+    PageEntry(
+        file="pages/markets/train.py",
+        section="Markets",
+        title=N_("Train on recordings"),
+        icon=":material/model_training:",
+        url="train",
+    ),
+    PageEntry(
         file="pages/images/classify.py",
         section="Images",
         title=N_("Classify a garment"),

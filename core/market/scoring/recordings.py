@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core import checkpoints
-from core.market.book import BookError
+from core.market.book import BookError, read_market
+from core.market.recordings.layout import market_of, recording_of
+from core.market.windows import FrozenWindow, cut
 from core.messages import compose
 
 SUFFIXES: Final = (".parquet", ".csv")
-_DAY: Final = re.compile(r"[_/-]?(?:250ms[_/-])?(\d{4})-?(\d{2})-?(\d{2})(?!\d).*$")
-"""A day in a file's path, and what follows it: hours, segments."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedDay:
-    """One market's files of one day, in any order.
+    """One market's files of one day, or one loose file (`core.market.recordings.layout`).
 
     Attributes:
-        name: market and day. market: the part of the files' paths before the day, by which a card knows its market.
-        files: by their paths relative to the folder that was named.
+        name: of the recording, by which a card knows its market. market: as the name tells it.
+        files: by their paths relative to the folder that was named, in any order.
     """
 
     name: str
@@ -51,7 +51,7 @@ def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
     Raises:
         BookError: where a place is not there, or nothing is found.
     """
-    groups: dict[tuple[str, str], dict[str, Path]] = {}
+    groups: dict[str, dict[str, Path]] = {}
     places = list(places)
     for place in places:
         if not place.exists():
@@ -59,9 +59,10 @@ def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
         inside = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.suffix in SUFFIXES)
         for path in inside:
             relative = path.relative_to(place) if place.is_dir() else Path(path.name)
-            if place.is_dir() and (any(word.startswith(".") for word in relative.parts) or not _holds_books(path)):
+            name = recording_of(relative.as_posix())
+            if place.is_dir() and (name is None or not _holds_books(path)):
                 continue
-            files = groups.setdefault(market_and_day(relative), {})
+            files = groups.setdefault(name or path.stem, {})
             if files.setdefault(relative.as_posix(), path).resolve() != path.resolve():
                 raise BookError(
                     compose(
@@ -75,18 +76,7 @@ def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
                 "{names} holds no order-book file: Parquet or CSV with timestamp, ask_price_1 and so on is right", names=names
             )
         )
-    return [
-        RecordedDay(name=f"{market} {day}".strip(), market=market, files=files) for (market, day), files in sorted(groups.items())
-    ]
-
-
-def market_and_day(path: Path) -> tuple[str, str]:
-    """A market and a day (2024-07-24) by a file's relative path; no day, "", where the path has none."""
-    text = path.with_suffix("").as_posix()
-    found = _DAY.search(text)
-    if not found:
-        return text.split("_250ms")[0], ""
-    return text[: found.start()] or text, "-".join(found.groups())
+    return [RecordedDay(name=name, market=market_of(name), files=files) for name, files in sorted(groups.items())]
 
 
 def trained_on(card: dict[str, object], hashes: Sequence[str]) -> bool:
@@ -105,3 +95,20 @@ def _holds_books(path: Path) -> bool:
         return "ask_price_1" in pq.read_schema(path).names
     except (pa.ArrowException, OSError):
         return True
+
+
+def cut_window(places: Iterable[str], recording: str, timestamp: int, steps: int, *, predictor: str) -> FrozenWindow:
+    """The window of a recording that ends at a moment, to look into.
+
+    Args:
+        places: as for `find_recordings`. timestamp: milliseconds. steps: rows.
+
+    Raises:
+        BookError, WindowError: where the recording is not there any more, or has no whole window there.
+    """
+    day = next((one for one in find_recordings(map(Path, places)) if one.name == recording), None)
+    if day is None:
+        raise BookError(compose("the recording {name} is not there any more", name=recording))
+    rows = read_market(day.paths)
+    end = int(np.searchsorted(rows.timestamps, timestamp))
+    return cut(rows, end, steps, market=f"recording/{recording} {day.market}", predictor=predictor)

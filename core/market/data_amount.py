@@ -1,0 +1,24 @@
+"""The measured curve of score against amount of training data (`scripts/data_amount.py`)."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+FILE: Final = Path(__file__).resolve().parents[2] / "assets" / "forecasters" / "data_amount.json"
+
+
+@cache
+def read_curve(file: Path = FILE) -> dict[str, Any] | None:
+    """The curve; None where none was measured.
+
+    Returns:
+        `market`, `command`, and `rows`: one per amount, with `minutes`, `outcomes` and the log-losses `trained`, `nothing`
+        (trained from nothing), `start` and `frequencies`, means over labels and horizons.
+    """
+    if not file.exists():
+        return None
+    curve: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return curve

@@ -1,0 +1,298 @@
+"""Score recordings: any of them, by any checkpoints and forecasters, by time and regime, with a report to take away."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from core.figures import scoring as figures
+from core.figures.score_report import forecaster_names, group_names, regime_names
+from core.market.book import BookError
+from core.market.forecasters.catalogue import offered
+from core.market.labels import HORIZONS
+from core.market.predictor import DEFAULT
+from core.market.scoring.recordings import cut_window
+from core.market.scoring.rows import NAIVE
+from core.market.windows import STORE, WindowError
+from core.messages import translate
+from core.receipts import Receipt
+from core.runs.local_run import RunStatus, TrainError
+from core.runs.scoring import ScorePlan, shared_scorer
+from pages.markets import cached_results, recorded_choice
+from pages.markets.live_controls import horizon_name
+from pages.shared import controls, url_state
+from pages.shared.language import _, duration, moment, number, percent, prose
+from pages.shared.live_plot import live_plot
+from pages.shared.stat_strip import Stat, stat_strip
+
+EVERY_S: Final = 1.0
+HEIGHT: Final = 320
+MEASURED: Final = ("log_loss", "matthews", "macro_f1", "accuracy", "ece")
+
+
+def settings() -> ScorePlan:
+    """What to score, chosen by the reader."""
+    chosen = recorded_choice.pick(key="recs")
+    left, right = st.columns(2)
+    with left:
+        models = recorded_choice.pick_models(key="models", default=DEFAULT)
+        others = [name for name in offered() if name not in (*NAIVE, "deeplob")]
+        forecasters = url_state.several(
+            _("Other forecasters"),
+            {name.replace(".", "-"): forecaster_names().get(name, name) for name in others},
+            key="beside",
+            placeholder=_("None; the naive rules are always scored"),
+        )
+    with right:
+        labels = {"forward": _("Forward"), "smoothed": _("Smoothed")}
+        label = url_state.choice(st.segmented_control, _("Label"), labels, key="label", required=True)
+        first, second = st.columns(2)
+        with first:
+            steps = {str(horizon): horizon_name(horizon) for horizon in HORIZONS}
+            horizon = int(url_state.choice(st.selectbox, _("Horizon"), steps, key="h"))
+        with second:
+            shares = {"1": _("every row"), "4": _("every 4th row"), "16": _("every 16th row")}
+            every = int(url_state.choice(st.selectbox, _("Score"), shares, key="every"))
+    return ScorePlan(
+        places=tuple(path for one in chosen for path in one.paths),
+        models=tuple(models),
+        forecasters=tuple(name for name in others if name.replace(".", "-") in forecasters),
+        label=label,
+        horizon=horizon,
+        every=every,
+    )
+
+
+def start(plan: ScorePlan) -> None:
+    """The button that begins."""
+    running = shared_scorer().status().running
+    ready = bool(plan.places and plan.models) and not running
+    if st.button(_("Score"), type="primary", icon=":material/grading:", disabled=not ready, key="score_start"):
+        try:
+            shared_scorer().start(plan)
+        except (TrainError, OSError) as error:
+            controls.error_box(str(error))
+            return
+        st.rerun()
+    if not plan.places and not running:
+        controls.notice("empty", _("Choose one or more recordings to score."))
+
+
+@st.fragment(run_every=EVERY_S if shared_scorer().status().running else None)
+def watch(was_running: bool) -> None:
+    """Progress while it lasts."""
+    status = shared_scorer().status()
+    if status.running != was_running:
+        st.rerun()
+    if status.phase == "failed":
+        controls.error_box(status.message)
+    elif status.running:
+        _progress(status)
+
+
+def _progress(status: RunStatus) -> None:
+    left = status.remaining_s
+    text = _("Starting: reading the recordings.")
+    if status.total:
+        text = _("Recording {n} of {all}; {left} to go").format(
+            n=number(min(status.epoch + 1, status.epochs)),
+            all=number(status.epochs),
+            left=duration(left) if left is not None else _("some time"),
+        )
+    st.progress(status.share, text=text)
+    if st.button(_("Stop"), icon=":material/stop:", key="score_stop"):
+        shared_scorer().stop()
+        st.rerun()
+
+
+def results(answer: dict[str, Any]) -> None:
+    """Everything that the finished scoring found."""
+    names = forecaster_names()
+    st.subheader(
+        _("{label} label, {horizon} ahead").format(
+            label=_("Forward") if answer["label"] == "forward" else _("Smoothed"), horizon=horizon_name(answer["horizon"])
+        ),
+        anchor=False,
+    )
+    stat_strip(
+        [
+            Stat(name=_("Recordings"), value=number(len(answer["recordings"]))),
+            Stat(name=_("Rows"), value=number(answer["samples"])),
+            Stat(
+                name=_("Outcomes that do not overlap"),
+                value=number(answer["independent_samples"]),
+                note=_("what the certainty of a score rests on"),
+            ),
+        ]
+    )
+    for name, why in {**answer["skipped"], **answer["reasons"]}.items():
+        st.caption(f":material/warning: {name}: {controls.as_sentence(translate(why))}")
+    if any(one["part"] == "test" for one in answer["recordings"]):
+        st.caption(_("A recording that a checkpoint was trained on is scored on its last fifth alone."))
+    st.dataframe(_overall(answer, names), hide_index=True, width="stretch", height="content")
+    live_plot(
+        figures.losses_figure(shared_scorer().table("losses"), names=names),
+        key="score_losses",
+        height=HEIGHT,
+        alt=_("Each forecaster's log loss less that of the frequencies so far, summed through time."),
+    )
+    _groups(names)
+    _pair(names)
+    live_plot(
+        figures.calibration_figure(shared_scorer().table("calibration"), names=names),
+        key="score_calibration",
+        height=HEIGHT,
+        alt=_("How often the likeliest class came true by the probability it was given."),
+    )
+    _worst(answer)
+    _downloads(answer)
+
+
+def _overall(answer: dict[str, Any], names: dict[str, str]) -> pd.DataFrame:
+    def shown(value: float | None, digits: int = 3) -> str:
+        return "" if value is None else number(value, digits)
+
+    return pd.DataFrame(
+        {
+            _("Forecaster"): names.get(name, name),
+            _("Samples"): number(one["samples"]),
+            _("Macro-F1"): shown(one["macro_f1"]),
+            _("Matthews"): shown(one["matthews"]),
+            _("Log loss"): shown(one["log_loss"]),
+            _("Calibration error"): "" if one["ece"] is None else percent(one["ece"]),
+            _("Rows called"): "" if one["coverage"] is None else percent(one["coverage"]),
+            _("Calls that came true"): "" if one["precision"] is None else percent(one["precision"]),
+            _("Mean move (bps)"): shown(one["move_bps"]),
+            _("Break-even fee (bps)"): shown(one["break_even_fee_bps"]),
+        }
+        for name, one in answer["forecasters"].items()
+    )
+
+
+def _groups(names: dict[str, str]) -> None:
+    table = shared_scorer().table("groups")
+    left, right = st.columns(2)
+    with left:
+        by = url_state.choice(st.segmented_control, _("Groups"), group_names(), key="by", default="hour", required=True)
+    with right:
+        measures = figures.measure_names()
+        measure = url_state.choice(st.segmented_control, _("Measure"), measures, key="measure", required=True)
+    live_plot(
+        figures.groups_figure(table, by=by, measure=measure, names=names, labels=regime_names()),
+        key="score_groups",
+        height=HEIGHT,
+        alt=_("One measure of every forecaster, group by group."),
+    )
+    if by in ("volatility", "spread"):
+        st.caption(
+            _("Thirds of each recording's rows; volatility is that of the window before the row, so nothing of the future.")
+        )
+
+
+def _pair(names: dict[str, str]) -> None:
+    """Two forecasters of the reader's choice, on the same rows."""
+    table = shared_scorer().table("pairs")
+    if table.empty:
+        return
+    known = list(dict.fromkeys([*table["first"], *table["second"]]))
+    options = {name: names.get(name, name) for name in known}
+    left, right = st.columns(2)
+    with left:
+        a = url_state.choice(st.selectbox, _("First forecaster"), options, key="a")
+    with right:
+        b = url_state.choice(
+            st.selectbox, _("Second forecaster"), {name: text for name, text in options.items() if name != a}, key="b"
+        )
+    turned = not len(table[(table["first"] == a) & (table["second"] == b)])
+    line = table[(table["first"] == (b if turned else a)) & (table["second"] == (a if turned else b))].iloc[0]
+    sentences = []
+    for measure, title, better in (("log_loss", _("Log loss"), -1), ("matthews", _("Matthews"), 1)):
+        value, low, high = (float(line[f"{measure}_{bound}"]) for bound in ("value", "low", "high"))
+        if turned:
+            value, low, high = -value, -high, -low
+        if pd.isna(value):
+            sentences.append(
+                _("{measure}: one of them gives no probabilities, or too few rows are shared.").format(measure=title)
+            )
+            continue
+        verdict = _("no clear difference") if low <= 0 <= high else options[b] if (value * better > 0) else options[a]
+        sentences.append(
+            _("{measure}: {value} [{low}; {high}], better: {who}.").format(
+                measure=title, value=number(value, 4, sign=True), low=number(low, 4), high=number(high, 4), who=verdict
+            )
+        )
+    st.markdown("  \n".join(sentences))
+    st.caption(_("The second's score less the first's on the same rows, with 95 % intervals of a paired block bootstrap."))
+
+
+def _worst(answer: dict[str, Any]) -> None:
+    """Where the first checkpoint was most wrong; a click on a row opens its window."""
+    st.subheader(_("Where {name} was most wrong").format(name=answer["checkpoint"]), anchor=False)
+    st.caption(_("Tick a row to open its window on the page of attention maps."))
+    calls = [_("Down"), _("Stationary"), _("Up")]
+    lines = answer["worst"]
+    table = pd.DataFrame(
+        {
+            _("Recording"): one["recording"],
+            _("Time"): moment(datetime.fromtimestamp(one["timestamp"] / 1e3, UTC)),
+            _("Called"): calls[one["called"]] if one["called"] >= 0 else "",
+            _("What happened"): calls[one["truth"]],
+            _("Probability it was given"): percent((one["p_down"], one["p_stationary"], one["p_up"])[one["truth"]]),
+        }
+        for one in lines
+    )
+    state: Any = st.dataframe(
+        table, hide_index=True, width="stretch", height=320, on_select="rerun", selection_mode="single-row", key="score_worst"
+    )
+    picked = state.selection.rows
+    if picked:
+        open_window(answer, lines[picked[0]])
+
+
+def open_window(answer: dict[str, Any], line: dict[str, Any]) -> None:
+    """Freeze the window that ends at a row of the report, and go to the page that explains it."""
+    plan = shared_scorer().status().plan
+    name = answer["checkpoint"]
+    try:
+        steps = cached_results.predictor_of(name).window
+        window = cut_window(plan.places, line["recording"], line["timestamp"], steps, predictor=name)
+    except (BookError, WindowError, OSError) as error:
+        controls.error_box(str(error))
+        return
+    st.switch_page("pages/markets/attention.py", query_params={"window": "frozen", "frozen": STORE.keep(window)})
+
+
+def _downloads(answer: dict[str, Any]) -> None:
+    scorer = shared_scorer()
+    report = scorer.file("report.html")
+    with st.container(horizontal=True):
+        if report is not None:
+            controls.download_bytes(
+                _("Report (HTML)"), report.read_bytes, key="score_report", filename="report.html", mime="text/html"
+            )
+        tables = {
+            "forecasters": _("Forecasters"),
+            "groups": _("Groups"),
+            "pairs": _("Pairs"),
+            "worst": _("Most wrong"),
+            "rows": _("Every row"),
+        }
+        for name, label in tables.items():
+            controls.download_table(label, lambda name=name: scorer.table(name), key=f"score_{name}", filename=name)  # type: ignore[misc]
+    with st.expander(_("How it was made"), icon=":material/receipt_long:"):
+        st.code(Receipt(**answer["receipt"]).shell, language=None, wrap_lines=True)
+        st.caption(
+            _("Save the report and run `python -m core verify receipt report.html` to make it again and compare every number.")
+        )
+        st.json(answer["receipt"] | {"results": "…"}, expanded=False)
+
+
+controls.page_header(_("Score recordings"), prose("score_lead"))
+start(settings())
+watch(shared_scorer().status().running)
+if (found := shared_scorer().answer()) is not None:
+    results(found)
+controls.link_to_view()

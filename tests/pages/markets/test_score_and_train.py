@@ -1,0 +1,100 @@
+"""Score a recording, train two epochs on it, and watch the checkpoint on the live page; the commands run in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from core import checkpoints
+from core.cli import main
+from core.market.hub import shutdown
+from core.market.recordings import layout
+from core.market.windows import STORE
+from core.runs import market_training, scoring
+from core.runs.local_run import TrainError
+from core.runs.market_training import MarketTrainer
+from core.runs.scoring import Scorer
+from pages.shared.navigation import ROOT
+from tests.core.market.helpers import HEADS, random_book, save_tiny
+from tests.core.training.test_market_runs import write_book
+from tests.pages.open_page import open_page, ran, words
+
+MARKETS = ROOT / "pages" / "markets"
+NAME = "venue_abc_2024-01-01"
+opened_score, opened_train = partial(open_page, MARKETS / "score.py"), partial(open_page, MARKETS / "train.py")
+
+
+def run_here(run: Any, work: Path, plan: Any, *, resume: bool = False) -> None:
+    """In place of `LocalRun.start`: the same command, in this process, to its end."""
+    if not resume:
+        plan.check()
+    work.mkdir(parents=True, exist_ok=True)
+    run._work, run._plan = work, plan
+    if main(plan.arguments(work)):
+        raise TrainError("the command failed")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Tiny checkpoints in the place of the shipped ones, a library with one recording, and runs in this process."""
+    folder = tmp_path_factory.mktemp("place")
+    save_tiny(folder / "checkpoints", random_book(400, 5), name="tlob")
+    write_book(folder / "library" / f"{NAME}.parquet")
+    scorer, trainer = Scorer(), MarketTrainer(folder=folder / "runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoints, "FOLDER", folder / "checkpoints")
+        patch.setenv(layout.FOLDER_VARIABLE, str(folder / "library"))
+        patch.setattr(scorer, "start", partial(run_here, scorer, folder / "scores"))
+        patch.setattr(trainer, "start", partial(run_here, trainer, folder / "runs"))
+        patch.setattr(st, "page_link", lambda *a, **k: None)  # a page alone has no navigation to link into
+        patch.setattr(scoring, "shared_scorer", lambda: scorer)
+        patch.setattr(market_training, "shared_market_trainer", lambda: trainer)
+        yield folder
+    shutdown()
+
+
+def test_a_recording_is_scored_and_its_worst_window_opens() -> None:
+    app = opened_score()
+    assert "Choose one or more recordings to score." in words(app)
+    app = opened_score(recs=NAME, h=str(HEADS[1][1]), by="session")
+    app.button(key="score_start").click()
+    ran(app)
+    assert not app.error, app.error[0].value
+    board = app.dataframe[0].value
+    assert list(board["Forecaster"]) == ["tlob", "Frequencies so far", "Momentum rule", "Always stationary"]
+    assert board["Samples"].nunique() == 1 and board["Log loss"].iloc[0] != "" and board["Log loss"].iloc[3] == ""
+    assert "better:" in words(app) and "Where tlob was most wrong" in words(app)
+    answer = scoring.shared_scorer().answer()
+    assert answer is not None and len(app.dataframe[1].value) == len(answer["worst"]) > 10
+
+    from core.market.scoring.recordings import cut_window
+
+    plan, line = scoring.shared_scorer().status().plan, answer["worst"][0]
+    window = cut_window(plan.places, line["recording"], line["timestamp"], 24, predictor="tlob")
+    assert window.timestamps[-1] == line["timestamp"] and len(window) == 24
+    explorer = open_page(MARKETS / "attention.py", window="frozen", frozen=STORE.keep(window))
+    assert "Window ends" in words(explorer) and not explorer.error
+
+
+def test_two_epochs_are_trained_and_the_checkpoint_is_watched_live(place: Path) -> None:
+    app = opened_train(recs=NAME, start="nothing", hs="10", pairs="1", epochs="2", name="mine")
+    app.select_slider(key="windows").set_value(256)
+    ran(app)
+    assert "Windows to train on" in words(app) and "Too few data to mean anything" in words(app)
+    app.button(key="market_start").click()
+    ran(app)
+    assert not app.error, app.error[0].value
+    assert "mine is among the checkpoints now." in words(app) and "Was it worth it?" in words(app)
+    assert len(app.dataframe[0].value) == 2  # two labels at one horizon
+    again = opened_train(recs=NAME, start="nothing", hs="10", pairs="1", name="mine")
+    again.button(key="market_start").click()
+    ran(again)
+    assert "There is a checkpoint named 'mine' already" in again.error[0].value
+    live = open_page(MARKETS / "live.py", model="mine", rec="binance_spot_btcusdt_2024-08-08")
+    assert live.selectbox(key="model").value == "mine"
+    assert any("mine" in one.label for one in live.expander)
