@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.device import use_one_thread
-from core.signs.decoding import Bigram
+from core.signs.decoding import Bigram, gloss_spans
+from core.signs.hands.tracks import HandTracks
 from core.signs.recogniser import Recogniser
 
 
@@ -22,6 +23,7 @@ class Recognition:
         log_probabilities: (T', V). probabilities: the same as shares of 1. attention: sub-layer -> (heads, T', T').
         seconds: (T',) where each of the model's frames lies in the clip.
         greedy: the best path's sentence. doubtful: the glosses left out of it as too unsure, with their probability.
+        spans: (gloss, first frame, last frame) of each gloss of the answer. hands: what was seen, for a model of landmarks.
         path: the likeliest label of each frame, by name. took_s: wall-clock time of the forward pass.
     """
 
@@ -33,6 +35,8 @@ class Recognition:
     doubtful: tuple[tuple[str, float], ...]
     path: tuple[str, ...]
     took_s: float
+    spans: tuple[tuple[str, int, int], ...] = ()
+    hands: HandTracks | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +69,10 @@ def read(recogniser: Recogniser, clip: NDArray[Any], seconds: NDArray[np.float64
         doubtful=tuple((names[span.label], span.probability) for span in recogniser.doubtful(found.log_probabilities)),
         path=tuple(names[label] for label in found.log_probabilities.argmax(axis=1).tolist()),
         took_s=took,
+        spans=tuple(
+            (names[span.label], span.first, span.last) for span in gloss_spans(recogniser.confident(found.log_probabilities))
+        ),
+        hands=found.hands,
     )
 
 

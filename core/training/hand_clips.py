@@ -50,7 +50,7 @@ class Variety:
     lost: float = 0.03
     second: float = 0.12
     mirrored: float = 0.5
-    kinds: tuple[float, float, float, float] = (0.64, 0.14, 0.12, 0.1)
+    kinds: tuple[float, float, float, float] = (0.46, 0.28, 0.14, 0.12)
 
 
 PLAIN: Final = Variety(tilt=12, lean=2.5, stretch=0, shear=0.02, jitter=0.01, bend=0, lost=0.01, second=0, mirrored=0)
@@ -135,6 +135,7 @@ def make_clip(material: Material, variety: Variety, random: np.random.Generator,
                 label = material.signs.labels[chosen]
                 _change(film, last, None, variety, random, same=True)
                 _sign(film, material.signs, chosen, label, random)
+                _rest(film, int(random.integers(1, 5)))
                 last = None
             target.append(label)
             before = label

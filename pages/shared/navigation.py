@@ -57,6 +57,13 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         url="attention",
     ),
     PageEntry(
+        file="pages/markets/library.py",
+        section="Markets",
+        title=N_("Recordings"),
+        icon=":material/video_library:",
+        url="recordings",
+    ),
+    PageEntry(
         file="pages/markets/score.py",
         section="Markets",
         title=N_("Score recordings"),
@@ -118,6 +125,13 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("What IIGA looks at"),
         icon=":material/frame_inspect:",
         url="sign-attention",
+    ),
+    PageEntry(
+        file="pages/signs/live.py",
+        section="Signs",
+        title=N_("Sign to the camera"),
+        icon=":material/videocam:",
+        url="sign-live",
     ),
     PageEntry(file="pages/signs/ctc.py", section="Signs", title=N_("CTC lab"), icon=":material/timeline:", url="ctc"),
     PageEntry(file="pages/signs/metrics.py", section="Signs", title=N_("Metrics lab"), icon=":material/rule:", url="metrics"),

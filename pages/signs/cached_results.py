@@ -17,7 +17,8 @@ from core.figures.signs import TRAIL
 from core.signs import evidence as evidences
 from core.signs import gloss_measures, recognition, uploaded_weights, video
 from core.signs.gloss_measures import ClipMeasures
-from core.signs.recogniser import Recogniser, load_recogniser
+from core.signs.hands import model_files
+from core.signs.recogniser import HANDS, Recogniser, load_recogniser
 from core.signs.recognition import Guess, Recognition
 
 OWN: Final = "own"
@@ -52,10 +53,13 @@ HASHES: Final[dict[type | str, Any]] = {
 """What tells two arguments apart: a recogniser by its card, a clip by its key."""
 
 
-def model_names(front: str) -> list[str]:
-    """The shipped checkpoints that read frames, or tracks."""
+def model_names(front: str, *, own_film: bool = False) -> list[str]:
+    """The shipped checkpoints that read frames, or tracks; the one on landmarks first for a visitor's film, where it can run."""
     folder = checkpoints.FOLDER
-    return [name for name in checkpoints.names("iiga", folder=folder) if _front(name) == front]
+    names = [name for name in checkpoints.names("iiga", folder=folder) if _front(name) == front]
+    if own_film and HANDS in names and model_files.available():
+        names.sort(key=lambda name: name != HANDS)
+    return names
 
 
 def _front(name: str) -> str:
@@ -136,6 +140,12 @@ def strip(clip: Clip, most: int) -> list[tuple[int, bytes]]:
         return strips.hands_strip(clip.data, most)
     indices = strips.even_indices(len(clip.data), most)
     return list(zip(indices, video.sheet(clip.data, indices), strict=True))
+
+
+@st.cache_resource(show_spinner=False, max_entries=8, hash_funcs=HASHES)
+def film_pictures(clip: Clip) -> list[bytes]:
+    """Every frame of a film as a JPEG."""
+    return video.sheet(clip.data, range(len(clip.data)))
 
 
 def picture(clip: Clip, index: int) -> bytes:

@@ -35,7 +35,7 @@ def pick() -> Picked | None:
     """The pickers. None where there is no model yet, after a notice or an error that says why."""
     with st.container(border=True):
         source = clip_source.pick_source()
-        recogniser = _pick_model(clip_source.front_of(source))
+        recogniser = _pick_model(clip_source.front_of(source), own_film=source not in ("digits", "tracks"))
         clip = clip_source.pick(source, recogniser) if recogniser else None
     if recogniser is None:
         return None
@@ -61,10 +61,10 @@ def link_to_view() -> None:
     controls.link_to_view(note)
 
 
-def _pick_model(front: str) -> Recogniser | None:
+def _pick_model(front: str, *, own_film: bool) -> Recogniser | None:
     """A shipped checkpoint or the visitor's own; None where there is none, after saying so."""
     try:
-        options = {name: name for name in cached_results.model_names(front)}
+        options = {name: name for name in cached_results.model_names(front, own_film=own_film)}
         options[cached_results.OWN] = _("Your own")
         chosen = url_state.choice(st.selectbox, _("Model"), options, key="model")
         if chosen != cached_results.OWN:

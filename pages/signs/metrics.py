@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 import pandas as pd
 import streamlit as st
 
 from core.figures import metrics as figures
-from core.signs import metrics
+from core.signs import gloss_cleanup, metrics
 from core.signs.edits import edit_table
 from core.signs.metrics import EditCell, Sentence, Smoothing
 from pages.shared import controls, url_state
@@ -26,6 +27,9 @@ EXAMPLES: Final[dict[str, tuple[str, str]]] = {
 }
 MOST_WORDS: Final = 30
 """Longest sentence whose tables are drawn."""
+MOST_FILE_MB: Final = 5
+MOST_IN_LINK: Final = 4_000
+"""Characters of a text that a link still carries."""
 SIZE: Final = "metrics:size"
 """Session key of the entries of the table drawn last."""
 REFERENCE, HYPOTHESIS, STEP = "ref", "hyp", "filled"
@@ -45,6 +49,7 @@ def page() -> None:
         return
     place = _pick_sentence(len(references))
     _wer(references, hypotheses, place)
+    _tidied(references, hypotheses)
     _bleu(references, hypotheses, place)
     _rouge(references, hypotheses, place)
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
@@ -61,12 +66,36 @@ def _pick() -> tuple[list[Sentence], list[Sentence]]:
         first = next(iter(EXAMPLES.values()))
         reference = url_state.text(_("Reference: what was signed"), key=REFERENCE, default=first[0], **AREA)
         hypothesis = url_state.text(_("Hypothesis: what was recognised"), key=HYPOTHESIS, default=first[1], **AREA)
-        st.caption(_("One sentence per line; several lines are scored together, as a corpus."))
+        for key, written in ((REFERENCE, reference), (HYPOTHESIS, hypothesis)):
+            if len(written) > MOST_IN_LINK:
+                url_state.remember(key, None)
+        st.caption(_("One sentence per line, as many as you like; several lines are scored together, as a corpus."))
+        with st.expander(_("From files"), icon=":material/upload_file:"):
+            left, right = st.columns(2)
+            with left:
+                reference = _from_file(_("References: a text file, one sentence per line"), "metrics:references", reference)
+            with right:
+                hypothesis = _from_file(_("Hypotheses: a text file, one sentence per line"), "metrics:hypotheses", hypothesis)
     return _sentences(reference), _sentences(hypothesis)
 
 
+def _from_file(label: str, key: str, otherwise: str) -> str:
+    """The text of an uploaded file, in place of what is written above."""
+    file = st.file_uploader(label, type=["txt", "tsv", "csv"], key=key, max_upload_size=MOST_FILE_MB)
+    if file is None:
+        return otherwise
+    try:
+        return str(file.getvalue().decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        controls.error_box(
+            _("{file} is not a text file in UTF-8.").format(file=file.name),
+            remedy=_("Save it as plain text, one sentence per line."),
+        )
+        st.stop()
+
+
 def _sentences(text: str) -> list[Sentence]:
-    return [line.split() for line in text.rstrip().split("\n")]
+    return [line.split() for line in text.rstrip().splitlines() or [""]]
 
 
 def _pick_sentence(count: int) -> int:
@@ -124,6 +153,35 @@ def _wer(references: list[Sentence], hypotheses: list[Sentence], place: int) -> 
             alignment_table(steps, reference, hypothesis, key="metrics_alignment")
         else:
             st.caption(_("The alignment appears when the table is full."))
+
+
+def _tidied(references: list[Sentence], hypotheses: list[Sentence]) -> None:
+    """The corpus's rate as it is written, after the evaluator's clean-up, and with repeats merged as well."""
+    steps: dict[str, Callable[[Sentence], Sentence]] = {
+        _("As written"): list,
+        _("After the clean-up"): gloss_cleanup.cleaned,
+        _("After the clean-up and merging"): lambda one: gloss_cleanup.merged(gloss_cleanup.cleaned(one)),
+    }
+    rows = []
+    for name, tidy in steps.items():
+        found = metrics.word_errors([tidy(one) for one in references], [tidy(one) for one in hypotheses])
+        rows.append(
+            {
+                _("Corpus"): name,
+                "WER": "–" if found.rate is None else percent(found.rate, 2),
+                _("Errors"): number(found.errors),
+                _("Words"): number(found.words),
+            }
+        )
+    with st.expander(_("With the clean-up of a published evaluation"), icon=":material/cleaning_services:"):
+        st.dataframe(pd.DataFrame(rows), hide_index=True)
+        st.caption(
+            _(
+                "RWTH-PHOENIX-Weather 2014 is scored after a clean-up: markers such as __EMOTION__ are dropped, prefixes such as "
+                "loc- and cl- taken off, spelled letters joined (A B becomes A+B). Merging counts a gloss that follows itself "
+                "once. Rates with and without it cannot be compared."
+            )
+        )
 
 
 def _filled(size: int) -> int:

@@ -13,10 +13,10 @@ from core.signs import ctc_lab, metrics
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from pages.shared import controls, url_state
-from pages.shared.language import _, duration, number, percent, prose, size
+from pages.shared.language import _, duration, ngettext, number, percent, prose, size
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
-from pages.signs import cached_results, clip_and_model, recognise_attention, recognise_tracks
+from pages.signs import cached_results, clip_and_model, film_player, recognise_attention, recognise_tracks
 from pages.signs.alignment import alignment_table, error_stats
 from pages.signs.cached_results import Clip
 
@@ -58,9 +58,40 @@ def _show(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
 
 
 def _sentences(recogniser: Recogniser, clip: Clip, found: Recognition) -> dict[str, tuple[str, ...]]:
-    """The sentence by greedy decoding, which is the answer, and by beam search; and the cost of the reading."""
+    """The answer in one sentence, the film that plays along, what it cost, and both decodings; returns these."""
     st.subheader(_("Read from {title}").format(title=f"`{clip.title.replace('`', ' ')}`"), anchor=False)
+    _answer(clip, found)
+    if clip.kind == "frames":
+        film_player.show(clip, found)
     _doubts(recogniser, clip, found)
+    parameters = int(recogniser.card["parameters"])
+    rate = len(clip.data) / max(found.took_s, 1e-9)
+    stat_strip(
+        [
+            Stat(name=_("Frames"), value=number(len(clip.data)), note=_("{fps} a second").format(fps=number(clip.fps))),
+            Stat(name=_("Took"), value=duration(found.took_s), note=_("{rate} frames a second").format(rate=number(rate))),
+            Stat(name=_("Memory"), value=size(usage.process_usage().memory), note=_("of the whole app")),
+            Stat(name=_("Parameters"), value=number(parameters), note=size(4 * parameters)),
+        ]
+    )
+    with st.expander(_("Details"), icon=":material/info:"):
+        return _decodings(recogniser, clip, found)
+
+
+def _answer(clip: Clip, found: Recognition) -> None:
+    """One sentence that a visitor knows the words of."""
+    if found.hands is not None and not found.hands.visible.any():
+        controls.notice("empty", _("No hand is seen in this film, so nothing is read. Show the whole hand, well lit."))
+    elif found.greedy:
+        glosses = " ".join(found.greedy)
+        sentence = ngettext("I read one sign: **{glosses}**", "I read {count} signs: **{glosses}**", len(found.greedy))
+        st.markdown("### " + sentence.format(count=number(len(found.greedy)), glosses=glosses))
+    elif clip.kind == "frames":
+        controls.notice("empty", _("No hand sign is seen in this clip: it gets no gloss."))
+
+
+def _decodings(recogniser: Recogniser, clip: Clip, found: Recognition) -> dict[str, tuple[str, ...]]:
+    """Greedy decoding and beam search beside what was signed."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         width = url_state.slider(_("Width of the beam"), 1, 64, key="beams", default=16, width=260)
         power = url_state.slider(
@@ -97,36 +128,24 @@ def _sentences(recogniser: Recogniser, clip: Clip, found: Recognition) -> dict[s
     with beamed:
         note = _("P(sentence) = {share} over the paths that the beam kept.")
         _sentence(_("Beam"), first, note.format(share=percent(beam[0].probability)) if beam else "")
-    parameters = int(recogniser.card["parameters"])
-    rate = len(clip.data) / max(found.took_s, 1e-9)
-    stat_strip(
-        [
-            Stat(name=_("Frames"), value=number(len(clip.data)), note=_("{fps} a second").format(fps=number(clip.fps))),
-            Stat(name=_("Took"), value=duration(found.took_s), note=_("{rate} frames a second").format(rate=number(rate))),
-            Stat(name=_("Memory"), value=size(usage.process_usage().memory), note=_("of the whole app")),
-            Stat(name=_("Parameters"), value=number(parameters), note=size(4 * parameters)),
-        ]
-    )
     if len(beam) > 1:
-        with st.expander(_("The beam's best sentences")):
-            rows = [
-                {
-                    _("Sentence"): " ".join(guess.glosses) or "–",
-                    _("P(sentence)"): percent(guess.probability, 2),
-                    _("Score"): number(guess.score, 3),
-                }
-                for guess in beam
-            ]
-            st.dataframe(pd.DataFrame(rows), hide_index=True)
+        st.markdown(_("The beam's best sentences"))
+        rows = [
+            {
+                _("Sentence"): " ".join(guess.glosses) or "–",
+                _("P(sentence)"): percent(guess.probability, 2),
+                _("Score"): number(guess.score, 3),
+            }
+            for guess in beam
+        ]
+        st.dataframe(pd.DataFrame(rows), hide_index=True)
     return {"greedy": found.greedy, "beam": first}
 
 
 def _doubts(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
-    """What was left out of the answer as too unsure, and that no hand is seen where nothing remains."""
+    """What was left out of the answer as too unsure."""
     least = percent(recogniser.least_probability, 0)
     unsure = ", ".join(f"`{gloss}` ({percent(probability, 0)})" for gloss, probability in found.doubtful)
-    if clip.kind == "frames" and not found.greedy:
-        controls.notice("empty", _("No hand sign is seen in this clip: it gets no gloss."))
     if unsure:
         st.caption(
             _("Left out as too unsure: {glosses}. A gloss counts where its surest frame gives it {least} or more.").format(

@@ -76,7 +76,7 @@ def test_typing_a_hypothesis_changes_the_rate(new_page: NewPage, app: AppServer)
 def test_an_uploaded_film_is_read_and_its_link_works(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
     file = tmp_path / "wall.webm"
     file.write_bytes(film([grey(120, 96, 64)] * 20, kind="webm"))
-    page = new_page(app, "/recognise?input=video")
+    page = new_page(app, "/recognise?input=video&model=iiga_digits")
     page.locator("input[type=file]").first.set_input_files(file)
     drawn(page, ".st-key-signs_clip .live-plot")
     page.wait_for_url(re.compile("file=[0-9a-f]{12}"), timeout=PATIENCE_MS)

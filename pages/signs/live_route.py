@@ -1,0 +1,115 @@
+"""The websocket of the live camera page: `/stream/hands?lang=en`, small JPEGs in, what is read of them out.
+
+The browser sends a frame only after the answer to the one before, so that a slow machine gets fewer frames rather than late ones.
+A frame lives as long as it is read: none is stored or sent further.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
+
+from core.messages import compose
+from core.signs.hands.finder import HandFinder
+from core.signs.hands.model_files import MissingModels
+from core.signs.live_reading import LiveReader, LiveReading
+from core.signs.recogniser import HANDS, Recogniser, load_recogniser
+from pages.shared.language import translate_to
+
+PATH: Final = "/stream/hands"
+MOST_VIEWERS: Final = 4
+"""Cameras read at once: each takes about a third of a core at ten frames a second."""
+MOST_BYTES: Final = 400_000
+MOST_SIDE: Final = 1_280
+BUSY, REFUSED, NOT_SET_UP = 4429, 4403, 4404
+"""Codes with which the socket is closed."""
+_readers: set[LiveReader] = set()
+
+
+@cache
+def _recogniser() -> Recogniser:
+    return load_recogniser(HANDS)
+
+
+def _reader() -> LiveReader:
+    return LiveReader(_recogniser(), HandFinder())
+
+
+async def hands_stream(websocket: WebSocket) -> None:
+    """Read one camera until it stops."""
+    language = websocket.query_params.get("lang", "en")
+    if not _is_origin_allowed(websocket.headers.get("origin"), websocket.headers.get("host")):
+        await websocket.close(code=REFUSED)
+        return
+    await websocket.accept()
+    if len(_readers) >= MOST_VIEWERS:
+        await _refuse(
+            websocket, language, BUSY, compose("{most} cameras are being read already: try again later", most=MOST_VIEWERS)
+        )
+        return
+    try:
+        reader = await asyncio.to_thread(_reader)
+    except MissingModels as error:
+        await _refuse(websocket, language, NOT_SET_UP, str(error))
+        return
+    _readers.add(reader)
+    try:
+        while True:
+            data = await websocket.receive_bytes()
+            try:
+                answer = await asyncio.to_thread(_read, reader, data)
+            except ValueError as error:
+                answer = {"error": translate_to(language, str(error))}
+            await websocket.send_text(json.dumps(answer))
+    except (WebSocketDisconnect, KeyError):
+        return
+    finally:
+        _readers.discard(reader)
+
+
+async def _refuse(websocket: WebSocket, language: str, code: int, sentence: str) -> None:
+    await websocket.send_text(json.dumps({"error": translate_to(language, sentence)}))
+    await websocket.close(code=code)
+
+
+def _read(reader: LiveReader, data: bytes) -> dict[str, Any]:
+    return summary(reader.step(decoded(data)))
+
+
+def decoded(data: bytes) -> NDArray[np.uint8]:
+    """A frame (H, W, 3) of a JPEG.
+
+    Raises:
+        ValueError: for anything else, or one of more than `MOST_SIDE` pixels a side.
+    """
+    if len(data) > MOST_BYTES:
+        raise ValueError(compose("a frame has {size} bytes: {most} at most", size=len(data), most=MOST_BYTES))
+    try:
+        with Image.open(io.BytesIO(data), formats=("JPEG",)) as image:
+            if max(image.size) > MOST_SIDE:
+                raise ValueError(compose("a frame has more than {most} pixels a side", most=MOST_SIDE))
+            return np.asarray(image.convert("RGB"))
+    except (UnidentifiedImageError, OSError) as error:
+        raise ValueError(compose("a frame is no JPEG picture")) from error
+
+
+def summary(reading: LiveReading) -> dict[str, Any]:
+    """What the browser draws of a reading: numbers rounded, landmarks in shares of the picture."""
+    return {
+        "frame": reading.frame,
+        "hands": [[[round(float(value), 4) for value in point] for point in hand] for hand in reading.hands],
+        "said": [[one.gloss, one.first, one.last, round(one.probability, 3)] for one in reading.said[-40:]],
+        "now": reading.now,
+        "probability": round(reading.probability, 3),
+        "attention": [round(float(weight), 4) for weight in reading.attention],
+        "ms": round(1000 * reading.took_s, 1),
+    }

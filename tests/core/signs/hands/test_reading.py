@@ -1,0 +1,99 @@
+"""From frames to glosses: following, abstaining without a hand, and the rolling window, on a finder that sees bright squares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+import torch
+
+from core import checkpoints
+from core.models.iiga import IIGA, IIGAConfig
+from core.signs.decoding import greedy
+from core.signs.hands import tracks
+from core.signs.hands.finder import HandFinder, HandTracker
+from core.signs.live_reading import WINDOW, LiveReader
+from core.signs.recogniser import Recogniser, silenced
+from tests.core.signs.hands.stub import SHAPE, SquareFinder, film
+from tests.core.signs.tiny import COMMON
+
+
+@pytest.fixture(scope="module")
+def recogniser(tmp_path_factory: pytest.TempPathFactory) -> Recogniser:
+    """A small model of landmarks that says "1" of every frame."""
+    config = IIGAConfig(front="tracks", vocabulary=3, width=16, heads=2, layers=1, track_features=tracks.FEATURES)
+    torch.manual_seed(0)
+    model = IIGA(config)
+    with torch.no_grad():
+        model.decoder.weight.zero_()
+        model.decoder.bias.copy_(torch.tensor([0.0, 4.0, 0.0]))
+    card = {
+        **COMMON,
+        "config": config.to_dict(),
+        "vocabulary": ["1", "2"],
+        "fps": 10.0,
+        "film_side": 64,
+        "landmarks": 42,
+    }
+    folder: Path = tmp_path_factory.mktemp("hands")
+    checkpoints.save("small", model, card, folder=folder)
+    found = Recogniser(checkpoints.load("small", folder=folder))
+    found._finder = cast(HandFinder, SquareFinder())
+    return found
+
+
+def test_a_hand_that_is_followed_is_not_sought_again() -> None:
+    finder = SquareFinder()
+    tracker = HandTracker(cast(HandFinder, finder), most=1)
+    seen = [len(tracker.step(frame)) for frame in film([False, True, True, True, False, True])]
+    assert seen == [0, 1, 1, 1, 0, 1]
+    assert finder.searched == 4  # the first two, the one in which the hand was lost, and the one after it
+
+
+def test_a_frame_without_a_hand_and_without_one_beside_it_is_the_blank() -> None:
+    log_probabilities = np.log(np.full((5, 3), [0.1, 0.8, 0.1], np.float32))
+    found = silenced(log_probabilities, np.array([True, False, False, False, False]))
+    assert found.argmax(axis=1).tolist() == [1, 1, 0, 0, 0]
+    assert found[:2] == pytest.approx(log_probabilities[:2])
+    assert np.exp(found[2:]).sum(axis=1) == pytest.approx(1, abs=1e-6)
+
+
+def test_a_film_without_hands_gets_no_gloss(recogniser: Recogniser) -> None:
+    assert recogniser.front == "frames" and recogniser.image_size == 64
+    assert recogniser.greedy(recogniser.log_probabilities(film([False] * 8))) == []
+    answer = recogniser.answer(film([False] * 4 + [True] * 4 + [False] * 4))
+    assert recogniser.greedy(answer.log_probabilities) == ["1"]
+    assert answer.hands is not None and answer.hands.visible.tolist() == [False] * 4 + [True] * 4 + [False] * 4
+    assert answer.log_probabilities.argmax(axis=1).tolist() == [0] * 3 + [1] * 6 + [0] * 3
+    assert set(answer.attention) == {"intra 1", "inter 1"}
+
+
+def test_landmarks_live_are_shares_of_the_picture(recogniser: Recogniser) -> None:
+    reading = LiveReader(recogniser, cast(HandFinder, SquareFinder())).step(film([True])[0])
+    assert reading.hands[0][0] == pytest.approx((np.array([27.5, 31.5]) + SHAPE[0] * 11.5) / 64, abs=1e-5)
+    assert reading.now == "1" and reading.probability == pytest.approx(np.exp(4) / (np.exp(4) + 2), rel=1e-4)
+    assert reading.attention.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_a_rolling_window_says_what_the_whole_film_says(recogniser: Recogniser) -> None:
+    """More glosses than a window holds: none is lost as its frames leave, none is said twice, and places stay."""
+    shown = ([True] * 5 + [False] * 5) * 12
+    reader = LiveReader(recogniser, cast(HandFinder, SquareFinder()))
+    said: list[int] = []
+    for frame in film(shown):
+        reading = reader.step(frame)
+        said.append(len(reading.said))
+        assert len(reading.attention) <= WINDOW
+    whole = recogniser.log_probabilities(film(shown))
+    assert [one.gloss for one in reading.said] == recogniser.vocabulary.decode(greedy(whole)) == ["1"] * 12
+    assert said == sorted(said)
+    assert [(one.first, one.last) for one in reading.said] == [(max(0, 10 * place - 1), 10 * place + 5) for place in range(12)]
+
+
+def test_a_long_hold_is_one_gloss_from_where_it_began(recogniser: Recogniser) -> None:
+    reader = LiveReader(recogniser, cast(HandFinder, SquareFinder()))
+    for frame in film([False] * 3 + [True] * (WINDOW + 30)):
+        reading = reader.step(frame)
+    assert [(one.gloss, one.first, one.last) for one in reading.said] == [("1", 2, WINDOW + 32)]
