@@ -74,6 +74,16 @@ def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     return e / e.sum(axis=-1, keepdims=True)
 
 
+def apply_rules(rules: Sequence[CallRule], p: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Each head's rule on its probabilities (heads, 3) -> calibrated probabilities (heads, 3) and calls (heads,), all at once."""
+    temperature, bias, lean = (
+        np.array([getattr(rule, name) for rule in rules]).reshape(-1, 1) for name in ("temperature", "bias", "lean")
+    )
+    calibrated = softmax(np.log(np.maximum(np.asarray(p, dtype=np.float64), 1e-12)) / temperature + bias * MOVING)
+    calls = np.argmax(np.log(np.maximum(calibrated, 1e-12)) + lean * MOVING, axis=-1)
+    return calibrated, calls.astype(np.int64)
+
+
 def fit_rule(logits: NDArray[np.floating], truth: NDArray[np.int64], *, maximise: Score) -> CallRule:
     """Fit temperature and bias by likelihood, and the lean by a score where that beats calling the likeliest class (D25).
 

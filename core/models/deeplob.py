@@ -8,11 +8,13 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import ClassVar, Literal, overload
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from core.messages import compose
 from core.models.config import ModelConfig, check_window
@@ -52,23 +54,53 @@ class DeepLOBConfig(ModelConfig):
             )
 
 
+class ColumnConvolution(nn.Conv2d):
+    """A convolution across book columns whose filters do not overlap, with the channels last.
+
+    One product of matrices: several times as fast on one window as the general convolution.
+    """
+
+    def __init__(self, channels: int, across: int) -> None:
+        super().__init__(channels, FILTERS, (1, across), stride=(1, across))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, steps, columns, channels) -> (batch, steps, columns / across, FILTERS)."""
+        together = x.unflatten(2, (-1, self.kernel_size[1])).flatten(3)  # -> (batch, steps, columns / across, across x channels)
+        return F.linear(together, self.weight[:, :, 0].transpose(1, 2).flatten(1), self.bias)
+
+
+class StepConvolution(nn.Conv2d):
+    """A convolution over steps that keeps their number, with the channels last, as one product of matrices.
+
+    An even number of steps reads one more step after than before, as Keras pads "same".
+    """
+
+    def __init__(self, channels: int, filters: int, steps: int) -> None:
+        super().__init__(channels, filters, (steps, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, steps, ..., channels) -> (batch, steps, ..., filters)."""
+        reach, steps = self.kernel_size[0], x.shape[1]
+        if reach > 1:
+            padded = F.pad(x, (0, 0) * (x.ndim - 2) + ((reach - 1) // 2, reach // 2))
+            x = torch.cat([padded[:, i : i + steps] for i in range(reach)], dim=-1)  # -> (batch, steps, ..., reach x channels)
+        return F.linear(x, self.weight[..., 0].transpose(1, 2).flatten(1), self.bias)
+
+
 class ConvolutionBlock(nn.Sequential):
     """One convolution across book columns, then two over four steps each, which keep the number of steps (figure 3).
+
+    (batch, steps, columns, channels) -> (batch, steps, columns / across, FILTERS). Layers are numbered as in earlier weights.
 
     Args:
         channels: of the input. across: how many columns one filter reads, and how far it then moves.
     """
 
     def __init__(self, channels: int, across: int) -> None:
-        super().__init__(
-            nn.Conv2d(channels, FILTERS, (1, across), stride=(1, across)),
-            nn.LeakyReLU(SLOPE),
-            *(
-                layer
-                for _ in range(2)
-                for layer in (nn.ZeroPad2d((0, 0, 1, 2)), nn.Conv2d(FILTERS, FILTERS, (4, 1)), nn.LeakyReLU(SLOPE))
-            ),
-        )
+        layers: dict[str, nn.Module] = {"0": ColumnConvolution(channels, across), "1": nn.LeakyReLU(SLOPE)}
+        for number in (3, 6):
+            layers |= {f"{number}": StepConvolution(FILTERS, FILTERS, 4), f"{number + 1}": nn.LeakyReLU(SLOPE)}
+        super().__init__(OrderedDict(layers))
 
 
 class Inception(nn.Module):
@@ -78,7 +110,7 @@ class Inception(nn.Module):
         super().__init__()
 
         def convolution(channels: int, steps: int) -> list[nn.Module]:
-            return [nn.Conv2d(channels, INCEPTION_FILTERS, (steps, 1), padding="same"), nn.LeakyReLU(SLOPE)]
+            return [StepConvolution(channels, INCEPTION_FILTERS, steps), nn.LeakyReLU(SLOPE)]
 
         self.branches = nn.ModuleList([
             nn.Sequential(*convolution(FILTERS, 1), *convolution(INCEPTION_FILTERS, 3)),
@@ -87,8 +119,8 @@ class Inception(nn.Module):
         ])  # fmt: skip
 
     def forward(self, x: Tensor) -> Tensor:
-        """(batch, FILTERS, steps, 1) -> (batch, 3 INCEPTION_FILTERS, steps, 1)."""
-        return torch.cat([branch(x) for branch in self.branches], dim=1)
+        """(batch, steps, FILTERS) -> (batch, steps, 3 INCEPTION_FILTERS)."""
+        return torch.cat([branch(x) for branch in self.branches], dim=-1)
 
 
 class DeepLOB(nn.Module):
@@ -125,8 +157,8 @@ class DeepLOB(nn.Module):
             ValueError: for a window of another shape.
         """
         check_window(x, name="DeepLOB", steps=self.config.steps, features=self.config.features)
-        y = self.inception(self.blocks(x.unsqueeze(1)))  # (batch, 1, steps, 40) -> (batch, 96, steps, 1)
-        states, _ = self.lstm(y.squeeze(3).transpose(1, 2))  # (batch, steps, 96) -> (batch, steps, HIDDEN)
+        y = self.blocks(x.unsqueeze(3)).squeeze(2)  # (batch, steps, 40, 1) -> (batch, steps, FILTERS)
+        states, _ = self.lstm(self.inception(y))  # (batch, steps, 96) -> (batch, steps, HIDDEN)
         logits = self.classifier(states[:, -1]).unflatten(1, (self.config.outputs, len(CLASSES)))  # (batch, outputs, 3)
         logits = logits[:, 0] if self.config.outputs == 1 else logits
         return (logits, {}) if return_attention else logits

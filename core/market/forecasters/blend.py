@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from core.market.book import FloatArray
 from core.market.calibration import softmax
 from core.market.forecasters.checkpoint import CheckpointForecaster
-from core.market.forecasters.protocol import ForecasterError, ForecastTask
+from core.market.forecasters.protocol import ForecasterError, ForecastTask, head_name
 from core.market.forecasters.trees import FOLDER, TreeForecaster
 from core.market.predictor import DEFAULT
 from core.messages import compose
@@ -35,6 +36,8 @@ class BlendForecaster:
 
     def __init__(self, task: ForecastTask, *, folder: Path = FOLDER) -> None:
         self.tlob, self.trees = CheckpointForecaster(DEFAULT, task), TreeForecaster(task, folder=folder)
+        self.heads = task.heads
+        self.same = task.weights == self.tlob.predictor.card.get("weights_sha256")  # TLOB is the one that is averaged
         try:
             content = json.loads((folder / WEIGHTS).read_text(encoding="utf-8"))
             self.weights: dict[str, float] = content["markets"][self.trees.market]["weights"]
@@ -47,5 +50,14 @@ class BlendForecaster:
 
     def predict(self, windows: FloatArray) -> dict[str, NDArray[np.float64]]:
         """(n, 3) by the name of a head."""
-        tlob, trees = self.tlob.predict(windows), self.trees.predict(windows)
+        return self._average(self.tlob.predict(windows), windows)
+
+    def predict_beside(self, windows: FloatArray, tlob: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
+        """As `predict`, without a second pass of TLOB where it is the shipped one that has answered: (n, heads, 3)."""
+        if not self.same:
+            return self.predict(windows)
+        return self._average({head_name(head): tlob[:, index] for index, head in enumerate(self.heads)}, windows)
+
+    def _average(self, tlob: Mapping[str, NDArray[np.floating]], windows: FloatArray) -> dict[str, NDArray[np.float64]]:
+        trees = self.trees.predict(windows)
         return {head: log_average(tlob[head], trees[head], weight) for head, weight in self.weights.items()}

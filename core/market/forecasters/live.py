@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core import scores
 from core.market.book import STEP_MS, FloatArray
-from core.market.calibration import CallRule
+from core.market.calibration import CallRule, apply_rules
 from core.market.forecasters.catalogue import AnyForecaster, find_forecaster
 from core.market.forecasters.comparison import PairedDifference, fit_peer_rule, paired_differences
 from core.market.forecasters.naive import StationaryForecaster
@@ -157,7 +157,8 @@ class _Peer:
             if forecaster is None:
                 found = missing(1, len(self.heads), Fault.FAILED, refused)
             else:
-                found = ask(forecaster, self.name, np.array([asked.timestamp]), asked.window[None], self.task)
+                at = np.array([asked.timestamp])
+                found = ask(forecaster, self.name, at, asked.window[None], self.task, tlob=asked.tlob[None])
             late_s = self._clock() - asked.at
             if late_s > self._deadline_s and forecaster is not None and (found.faults < Fault.FAILED).any():
                 reason = compose(
@@ -177,13 +178,10 @@ class _Peer:
                 self.changed.notify_all()
 
     def _keep(self, timestamp: int, found: Checked) -> None:
-        raw = found.probabilities[0]
+        raw, good = found.probabilities[0], found.faults[0] == Fault.NONE
         calibrated, calls = raw.copy(), np.full(len(self.heads), -1)
-        for index, head in enumerate(self.heads):
-            if found.faults[0, index] == Fault.NONE:
-                rule = head.rule or CallRule()
-                calibrated[index] = rule.probabilities(np.log(np.maximum(raw[index], 1e-12)))
-                calls[index] = rule.call(calibrated[index])
+        rules = [head.rule or CallRule() for head in self.heads]
+        calibrated[good], calls[good] = apply_rules([rule for rule, fine in zip(rules, good, strict=True) if fine], raw[good])
         self.rows[timestamp] = _Row(raw=raw, calibrated=calibrated, calls=calls, faults=found.faults[0])
         while len(self.rows) > WAITING:
             self.rows.popitem(last=False)

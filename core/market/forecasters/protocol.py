@@ -33,7 +33,8 @@ def task_of(predictor: Predictor, market: MarketCard, spelling: str) -> Forecast
     Args:
         spelling: the file's name or the feed's key.
     """
-    return ForecastTask(heads=predictor.heads, alphas=market.alphas, window=predictor.window, market=spelling)
+    weights = str(predictor.card.get("weights_sha256", ""))
+    return ForecastTask(heads=predictor.heads, alphas=market.alphas, window=predictor.window, market=spelling, weights=weights)
 
 
 class Fault(IntEnum):
@@ -98,6 +99,15 @@ class TimedForecaster(Protocol):
         ...
 
 
+@runtime_checkable
+class BesideForecaster(Protocol):
+    """A forecaster that uses TLOB's answers where they are there already."""
+
+    def predict_beside(self, windows: FloatArray, tlob: NDArray[np.floating]) -> Answer:
+        """As `Forecaster.predict`; `tlob` is (n, heads, 3), the calibrated probabilities of the TLOB that the task names."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class ForecastTask:
     """What a forecaster is asked to predict; a factory of forecasters receives it.
@@ -106,12 +116,14 @@ class ForecastTask:
         heads: label and horizon in steps, in the order of an answer's second axis.
         alphas: (heads,) thresholds of the labels, fractions of the price (D8).
         window: rows of one window. market: the feed's key and symbol, or a file's name.
+        weights: digest of the TLOB that it stands beside; "" for none.
     """
 
     heads: tuple[Head, ...]
     alphas: tuple[float, ...]
     window: int = 128
     market: str = ""
+    weights: str = ""
 
 
 def head_name(head: Head) -> str:
@@ -120,16 +132,25 @@ def head_name(head: Head) -> str:
 
 
 def ask(
-    forecaster: Forecaster | TimedForecaster, name: str, timestamps: NDArray[np.int64], windows: FloatArray, task: ForecastTask
+    forecaster: Forecaster | TimedForecaster,
+    name: str,
+    timestamps: NDArray[np.int64],
+    windows: FloatArray,
+    task: ForecastTask,
+    *,
+    tlob: NDArray[np.floating] | None = None,
 ) -> Checked:
     """What the forecaster answers, checked; whatever it raises counts as a missing answer.
 
     Args:
         name: of the forecaster, for sentences. timestamps: (n,) of each window's last row. windows: (n, window, 40).
+        tlob: (n, heads, 3) what TLOB answered, where it is known.
     """
     heads = len(task.heads)
     try:
-        if isinstance(forecaster, TimedForecaster):
+        if tlob is not None and isinstance(forecaster, BesideForecaster):
+            answer = forecaster.predict_beside(windows, tlob)
+        elif isinstance(forecaster, TimedForecaster):
             answer = forecaster.predict_at(timestamps, windows)
         else:
             answer = forecaster.predict(windows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import threading
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -65,13 +66,30 @@ class TreeForecaster:
 
     def predict(self, windows: FloatArray) -> dict[str, NDArray[np.float64]]:
         """(n, 3) by the name of a head."""
-        x = window_features(windows, self.alpha)
-        return {head: np.asarray(booster.predict(x, num_threads=1)).reshape(len(x), 3) for head, booster in self.boosters.items()}
+        return self.boosters(window_features(windows, self.alpha))
+
+
+class Boosters:
+    """LightGBM's boosters by the name of a head, which keep their latest answer: two forecasters ask them for the same window."""
+
+    def __init__(self, heads: dict[str, Any]) -> None:
+        self.heads = heads
+        self._lock = threading.Lock()
+        self._latest: tuple[bytes, dict[str, NDArray[np.float64]]] = (b"", {})
+
+    def __call__(self, x: NDArray[np.float32]) -> dict[str, NDArray[np.float64]]:
+        """Features (n, 66) -> probabilities (n, 3) by the name of a head."""
+        key = x.tobytes()
+        with self._lock:
+            if key != self._latest[0]:
+                found = {head: np.asarray(one.predict(x, num_threads=1)).reshape(len(x), 3) for head, one in self.heads.items()}
+                self._latest = key, found
+            return dict(self._latest[1])
 
 
 @cache
-def _boosters(path: Path) -> dict[str, Any]:
-    """LightGBM's boosters of a file by the name of a head."""
+def _boosters(path: Path) -> Boosters:
+    """The boosters of a file."""
     try:
         import lightgbm
     except ImportError as error:
@@ -79,7 +97,7 @@ def _boosters(path: Path) -> dict[str, Any]:
             compose("LightGBM is not installed: pip install -r {file} installs it", file="requirements-optional.txt")
         ) from error
     content = json.loads(lzma.decompress(path.read_bytes()))
-    return {head: lightgbm.Booster(model_str=text) for head, text in content["heads"].items()}
+    return Boosters({head: lightgbm.Booster(model_str=text) for head, text in content["heads"].items()})
 
 
 def write_trees(models: dict[Head, str], card: dict[str, Any], market: str, *, folder: Path = FOLDER) -> Path:

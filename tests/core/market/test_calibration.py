@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 from scipy.special import softmax as scipy_softmax
 from sklearn.metrics import f1_score, matthews_corrcoef
 
-from core.market.calibration import CallRule, fit_rule, softmax
+from core.market.calibration import CallRule, apply_rules, fit_rule, softmax
 
 MOVING = np.array([1.0, 0.0, 1.0])
 
@@ -141,3 +141,15 @@ def test_a_move_is_called_above_the_threshold_that_is_shown(values: list[list[fl
         likelier, threshold = max(p[0], p[2]), rule.threshold(p)
         if min(p) > 1e-11 and abs(likelier - threshold) > 1e-9 * threshold:
             assert (int(rule.call(p)) != 1) == (likelier > threshold)
+
+
+def test_rules_of_several_heads_at_once_are_each_rule_alone() -> None:
+    rules = [CallRule(temperature=t, bias=b, lean=lean) for t, b, lean in ((1.0, 0.0, 0.0), (0.6, -1.2, 2.0), (1.8, 0.4, 0.3))]
+    p = np.random.default_rng(3).dirichlet(np.ones(3), size=3)
+    p[2] = 0, 1, 0
+    calibrated, calls = apply_rules(rules, p)
+    for rule, row, found, call in zip(rules, p, calibrated, calls, strict=True):
+        alone = rule.probabilities(np.log(np.maximum(row, 1e-12)))
+        np.testing.assert_allclose(found, alone, rtol=1e-12)
+        assert call == rule.call(alone)
+    assert apply_rules([], np.empty((0, 3)))[1].shape == (0,)

@@ -11,7 +11,7 @@ import pytest
 
 from core.market.forecasters.blend import WEIGHTS, BlendForecaster, log_average
 from core.market.forecasters.catalogue import SHIPPED
-from core.market.forecasters.protocol import ForecasterError, ForecastTask, head_name
+from core.market.forecasters.protocol import ForecasterError, ForecastTask, ask, head_name, task_of
 from core.market.forecasters.trees import FOLDER
 from core.market.predictor import load_predictor, windows_of
 from scripts.blend_weights import choose
@@ -54,6 +54,21 @@ def test_it_answers_between_its_two_parts_by_the_weights_of_its_market() -> None
     for head, p in found.items():
         np.testing.assert_allclose(p, log_average(tlob[head], trees[head], blend.weights[head]))
         np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_beside_the_shipped_model_it_asks_for_no_second_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("lightgbm")
+    predictor = load_predictor()
+    beside = task_of(predictor, predictor.market(MARKET), MARKET)
+    rows = read_rows(EXCERPTS[0])
+    windows, times = windows_of(rows.levels, np.array([200]), 128), rows.timestamps[[200]]
+    tlob = predictor.predict(windows, predictor.market(MARKET)).probabilities
+    plain = ask(BlendForecaster(beside), "blend", times, windows, beside).probabilities
+    blend, other = BlendForecaster(beside), BlendForecaster(task())
+    monkeypatch.setattr(blend.tlob, "predict", None)
+    np.testing.assert_allclose(ask(blend, "blend", times, windows, beside, tlob=tlob).probabilities, plain, atol=1e-6)
+    wrong = tlob[..., ::-1]  # of another TLOB: not used
+    np.testing.assert_allclose(ask(other, "blend", times, windows, beside, tlob=wrong).probabilities, plain, atol=1e-6)
 
 
 def test_the_weights_were_chosen_for_the_shipped_model() -> None:

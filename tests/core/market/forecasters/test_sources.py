@@ -21,7 +21,7 @@ from core.market.forecasters.checkpoint import CheckpointForecaster
 from core.market.forecasters.http_address import HttpForecaster
 from core.market.forecasters.protocol import Fault, ForecasterError, ForecastTask, ask
 from core.market.forecasters.table import TableForecaster
-from core.market.forecasters.trees import TreeForecaster, _boosters, window_features
+from core.market.forecasters.trees import Boosters, TreeForecaster, _boosters, window_features
 from core.market.predictor import windows_of
 from tests.core.market.helpers import HEADS, random_book, save_tiny
 
@@ -221,6 +221,21 @@ def test_features_of_trees_are_those_of_a_loop() -> None:
         expected += [np.log(mid[-1] / mid[-1 - lag]) * 1e4 for lag in lags]
         expected += [np.mean([np.log(row[1] / row[3]) for row in window[128 - lag :]]) for lag in lags]
         assert x == pytest.approx(expected, rel=1e-5, abs=1e-4)
+
+
+def test_boosters_compute_a_window_once_for_two_forecasters() -> None:
+    asked = []
+
+    class Booster:
+        def predict(self, x: np.ndarray, num_threads: int) -> np.ndarray:
+            asked.append(x)
+            return np.full(3 * len(x), x.sum())
+
+    boosters = Boosters({"forward_10": Booster()})
+    one, other = np.ones((1, 4), np.float32), np.zeros((2, 4), np.float32)
+    answers = [boosters(x)["forward_10"] for x in (one, one.copy(), other, one)]
+    assert len(asked) == 3 and [answer.shape for answer in answers] == [(1, 3), (1, 3), (2, 3), (1, 3)]
+    assert [answer[0, 0] for answer in answers] == [4, 4, 0, 4]
 
 
 def test_trees_answer_every_head_or_say_how_to_install_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
