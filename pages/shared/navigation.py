@@ -113,6 +113,13 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         url="train-here",
     ),
     PageEntry(
+        file="pages/images/own_classes.py",
+        section="Images",
+        title=N_("Teach your own classes"),
+        icon=":material/school:",
+        url="own-classes",
+    ),
+    PageEntry(
         file="pages/signs/recognise.py",
         section="Signs",
         title=N_("Recognise signs"),

@@ -191,6 +191,6 @@ def _matrix(batch: pa.RecordBatch, columns: Sequence[str]) -> FloatArray:
 
 def _cut_unknown(values: FloatArray) -> None:
     """Past the tenth level: NaN from the first level on that is not whole."""
-    whole = (np.isfinite(values[:, 40:]) & (values[:, 40:] > 0)).reshape(len(values), -1, 4).all(axis=2)
+    whole = (np.isfinite(values[:, 40:]) & (values[:, 40:] > 0)).reshape(len(values), values.shape[1] // 4 - 10, 4).all(axis=2)
     known = np.repeat(np.logical_and.accumulate(whole, axis=1), 4, axis=1)
     values[:, 40:][~known] = np.nan

@@ -1,0 +1,281 @@
+"""Recognises a file, says what is in it before it is used, and converts it to a recording on the 250 ms grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from core.market.book import LARGEST, LEVELS, MOST_LEVELS, STEP_MS, BookRows, FloatArray, resample
+from core.market.feeds.trades import trades_path, trades_table
+from core.market.formats.binance_wire import BinanceWireFormat
+from core.market.formats.fi2010 import Fi2010Format
+from core.market.formats.hftbacktest import HftbacktestFormat
+from core.market.formats.lobster import LobsterFormat
+from core.market.formats.protocol import BookBatch, BookFormat, FormatError, Problem
+from core.market.formats.tables import KaggleFormat, OwnFormat, TardisFormat
+from core.market.recordings.row_files import FileSummary, RowBlock, write_rows
+from core.market.whole_files import write_table
+from core.messages import Message, compose
+
+FORMATS: Final[tuple[BookFormat, ...]] = (
+    OwnFormat(),
+    TardisFormat(),
+    KaggleFormat(),
+    HftbacktestFormat(),
+    BinanceWireFormat(),
+    Fi2010Format(),
+    LobsterFormat(),
+)
+CARRY_MS: Final = 60_000
+"""How long a book is carried on the grid before it is a gap, as in `core.market.book.resample`."""
+SHOWN_PROBLEMS: Final = 50
+"""Problems that are kept with their rows; further ones are counted."""
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """What is in a file.
+
+    Attributes:
+        form: its format. market: as far as it says. books: usable ones. levels: a side, at most.
+        start_ms, end_ms: first and last book. sampling_ms: the median time between two.
+        trades: their number. problems: the first rows that are left out; problem_count: all of them.
+    """
+
+    form: BookFormat
+    market: str
+    books: int
+    levels: int
+    start_ms: int
+    end_ms: int
+    sampling_ms: float
+    trades: int
+    problems: tuple[Problem, ...]
+    problem_count: int
+
+
+def recognise(files: Mapping[str, Path]) -> BookFormat:
+    """The format of these files, by their content.
+
+    Args:
+        files: by the names they had; one, or LOBSTER's two.
+
+    Raises:
+        FormatError: where it is none of those known.
+    """
+    for form in FORMATS:
+        if files and all(path.stat().st_size for path in files.values()) and form.recognises(files):
+            return form
+    names = ", ".join(form.name for form in FORMATS)
+    raise FormatError(compose("{files} is of no known format: {names} are right", files=", ".join(files) or "–", names=names))
+
+
+def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> Inspection:
+    """Read files as they would be converted, and say what is in them.
+
+    Args:
+        progress: called with the share read.
+
+    Raises:
+        FormatError: where they are of no known format, or hold no usable book.
+    """
+    form = recognise(files)
+    problems: list[Problem] = []
+    problem_count = books = levels = trades = 0
+    first: int | None = None
+    last = 0
+    steps: list[NDArray[np.int64]] = []
+    for batch, wrong in _checked(form, files):
+        problem_count += len(wrong)
+        problems += wrong[: SHOWN_PROBLEMS - len(problems)]
+        trades += len(batch.trades)
+        if len(batch.timestamps):
+            times = batch.timestamps if first is None else np.append(last, batch.timestamps)
+            steps.append(np.diff(times))
+            first = int(batch.timestamps[0]) if first is None else first
+            last, books = int(batch.timestamps[-1]), books + len(batch.timestamps)
+            levels = max(levels, int(np.isfinite(batch.values[:, 0::4]).sum(axis=1).max()))
+        if progress:
+            progress(min(1.0, batch.done))
+    if first is None:
+        raise FormatError(_nothing_usable(problems))
+    between = np.concatenate(steps)
+    return Inspection(
+        form=form,
+        market=form.market(files),
+        books=books,
+        levels=min(levels, MOST_LEVELS),
+        start_ms=first,
+        end_ms=last,
+        sampling_ms=float(np.median(between)) if len(between) else 0.0,
+        trades=trades,
+        problems=tuple(problems),
+        problem_count=problem_count,
+    )
+
+
+def convert(
+    files: Mapping[str, Path], path: Path, *, market: str, levels: int = LEVELS, progress: Progress | None = None
+) -> FileSummary:
+    """Write a recording of these files: a row every 250 ms, the last book known, carried for a minute at most.
+
+    Args:
+        path: of the recording, which must not be there. levels: a side, at most, as `inspect` says.
+        progress: called with the share read.
+
+    Raises:
+        FormatError: where they are of no known format, hold no usable book, or `path` is taken. OSError: where the disk refuses.
+    """
+    if path.exists():
+        raise FormatError(compose("there is a recording {name} already: choose another name", name=path.stem))
+    form = recognise(files)
+    trades: list[pa.Table] = []
+
+    def grid() -> Iterator[RowBlock]:
+        steps = _Grid(4 * levels)
+        for batch, _wrong in _checked(form, files):
+            if batch.trades:
+                trades.append(trades_table(batch.trades))
+            yield from steps.take(batch)
+            if progress:
+                progress(min(1.0, batch.done))
+        yield from steps.rest()
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        summary = write_rows(path, _some(grid()), levels=levels, market=market)
+    except _Empty as error:
+        raise FormatError(_nothing_usable([])) from error
+    if trades:
+        table = pa.concat_tables(trades)
+        beside = trades_path(path)
+        beside.parent.mkdir(exist_ok=True)
+        write_table(beside, table.sort_by("timestamp"))
+    return summary
+
+
+class _Empty(Exception):
+    pass
+
+
+def _some(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
+    empty = True
+    for block in blocks:
+        empty = empty and not len(block[0])
+        yield block
+    if empty:
+        raise _Empty
+
+
+class _Grid:
+    """Puts books on the grid, batch by batch."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._last: tuple[int, FloatArray] | None = None
+        self._next = 0
+
+    def take(self, batch: BookBatch) -> Iterator[RowBlock]:
+        """The rows before the batch's last book, whose own grid time a later book may still change."""
+        if batch.fresh:
+            yield from self.rest()
+            self._last = None
+        if not len(batch.timestamps):
+            return
+        times, values = batch.timestamps, batch.values[:, : self._width]
+        values = np.pad(values, ((0, 0), (0, self._width - values.shape[1])), constant_values=np.nan)
+        if self._last is not None:
+            times, values = np.append(self._last[0], times), np.concatenate([self._last[1][None], values])
+        self._last = int(times[-1]), values[-1]
+        yield from self._rows(times, values, int(times[-1]) - 1)
+
+    def rest(self) -> Iterator[RowBlock]:
+        """The row of the last book, where it lies on the grid."""
+        if self._last is not None:
+            yield from self._rows(np.array([self._last[0]]), self._last[1][None], self._last[0])
+
+    def _rows(self, times: NDArray[np.int64], values: FloatArray, until: int) -> Iterator[RowBlock]:
+        on_grid = resample(BookRows(timestamps=times, levels=values), carry_ms=CARRY_MS)
+        wanted = (on_grid.timestamps >= self._next) & (on_grid.timestamps <= until)
+        if wanted.any():
+            self._next = int(on_grid.timestamps[wanted][-1]) + STEP_MS
+            yield on_grid.timestamps[wanted], on_grid.levels[wanted]
+
+
+def _checked(form: BookFormat, files: Mapping[str, Path]) -> Iterator[tuple[BookBatch, list[Problem]]]:
+    """Batches without the books that cannot be used, and all that is wrong with what was left out."""
+    last = -1
+    for batch in form.batches(files):
+        wrong = list(batch.problems)
+        good = np.ones(len(batch.timestamps), dtype=bool)
+        for clause, bad in _faults(batch.values):
+            wrong += [Problem(row=int(row), what=clause) for row in batch.rows[good & bad]]
+            good &= ~bad
+        before = np.maximum.accumulate(np.append(last, np.where(good, batch.timestamps, -1)))[:-1]
+        late = good & (batch.timestamps < before)
+        wrong += [
+            Problem(row=int(row), what=compose("goes back in time: rows must be in time order")) for row in batch.rows[late]
+        ]
+        good &= ~late
+        last = int(max(last, batch.timestamps[good].max(initial=-1)))
+        values = _without_bad_depth(batch.values[good])
+        kept = BookBatch(
+            timestamps=batch.timestamps[good],
+            values=values,
+            rows=batch.rows[good],
+            trades=batch.trades,
+            fresh=batch.fresh,
+            done=batch.done,
+        )
+        yield kept, sorted(wrong, key=lambda one: one.row)
+
+
+def _faults(values: FloatArray) -> Iterator[tuple[Message, NDArray[np.bool_]]]:
+    """Each way in which a book of ten levels can be unusable, and which rows are so."""
+    width = 4 * LEVELS
+    if values.shape[1] < width:
+        few = np.ones(len(values), dtype=bool)
+        yield compose("has fewer than {levels} levels a side: that many are needed", levels=LEVELS), few
+        return
+    best = values[:, :width]
+    with np.errstate(invalid="ignore"):
+        rising = (np.diff(best[:, 0::4], axis=1) > 0).all(axis=1) & (np.diff(best[:, 2::4], axis=1) < 0).all(axis=1)
+        faults: list[tuple[Message, Any]] = [
+            (
+                compose("has fewer than {levels} levels a side: that many are needed", levels=LEVELS),
+                ~np.isfinite(best).all(axis=1),
+            ),
+            (compose("has a price or size of zero or less: all are above 0"), ~(best > 0).all(axis=1)),
+            (
+                compose("has a price or size that no market has: less than {limit:g} is right", limit=LARGEST),
+                ~(best < LARGEST).all(axis=1),
+            ),
+            (compose("is crossed: the best ask must be above the best bid"), best[:, 0] <= best[:, 2]),
+            (compose("is unsorted: asks must rise and bids must fall from the best"), ~rising),
+        ]
+    yield from faults
+
+
+def _without_bad_depth(values: FloatArray) -> FloatArray:
+    """Past the tenth level: nothing from the first level on that is not usable."""
+    deep = values[:, 4 * LEVELS : 4 * MOST_LEVELS]
+    if not deep.shape[1]:
+        return values[:, : 4 * MOST_LEVELS]
+    with np.errstate(invalid="ignore"):
+        usable = (np.isfinite(deep) & (deep > 0) & (deep < LARGEST)).reshape(len(deep), deep.shape[1] // 4, 4).all(axis=2)
+    known = np.repeat(np.logical_and.accumulate(usable, axis=1), 4, axis=1)
+    return np.concatenate([values[:, : 4 * LEVELS], np.where(known, deep, np.nan)], axis=1)
+
+
+def _nothing_usable(problems: Sequence[Problem]) -> Message:
+    if problems:
+        return compose("no book of it can be used: row {row} {what}", row=problems[0].row, what=problems[0].what)
+    return compose("no book of it can be used: it holds none")

@@ -1,0 +1,184 @@
+"""What can be done with the library's recordings: rename, delete, export, merge, and fetch one from a URL."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.market.book import BookError, BookRows, FloatArray
+from core.market.feeds.trades import SCHEMA, TradeColumns, trades_path, trades_table
+from core.market.recordings.layout import GROUP_ROWS, KINDS, is_segment, segment_path
+from core.market.recordings.listing import LibraryEntry
+from core.market.recordings.place import Place
+from core.market.recordings.row_files import RowBlock, write_rows
+from core.market.recordings.rows import RecordedRows
+from core.market.whole_files import write_table
+from core.messages import compose
+
+NAME: Final = re.compile(r"\w[\w+-]*(\.[\w+-]+)*(/\w[\w+-]*(\.[\w+-]+)*)*")
+TRADES_AT_ONCE: Final = 100_000
+
+Progress = Callable[[int, int], None]
+
+
+def rename(folder: Path, entry: LibraryEntry, name: str) -> str:
+    """Give a recording another name; of a market's day the market's folder, as the day stays. Returns the whole new name.
+
+    Raises:
+        BookError: for a name that is taken or is none, and for what is not the library's own.
+    """
+    _own(entry)
+    name = name.strip().strip("/")
+    if not NAME.fullmatch(name):
+        raise BookError(compose("{name!r} is no name: letters, digits, - and _ are right, and / between folders", name=name))
+    day = is_segment(entry.paths[0])
+    new = f"{name}/{Path(entry.name).name}" if day else name
+    target = folder / new if day else (folder / new).with_suffix("").with_name(Path(new).name + entry.paths[0].suffix)
+    source = entry.paths[0].parent.parent if day else entry.paths[0]
+    if target.exists():
+        raise BookError(compose("there is a recording {name} already: choose another name", name=new))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    trades = None if day else trades_path(source)
+    source.rename(target)
+    if trades is not None and trades.exists():
+        trades_path(target).parent.mkdir(exist_ok=True)
+        trades.rename(trades_path(target))
+    _remove_empty(source.parent, folder)
+    return new
+
+
+def delete(folder: Path, entry: LibraryEntry) -> None:
+    """Remove a recording with all that lies beside its rows.
+
+    Raises:
+        BookError: for what is not the library's own. OSError: where the disk refuses.
+    """
+    _own(entry)
+    for path in entry.paths:
+        if is_segment(path):
+            for kind in KINDS:
+                segment_path(path, kind).unlink(missing_ok=True)
+        else:
+            trades_path(path).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+        _remove_empty(path.parent, folder)
+
+
+def merge(folder: Path, entries: Sequence[LibraryEntry], name: str, *, progress: Progress | None = None) -> Path:
+    """One file of several recordings of a market, in time order, their trades beside it; what is merged stays.
+
+    Args:
+        progress: called with (rows written, rows in all).
+
+    Raises:
+        BookError: for recordings of several markets, or a name that is taken or is none.
+    """
+    name = name.strip().strip("/")
+    markets = sorted({entry.market for entry in entries})
+    if len(markets) != 1:
+        raise BookError(compose("recordings of one market can be merged: these are of {markets}", markets=", ".join(markets)))
+    if not NAME.fullmatch(name):
+        raise BookError(compose("{name!r} is no name: letters, digits, - and _ are right, and / between folders", name=name))
+    path = (folder / name).with_name(Path(name).name + ".parquet")
+    if path.exists():
+        raise BookError(compose("there is a recording {name} already: choose another name", name=name))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files = [file for entry in entries for file in entry.paths]
+    write_merged(path, files, market=markets[0], progress=progress)
+    trades = TradeColumns(files)
+    if len(trades.times):
+        beside = trades_path(path)
+        beside.parent.mkdir(exist_ok=True)
+        parts = [
+            trades_table(trades.between(first, first + TRADES_AT_ONCE)) for first in range(0, len(trades.times), TRADES_AT_ONCE)
+        ]
+        write_table(beside, pa.concat_tables([SCHEMA.empty_table(), *parts]))
+    return path
+
+
+def write_merged(path: Path, files: Sequence[Path], *, market: str, progress: Progress | None = None) -> None:
+    """The rows of several files as one file, all levels."""
+    rows = RecordedRows(files)
+
+    def blocks() -> Iterator[RowBlock]:
+        for first in range(0, len(rows), GROUP_ROWS // 4):
+            part = rows.block(first, first + GROUP_ROWS // 4, deep=True)
+            yield part.timestamps, _whole(part)
+            if progress:
+                progress(min(len(rows), first + GROUP_ROWS // 4), len(rows))
+
+    write_rows(path, blocks(), levels=rows.levels, market=market)
+
+
+def export(entry: LibraryEntry, form: str = "parquet") -> bytes:
+    """A recording's rows as one file, "parquet" or "csv".
+
+    Raises:
+        BookError: where its files cannot be read.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "export.parquet"
+        write_merged(path, entry.paths, market=entry.market)
+        if form == "csv":
+            import pyarrow.csv as csv
+
+            csv.write_csv(pq.read_table(path), Path(folder) / "export.csv")
+            path = path.with_suffix(".csv")
+        return path.read_bytes()
+
+
+def fetch(place: Place, entry: LibraryEntry, folder: Path, *, progress: Progress | None = None) -> None:
+    """Copy a recording of a URL into the library, with what lies beside its rows.
+
+    Raises:
+        BookError: where one of that name is there already, or the place does not answer.
+    """
+    wanted = [file for file in place.files() if file.address in entry.files or _belongs(file.relative, entry.name)]
+    for done, file in enumerate(wanted, 1):
+        path = folder / file.relative
+        if folder.resolve() not in path.resolve().parents:
+            raise BookError(compose("{name} is no name of a recording", name=file.relative))
+        if path.exists():
+            raise BookError(compose("there is a recording {name} already: choose another name", name=entry.name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.part")
+        try:
+            place.fetch(file, part)
+            part.replace(path)
+        except Exception as error:
+            part.unlink(missing_ok=True)
+            raise BookError(compose("{name} could not be fetched: {reason}", name=file.relative, reason=error)) from error
+        if progress:
+            progress(done, len(wanted))
+
+
+def _belongs(relative: str, name: str) -> bool:
+    """Whether a file lies in a recording's day, or holds its trades."""
+    parent, _, file = name.rpartition("/")
+    return relative.startswith(f"{name}/") or relative == f"{parent}/trades/{file}.parquet".lstrip("/")
+
+
+def _whole(rows: BookRows) -> FloatArray:
+    return rows.levels if rows.deep is None else np.concatenate([rows.levels, rows.deep], axis=1)
+
+
+def _own(entry: LibraryEntry) -> None:
+    if entry.bundled:
+        raise BookError(compose("{name} came with the app: it can be neither renamed nor deleted", name=entry.name))
+    if entry.sealed:
+        raise BookError(compose("{name} belongs to a ledger, which would no longer be whole without it", name=entry.name))
+
+
+def _remove_empty(folder: Path, root: Path) -> None:
+    """Remove folders that have become empty, up to the library's."""
+    while folder != root and root in folder.parents and not any(folder.iterdir()):
+        shutil.rmtree(folder)
+        folder = folder.parent

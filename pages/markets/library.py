@@ -1,0 +1,126 @@
+"""Recordings: those that came with the app, those of a folder or a URL, and files of other programs, converted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.market.book import BookError
+from core.market.library import LibraryError
+from core.market.recordings.layout import library_folder
+from core.market.recordings.listing import LibraryEntry, bundled_recordings, list_recordings
+from core.market.recordings.place import Place
+from pages.markets import library_actions, upload_panel
+from pages.shared import controls, url_state
+from pages.shared.language import _, duration, moment, number, prose, size
+
+
+def place() -> Place | None:
+    """The library's folder, or the URL that was typed; None, after an error box, where it may not be asked."""
+    typed = url_state.text(
+        _("Folder or URL"),
+        key="place",
+        placeholder=str(library_folder()),
+        help=_("Empty: the library's folder. A folder below it, or the URL of a web server that lists its files."),
+    ).strip()
+    try:
+        if typed.lower().startswith(("http://", "https://")):
+            return Place(typed)
+        root = library_folder().resolve()
+        wanted = (root / typed).resolve()
+        if wanted != root and root not in wanted.parents:
+            raise BookError(_("{name} lies outside of the library's folder: choose one below it.").format(name=typed))
+        return Place(str(wanted))
+    except BookError as error:
+        controls.error_box(str(error))
+        return None
+
+
+def entries(where: Place) -> list[LibraryEntry]:
+    """What lies there; nothing, after an error box, where it cannot be listed. A library without recordings is empty."""
+    if not where.remote and not library_folder().is_dir():
+        return []
+    bar = st.empty()
+
+    def moved(done: int, total: int) -> None:
+        if total > 40:
+            bar.progress(
+                done / total, text=_("Reading recording {done} of {total}").format(done=number(done), total=number(total))
+            )
+
+    try:
+        return list_recordings(where, progress=moved)
+    except BookError as error:
+        controls.error_box(str(error))
+        return []
+    finally:
+        bar.empty()
+
+
+def line(entry: LibraryEntry) -> dict[str, Any]:
+    """An entry as a row of the table: numbers stay numbers, so that they sort as such."""
+    return {
+        "name": entry.name,
+        "market": entry.market,
+        "begins": moment(datetime.fromtimestamp(entry.start_ms / 1e3, UTC)) if entry.rows else entry.problem,
+        "span": duration(entry.seconds) if entry.rows else "",
+        "mids": list(entry.mids),
+        "rows": entry.rows,
+        "gaps": entry.gaps,
+        "levels": entry.levels,
+        "size": size(entry.size),
+    }
+
+
+def table(shown: list[LibraryEntry]) -> list[LibraryEntry]:
+    """The table; returns the entries that are selected."""
+    column = st.column_config
+    event = st.dataframe(
+        pd.DataFrame([line(entry) for entry in shown]),
+        key="library:table",
+        hide_index=True,
+        width="stretch",
+        height="content" if len(shown) <= 12 else 460,
+        on_select="rerun",
+        selection_mode="multi-row",
+        column_config={
+            "name": column.TextColumn(_("Recording"), pinned=True),
+            "market": column.TextColumn(_("Market")),
+            "begins": column.TextColumn(_("Begins")),
+            "span": column.TextColumn(_("Span")),
+            "mids": column.LineChartColumn(_("Mid"), color="blue", width=150),
+            "rows": column.NumberColumn(_("Rows"), format="localized"),
+            "gaps": column.NumberColumn(_("Gaps"), format="localized", help=_("Holes between rows of 250 ms.")),
+            "levels": column.NumberColumn(_("Levels"), help=_("A side, at most.")),
+            "size": column.TextColumn(_("Size"), help=_("With its trades and changes.")),
+        },
+    )
+    rows: list[int] = event["selection"]["rows"]
+    return [shown[row] for row in rows if row < len(shown)]
+
+
+controls.page_header(_("Recordings"), prose("library_lead"))
+library_actions.announce()
+where = place()
+if where is not None:
+    listed = entries(where)
+    try:
+        bundled = [] if where.remote else bundled_recordings()
+    except LibraryError as error:
+        controls.error_box(str(error))
+        bundled = []
+    if not listed and not where.remote:
+        controls.notice(
+            "empty", _("Nothing has been recorded yet: turn on “Record this market” on the live page, or convert a file below.")
+        )
+    shown = [*listed, *bundled]
+    if shown:
+        chosen = table(shown)
+        if chosen:
+            library_actions.show(where, chosen)
+        else:
+            st.caption(_("Choose one or more by the boxes at the left to open, rename, export, merge or delete them."))
+upload_panel.show()

@@ -1,0 +1,178 @@
+"""What can be done with the recordings chosen in the library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import streamlit as st
+
+from core.market.book import BookError
+from core.market.recordings import changes
+from core.market.recordings.layout import is_segment, library_folder
+from core.market.recordings.listing import LibraryEntry
+from core.market.recordings.place import Place
+from pages.shared import controls
+from pages.shared.language import _, ngettext, number, size
+
+ASKED: Final = "library:delete"
+"""Session key of the names that are to be deleted once that is confirmed."""
+DONE: Final = "library:done"
+MOST_CSV: Final = 200_000
+"""Rows from which on CSV is not offered: it would take 130 MB."""
+
+
+def announce() -> None:
+    """What the last action did."""
+    if text := st.session_state.pop(DONE, None):
+        st.toast(text, icon=":material/check:")
+
+
+def show(place: Place, chosen: Sequence[LibraryEntry]) -> None:
+    """The actions of these recordings."""
+    st.caption(
+        ngettext("{count} recording chosen", "{count} recordings chosen", len(chosen)).format(count=number(len(chosen)))
+        + f" · {size(sum(entry.size for entry in chosen))}"
+    )
+    for entry in chosen:
+        if entry.problem:
+            controls.error_box(entry.problem)
+    readable = [entry for entry in chosen if not entry.problem]
+    if place.remote:
+        _fetch(place, readable)
+        return
+    own = [entry for entry in chosen if not (entry.bundled or entry.sealed)]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if len(readable) == 1:
+            _open(place, readable[0])
+        if len(own) == 1 and readable:
+            _rename(Path(place.address), own[0])
+        if len(chosen) == 1 and readable:
+            _export(readable[0])
+        if len(readable) > 1:
+            _merge(Path(place.address), readable)
+        if own:
+            _ask(own)
+    if any(entry.sealed for entry in chosen):
+        st.caption(_("What belongs to a ledger stays as it is, so that the ledger can be verified."))
+    _confirm(Path(place.address), own)
+
+
+def _open(place: Place, entry: LibraryEntry) -> None:
+    """Links to the live page, the explorer and the scorer."""
+    root = library_folder().resolve()
+    below = Path(place.address).resolve().relative_to(root).as_posix() if not entry.bundled else "."
+    name = entry.name if below == "." else f"{below}/{entry.name}"
+    pages = (
+        ("pages/markets/live.py", _("Live order book"), ":material/candlestick_chart:", {"source": "recording", "rec": name}),
+        ("pages/markets/attention.py", _("What TLOB looks at"), ":material/grid_on:", {"window": "recording", "rec": name}),
+        ("pages/markets/score.py", _("Score"), ":material/grading:", {"recs": name.replace(".", "-")}),
+    )
+    for page, label, icon, parameters in pages:
+        st.page_link(page, label=label, icon=icon, query_params=parameters)
+
+
+def _rename(folder: Path, entry: LibraryEntry) -> None:
+    day = is_segment(entry.paths[0])
+    now = entry.name.rpartition("/")[0] if day else entry.name
+    with st.popover(_("Rename"), icon=":material/edit:", width="content"):
+        wanted = st.text_input(
+            _("New name"), value=now, key=f"library:rename:{entry.name}", help=_("The day stays.") if day else None
+        )
+        if st.button(_("Rename"), key="library:renamed", type="primary"):
+            try:
+                name = changes.rename(folder, entry, wanted)
+            except (BookError, OSError) as error:
+                controls.error_box(str(error))
+                return
+            _finish(_("Renamed to {name}.").format(name=name))
+
+
+def _export(entry: LibraryEntry) -> None:
+    stem = entry.name.replace("/", "_")
+    controls.download_bytes(
+        _("Export (Parquet)"),
+        lambda: changes.export(entry),
+        key="library:parquet",
+        filename=f"{stem}.parquet",
+        mime="application/vnd.apache.parquet",
+    )
+    if entry.rows <= MOST_CSV:
+        controls.download_bytes(
+            _("Export (CSV)"), lambda: changes.export(entry, "csv"), key="library:csv", filename=f"{stem}.csv", mime="text/csv"
+        )
+
+
+def _merge(folder: Path, chosen: Sequence[LibraryEntry]) -> None:
+    with st.popover(_("Merge"), icon=":material/merge:", width="content"):
+        first = min(chosen, key=lambda entry: entry.start_ms)
+        name = st.text_input(
+            _("Name of the merged recording"), value=f"{first.name.replace('/', '_')}_merged", key="library:merge"
+        )
+        if st.button(_("Merge"), key="library:merged", type="primary"):
+            bar = st.progress(0.0)
+            try:
+                changes.merge(folder, chosen, name, progress=lambda done, total: _moved(bar, done, total))
+            except (BookError, OSError) as error:
+                controls.error_box(str(error))
+                return
+            _finish(_("Merged into {name}.").format(name=name))
+
+
+def _moved(bar: Any, done: int, total: int) -> None:
+    bar.progress(done / total, text=_("{done} of {total}").format(done=number(done), total=number(total)))
+
+
+def _ask(own: Sequence[LibraryEntry]) -> None:
+    names = [entry.name for entry in own]
+    if st.button(_("Delete"), icon=":material/delete:", key="library:delete_first"):
+        st.session_state[ASKED] = names
+
+
+def _confirm(folder: Path, own: Sequence[LibraryEntry]) -> None:
+    """The second question, for just the recordings that the first one was asked of."""
+    if not own or st.session_state.get(ASKED) != [entry.name for entry in own]:
+        return
+    count = ngettext("{count} recording", "{count} recordings", len(own)).format(count=number(len(own)))
+    st.warning(
+        _("Delete {count} ({size}) from the disk? This cannot be undone.").format(
+            count=count, size=size(sum(entry.size for entry in own))
+        ),
+        icon=":material/warning:",
+    )
+    with st.container(horizontal=True):
+        if st.button(_("Yes, delete for good"), key="library:delete_second", type="primary"):
+            st.session_state.pop(ASKED)
+            try:
+                for entry in own:
+                    changes.delete(folder, entry)
+            except (BookError, OSError) as error:
+                controls.error_box(str(error))
+                return
+            _finish(_("Deleted {count}.").format(count=count))
+        if st.button(_("Keep"), key="library:keep"):
+            st.session_state.pop(ASKED)
+            st.rerun()
+
+
+def _fetch(place: Place, chosen: Sequence[LibraryEntry]) -> None:
+    """Recordings of a URL are copied here before they are opened."""
+    if not chosen or not st.button(_("Copy into the library"), icon=":material/download:", type="primary", key="library:fetch"):
+        return
+    bar = st.progress(0.0)
+    try:
+        for entry in chosen:
+            changes.fetch(place, entry, library_folder(), progress=lambda done, total: _moved(bar, done, total))
+    except (BookError, OSError) as error:
+        controls.error_box(str(error))
+        return
+    st.session_state[DONE] = _("Copied.")
+    del st.query_params["place"]
+    st.session_state["place"] = ""
+    st.rerun()
+
+
+def _finish(text: str) -> None:
+    st.session_state[DONE] = text
+    st.rerun()

@@ -1,0 +1,166 @@
+"""Converts files of other programs into recordings: what is in them is shown before anything is written."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from core.market.formats.conversion import SHOWN_PROBLEMS, Inspection, convert, inspect
+from core.market.formats.protocol import FormatError
+from core.market.recordings.changes import NAME
+from core.market.recordings.layout import library_folder, market_folder
+from core.messages import translate
+from pages.shared import controls
+from pages.shared.language import _, duration, moment, number, prose
+from pages.shared.stat_strip import Stat, stat_strip
+
+MOST_MB: Final = 512
+INSPECTED: Final = "upload:inspected"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectedFiles:
+    """Files as they were uploaded, by name and content, what is in them, and where they lie meanwhile."""
+
+    files: tuple[tuple[str, bytes], ...]
+    found: Inspection
+    folder: tempfile.TemporaryDirectory[str]
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The files by their names."""
+        return {name: Path(self.folder.name) / f"{i}" for i, (name, _digest) in enumerate(self.files)}
+
+
+def show() -> None:
+    """Draw the panel."""
+    st.subheader(_("Convert a file"), anchor=False)
+    st.markdown(prose("library_formats"))
+    uploads = st.file_uploader(
+        _("One file, or LOBSTER's two"), accept_multiple_files=True, key="upload:files", max_upload_size=MOST_MB
+    )
+    if not uploads:
+        st.session_state.pop(INSPECTED, None)
+        return
+    try:
+        inspected = _inspect(uploads)
+    except (FormatError, OSError) as error:
+        controls.error_box(str(error), remedy=_("Choose a file of one of the formats above."))
+        return
+    _describe(inspected.found)
+    _convert(inspected)
+
+
+def _inspect(uploads: list[Any]) -> InspectedFiles:
+    """What is in the files; read once for as long as they are the same."""
+    wanted = tuple((upload.name, hashlib.sha256(upload.getbuffer()).digest()) for upload in uploads)
+    kept: InspectedFiles | None = st.session_state.get(INSPECTED)
+    if kept is not None and kept.files == wanted:
+        return kept
+    st.session_state.pop(INSPECTED, None)
+    folder = tempfile.TemporaryDirectory(prefix="recording-")
+    paths = {}
+    for i, upload in enumerate(uploads):
+        paths[upload.name] = path = Path(folder.name) / f"{i}"
+        path.write_bytes(upload.getbuffer())
+    bar = st.progress(0.0, text=_("Reading the file"))
+    try:
+        found = inspect(paths, progress=lambda share: _moved(bar, share, _("Reading the file")))
+    finally:
+        bar.empty()
+    st.session_state[INSPECTED] = made = InspectedFiles(files=wanted, found=found, folder=folder)
+    return made
+
+
+def _describe(found: Inspection) -> None:
+    begins, ends = (moment(datetime.fromtimestamp(when / 1e3, UTC)) for when in (found.start_ms, found.end_ms))
+    stat_strip(
+        [
+            Stat(name=_("Format"), value=found.form.name, note=found.market),
+            Stat(name=_("Books"), value=number(found.books)),
+            Stat(name=_("Levels a side"), value=number(found.levels)),
+            Stat(name=_("Span"), value=duration((found.end_ms - found.start_ms) / 1e3), note=f"{begins} – {ends}"),
+            Stat(
+                name=_("Time between two books"), value=_("{count} ms").format(count=number(found.sampling_ms)), note=_("median")
+            ),
+            Stat(name=_("Trades"), value=number(found.trades)),
+            Stat(
+                name=_("Rows left out"),
+                value=number(found.problem_count),
+                tone="warning" if found.problem_count else "plain",
+            ),
+        ]
+    )
+    if found.form.remark:
+        st.caption(translate(found.form.remark))
+    if found.problems:
+        with st.expander(_("Rows that are left out"), icon=":material/rule:"):
+            table = [{"row": one.row, "what": translate(one.what)} for one in found.problems]
+            st.dataframe(
+                pd.DataFrame(table),
+                hide_index=True,
+                width="stretch",
+                column_config={
+                    "row": st.column_config.NumberColumn(_("Row"), format="%d", width="small"),
+                    "what": st.column_config.TextColumn(_("What is wrong")),
+                },
+            )
+            if found.problem_count > SHOWN_PROBLEMS:
+                more = number(found.problem_count - len(found.problems))
+                st.caption(_("And {count} more.").format(count=more))
+
+
+def _convert(inspected: InspectedFiles) -> None:
+    found = inspected.found
+    day = datetime.fromtimestamp(found.start_ms / 1e3, UTC).strftime("%Y-%m-%d")
+    left, right = st.columns(2)
+    with left:
+        market = st.text_input(_("Market"), value=found.market or "market", key="upload:market", help=_("Such as BTC/USDT."))
+    with right:
+        name = st.text_input(
+            _("Name of the recording"), value=f"{market_folder(market)}_{day}", key=f"upload:name:{market}:{day}"
+        )
+    if not st.button(_("Convert"), type="primary", icon=":material/transform:", key="upload:convert"):
+        return
+    if not NAME.fullmatch(name.strip()):
+        controls.error_box(_("{name} is no name: letters, digits, - and _ are right, and / between folders.").format(name=name))
+        return
+    bar = st.progress(0.0, text=_("Converting"))
+    target = library_folder() / f"{name.strip()}.parquet"
+    try:
+        written = convert(
+            inspected.paths,
+            target,
+            market=re.sub(r"\s+", " ", market).strip(),
+            levels=found.levels,
+            progress=lambda share: _moved(bar, share, _("Converting")),
+        )
+    except (FormatError, OSError) as error:
+        controls.error_box(str(error))
+        return
+    finally:
+        bar.empty()
+    st.success(
+        _("{rows} rows of 250 ms with {gaps} gaps are in the library as {name}.").format(
+            rows=number(written.rows), gaps=number(written.gaps), name=name.strip()
+        )
+    )
+    st.page_link(
+        "pages/markets/live.py",
+        label=_("Live order book"),
+        icon=":material/candlestick_chart:",
+        query_params={"source": "recording", "rec": name.strip()},
+    )
+    st.button(_("Show it in the list"), key="upload:again")
+
+
+def _moved(bar: Any, share: float, text: str) -> None:
+    bar.progress(share, text=text)

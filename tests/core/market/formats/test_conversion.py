@@ -1,0 +1,363 @@
+"""Each format: rows that come out as they went in, and bad rows named by their number.
+
+Binance's lines are real. LOBSTER's, tardis.dev's, hftbacktest's, Kaggle's and FI-2010's files are made here to their published
+descriptions, from a real book's rows.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.market import library
+from core.market.book import BookRows, frame_from_rows, read_rows, segments
+from core.market.feeds.recording import RecordingFeed
+from core.market.feeds.trades import read_trades
+from core.market.formats.conversion import Inspection, convert, inspect, recognise
+from core.market.formats.protocol import FormatError
+from core.market.recorder import record
+from tests.core.market.feeds.binance_server import FIXTURES
+
+SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
+Files = dict[str, Path]
+
+
+@pytest.fixture(scope="module")
+def rows() -> BookRows:
+    return read_rows(SAMPLE)[:300]
+
+
+def own_csv(folder: Path, rows: BookRows) -> Files:
+    frame_from_rows(rows).to_csv(path := folder / "btc_2024-08-08.csv", index=False)
+    return {path.name: path}
+
+
+def own_parquet(folder: Path, rows: BookRows) -> Files:
+    frame_from_rows(rows).to_parquet(path := folder / "btc_2024-08-08.parquet")
+    return {path.name: path}
+
+
+def tardis(folder: Path, rows: BookRows) -> Files:
+    """exchange,symbol,timestamp,local_timestamp,asks[0].price,asks[0].amount,bids[0].price,bids[0].amount,...; ten given."""
+    names = [f"{side}[{i}].{what}" for i in range(25) for side in ("asks", "bids") for what in ("price", "amount")]
+    lines = [",".join(["exchange", "symbol", "timestamp", "local_timestamp", *names])]
+    for when, levels in zip(rows.timestamps, rows.levels, strict=True):
+        cells = [*(f"{value:.10g}" for value in levels), *[""] * 60]
+        lines.append(",".join(["binance", "BTCUSDT", str(when * 1000 - 3), str(when * 1000), *cells]))
+    path = folder / "binance_book_snapshot_25_2024-08-08_BTCUSDT.csv.gz"
+    path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode()))
+    return {path.name: path}
+
+
+def kaggle(folder: Path, rows: BookRows) -> Files:
+    """One book a second; distances are fractions of the midpoint, notionals amounts of quote currency; fifteen levels."""
+    every = rows.take(slice(2, None, 4))
+    lines = []
+    for when, levels in zip(every.timestamps, every.levels, strict=True):
+        mid = (levels[0] + levels[2]) / 2
+        cells = {
+            "system_time": datetime.fromtimestamp(when / 1e3, UTC).isoformat(" "),
+            "midpoint": mid,
+            "spread": 1,
+            "buys": 0,
+            "sells": 0,
+        }
+        for side, first in (("bids", 2), ("asks", 0)):
+            prices, sizes = levels[first::4], levels[first + 1 :: 4]
+            prices = np.append(prices, prices[-1] + np.arange(1, 6) * (prices[-1] - prices[-2]))
+            sizes = np.append(sizes, np.ones(5))
+            cells |= {f"{side}_distance_{i}": repr(float(price / mid - 1)) for i, price in enumerate(prices)}
+            cells |= {
+                f"{side}_notional_{i}": repr(float(price * size))
+                for i, (price, size) in enumerate(zip(prices, sizes, strict=True))
+            }
+        lines.append(cells)
+    pd.DataFrame(lines).to_csv(path := folder / "BTC_1sec.csv")
+    return {path.name: path}
+
+
+def hftbacktest(folder: Path, rows: BookRows) -> Files:
+    """A snapshot of the first book, then the levels that changed, then a trade; one event only the exchange saw."""
+    fields = [("ev", "<u8"), ("exch_ts", "<i8"), ("local_ts", "<i8"), ("px", "<f8"), ("qty", "<f8"), ("order_id", "<u8")]
+    kind = np.dtype([*fields, ("ival", "<i8"), ("fval", "<f8")])
+    both, buy, sell = (1 << 31) | (1 << 30), 1 << 29, 1 << 28
+    before: dict[tuple[int, float], float] = {}
+    events = []
+    for row, (when, levels) in enumerate(zip(rows.timestamps, rows.levels, strict=True)):
+        now = {(sell, price): size for price, size in zip(levels[0::4], levels[1::4], strict=True)}
+        now |= {(buy, price): size for price, size in zip(levels[2::4], levels[3::4], strict=True)}
+        ns = int(when) * 1_000_000
+        for side, price in [key for key in before if key not in now]:
+            events.append((both | side | 1, ns - 5, ns, price, 0.0, 0, 0, 0.0))
+        for (side, price), size in now.items():
+            if before.get((side, price)) != size:
+                events.append((both | side | (4 if row == 0 else 1), ns - 5, ns, price, size, 0, 0, 0.0))
+        before = now
+    last = events[-1][2]
+    events.append((both | buy | 2, last, last, 61_000.0, 0.5, 0, 0, 0.0))
+    events.append(((1 << 31) | buy | 1, last, last, 1.0, 1.0, 0, 0, 0.0))
+    np.savez_compressed(path := folder / "btcusdt_20240808.npz", data=np.array(events, dtype=kind))
+    return {path.name: path}
+
+
+def lobster(folder: Path, rows: BookRows) -> Files:
+    """Books and messages of the same lines; dollars times 10,000; the eleventh level is empty."""
+    stem = "GOOG_2012-06-21_34200000_57600000"
+    books, messages = [], []
+    for row, levels in enumerate(rows.levels):
+        cells = np.round(levels * 1e4 if row < 0 else levels).astype(int).tolist()
+        cells[0::4] = np.round(levels[0::4] * 1e4).astype(int).tolist()
+        cells[2::4] = np.round(levels[2::4] * 1e4).astype(int).tolist()
+        cells[1::4] = np.ceil(levels[1::4]).astype(int).tolist()
+        cells[3::4] = np.ceil(levels[3::4]).astype(int).tolist()
+        books.append(",".join(map(str, [*cells, 9999999999, 0, -9999999999, 0])))
+        kind = 4 if row == 7 else 1
+        messages.append(f"{34200 + row / 4:.9f},{kind},{16113575 + row},18,5853300,{-1 if row == 7 else 1}")
+    for name, lines in (("orderbook", books), ("message", messages)):
+        (folder / f"{stem}_{name}_11.csv").write_text("\n".join(lines) + "\n")
+    return {path.name: path for path in sorted(folder.glob("GOOG*.csv"))}
+
+
+def fi2010(folder: Path, rows: BookRows) -> Files:
+    """149 lines of as many numbers as there are events; two stocks, the second at twice the price."""
+    whole = np.concatenate([rows.levels[:200], rows.levels[200:] * 2.0])
+    values = np.concatenate([whole / 1e5, np.ones((len(whole), 109))], axis=1)
+    path = folder / "Train_Dst_NoAuction_DecPre_CF_1.txt"
+    np.savetxt(path, values.T, fmt="%.10e", delimiter="   ", newline="\n   ", header="", comments="")
+    path.write_text("   " + path.read_text().rstrip() + "\n")
+    return {path.name: path}
+
+
+def converted(files: Files, folder: Path, *, levels: int | None = None) -> tuple[Inspection, BookRows, Path]:
+    found = inspect(files)
+    path = folder / "out.parquet"
+    written = convert(files, path, market="BTC/USDT", levels=levels or found.levels)
+    made = read_rows(path, deep=True)
+    assert written.rows == len(made) and written.market == "BTC/USDT"
+    assert written.gaps == len(segments(made.timestamps)) - 1
+    return found, made, path
+
+
+@pytest.mark.parametrize(
+    ("write", "key"), [(own_csv, "own"), (own_parquet, "own"), (tardis, "tardis"), (hftbacktest, "hftbacktest")]
+)
+def test_rows_come_out_as_they_went_in(
+    tmp_path: Path, rows: BookRows, write: Callable[[Path, BookRows], Files], key: str
+) -> None:
+    gap = np.ones(300, dtype=bool)
+    gap[50:291] = False  # longer than a book is carried
+    files = write(tmp_path, holed := rows.take(gap))
+    found, made, path = converted(files, tmp_path)
+    assert (found.form.key, found.problem_count, found.levels) == (key, 0, 10)
+    assert (found.start_ms, found.end_ms, found.sampling_ms) == (rows.timestamps[0], rows.timestamps[-1], 250.0)
+    at = np.isin(made.timestamps, holed.timestamps)
+    np.testing.assert_allclose(made.levels[at], holed.levels, rtol=1e-9)
+    assert at.sum() == len(holed)
+    carried = made.levels[~at]
+    assert len(carried) == 240 and (np.abs(carried - holed.levels[49]) <= 1e-9 * holed.levels[49]).all()  # a minute, then the gap
+    assert len(read_trades(path)) == found.trades == (1 if key == "hftbacktest" else 0)
+
+
+def test_a_book_carried_for_a_minute_is_then_a_gap(tmp_path: Path, rows: BookRows) -> None:
+    late = BookRows(timestamps=rows.timestamps[:20].copy(), levels=rows.levels[:20])
+    late.timestamps[10:] += 100_000
+    _found, made, _path = converted(own_csv(tmp_path, late), tmp_path)
+    assert [piece.stop - piece.start for piece in segments(made.timestamps)] == [10 + 240, 10]
+
+
+def test_kaggles_distances_and_notionals_become_prices_and_sizes(tmp_path: Path, rows: BookRows) -> None:
+    found, made, _path = converted(kaggle(tmp_path, rows), tmp_path)
+    every = rows.take(slice(2, None, 4))
+    assert (found.form.key, found.market, found.books, found.levels, found.sampling_ms) == ("kaggle", "BTC", 75, 15, 1000.0)
+    np.testing.assert_array_equal(made.timestamps[::4], every.timestamps)
+    np.testing.assert_allclose(made.levels[::4], every.levels, rtol=1e-9)
+    np.testing.assert_array_equal(made.levels[1::4], made.levels[:-1:4])  # carried for three quarters of a second
+
+
+def test_lobsters_lines_are_dollars_and_new_yorks_time(tmp_path: Path, rows: BookRows) -> None:
+    found, made, path = converted(lobster(tmp_path, rows), tmp_path)
+    assert (found.form.key, found.market, found.books, found.levels, found.problem_count) == ("lobster", "GOOG", 300, 10, 0)
+    assert datetime.fromtimestamp(found.start_ms / 1e3, UTC) == datetime(2012, 6, 21, 13, 30, tzinfo=UTC)  # 9:30, summer time
+    np.testing.assert_allclose(made.levels[:, 0::2], rows.levels[:, 0::2], rtol=1e-9)
+    np.testing.assert_array_equal(made.levels[:, 1::2], np.ceil(rows.levels[:, 1::2]))
+    (trade,) = read_trades(path)
+    assert (trade.price, trade.size, trade.side, trade.exchange_ms) == (585.33, 18.0, "buy", found.start_ms + 1750)
+
+
+def test_fi2010_is_a_column_an_event_and_its_stocks_are_apart(tmp_path: Path, rows: BookRows) -> None:
+    found, made, _path = converted(fi2010(tmp_path, rows), tmp_path)
+    assert (found.form.key, found.books, found.levels, found.problem_count) == ("fi2010", 300, 10, 0)
+    assert [piece.stop - piece.start for piece in segments(made.timestamps)] == [200, 100]
+    np.testing.assert_allclose(made.levels[:200], rows.levels[:200] / 1e5, rtol=1e-9)
+    np.testing.assert_allclose(made.levels[200:], rows.levels[200:] * 2 / 1e5, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["spot_btcusdt_20240808", "usdm_btcusdt_20240718"])
+def test_recorded_wire_gives_the_rows_that_others_made_of_it(tmp_path: Path, name: str) -> None:
+    """An excerpt of what Binance sent; rows rebuilt by hftbacktest's own tools are bundled for the first."""
+    path = FIXTURES / f"{name}.jsonl.gz"
+    found, made, _out = converted({path.name: path}, tmp_path)
+    assert (found.form.key, found.market, found.problem_count) == ("binance", "BTCUSDT", 0)
+    assert found.levels == 25 and len(made) > 40
+    if name.startswith("spot"):
+        bundled = read_rows(SAMPLE)
+        both, here, there = np.intersect1d(made.timestamps, bundled.timestamps, return_indices=True)
+        assert len(both) > 40
+        np.testing.assert_array_equal(made.levels[here], bundled.levels[there])
+
+
+def test_wire_replayed_and_recorded_again_gives_the_same_rows(tmp_path: Path) -> None:
+    import asyncio
+
+    path = FIXTURES / "spot_ethusdt_20240808.jsonl.gz"
+    _found, made, out = converted({path.name: path}, tmp_path)
+    feed = RecordingFeed(out, market="ETH/USDT", speed=None, loop=False)
+    files = asyncio.run(record(feed, tmp_path / "again"))
+    again = read_rows(files[0], deep=True)
+    assert again.deep is not None and made.deep is not None
+    for one, other in ((again.timestamps, made.timestamps), (again.levels, made.levels), (again.deep, made.deep)):
+        np.testing.assert_array_equal(one, other)
+    times = [trade for trade in read_trades(out) if trade.exchange_ms > made.timestamps[0] - 250]
+    assert [trade for file in files for trade in read_trades(file)] == [
+        trade for trade in times if trade.exchange_ms <= made.timestamps[-1]
+    ]
+
+
+def test_a_lost_message_of_the_wire_is_a_gap_until_the_next_snapshot(tmp_path: Path) -> None:
+    with gzip.open(FIXTURES / "spot_btcusdt_20240808.jsonl.gz", "rt") as file:
+        lines = file.readlines()
+    at = [i for i, line in enumerate(lines) if '"depthUpdate"' in line]
+    snapshot = next(i for i, line in enumerate(lines) if "lastUpdateId" in line)
+    lost = next(i for i in at if i > snapshot + 400)
+    cut = [*lines[:lost], *lines[lost + 1 :], "1723161600000000000 not json\n", '1723161600000000000 {"stream":"x"\n']
+    (path := tmp_path / "wire.txt").write_text("".join(cut))
+    found = inspect({path.name: path})
+    after = next(i for i in at if i > lost)
+    assert [(one.row, str(one.what).split(":")[0]) for one in found.problems] == [
+        (after, "does not follow the update before it"),  # counted from 1, and one line is gone
+        (len(cut) - 1, "is no message"),
+        (len(cut), "is no message"),
+    ]
+    whole = inspect({"w": FIXTURES / "spot_btcusdt_20240808.jsonl.gz"})
+    assert found.books < whole.books
+
+
+@pytest.mark.parametrize(
+    ("cells", "what"),
+    [
+        ({"ask_price_1": 0.0}, "has a price or size of zero or less: all are above 0"),
+        ({"bid_size_4": np.nan}, "has fewer than 10 levels a side: that many are needed"),
+        ({"ask_size_2": 1e16}, "has a price or size that no market has: less than 1e+15 is right"),
+        ({"bid_price_1": 1e6}, "is crossed: the best ask must be above the best bid"),
+        ({"ask_price_5": 1e6}, "is unsorted: asks must rise and bids must fall from the best"),
+        ({"timestamp": 5}, "goes back in time: rows must be in time order"),
+        ({"timestamp": 0.5}, "has no whole number of milliseconds in column timestamp"),
+        ({"ask_size_3": "much"}, "has 'much' in column ask_size_3: a number is right"),
+    ],
+)
+@pytest.mark.parametrize("write", [own_csv, own_parquet])
+def test_a_bad_row_is_left_out_and_named(
+    tmp_path: Path, rows: BookRows, write: Callable[[Path, BookRows], Files], cells: dict[str, object], what: str
+) -> None:
+    if write is own_parquet and "much" in cells.values():
+        pytest.skip("a column of a Parquet file is of one kind")
+    frame = frame_from_rows(rows[:60]).astype(object if "much" in cells.values() else float)
+    for column, value in cells.items():
+        frame.loc[41, column] = value
+    path = tmp_path / ("bad.csv" if write is own_csv else "bad.parquet")
+    frame.to_csv(path, index=False) if write is own_csv else frame.to_parquet(path)
+    found = inspect({path.name: path})
+    row = 43 if write is own_csv else 42  # the header is line 1 of a CSV
+    assert [(one.row, one.what) for one in found.problems] == [(row, what)]
+    assert (found.books, found.problem_count) == (59, 1)
+
+
+def spoil(path: Path, line: int, text: str) -> None:
+    packed = path.suffix == ".gz"
+    lines = (gzip.decompress(path.read_bytes()) if packed else path.read_bytes()).decode().splitlines()
+    lines[line - 1] = text
+    data = ("\n".join(lines) + "\n").encode()
+    path.write_bytes(gzip.compress(data) if packed else data)
+
+
+@pytest.mark.parametrize(
+    ("write", "file", "line", "text", "what"),
+    [
+        (tardis, "binance", 8, "a,b,c", "has 3 fields: 104 are right"),
+        (tardis, "binance", 8, ",".join(["x"] * 104), "has 'x' in column local_timestamp: a number is right"),
+        (kaggle, "BTC", 5, "nothing", "has 1 fields: 66 are right"),
+        (kaggle, "BTC", 5, "4,yesterday" + ",1" * 64, "has 'yesterday' in column system_time: a date and time is right"),
+        (lobster, "GOOG_2012-06-21_34200000_57600000_orderbook_11", 9, "1,2,3", "has 3 fields: 44 are right"),
+        (lobster, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1,2", "of the messages has 2 fields: 6 are right"),
+        (lobster, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1.0,1,1,1,1,1", "goes back in time: messages must be"),
+    ],
+)
+def test_a_bad_line_of_each_kind_is_named(
+    tmp_path: Path, rows: BookRows, write: Callable[[Path, BookRows], Files], file: str, line: int, text: str, what: str
+) -> None:
+    files = write(tmp_path, rows[:40])
+    spoil(next(path for name, path in files.items() if name.startswith(file)), line, text)
+    found = inspect(files)
+    assert [one.row for one in found.problems] == [line]
+    assert str(found.problems[0].what).startswith(what) and found.problem_count == 1
+
+
+def test_bad_events_of_hftbacktest_are_named(tmp_path: Path, rows: BookRows) -> None:
+    (path,) = hftbacktest(tmp_path, rows[:40]).values()
+    events = np.load(path)["data"]
+    events["px"][30], events["ev"][31] = -1.0, events["ev"][31] & ~np.uint64((1 << 29) | (1 << 28))
+    events["ev"][32] = (int(events["ev"][32]) & ~0xFF) | 77
+    np.savez(path, data=events)
+    assert [(one.row, str(one.what).split(":")[0]) for one in inspect({path.name: path}).problems[:3]] == [
+        (31, "has price -1 and size " + f"{events['qty'][30]:g}"),
+        (32, "has no side"),
+        (33, "has the event type 77"),
+    ]
+    np.savez(path, data=np.zeros(3))
+    with pytest.raises(FormatError, match="lack the field ev"):
+        inspect({path.name: path})
+
+
+def test_files_that_cannot_be_used_at_all_are_one_sentence(tmp_path: Path, rows: BookRows) -> None:
+    def text(name: str, content: str) -> Files:
+        (tmp_path / name).write_text(content)
+        return {name: tmp_path / name}
+
+    with pytest.raises(FormatError, match="notes.txt is of no known format: Attention Observatory, tardis.dev"):
+        recognise(text("notes.txt", "hello"))
+    with pytest.raises(FormatError, match="empty.csv is of no known format"):
+        recognise(text("empty.csv", ""))
+    with pytest.raises(FormatError, match="lacks the column ask_size_1"):
+        inspect(text("few.csv", "timestamp,ask_price_1,bid_price_1\n1,2,1\n"))
+    header = ",".join(frame_from_rows(rows[:1]).columns)
+    with pytest.raises(FormatError, match="no book of it can be used: it holds none"):
+        inspect(text("none.csv", header + "\n"))
+    with pytest.raises(FormatError, match="no book of it can be used: row 2 has 2 fields: 41 are right"):
+        inspect(text("bad.csv", header + "\n1,2\n"))
+    both = lobster(tmp_path, rows[:20])
+    for name, lacking in ((next(iter(both)), "order book"), (list(both)[1], "messages")):
+        with pytest.raises(FormatError, match=f"the file of the {lacking} is missing"):
+            inspect({name: both[name]})
+    with pytest.raises(FormatError, match="the day is in the names of LOBSTER's files"):
+        inspect({f"{i}.csv": path for i, path in enumerate(both.values())})
+    (path,) = fi2010(tmp_path, rows[:20]).values()
+    lines = path.read_text().splitlines()
+    for changed, why in (
+        ([lines[0], lines[1].replace("e-0", "x", 1), *lines[2:]], "line 2 of .* holds something other than numbers"),
+        ([*lines[:4], lines[4].rsplit(None, 1)[0], *lines[5:]], "line 5 of .* has 19 values, the first has 20"),
+        (lines[:20], "has 20 lines: FI-2010 has 149, a feature each"),
+        ([line.replace("   ", "  -") for line in lines], "is normalised by z-score"),
+    ):
+        path.write_text("\n".join(changed))
+        with pytest.raises(FormatError, match=why):
+            inspect({path.name: path})
+    files = own_csv(tmp_path, rows[:5])
+    convert(files, tmp_path / "there.parquet", market="x")
+    with pytest.raises(FormatError, match="there is a recording there already"):
+        convert(files, tmp_path / "there.parquet", market="x")
