@@ -7,7 +7,6 @@ not in it: arguments name files below `DATA`, `CHECKPOINTS` and `OUT`.
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import re
@@ -31,6 +30,8 @@ TOLERANCES: Final = (0.0, 1e-6, 1e-5, 1e-4, 1e-3)
 error on another machine moves a probability by about 1e-6, and a call on a border with it."""
 ELEMENT: Final = "receipt"
 """Id of the element of an HTML file that holds a receipt."""
+FIGURE: Final = '"meta":{"receipt":'
+"""Where a figure exported as HTML holds one: in its layout."""
 
 
 class ReceiptError(ValueError):
@@ -67,6 +68,10 @@ class Receipt:
         """The command for a person, with files named but not placed."""
         words = [re.sub(rf"^({DATA}|{CHECKPOINTS}|{OUT})/", "", word) for word in self.command]
         return "python -m core " + " ".join(words)
+
+    def of(self, *names: str) -> dict[str, Any]:
+        """As JSON's object with these results alone, for a figure."""
+        return self.to_dict() | {"results": {name: self.results[name] for name in names}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +114,8 @@ def read_receipt(path: Path) -> Receipt:
         raise ReceiptError(
             compose("{file} cannot be read: a report's HTML or JSON file or a card is right", file=path.name)
         ) from error
-    found = re.search(rf'<script[^>]*id="{ELEMENT}"[^>]*>(.*?)</script>', text, re.DOTALL)
     try:
-        values = json.loads(html.unescape(found.group(1)) if found else text)
+        values = _object_in(text)
         values = values.get("receipt", values)
         if values["format"] != FORMAT:
             raise ReceiptError(compose("{file} has a receipt of another format than this version reads", file=path.name))
@@ -122,6 +126,21 @@ def read_receipt(path: Path) -> Receipt:
         raise ReceiptError(
             compose("{file} carries no receipt: a report, or a card that was trained from the app, does", file=path.name)
         ) from error
+
+
+def _object_in(text: str) -> dict[str, Any]:
+    """A receipt's JSON in a JSON file, a report's element, or the layout of an exported figure.
+
+    Raises:
+        ValueError: where there is none.
+    """
+    found = re.search(rf'<script[^>]*id="{ELEMENT}"[^>]*>(.*?)</script>', text, re.DOTALL)
+    if found:
+        text = found.group(1)
+    elif not text.lstrip().startswith("{"):
+        text = text[text.index(FIGURE) + len(FIGURE) :]
+    values: dict[str, Any] = json.JSONDecoder().raw_decode(text.lstrip())[0]
+    return values
 
 
 def make_again(
@@ -147,7 +166,7 @@ def make_again(
         results = run([_placed(word, work) for word in receipt.command])
     now = checkpoints.versions(*PACKAGES)
     changed = {name: (then, now.get(name, "-")) for name, then in receipt.versions.items() if now.get(name) != then}
-    return compare(receipt.results, results, versions=changed)
+    return compare(receipt.results, {name: results.get(name) for name in receipt.results}, versions=changed)
 
 
 def compare(then: Mapping[str, Any], now: Mapping[str, Any], *, versions: dict[str, tuple[str, str]] | None = None) -> Agreement:

@@ -35,7 +35,7 @@ def report_html(answer: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], r
     parts = [
         _heading(answer),
         _forecasters(tables["forecasters"], names),
-        _figure(losses_figure(tables["losses"], names=names), _("Through time")),
+        _figure(losses_figure(tables["losses"], names=names), _("Row by row")),
         _note(_("Each forecaster's log loss less that of the frequencies so far, summed: a falling line is better than they.")),
     ]
     for by, title in group_names().items():
@@ -137,6 +137,7 @@ def _forecasters(table: pd.DataFrame, names: Mapping[str, str]) -> str:
         "move_bps": _("Mean move (bps)"),
         "break_even_fee_bps": _("Break-even fee (bps)"),
     }
+    columns = {name: text for name, text in columns.items() if table[name].notna().any()}
     rows = [
         [names.get(line["forecaster"], line["forecaster"]), *(_number(line[column]) for column in columns)]
         for line in table.to_dict("records")

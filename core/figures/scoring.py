@@ -75,22 +75,25 @@ def calibration_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.F
 
 
 def losses_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.Figure:
-    """The running sum of log-loss less that of the frequencies so far, through time: falling is better than they."""
+    """The running sum of log-loss less that of the frequencies so far, row by row: falling is better than they."""
     figure = go.Figure()
-    when = pd.to_datetime(table["timestamp"], unit="ms", utc=True)
-    forecasters = [name for name in table.columns if name != "timestamp"]
+    when = pd.to_datetime(table["timestamp"], unit="ms", utc=True).dt.strftime("%Y-%m-%d %H:%M:%S")
+    forecasters = [name for name in table.columns if name not in ("row", "recording", "timestamp")]
     for colour, name in zip(SERIES, forecasters, strict=False):
         figure.add_scatter(
-            x=when,
+            x=table["row"],
             y=table[name],
+            customdata=when,
             mode="lines",
             line={"color": colour},
             name=names.get(str(name), str(name)),
-            hovertemplate="%{y:.1f}",
+            hovertemplate="%{y:.1f} (%{customdata})",
         )
+    for row in table["row"][table["recording"].ne(table["recording"].shift())][1:]:
+        figure.add_vline(x=row, line={"color": GREY, "width": 1, "dash": "dash"})
     figure.add_hline(y=0, line={"color": GREY, "width": 1, "dash": "dot"})
     figure.update_layout(
-        base_layout(y_title=_("Log loss less the frequencies', summed (nats)"), hover="x unified", keep="losses")
+        base_layout(x_title=_("Rows scored"), y_title=_("Beyond the frequencies (nats)"), hover="x unified", keep="losses")
     )
     return figure
 

@@ -87,3 +87,8 @@ def base_layout(
     if height is not None:
         layout["height"] = height
     return layout
+
+
+def with_receipt(figure: go.Figure, receipt: dict[str, Any]) -> go.Figure:
+    """The figure with a receipt in its layout, which its export as HTML then carries (`core.receipts`)."""
+    return figure.update_layout(meta={"receipt": receipt})

@@ -22,3 +22,20 @@ def read_curve(file: Path = FILE) -> dict[str, Any] | None:
         return None
     curve: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return curve
+
+
+def enough_outcomes(curve: dict[str, Any] | None, *, from_start: bool) -> int | None:
+    """Outcomes of training that do not overlap, from which on every amount measured made training worth it.
+
+    Worth it is a lower log-loss than the classes' frequencies, and than the starting checkpoint where there is one.
+
+    Returns:
+        None where no curve was measured, or none of its amounts was enough.
+    """
+    found = None
+    for row in sorted(curve["rows"] if curve is not None else [], key=lambda row: -row["minutes"]):
+        mine = row["trained" if from_start else "nothing"]
+        if mine >= row["frequencies"] or (from_start and mine >= row["start"]):
+            break
+        found = int(row["outcomes"])
+    return found

@@ -33,8 +33,6 @@ FOLDER_VARIABLE: Final = "OBSERVATORY_RUNS"
 PLAN: Final = "plan.json"
 BATCH: Final = 64
 TIMED_STEPS: Final = 2
-ENOUGH_OUTCOMES: Final = 1_000
-"""Training outcomes that do not overlap, below which a score means little: see `scripts/data_amount.py` and its curve."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,11 +161,6 @@ class Outlook:
     outcomes: int
     seconds: float
     naive: dict[str, float]
-
-    @property
-    def too_few(self) -> bool:
-        """Whether a score after such training would mean little."""
-        return self.outcomes < ENOUGH_OUTCOMES
 
 
 def outlook(plan: MarketPlan) -> Outlook:

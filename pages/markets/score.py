@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.figures import scoring as figures
 from core.figures.score_report import forecaster_names, group_names, regime_names
+from core.figures.style import with_receipt
 from core.market.book import BookError
 from core.market.forecasters.catalogue import offered
 from core.market.labels import HORIZONS
@@ -55,7 +56,7 @@ def settings() -> ScorePlan:
             horizon = int(url_state.choice(st.selectbox, _("Horizon"), steps, key="h"))
         with second:
             shares = {"1": _("every row"), "4": _("every 4th row"), "16": _("every 16th row")}
-            every = int(url_state.choice(st.selectbox, _("Score"), shares, key="every"))
+            every = int(url_state.choice(st.selectbox, _("Rows"), shares, key="every"))
     return ScorePlan(
         places=tuple(path for one in chosen for path in one.paths),
         models=tuple(models),
@@ -70,7 +71,7 @@ def start(plan: ScorePlan) -> None:
     """The button that begins."""
     running = shared_scorer().status().running
     ready = bool(plan.places and plan.models) and not running
-    if st.button(_("Score"), type="primary", icon=":material/grading:", disabled=not ready, key="score_start"):
+    if st.button(_("Score these"), type="primary", icon=":material/grading:", disabled=not ready, key="score_start"):
         try:
             shared_scorer().start(plan)
         except (TrainError, OSError) as error:
@@ -133,16 +134,17 @@ def results(answer: dict[str, Any]) -> None:
     if any(one["part"] == "test" for one in answer["recordings"]):
         st.caption(_("A recording that a checkpoint was trained on is scored on its last fifth alone."))
     st.dataframe(_overall(answer, names), hide_index=True, width="stretch", height="content")
+    receipt = Receipt(**answer["receipt"]).of("forecasters")
     live_plot(
-        figures.losses_figure(shared_scorer().table("losses"), names=names),
+        with_receipt(figures.losses_figure(shared_scorer().table("losses"), names=names), receipt),
         key="score_losses",
         height=HEIGHT,
         alt=_("Each forecaster's log loss less that of the frequencies so far, summed through time."),
     )
-    _groups(names)
+    _groups(names, receipt)
     _pair(names)
     live_plot(
-        figures.calibration_figure(shared_scorer().table("calibration"), names=names),
+        with_receipt(figures.calibration_figure(shared_scorer().table("calibration"), names=names), receipt),
         key="score_calibration",
         height=HEIGHT,
         alt=_("How often the likeliest class came true by the probability it was given."),
@@ -155,7 +157,7 @@ def _overall(answer: dict[str, Any], names: dict[str, str]) -> pd.DataFrame:
     def shown(value: float | None, digits: int = 3) -> str:
         return "" if value is None else number(value, digits)
 
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             _("Forecaster"): names.get(name, name),
             _("Samples"): number(one["samples"]),
@@ -170,9 +172,10 @@ def _overall(answer: dict[str, Any], names: dict[str, str]) -> pd.DataFrame:
         }
         for name, one in answer["forecasters"].items()
     )
+    return table.loc[:, (table != "").any()]  # moves are not known where rows between are left out
 
 
-def _groups(names: dict[str, str]) -> None:
+def _groups(names: dict[str, str], receipt: dict[str, Any]) -> None:
     table = shared_scorer().table("groups")
     left, right = st.columns(2)
     with left:
@@ -181,7 +184,7 @@ def _groups(names: dict[str, str]) -> None:
         measures = figures.measure_names()
         measure = url_state.choice(st.segmented_control, _("Measure"), measures, key="measure", required=True)
     live_plot(
-        figures.groups_figure(table, by=by, measure=measure, names=names, labels=regime_names()),
+        with_receipt(figures.groups_figure(table, by=by, measure=measure, names=names, labels=regime_names()), receipt),
         key="score_groups",
         height=HEIGHT,
         alt=_("One measure of every forecaster, group by group."),
@@ -218,12 +221,12 @@ def _pair(names: dict[str, str]) -> None:
                 _("{measure}: one of them gives no probabilities, or too few rows are shared.").format(measure=title)
             )
             continue
-        verdict = _("no clear difference") if low <= 0 <= high else options[b] if (value * better > 0) else options[a]
-        sentences.append(
-            _("{measure}: {value} [{low}; {high}], better: {who}.").format(
-                measure=title, value=number(value, 4, sign=True), low=number(low, 4), high=number(high, 4), who=verdict
-            )
-        )
+        sentence = _("{measure}: {value} [{low}; {high}], no clear difference.")
+        if not low <= 0 <= high:
+            sentence = _("{measure}: {value} [{low}; {high}], {who} is better.")
+        who = options[b if value * better > 0 else a]
+        shown = {"value": number(value, 4, sign=True), "low": number(low, 4), "high": number(high, 4)}
+        sentences.append(sentence.format(measure=title, who=who, **shown))
     st.markdown("  \n".join(sentences))
     st.caption(_("The second's score less the first's on the same rows, with 95 % intervals of a paired block bootstrap."))
 

@@ -10,15 +10,16 @@ import streamlit as st
 
 from core.device import use_one_thread
 from core.figures import market_training as figures
-from core.market.data_amount import read_curve
+from core.market.data_amount import enough_outcomes, read_curve
 from core.market.features import TRANSFORM_KINDS
 from core.market.labels import HORIZONS
 from core.market.predictor import DEFAULT
 from core.runs.local_run import RunStatus, TrainError
-from core.runs.market_training import ENOUGH_OUTCOMES, MarketPlan, Outlook, outlook, shared_market_trainer
+from core.runs.market_training import MarketPlan, Outlook, outlook, shared_market_trainer
+from core.service.access import Action
 from pages.markets import cached_results, recorded_choice
 from pages.markets.live_controls import horizon_name
-from pages.shared import controls, url_state
+from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, number, prose
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
@@ -102,6 +103,8 @@ def ahead(plan: MarketPlan) -> bool:
     except TrainError as error:
         controls.error_box(str(error), remedy=_("Choose a longer recording, or several of one market."))
         return False
+    enough = enough_outcomes(read_curve(), from_start=bool(plan.start))
+    too_few = enough is not None and found.outcomes < enough
     stat_strip(
         [
             Stat(name=_("Windows to train on"), value=number(found.train)),
@@ -109,18 +112,18 @@ def ahead(plan: MarketPlan) -> bool:
             Stat(
                 name=_("Outcomes that do not overlap"),
                 value=number(found.outcomes),
-                tone="down" if found.too_few else "plain",
+                tone="down" if too_few else "plain",
                 note=_("of training, at the longest horizon"),
             ),
             Stat(name=_("Time on this machine"), value=duration(found.seconds), note=_("if nothing else runs")),
         ]
     )
-    if found.too_few:
+    if too_few:
         st.warning(
             _(
-                "Too few data to mean anything: fewer than {enough} outcomes do not overlap. A score on so few is mostly luck; "
-                "the curve below shows what more data bring."
-            ).format(enough=number(ENOUGH_OUTCOMES)),
+                "Too few data to mean anything: {count} outcomes of training do not overlap. Where it was measured, training was "
+                "worth it from {enough} on: see the curve below."
+            ).format(count=number(found.outcomes), enough=number(enough or 0)),
             icon=":material/warning:",
         )
     return True
@@ -166,7 +169,7 @@ def buttons(plan: MarketPlan | None, ready: bool) -> None:
             label = _("Resume {name}, {done} of {all} epochs").format(
                 name=earlier.name, done=number(len(status.history)), all=number(earlier.epochs)
             )
-            if st.button(label, icon=":material/resume:", key="market_resume"):
+            if st.button(label, icon=":material/resume:", key="market_resume", disabled=not permissions.allowed()):
                 _try(trainer.resume)
 
 
@@ -316,6 +319,7 @@ def _gain_table(heads: list[dict[str, Any]]) -> pd.DataFrame:
 controls.page_header(_("Train on recordings"), prose("market_train_lead"))
 wanted = settings()
 can_start = ahead(wanted) if wanted is not None else False
+can_start = permissions.guard(Action.TRAIN) and can_start
 curve()
 buttons(wanted, can_start)
 watch(shared_market_trainer().status().running)

@@ -102,3 +102,17 @@ def test_a_receipt_survives_html(tmp_path: Path) -> None:
     receipt = Receipt(kind="score", command=["evaluate"], data={"</script><b>.csv": "0"}, weights={}, results={"x": 1})
     (tmp_path / "a.html").write_text(f"<html>{element(receipt)}</html>")
     assert read_receipt(tmp_path / "a.html") == receipt
+
+
+def test_a_figure_carries_its_receipt_into_html(tmp_path: Path) -> None:
+    """As the page exports it: the figure's JSON within a script, `<` written as an escape."""
+    import plotly.graph_objects as go
+
+    from core.figures.style import with_receipt
+
+    receipt = Receipt(kind="score", command=["<evaluate>"], data={}, weights={}, results={"x": [1], "y": 2})
+    figure = with_receipt(go.Figure(), receipt.of("x")).to_dict()
+    text = json.dumps({"data": [], "layout": {"a": 1, **figure["layout"]}}, separators=(",", ":")).replace("<", "\\u003c")
+    (tmp_path / "f.html").write_text(f"<html><script>const figure={text};document.title</script></html>")
+    found = read_receipt(tmp_path / "f.html")
+    assert found.command == ["<evaluate>"] and found.results == {"x": [1]}

@@ -250,17 +250,19 @@ def reliability_table(rows: Pooled) -> pd.DataFrame:
 
 
 def loss_table(rows: Pooled, *, points: int = 400) -> pd.DataFrame:
-    """Through time, the running sum of each forecaster's log-loss less that of `frequencies`, nats: below zero is better.
+    """Row by row, the running sum of each forecaster's log-loss less that of `frequencies`, nats: below zero is better.
+
+    Columns are `row`, `recording`, `timestamp`, then a forecaster each; recordings follow one another.
 
     Args:
-        points: at most so many moments, the last among them.
+        points: at most so many rows, the last among them.
     """
-    order = np.argsort(rows.timestamps, kind="stable")
-    keep = np.unique(np.linspace(0, len(order) - 1, min(points, len(order))).astype(np.int64))
-    base = rows.loss("frequencies")[order]
-    out: dict[str, Any] = {"timestamp": rows.timestamps[order][keep]}
+    keep = np.unique(np.linspace(0, len(rows) - 1, min(points, len(rows))).astype(np.int64))
+    base = rows.loss("frequencies")
+    names = [rows.names[i] for i in rows.recording[keep]]
+    out: dict[str, Any] = {"row": keep, "recording": names, "timestamp": rows.timestamps[keep]}
     for name in rows.answers:
-        loss = rows.loss(name)[order]
+        loss = rows.loss(name)
         if name != "frequencies" and np.isfinite(loss).all():
             out[name] = np.cumsum(loss - base)[keep]
     return pd.DataFrame(out)

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 
 from core.cli import main, train_tlob
 from core.market.book import FILE_COLUMNS
+from core.market.data_amount import enough_outcomes
 from core.market.labels import momentum_calls
 from core.runs.local_run import PROGRESS, STOP, TrainError
 from core.runs.market_training import MarketPlan, MarketTrainer, outlook
@@ -107,10 +108,23 @@ def test_the_outlook_counts_what_the_run_trains_on(plan: MarketPlan) -> None:
     # 70 % of the rows, less a window at the start and the horizon at the end; likewise the other parts (D10)
     assert found.train == int(ROWS * 0.7) - 127 - 5
     assert found.test == ROWS - int(ROWS * 0.8) - (128 + 5) - 5
-    assert found.outcomes == found.train // 5 and found.too_few and found.seconds > 0
+    assert found.outcomes == found.train // 5 and found.seconds > 0
     assert set(found.naive) == {"venue_abc/smoothed", "venue_abc/forward"}
     assert all(-1 <= value <= 1 for value in found.naive.values())
     assert momentum_calls(random_book(9, 1), 5, 0.0).shape == (9,)
+
+
+def test_enough_is_where_training_began_to_pay_and_did_so_ever_after() -> None:
+    def row(minutes: int, trained: float, nothing: float) -> dict[str, float]:
+        return {
+            "minutes": minutes, "outcomes": 2 * minutes, "trained": trained, "nothing": nothing, "start": 0.6, "frequencies": 0.7
+        }  # fmt: skip
+
+    curve = {"rows": [row(40, 0.5, 0.69), row(5, 0.8, 2.0), row(10, 0.5, 0.65), row(20, 0.59, 0.71)]}
+    assert enough_outcomes(curve, from_start=True) == 20
+    assert enough_outcomes(curve, from_start=False) == 80
+    assert enough_outcomes({"rows": [row(5, 0.65, 1.0)]}, from_start=True) is None
+    assert enough_outcomes(None, from_start=True) is None
 
 
 def test_what_cannot_be_trained_is_one_sentence(plan: MarketPlan, whole: dict[str, Any], tmp_path: Path) -> None:

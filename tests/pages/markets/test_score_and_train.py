@@ -68,7 +68,7 @@ def test_a_recording_is_scored_and_its_worst_window_opens() -> None:
     board = app.dataframe[0].value
     assert list(board["Forecaster"]) == ["tlob", "Frequencies so far", "Momentum rule", "Always stationary"]
     assert board["Samples"].nunique() == 1 and board["Log loss"].iloc[0] != "" and board["Log loss"].iloc[3] == ""
-    assert "better:" in words(app) and "Where tlob was most wrong" in words(app)
+    assert ("no clear difference." in words(app) or "is better." in words(app)) and "Where tlob was most wrong" in words(app)
     answer = scoring.shared_scorer().answer()
     assert answer is not None and len(app.dataframe[1].value) == len(answer["worst"]) > 10
 
@@ -85,7 +85,7 @@ def test_two_epochs_are_trained_and_the_checkpoint_is_watched_live(place: Path) 
     app = opened_train(recs=NAME, start="nothing", hs="10", pairs="1", epochs="2", name="mine")
     app.select_slider(key="windows").set_value(256)
     ran(app)
-    assert "Windows to train on" in words(app) and "Too few data to mean anything" in words(app)
+    assert "Windows to train on" in words(app)
     app.button(key="market_start").click()
     ran(app)
     assert not app.error, app.error[0].value
