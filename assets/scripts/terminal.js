@@ -291,7 +291,7 @@ class Terminal {
     layout.yaxis3 = { ...layout.yaxis3, range: this.deltas, autorange: false };
     layout.template = plots.merge(plots.theme(this.parent), layout.template ?? {});
     layout.separators = plots.separators(this.config.locale);
-    if (this.size.width < 560) layout.showlegend = false; // the one in HTML takes less room
+    if (matchMedia("(max-width: 1180px)").matches) layout.showlegend = false; // the one in HTML takes less room
     Object.assign(layout, this.size);
     window.Plotly.react(this.plot, traces, layout, this.plotConfig());
     this.frames.axes += 1;
