@@ -201,7 +201,7 @@ def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt
         results={
             "weights": checkpoints.fingerprint(path),
             "history": [{key: value for key, value in row.items() if key != "seconds"} for row in card["history"]],
-            "metrics": {key: value for key, value in card["metrics"].items() if key in ("test", "gains")},
+            "gains": card["metrics"].get("gains", {}),
         },
         seed=o.seed,
     )

@@ -35,6 +35,7 @@ def score_curve(history: Sequence[Mapping[str, float]], naive: Mapping[str, floa
         if key in naive:
             figure.add_hline(y=naive[key], line={"color": colour, "width": 1, "dash": "dot"})
     figure.update_layout(base_layout(x_title=_("Epoch"), y_title=_("Score"), hover="x unified", keep="market_training"))
+    figure.update_xaxes(tickvals=epochs if len(epochs) < 12 else None)
     return figure
 
 
