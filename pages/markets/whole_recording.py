@@ -180,7 +180,8 @@ def _show_value(session: MarketSession, feed: RecordingFeed, whole: RowPredictio
     st.dataframe(call_value.value_table(values, call_value.fee_chosen()), hide_index=True, width="stretch", height="content")
     st.caption(
         _(
-            "What the calls of the whole recording were worth, with 95 % intervals, after the fee chosen on this page ({fee} bps)."
+            "What the calls of the whole recording were worth, with 95 % intervals, "
+            "after the fee chosen on this page ({fee} bps)."
         ).format(fee=number(call_value.fee_chosen(), 1))
     )
 
