@@ -14,6 +14,8 @@ from playwright.sync_api import Browser, Page, expect
 from core import checkpoints
 from core.models.vit import CLASSES
 from core.signs import samples
+from core.signs.hands import model_files
+from core.signs.recogniser import HANDS, load_recogniser
 from core.signs.video import read_video
 from core.vision.gallery import gallery
 from tests.browser.conftest import ARGUMENTS, Watch
@@ -97,3 +99,23 @@ def test_signs_before_the_camera_become_a_clip(filming: Filming, tmp_path: Path)
         expect(page.get_by_text(count)).to_be_visible(timeout=PATIENCE_MS)
         page.get_by_role("button", name="Clear photo").click()
     drawn(page, ".st-key-signs_map .live-plot")
+
+
+@pytest.mark.skipif(
+    "iiga_hands" not in checkpoints.names() or not model_files.available(), reason="hands cannot be found here: make hands"
+)
+def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming, tmp_path: Path) -> None:
+    clip = next(one for one in samples.clip_samples() if one.glosses == ("3", "1", "4"))
+    recogniser = load_recogniser(HANDS)
+    frames = read_video(clip.path.read_bytes(), size=recogniser.image_size, fps=8).frames
+    still = frames[int(recogniser.log_probabilities(frames)[:, recogniser.vocabulary.index["1"]].argmax())]
+    page = filming(y4m(Image.fromarray(still), tmp_path / "film.y4m"), "/sign-live")
+    page.get_by_role("button", name="Start the camera").click(timeout=PATIENCE_MS)
+    live = page.locator(".live-signs")
+    expect(live).to_have_attribute("data-hands", "1", timeout=PATIENCE_MS)
+    expect(page.get_by_text("I read: 1")).to_be_visible(timeout=PATIENCE_MS)
+    ink = "() => document.querySelector('.live-signs-over').getContext('2d').getImageData(0, 0, 640, 480).data.some((v) => v)"
+    page.wait_for_function(ink, timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Stop").click()
+    expect(live).to_have_attribute("data-state", "stopped")
+    expect(page.get_by_text("The camera is off.")).to_be_visible()

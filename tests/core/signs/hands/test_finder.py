@@ -1,0 +1,62 @@
+"""The published models on a bundled film, where `make hands` was run: a turned, mirrored or shrunk hand is the same hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from core.signs.hands import model_files, tracks
+from core.signs.hands.finder import HandFinder, HandTracker
+from core.signs.samples import clip_samples
+from core.signs.video import read_video
+
+pytestmark = pytest.mark.skipif(not model_files.available(), reason="the hand finder's models are not set up: make hands")
+
+
+@pytest.fixture(scope="module")
+def finder() -> HandFinder:
+    return HandFinder()
+
+
+@pytest.fixture(scope="module")
+def frames() -> np.ndarray:
+    """A film of the digits 3, 1 and 4, one after the other."""
+    one = next(one for one in clip_samples() if one.glosses == ("3", "1", "4"))
+    return read_video(one.path.read_bytes(), size=240, fps=8).frames
+
+
+@pytest.fixture(scope="module")
+def held(finder: HandFinder, frames: np.ndarray) -> Image.Image:
+    """The first frame in which a hand is found at once, amid a grey border."""
+    first = next(frame for frame in frames if finder.find(Image.fromarray(frame)))
+    return Image.fromarray(np.pad(first, ((60, 60), (60, 60), (0, 0)), mode="edge"))
+
+
+def landmarks(finder: HandFinder, picture: Image.Image) -> np.ndarray:
+    (hand,) = finder.find(picture)
+    return np.asarray(hand.points, np.float64)
+
+
+def apart(a: np.ndarray, b: np.ndarray) -> float:
+    """Mean distance of two hands' landmarks, in hand sizes."""
+    size = float(tracks.canonical(a[None].astype(np.float32))[2][0])
+    return float(np.linalg.norm(a - b, axis=1).mean() / size)
+
+
+def test_landmarks_turn_mirror_and_shrink_with_the_picture(finder: HandFinder, held: Image.Image) -> None:
+    upright, size = landmarks(finder, held), held.width
+    quarter = landmarks(finder, held.transpose(Image.Transpose.ROTATE_90))  # (x, y) -> (y, size - x)
+    assert apart(np.stack([upright[:, 1], size - upright[:, 0]], axis=1), quarter) < 0.15
+    mirrored = landmarks(finder, held.transpose(Image.Transpose.FLIP_LEFT_RIGHT))
+    assert apart(np.stack([size - upright[:, 0], upright[:, 1]], axis=1), mirrored) < 0.25
+    small = Image.new("RGB", (size, size), (128, 128, 128))
+    small.paste(held.resize((size // 2, size // 2)), (size // 2, 0))
+    assert apart(upright / 2 + np.array([size / 2, 0]), landmarks(finder, small)) < 0.25
+
+
+def test_a_film_is_followed_and_a_wall_is_no_hand(finder: HandFinder, frames: np.ndarray) -> None:
+    tracker = HandTracker(finder, most=1)
+    seen = [bool(tracker.step(frame)) for frame in frames[::2]]
+    assert np.mean(seen) > 0.6
+    assert finder.find(Image.new("RGB", (240, 240), (180, 180, 170))) == []

@@ -1,0 +1,121 @@
+"""The live camera: what its socket accepts, what it answers, and what the page says where hands cannot be found."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from PIL import Image
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from core import checkpoints
+from core.signs.hands import model_files
+from core.signs.live_reading import LiveReading, SaidGloss
+from pages.shared.navigation import ROOT
+from pages.signs import live_route
+from tests.pages.open_page import open_page
+
+opened = partial(open_page, ROOT / "pages" / "signs" / "live.py")
+
+
+def jpeg(width: int, height: int, kind: str = "JPEG") -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (width, height), (200, 10, 10)).save(buffer, kind)
+    return buffer.getvalue()
+
+
+class Socket:
+    """A browser's end: what it sends, and what it got."""
+
+    def __init__(self, *sent: bytes, origin: str = "http://testserver", lang: str = "en") -> None:
+        self.sent, self.got, self.closed = list(sent), list[dict[str, Any]](), 0
+        self.query_params = {"lang": lang}
+        self.headers = {"origin": origin, "host": "testserver"}
+
+    async def accept(self) -> None:
+        return
+
+    async def close(self, code: int) -> None:
+        self.closed = code
+
+    async def receive_bytes(self) -> bytes:
+        if not self.sent:
+            raise WebSocketDisconnect
+        return self.sent.pop(0)
+
+    async def send_text(self, text: str) -> None:
+        self.got.append(json.loads(text))
+
+
+class Reader:
+    """Answers each frame with its number."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def step(self, picture: np.ndarray) -> LiveReading:
+        self.count += 1
+        said = (SaidGloss(gloss="7", first=0, last=self.count, probability=0.91234),)
+        hand = np.full((21, 2), 0.123456, np.float32)
+        weights = np.array([0.25, 0.75], np.float32)
+        return LiveReading(
+            frame=self.count - 1, hands=(hand,), said=said, now="7", probability=0.9, attention=weights, took_s=0.0321
+        )
+
+
+def serve(socket: Socket) -> Socket:
+    asyncio.run(live_route.hands_stream(cast(WebSocket, socket)))
+    return socket
+
+
+@pytest.fixture
+def reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_route, "_reader", Reader)
+
+
+def test_each_frame_gets_an_answer_and_a_bad_one_a_sentence(reader: None) -> None:
+    socket = serve(Socket(jpeg(64, 48), b"no picture", jpeg(64, 48, "PNG"), jpeg(2000, 8), b"x" * 500_000, jpeg(64, 48)))
+    first, *bad, last = socket.got
+    assert first["hands"] == [[[0.1235, 0.1235]] * 21]
+    assert (first["said"], first["now"], first["attention"], first["ms"]) == ([["7", 0, 1, 0.912]], "7", [0.25, 0.75], 32.1)
+    assert [one["error"] for one in bad] == [
+        "a frame is no JPEG picture",
+        "a frame is no JPEG picture",
+        "a frame has more than 1280 pixels a side",
+        "a frame has 500000 bytes: 400000 at most",
+    ]
+    assert last["frame"] == 1
+    assert not live_route._readers
+
+
+def test_another_sites_page_is_refused(reader: None) -> None:
+    socket = serve(Socket(jpeg(8, 8), origin="http://elsewhere.example"))
+    assert socket.closed == live_route.REFUSED and not socket.got
+
+
+def test_too_many_cameras_are_told_so_in_their_language(reader: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_route, "_readers", set(range(4)))
+    socket = serve(Socket(jpeg(8, 8), lang="es"))
+    assert socket.closed == live_route.BUSY
+    assert socket.got == [{"error": "ya se están leyendo 4 cámaras: inténtalo más tarde"}]
+
+
+def test_without_the_models_the_socket_and_the_page_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> Reader:
+        model_files.checked(tmp_path)
+        return Reader()
+
+    monkeypatch.setattr(live_route, "_reader", missing)
+    socket = serve(Socket(jpeg(8, 8)))
+    assert socket.closed == live_route.NOT_SET_UP and "run `make hands` once" in socket.got[0]["error"]
+    monkeypatch.setattr(model_files, "available", lambda: False)
+    monkeypatch.setattr(checkpoints, "names", lambda *_args, **_told: ["iiga_hands"])
+    app = opened()
+    assert not app.exception
+    assert "Run `make hands` once" in app.info[0].value
