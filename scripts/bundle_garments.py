@@ -1,18 +1,22 @@
 """Bundle test images: `python -m scripts.bundle_garments --data DIR_WITH_IDX_FILES [--photographs validation.parquet]`.
 
 Writes the gallery, the first six images of each class in the order of the test set, whatever a model answers, and the worst
-mistakes that the shipped ViT's card lists; of a file of photographs, the first three of each kind that D29 names.
+mistakes that the shipped ViT's card lists; the first 400 training images of each class to train on; of a file of photographs,
+the first three of each kind that D29 names.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
+import struct
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from core import checkpoints
+from core.runs import data_folders
 from core.vision.classifier import DEFAULT
 from core.vision.gallery import FILE, MISTAKES, PHOTOGRAPHS
 from core.vision.idx import IdxPart, Labels, read_part
@@ -31,12 +35,22 @@ def main() -> None:
     part = read_part(o.data, "t10k")
     rows = np.sort(np.concatenate([np.flatnonzero(part.labels == label)[:EACH] for label in range(10)]))
     _write(FILE, part, rows)
+    _write_idx(data_folders.BUNDLED, read_part(o.data, "train"), data_folders.BUNDLED_IMAGES // 10)
     card = checkpoints.read_card(DEFAULT)
     _write(MISTAKES, part, np.array([one["index"] for one in card.get("mistakes", [])], dtype=np.int64))
     if o.photographs:
         table = pd.read_parquet(o.photographs, columns=list(COLUMNS))
         first = [table[table["kind"].str.lower() == kind].head(EACH_KIND) for kind in CLASSES_OF_KIND]
         pd.concat(first).to_parquet(PHOTOGRAPHS, index=False, compression="zstd")
+
+
+def _write_idx(folder: Path, part: IdxPart, each: int) -> None:
+    """The first images of each class as IDX files, to train on."""
+    rows = np.sort(np.concatenate([np.flatnonzero(part.labels == label)[:each] for label in range(10)]))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, values in (("images-idx3", part.images[rows]), ("labels-idx1", part.labels[rows].astype(np.uint8))):
+        header = bytes([0, 0, 8, values.ndim]) + struct.pack(f">{values.ndim}I", *values.shape)
+        (folder / f"train-{name}-ubyte.gz").write_bytes(gzip.compress(header + values.tobytes(), 9, mtime=0))
 
 
 def _write(path: Path, part: IdxPart, rows: Labels) -> None:

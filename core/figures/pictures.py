@@ -31,6 +31,8 @@ SIGNED_GLOW: Final[Scale] = [
     (0.55, "rgba(47,126,199,0.1)"), (0.75, "rgba(47,126,199,0.6)"), (1.0, "rgba(47,126,199,0.95)"),
 ]  # fmt: skip
 """From lowered to raised over a grey picture: the colours of `style.DIVERGING` with opacity as in `GLOW`."""
+HIDDEN: Final = "#C9B3EA"
+"""Of a hidden patch, under its hatching."""
 BLOCK: Final = 4
 """Enlargement from which on single pixels are drawn as squares."""
 INFERNO: Final[Scale] = [
@@ -161,7 +163,7 @@ def overlay_figure(
         image: (side, side) grey levels. shares: (grid, grid), 0 or more.
         patch: pixels along a patch.
         signed: shares may be negative: blue raised, orange lowered.
-        hidden: numbers of patches, from 0, that are crossed out.
+        hidden: numbers of patches, from 0, that are hatched.
         outlined: number of a patch, from 0, that is framed.
         top: value at which the glow is full; the largest (in size) where None.
         value: what the values are called in a hover.
@@ -189,7 +191,7 @@ def overlay_figure(
     ]
     for number in sorted(hidden):
         row, column = divmod(number, grid)
-        layout["shapes"] += _crossed(column * patch, row * patch, patch)
+        layout["shapes"] += _hatched(column * patch, row * patch, patch)
     if outlined is not None:
         row, column = divmod(outlined, grid)
         layout["shapes"].append(_frame_of(column * patch, row * patch, patch))
@@ -351,9 +353,13 @@ def _frame_of(x: float, y: float, size: float) -> dict[str, Any]:
     return {"type": "rect", "line": {"color": ORANGE, "width": 3}, "layer": "above"} | corners
 
 
-def _crossed(x: float, y: float, size: float) -> list[dict[str, Any]]:
-    """A hidden patch: black, with a cross that distinguishes it from a dark part of the picture."""
-    corners = {"x0": x, "x1": x + size, "y0": y, "y1": y + size}
+def _hatched(x: float, y: float, size: float) -> list[dict[str, Any]]:
+    """A hidden patch: hatched in colours that no grey picture has, so that it is taken for no part of the picture."""
     line = {"type": "line", "line": {"color": ORANGE, "width": 1}, "layer": "above"}
-    box = {"type": "rect", "fillcolor": "#000000", "line": {"color": ORANGE, "width": 1}, "layer": "above"} | corners
-    return [box, line | corners, line | corners | {"y0": y + size, "y1": y}]
+    box = {"type": "rect", "fillcolor": HIDDEN, "line": {"color": ORANGE, "width": 1}, "layer": "above"}
+    half = size / 2
+    ends = ((0, half, half, 0), (0, size, size, 0), (half, size, size, half))  # x0, y0, x1, y1 from the patch's corner
+    return [
+        box | {"x0": x, "x1": x + size, "y0": y, "y1": y + size},
+        *(line | {"x0": x + a, "y0": y + b, "x1": x + c, "y1": y + d} for a, b, c, d in ends),
+    ]

@@ -10,7 +10,10 @@ SETTING: Final = "OBSERVATORY_TRAIN_FOLDERS"
 """Environment variable: folders separated as in PATH, or `any` for whichever folder a visitor names."""
 ANY: Final = "any"
 DEFAULT: Final = Path(__file__).resolve().parents[2] / "data" / "fashion-mnist"
-"""The only folder where nothing is set."""
+"""Allowed where nothing is set; the data set is downloaded into it."""
+BUNDLED: Final = Path(__file__).resolve().parents[2] / "assets" / "pictures" / "fashion-mnist-few"
+"""Allowed where nothing is set: the first 400 training images of each class, in IDX files."""
+BUNDLED_IMAGES: Final = 4_000
 
 
 def any_folder() -> bool:
@@ -21,7 +24,7 @@ def any_folder() -> bool:
 def folders() -> list[Path]:
     """The folders to choose from, at least one."""
     named = [] if any_folder() else [part.strip() for part in os.environ.get(SETTING, "").split(os.pathsep)]
-    return [Path(part).expanduser() for part in named if part] or [DEFAULT]
+    return [Path(part).expanduser() for part in named if part] or [BUNDLED, DEFAULT]
 
 
 def allowed(folder: Path) -> bool:

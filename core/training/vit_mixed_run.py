@@ -22,8 +22,11 @@ from core.training.vit_evaluation import evaluate, scores, worst_mistakes
 from core.training.vit_mixed import FLAGGED_GARMENTS, MixedTask, MixedTraining, answers, strangeness
 from core.training.vit_photographs import NONE, OtherThings, Photographs, shared_temperature
 from core.vision.calibration import softmax
-from core.vision.classifier import Classifier
+from core.vision.classifier import Classifier, strangeness_by_position
 from core.vision.idx import file_paths, read_part
+
+TURNED_UPRIGHT = 0.02
+"""Share of the validation part's photographs of garments that may be turned though people hold them upright."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +91,8 @@ def run(
     }
     card["metrics"]["validation"] |= calibrate(card, model, task)
     checkpoints.save(name, model, card, folder=folder)
+    card["turning"] = turning_entry(Classifier(checkpoints.load(name, folder=folder)), p.held_out)
+    checkpoints.save(name, model, card, folder=folder)
     classifier = Classifier(checkpoints.load(name, folder=folder))
     card["metrics"]["photographs"] = p.score(classifier)
     if test:
@@ -117,6 +122,24 @@ def calibrate(card: dict[str, Any], model: CCT, task: MixedTask) -> dict[str, An
         "fitted_on": f"{len(real)} photographs held out",
     }
     return scores(softmax(benchmark[:, :NONE] / temperature), truth)
+
+
+def turning_entry(classifier: Classifier, held_out: Photographs) -> dict[str, Any]:
+    """From which margin on a picture counts as turned, and how many of the photographs held out are then set upright."""
+    known = ~held_out.targets[:, NONE]
+    images = (held_out.prepared[known, 0] * 255).round().byte().numpy()
+    given = strangeness_by_position(classifier, images)
+    margin = round(float(np.quantile(given[:, 0] - given.min(axis=1), 1 - TURNED_UPRIGHT)), 4)
+    entry: dict[str, Any] = {
+        "score": "how much less strange a picture is in the likeliest of four positions than as given",
+        "margin": margin,
+        "fitted_on": f"{len(images)} photographs held out, of which {TURNED_UPRIGHT:.0%} may be turned",
+    }
+    for quarters in (1, 2, 3):
+        lying = np.roll(given, quarters, axis=1)  # a photograph turned counterclockwise lies upright after as many turns back
+        upright = (lying.argmin(axis=1) == quarters) & (lying[:, 0] - lying.min(axis=1) > margin)
+        entry[f"set upright from {90 * quarters} degrees"] = float(f"{upright.mean():.4g}")
+    return entry
 
 
 def with_new_parts(weights: Weights, model: nn.Module) -> Weights:

@@ -104,17 +104,21 @@ class PictureAnalysis:
         return rows.reshape(*rows.shape[:2], self.grid, self.grid)
 
 
-def analyse(classifier: Classifier, image: Bytes) -> PictureAnalysis:
+def analyse(classifier: Classifier, image: Bytes, unturned: Bytes | None = None) -> PictureAnalysis:
     """Answer, strangeness and all maps of one uint8 image (28, 28).
+
+    Args:
+        unturned: the image before it was set upright; what is strange in either position is strange.
 
     Raises:
         ValueError: for another shape.
     """
     answers = classifier.answers(image[None])
+    before = [] if unturned is None else [float(classifier.strangeness(unturned[None])[0])]
     return PictureAnalysis(
         classifier=classifier,
         image=image,
         probabilities=answers.probabilities[0],
-        strangeness=float(answers.strangeness[0]),
+        strangeness=max([float(answers.strangeness[0]), *before]),
         maps={name: weights[0] for name, weights in classifier.attention(image[None]).items()},
     )

@@ -84,6 +84,7 @@ class Classifier:
         class_names: Fashion-MNIST's ten.
         mean, std: of grey levels in [0, 1], on the training images; the model reads (grey - mean) / std.
         temperature: divides the logits; fitted on validation.
+        turn_margin: how much less strange an image must be in another position to count as turned; None: no image does.
         threshold: strangeness above which an image is flagged as unlike a garment.
         known_share: of the data set's validation images that stay under it; far fewer photographs of garments do.
         photographs: how the checkpoint did on such photographs; None where its card does not say.
@@ -104,6 +105,7 @@ class Classifier:
             known = card["strangeness"]
             self.known_share = float(known.get("known_share", 0.99))
             self.familiarity = Familiarity.from_dict(known, self.config.width) if "means" in known else None
+            self.turn_margin: float | None = None if "turning" not in card else float(card["turning"]["margin"])
             self.manner: Manner = card.get("preparation", {}).get("manner", "dataset")
             self._check()
             photographs = card["metrics"].get("photographs")
@@ -117,7 +119,7 @@ class Classifier:
         Raises:
             ValueError: where one of them is not finite or not positive, or the class names are not one for each output.
         """
-        if not all(map(math.isfinite, (self.mean, self.std, self.temperature, self.threshold))):
+        if not all(map(math.isfinite, (self.mean, self.std, self.temperature, self.threshold, self.turn_margin or 0.0))):
             raise ValueError(compose("mean, standard deviation, temperature and threshold must be finite numbers"))
         if min(self.std, self.temperature) <= 0:
             raise ValueError(compose("standard deviation and temperature must be above 0"))
@@ -130,6 +132,22 @@ class Classifier:
     def rejects(self) -> bool:
         """Whether the model has a trained output for "none of the ten"; strangeness is the logarithm of its odds then."""
         return isinstance(self.model, CCT)
+
+    @property
+    def knows_turns(self) -> bool:
+        """Whether its card has a margin from which on an image counts as turned."""
+        return self.turn_margin is not None
+
+    def quarter_turns(self, images: Images) -> NDArray[np.int64]:
+        """(n,): by how many quarter turns counterclockwise each uint8 image (n, 28, 28) lies; 0 also where that is in doubt.
+
+        Each image is read in four positions. It lies so that it is the least strange when set upright, by the card's margin.
+        """
+        if self.turn_margin is None:
+            return np.zeros(len(images), np.int64)
+        strangeness = strangeness_by_position(self, images)
+        least = strangeness.argmin(axis=1)
+        return np.where(strangeness[:, 0] - strangeness.min(axis=1) > self.turn_margin, least, 0)
 
     @property
     def mirrored(self) -> bool:
@@ -170,6 +188,13 @@ class Classifier:
             strangeness = energy(logits) if self.familiarity is None else self.familiarity.distance(features)
         return Answers(logits=logits, probabilities=softmax(logits / self.temperature), strangeness=strangeness)
 
+    @torch.no_grad()
+    def features(self, images: Images) -> NDArray[np.float64]:
+        """(n, width): what the head reads of uint8 images (n, 28, 28), the class token after the last layer."""
+        parts = [images[first : first + BATCH] for first in range(0, len(images), BATCH)]
+        found = [self.model.features(self.normalise(part)).double().cpu().numpy() for part in parts]
+        return np.concatenate(found) if found else np.zeros((0, self.config.width))
+
     def probabilities(self, images: Images) -> NDArray[np.float64]:
         """(n, classes), rows summing to 1: softmax of the logits over the card's temperature."""
         return self.answers(images).probabilities
@@ -195,6 +220,12 @@ class Classifier:
     def looks_like_a_garment(self, images: Images) -> NDArray[np.bool_]:
         """(n,): whether strangeness stays within the card's threshold."""
         return np.asarray(self.strangeness(images) <= self.threshold)
+
+
+def strangeness_by_position(classifier: Classifier, images: Images) -> NDArray[np.float64]:
+    """(n, 28, 28) -> (n, 4): strangeness as given, and turned clockwise by 90, 180 and 270 degrees."""
+    positions = [np.ascontiguousarray(np.rot90(images, -quarters, axes=(1, 2))) for quarters in range(4)]
+    return np.stack([classifier.strangeness(one) for one in positions], axis=1)
 
 
 def energy(logits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -28,8 +28,13 @@ def patch_numbers(classifier: Classifier) -> Tensor:
 
 
 def background(classifier: Classifier, inputs: Tensor) -> Tensor:
-    """An image of grey level 0 in the units the model reads: what a hidden patch shows."""
-    return torch.full_like(inputs, -classifier.mean / classifier.std)
+    """What a hidden patch shows, in the units the model reads: one grey level throughout.
+
+    To a model of prepared images it is 0, their empty background. In a photograph 0 is a black thing, so that a model of
+    photographs gets the picture's mean grey.
+    """
+    level = float(inputs.mean()) if classifier.manner == "photograph" else -classifier.mean / classifier.std
+    return torch.full_like(inputs, level)
 
 
 def shares_of(importance: NDArray[np.floating]) -> TokenShares:

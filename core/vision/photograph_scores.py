@@ -13,7 +13,8 @@ from core.scores import CALIBRATION_BINS, reliability
 from core.vision.classifier import Classifier
 from core.vision.photographs import CLASSES_OF_KIND, Photograph, PhotographsError
 from core.vision.pictures import Picture, PictureError, decode
-from core.vision.preprocessing import Recipe, like_the_data_set, prepare
+from core.vision.preprocessing import Recipe, like_the_data_set
+from core.vision.uprightness import prepare_upright
 
 
 def evaluate_photographs(
@@ -34,7 +35,7 @@ def evaluate_photographs(
         PhotographsError: for a photograph that cannot be decoded, or where no kind has a class.
     """
     images: list[NDArray[np.uint8]] = []
-    empty: list[bool] = []
+    doubted: list[bool] = []
     by_other: list[bool] = []
     kinds: list[str] = []
     left_out = 0
@@ -44,10 +45,11 @@ def evaluate_photographs(
             continue
         picture = decoded(row)
         by_other.append(cleared is not None and like_the_data_set(picture))
-        manner = cleared.manner if cleared is not None and by_other[-1] else classifier.manner
-        prepared = prepare(picture, Recipe(manner=manner))
+        reader = cleared if cleared is not None and by_other[-1] else classifier
+        prepared = prepare_upright(reader, picture, Recipe(manner=reader.manner))
         images.append(prepared.image)
-        empty.append(prepared.empty)
+        strange = prepared.unturned is not None and not reader.looks_like_a_garment(prepared.unturned[None])[0]
+        doubted.append(prepared.empty or bool(strange))
         kinds.append(row.kind)
     known = np.array([bool(CLASSES_OF_KIND[kind]) for kind in kinds], dtype=bool)
     if not known.any():
@@ -57,7 +59,7 @@ def evaluate_photographs(
                 kinds=", ".join(kind for kind, labels in CLASSES_OF_KIND.items() if labels),
             )
         )
-    called, confidence, flagged = np.zeros(len(kinds), np.int64), np.zeros(len(kinds)), np.array(empty)
+    called, confidence, flagged = np.zeros(len(kinds), np.int64), np.zeros(len(kinds)), np.array(doubted)
     for one, chosen in ((classifier, ~np.array(by_other)), (cleared, np.array(by_other))):
         if one is not None and chosen.any():
             answers = one.answers(np.stack(images)[chosen])
@@ -91,8 +93,10 @@ def right_answers(classifier: Classifier, rows: Sequence[Photograph]) -> list[bo
     Raises:
         PhotographsError: for a photograph that cannot be decoded.
     """
-    answers = classifier.answers(np.stack([prepare(decoded(row), Recipe(manner=classifier.manner)).image for row in rows]))
+    prepared = [prepare_upright(classifier, decoded(row), Recipe(manner=classifier.manner)) for row in rows]
+    answers = classifier.answers(np.stack([one.image for one in prepared]))
     called, flagged = answers.probabilities.argmax(axis=1), answers.strangeness > classifier.threshold
+    flagged |= [one.unturned is not None and not classifier.looks_like_a_garment(one.unturned[None])[0] for one in prepared]
     return [
         bool(int(label) in row.right if row.right else doubt) for label, doubt, row in zip(called, flagged, rows, strict=True)
     ]

@@ -32,10 +32,11 @@ CLEARED: Final = 0.9
 MOST_NOISE: Final = 40.0
 """Levels; corners that vary more show part of a scene, not noise."""
 
-StepName = Literal["ground", "grey", "invert", "black", "crop", "pad", "resize", "sharpen"]
-STEPS: Final[tuple[StepName, ...]] = ("ground", "grey", "invert", "black", "crop", "pad", "resize", "sharpen")
+StepName = Literal["ground", "turn", "grey", "invert", "black", "crop", "pad", "resize", "sharpen"]
+STEPS: Final[tuple[StepName, ...]] = ("ground", "turn", "grey", "invert", "black", "crop", "pad", "resize", "sharpen")
 
 Ground = Literal["white", "black"]
+Turn = Literal["auto", "none", "left", "half", "right"]
 Grey = Literal["luminance", "red", "green", "blue"]
 Switch = Literal["auto", "yes", "no"]
 Crop = Literal["auto", "tolerance", "box", "whole"]
@@ -53,6 +54,8 @@ class Recipe:
         manner: what "auto" means below: as the data set made its images, or, for a model that was trained on photographs, no
             crop, no negation, no darkened background and no sharpening.
         ground: what stands behind a transparent picture.
+        turn: "auto" sets a picture upright where the model says that it lies on a side; "none" not at all; "left" and "right" by
+            90 degrees, "half" by 180.
         grey: luminance (ITU-R BT.601) or one channel alone.
         invert: "auto" negates where the background, by its corners, is light.
         black: "auto" brings a background to black that is not.
@@ -68,6 +71,7 @@ class Recipe:
 
     manner: Manner = "dataset"
     ground: Ground = "white"
+    turn: Turn = "auto"
     grey: Grey = "luminance"
     invert: Switch = "auto"
     black: Switch = "auto"
@@ -108,8 +112,9 @@ class PreparedPicture:
     """A picture taken through all steps.
 
     Attributes:
-        image: (28, 28), what the model reads. box: left, top, right and bottom of the crop, pixels of the picture.
+        image: (28, 28), what the model reads. box: left, top, right and bottom of the crop, pixels of the picture set upright.
         blank: whether nothing stood out from the background, so that there was nothing to crop to.
+        unturned: what the model would read of it as it was given, where it was set upright by itself; None elsewhere.
         empty: whether the whole picture is of one grey level, within `TOLERANCE`, so that there is nothing to classify.
     """
 
@@ -118,14 +123,18 @@ class PreparedPicture:
     box: tuple[int, int, int, int]
     blank: bool
     empty: bool
+    unturned: Bytes | None = None
 
     def step(self, name: StepName) -> PreparationStep:
         """The step of that name."""
         return next(one for one in self.steps if one.name == name)
 
 
-def prepare(picture: Picture, recipe: Recipe | None = None) -> PreparedPicture:
+def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0) -> PreparedPicture:
     """Take a picture through all steps.
+
+    Args:
+        lies: by how many quarter turns counterclockwise the picture lies, as far as is known (`core.vision.uprightness`).
 
     Raises:
         ValueError: for a box without room in it, or percentages outside 0 to 100.
@@ -140,6 +149,9 @@ def prepare(picture: Picture, recipe: Recipe | None = None) -> PreparedPicture:
 
     coloured = _on_ground(picture, r.ground)
     note("ground", coloured, picture.alpha is not None)
+    quarters = {"auto": -lies % 4, "none": 0, "left": 1, "half": 2, "right": 3}[r.turn]
+    coloured = np.ascontiguousarray(np.rot90(coloured, quarters))
+    note("turn", coloured, quarters != 0, quarters=quarters, by_itself=float(r.turn == "auto"))
     levels = _grey(coloured, r.grey)
     note("grey", levels, bool((picture.rgb[..., :1] != picture.rgb).any()))
 

@@ -33,8 +33,8 @@ def body() -> None:
         picture_source.link_to_view()
         return
     classifier = pick_classifier(chosen.picture)
-    prepared = cached_results.prepare(chosen.picture, preparation.linked(classifier.manner))
-    analysis = cached_results.analyse(classifier, prepared.image)
+    prepared = cached_results.prepare(classifier, chosen.picture, preparation.linked(classifier.manner))
+    analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
     st.caption(chosen.name)
     ranking_panel.warnings(analysis, prepared)
     if prepared.empty:

@@ -24,8 +24,8 @@ def show(classifier: Classifier, chosen: ChosenPicture, recipe: Recipe) -> None:
     bar = st.progress(0.0, text=_("Classifying…"))
     rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]] = []
     for done, picture in enumerate(chosen.all):
-        prepared = cached_results.prepare(picture, recipe)
-        rows.append((picture, prepared, cached_results.analyse(classifier, prepared.image)))
+        prepared = cached_results.prepare(classifier, picture, recipe)
+        rows.append((picture, prepared, cached_results.analyse(classifier, prepared.image, prepared.unturned)))
         bar.progress((done + 1) / len(chosen.all), text=_("Classifying…"))
     bar.empty()
     strange = sum(not (analysis.garment or prepared.empty) for _picture, prepared, analysis in rows)

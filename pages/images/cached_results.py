@@ -16,13 +16,14 @@ from core.models.vit import CLASSES
 from core.vision import analysis as analyses
 from core.vision import classifier as classifiers
 from core.vision import evidence as evidences
-from core.vision import photograph_scores, preprocessing, walkthrough
+from core.vision import photograph_scores, walkthrough
 from core.vision.analysis import PictureAnalysis, TokenShares
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.pictures import Bytes, Picture, decode, from_grey
 from core.vision.preprocessing import PreparedPicture, Recipe
+from core.vision.uprightness import prepare_upright
 from core.vision.walkthrough import ViTWalkthrough
 
 ROLLOUT: Final = "rollout"
@@ -57,10 +58,10 @@ def _loaded(name: str, folder: Path, card_digest: str) -> Classifier:  # the dig
 
 
 @st.cache_resource(show_spinner=False, max_entries=256, hash_funcs=HASHES)
-def analyse(classifier: Classifier, image: Bytes) -> PictureAnalysis:
+def analyse(classifier: Classifier, image: Bytes, unturned: Bytes | None = None) -> PictureAnalysis:
     """Probabilities, strangeness and all attention maps of an image, uint8 (side, side)."""
     use_one_thread()
-    return analyses.analyse(classifier, image)
+    return analyses.analyse(classifier, image, unturned)
 
 
 @st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=HASHES)
@@ -106,13 +107,14 @@ def walk(classifier: Classifier, image: Bytes) -> ViTWalkthrough:
 
 
 @st.cache_resource(show_spinner=False, max_entries=256, hash_funcs=HASHES)
-def prepare(picture: Picture, recipe: Recipe) -> PreparedPicture:
-    """All steps from a picture to what the model reads.
+def prepare(classifier: Classifier, picture: Picture, recipe: Recipe) -> PreparedPicture:
+    """All steps from a picture to what the model reads, which may set it upright first.
 
     Raises:
         ValueError: for a crop without room in it.
     """
-    return preprocessing.prepare(picture, recipe)
+    use_one_thread()
+    return prepare_upright(classifier, picture, recipe)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

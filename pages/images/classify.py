@@ -21,7 +21,7 @@ def body() -> None:
         return
     result = st.container()
     classifier = pick_classifier(chosen.picture)  # below the answer, which the usual choice has already given
-    shown = preparation.show(chosen.picture, classifier.manner)
+    shown = preparation.show(chosen.picture, classifier)
     if shown is not None:
         recipe, prepared = shown
         with result:

@@ -10,6 +10,7 @@ import streamlit as st
 from core.explain import summaries
 from core.figures import pictures as figures
 from core.vision.analysis import PictureAnalysis
+from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities, shares_of
 from pages.images import cached_results, patch_evidence
 from pages.images.class_names import garment
@@ -60,17 +61,17 @@ def show(analysis: PictureAnalysis) -> tuple[frozenset[int], int, Callable[[], N
         if patch is not None:
             st.session_state[HIDE] = [str(one) for one in hidden ^ {patch}]
 
-    crossed = [one - 1 for one in hidden]
+    hatched = [one - 1 for one in hidden]
     patch_px = analysis.classifier.config.patch
     with left:
         st.markdown(_("**The picture**: click a patch"))
         live_plot(
-            figures.overlay_figure(analysis.image, None, patch=patch_px, hidden=crossed, height=HEIGHT),
+            figures.overlay_figure(analysis.image, None, patch=patch_px, hidden=hatched, height=HEIGHT),
             key="vit_hide",
             height=HEIGHT,
             on_click=clicked,
             filename="hidden-patches",
-            alt=_("The picture cut into its patches, the hidden ones crossed out; a click hides a patch or shows it again."),
+            alt=_("The picture cut into its patches, the hidden ones hatched; a click hides a patch or shows it again."),
         )
     with middle:
         st.markdown(_("**The ranking**, before and after"))
@@ -102,10 +103,11 @@ def show(analysis: PictureAnalysis) -> tuple[frozenset[int], int, Callable[[], N
             filename="occlusion",
             alt=_("The picture, each patch coloured by what the class's probability loses without it."),
         )
+    st.caption(_instead(analysis.classifier))
     st.caption(
         _(
-            "A hidden patch turns into empty background, grey level 0. Such pictures were never seen in training, and hiding "
-            "several patches is not the sum of hiding each: the map on the right hides one at a time, for the class chosen above."
+            "Such pictures were never seen in training, and hiding several patches is not the sum of hiding each: the map on the "
+            "right hides one at a time, for the class chosen above."
         )
     )
 
@@ -121,6 +123,15 @@ def show(analysis: PictureAnalysis) -> tuple[frozenset[int], int, Callable[[], N
         )
 
     return hidden, label, downloads
+
+
+def _instead(classifier: Classifier) -> str:
+    """What the model reads in place of a hidden patch, which is drawn hatched."""
+    if classifier.manner == "photograph":
+        return _("A hidden patch is drawn hatched; the model reads the picture's mean grey there, which shows nothing.")
+    return _(
+        "A hidden patch is drawn hatched; the model reads empty background there, grey level 0, as around every garment it knows."
+    )
 
 
 def _hide_best(analysis: PictureAnalysis, label: int, method: str, count: int) -> None:

@@ -17,7 +17,7 @@ from core.models.vit import CLASSES
 from core.vision.classifier import default_name
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
-from pages.images import cached_results, canvas
+from pages.images import cached_results, canvas, clipboard
 from pages.images.class_names import garment
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number
@@ -198,7 +198,21 @@ def _uploads() -> list[str] | None:
     )
     if len(files) > MOST_FILES:
         controls.notice("stale", _("At most {count} pictures at once: the others are left out.").format(count=number(MOST_FILES)))
-    return _decoded([(one.file_id, one.name, one) for one in files[:MOST_FILES]], "upload")
+    pasted = _pasted()
+    decoded = _decoded([(one.file_id, one.name, one) for one in files[:MOST_FILES]], "upload")
+    return pasted if decoded is None else [*(pasted or []), *decoded]
+
+
+def _pasted() -> list[str] | None:
+    """The id of the newest picture from the clipboard, which is chosen when it comes; None where there is none."""
+    state = st.session_state
+    data = clipboard.paste(key="classify_pasted", on_paste=lambda: _touch("paste"))
+    if state.pop("classify:touched:paste", False) and data is not None:
+        try:
+            state["classify:pasted"] = state["picture"] = STORE.keep(decode(data, name=_("Pasted picture")))
+        except PictureError as error:
+            controls.error_box(_("{file}: {why}.").format(file=_("Pasted picture"), why=translate(str(error))))
+    return [state["classify:pasted"]] if "classify:pasted" in state else None
 
 
 def _photograph() -> list[str] | None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import streamlit as st
 
 from core.figures.pictures import picture_png
-from core.vision.classifier import Manner
+from core.vision.classifier import Classifier, Manner
 from core.vision.pictures import Picture
 from core.vision.preprocessing import STEPS, PreparationStep, PreparedPicture, Recipe, StepName
 from pages.images import cached_results
@@ -26,6 +26,13 @@ def options() -> dict[str, dict[str, str]]:
     switch = {"auto": _("As needed"), "yes": _("Yes"), "no": _("No")}
     return {
         "ground": {"white": _("On white"), "black": _("On black")},
+        "turn": {
+            "auto": _("As needed"),
+            "none": _("Not at all"),
+            "left": _("90° to the left"),
+            "half": _("180°"),
+            "right": _("90° to the right"),
+        },
         "grey": {"luminance": _("Luminance"), "red": _("Red alone"), "green": _("Green alone"), "blue": _("Blue alone")},
         "invert": switch,
         "black": switch,
@@ -45,6 +52,7 @@ def titles() -> dict[StepName, str]:
     """Names of the steps."""
     return {
         "ground": _("The picture"),
+        "turn": _("Upright"),
         "grey": _("Grey"),
         "invert": _("Invert"),
         "black": _("Background to black"),
@@ -82,11 +90,10 @@ def _linked_or_kept(key: str) -> str | None:
     return st.query_params.get(key, None if kept is None else str(kept))
 
 
-def show(picture: Picture, manner: Manner) -> tuple[Recipe, PreparedPicture] | None:
+def show(picture: Picture, classifier: Classifier) -> tuple[Recipe, PreparedPicture] | None:
     """All steps with their controls; returns the recipe and its result, or None, after a message, where the crop has no room.
 
-    Args:
-        manner: the model's own, for what nobody chooses.
+    What nobody chooses is done in the classifier's own manner.
     """
     st.subheader(_("From the picture to what the model reads"), anchor=False)
     cells: dict[StepName, Any] = {}
@@ -97,9 +104,9 @@ def show(picture: Picture, manner: Manner) -> tuple[Recipe, PreparedPicture] | N
                 st.markdown(f"**{place + 1}. {titles()[name]}**")
                 cells[name] = st.container()
                 choices |= _controls(name)
-    recipe = Recipe(manner=manner, **choices)
+    recipe = Recipe(manner=classifier.manner, **choices)
     try:
-        prepared = cached_results.prepare(picture, recipe)
+        prepared = cached_results.prepare(classifier, picture, recipe)
     except ValueError:
         controls.error_box(_("The box has no room in it: left must be less than right, and top less than bottom."))
         return None
@@ -133,6 +140,10 @@ def _description(step: PreparationStep, prepared: PreparedPicture) -> str:
     facts, done = step.facts, step.done
     if step.name == "ground":
         return _("Transparent parts got a background.") if done else _("As decoded; nothing is transparent.")
+    if step.name == "turn":
+        if not done:
+            return _("Left as it lies.")
+        return _("Turned by {degrees}° to the right.").format(degrees=number(360 - 90 * facts["quarters"]))
     if step.name == "grey":
         return _("0.299 R + 0.587 G + 0.114 B, unless one channel is chosen.") if done else _("Already grey.")
     if step.name == "invert":

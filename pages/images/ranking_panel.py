@@ -8,8 +8,8 @@ import streamlit as st
 from core.figures import pictures as figures
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
-from core.vision.preprocessing import PreparedPicture
-from pages.images import cached_results, patch_evidence
+from core.vision.preprocessing import SIDE, PreparedPicture
+from pages.images import cached_results, patch_evidence, picture_box
 from pages.images.class_names import garment
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls
@@ -21,7 +21,7 @@ HEIGHT = 270
 
 def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPicture) -> PictureAnalysis:
     """The answer on one picture."""
-    analysis = cached_results.analyse(classifier, prepared.image)
+    analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
     warnings(analysis, prepared)
     pictures, answer = st.columns([3, 2], gap="medium")
     with pictures, st.container(horizontal=True, key="classify_pictures"):
@@ -65,7 +65,26 @@ def attention(analysis: PictureAnalysis) -> None:
 def _pictures(classifier: Classifier, prepared: PreparedPicture) -> None:
     with st.container(key="classify_photo"):
         st.markdown(_("**The picture**"))
-        st.image(figures.fitted_png(prepared.step("ground").image, side=HEIGHT), alt=_("The picture as it was given."))
+        upright = prepared.step("turn").image
+        shown = figures.fitted_png(upright, side=HEIGHT)
+        if max(upright.shape[:2]) <= SIDE:
+            st.image(shown, alt=_("The picture as it was given."))
+        else:
+            height, width = upright.shape[:2]
+            left, top, right, bottom = prepared.box
+            box = {
+                "left": round(100 * left / width), "top": round(100 * top / height),
+                "right": round(100 * right / width), "bottom": round(100 * bottom / height),
+            }  # fmt: skip
+            picture_box.show(
+                shown, box, key="classify_box",
+                label=_("The picture as it was given, with the box that is read; drag it, or move it by the arrow keys."),
+            )  # fmt: skip
+            st.caption(_("Drag a box around the garment."))
+            st.button(
+                _("Without a box"), key="classify_no_box", icon=":material/crop_free:", on_click=picture_box.drop,
+                disabled=st.session_state.get("crop") != "box",
+            )  # fmt: skip
     with st.container(key="classify_seen"):
         st.markdown(_("**What the model reads**"))
         live_plot(
@@ -90,6 +109,13 @@ def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
         return
     if prepared.blank:
         controls.notice("empty", _("Nothing stands out from the background, so there is no garment to crop to."))
+    turn = prepared.step("turn").facts
+    if turn["quarters"] and turn["by_itself"]:
+        sentence = _(
+            "This picture seems to be turned by {degrees}°, so I set it upright first. To read it as it was given, choose "
+            "“Not at all” under “Upright”."
+        )
+        controls.notice("stale", sentence.format(degrees=number(90 * min(turn["quarters"], 4 - turn["quarters"]))))
     if analysis.garment:
         return
     controls.notice("stale", doubt(analysis))

@@ -29,7 +29,7 @@ def body() -> None:
         return
     st.markdown(f"**{chosen.name}**")
     classifier = pick_classifier(chosen.picture)
-    image = cached_results.prepare(chosen.picture, preparation.linked(classifier.manner)).image
+    image = cached_results.prepare(classifier, chosen.picture, preparation.linked(classifier.manner)).image
     walk, names = cached_results.walk(classifier, image), _stages()
     titles = {code: title for code, (title, _show) in names.items()}
     stage = url_state.choice(st.segmented_control, _("Step"), titles, key="stage", required=True)

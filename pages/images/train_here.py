@@ -58,8 +58,17 @@ def _known_folder() -> Path:
     folders = {str(place): folder for place, folder in enumerate(data_folders.folders())}
     chosen = "0"
     if len(folders) > 1:
-        names = {place: folder.name for place, folder in folders.items()}
+        bundled = _("The bundled {count} images").format(count=number(data_folders.BUNDLED_IMAGES))
+        names = {place: bundled if folder == data_folders.BUNDLED else folder.name for place, folder in folders.items()}
         chosen = url_state.choice(st.selectbox, _("Data set"), names, key="folder", width=320)
+    if folders[chosen] == data_folders.BUNDLED:
+        st.caption(
+            _(
+                "Trains on {count} of Fashion-MNIST's training images, which come with this app: press Start. Asked for more, it "
+                "takes these."
+            ).format(count=number(data_folders.BUNDLED_IMAGES))
+        )
+        return folders[chosen]
     st.caption(
         _(
             "Trains on the files in the folder {name}. Whoever runs this app can allow others: `{setting}`, see the README."

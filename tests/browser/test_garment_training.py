@@ -39,7 +39,7 @@ def open_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppSer
 
 
 def test_a_visitor_cannot_name_a_folder_unless_that_is_set(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
-    page = new_page(app, f"/train-here?data={tmp_path}")
+    page = new_page(app, f"/train-here?data={tmp_path}&folder=1")
     expect(page.get_by_role("button", name="Start training")).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_text(data_folders.SETTING)).to_be_visible()
     assert page.get_by_label("Folder of Fashion-MNIST").count() == 0

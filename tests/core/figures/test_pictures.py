@@ -65,13 +65,17 @@ def test_a_signed_overlay_has_its_zero_in_the_middle() -> None:
     assert (none.zmin, none.zmax) == (-1, 1)
 
 
-def test_hidden_patches_are_crossed_out_where_they_lie() -> None:
+def test_hidden_patches_are_hatched_where_they_lie_in_a_colour_that_no_grey_picture_has() -> None:
     lines = len(figures.overlay_figure(IMAGE, None, patch=4).layout.shapes)
     shapes = figures.overlay_figure(IMAGE, None, patch=4, hidden=[9]).layout.shapes[lines:]
-    assert [shape.type for shape in shapes] == ["rect", "line", "line"]
-    box, down, up = shapes
-    assert (box.x0, box.x1, box.y0, box.y1) == (8, 12, 4, 8) and box.fillcolor == "#000000"
-    assert (down.y0, down.y1) == (4, 8) and (up.y0, up.y1) == (8, 4)
+    assert [shape.type for shape in shapes] == ["rect", "line", "line", "line"]
+    box, *lines = shapes
+    assert (box.x0, box.x1, box.y0, box.y1) == (8, 12, 4, 8)
+    red, green, blue = (int(box.fillcolor[i : i + 2], 16) for i in (1, 3, 5))
+    assert max(red, green, blue) - min(red, green, blue) > 30
+    for one in lines:  # all in one direction, and inside the patch
+        assert one.x1 - one.x0 == one.y0 - one.y1 > 0
+        assert 8 <= min(one.x0, one.x1) and max(one.x0, one.x1) <= 12 and 4 <= min(one.y0, one.y1) and max(one.y0, one.y1) <= 8
 
 
 def test_two_rankings_stand_in_the_order_of_the_first() -> None:

@@ -185,7 +185,7 @@ def test_only_the_folders_that_are_set_are_trained_from(
     one: Trainer, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(data_folders.SETTING)
-    assert data_folders.folders() == [data_folders.DEFAULT] and not data_folders.any_folder()
+    assert data_folders.folders() == [data_folders.BUNDLED, data_folders.DEFAULT] and not data_folders.any_folder()
     with pytest.raises(TrainError, match="may not train from"):
         one.start(plan)
     monkeypatch.setenv(data_folders.SETTING, os.pathsep.join([str(tmp_path / "a"), "", str(tmp_path / "b")]))
@@ -193,7 +193,7 @@ def test_only_the_folders_that_are_set_are_trained_from(
     assert data_folders.allowed(tmp_path / "b") and not data_folders.allowed(tmp_path) and not data_folders.allowed(plan.data)
     monkeypatch.setenv(data_folders.SETTING, "any")
     assert data_folders.any_folder() and data_folders.allowed(plan.data)
-    assert data_folders.folders() == [data_folders.DEFAULT]
+    assert data_folders.folders() == [data_folders.BUNDLED, data_folders.DEFAULT]
 
 
 def test_there_is_one_trainer_a_process(tmp_path: Path) -> None:

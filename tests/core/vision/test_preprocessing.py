@@ -48,7 +48,7 @@ def test_a_garment_on_a_large_light_sheet_is_found_again() -> None:
 def test_every_step_is_there_with_its_image() -> None:
     prepared = prepare(on_white(IMAGES[0]))
     assert tuple(step.name for step in prepared.steps) == STEPS
-    assert [step.image.shape for step in prepared.steps[:4]] == [(300, 240, 3), (300, 240), (300, 240), (300, 240)]
+    assert [step.image.shape for step in prepared.steps[:5]] == [*[(300, 240, 3)] * 2, *[(300, 240)] * 3]
     height, width = prepared.step("crop").image.shape
     assert prepared.step("pad").image.shape == (max(height, width),) * 2
     assert prepared.step("resize").image.shape == prepared.image.shape == (SIDE, SIDE)

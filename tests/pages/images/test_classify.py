@@ -147,13 +147,14 @@ def test_every_step_is_shown_and_a_choice_changes_what_is_read(models: Path) -> 
     shown = words(app)
     for title in (
         "1. The picture",
-        "2. Grey",
-        "3. Invert",
-        "4. Background to black",
-        "5. Crop",
-        "6. Pad",
-        "7. 28 x 28",
-        "8. Sharpen",
+        "2. Upright",
+        "3. Grey",
+        "4. Invert",
+        "5. Background to black",
+        "6. Crop",
+        "7. Pad",
+        "8. 28 x 28",
+        "9. Sharpen",
     ):
         assert title in shown
     assert "not inverted" in shown

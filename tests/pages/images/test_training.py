@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -15,6 +16,7 @@ from core.models.vit import CLASSES
 from core.runs import data_folders, local_training
 from core.runs.local_run import RunStatus, TrainError
 from core.runs.local_training import Plan
+from core.vision.idx import read_part
 from pages.images import class_names
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran, words
@@ -131,7 +133,7 @@ def test_a_visitor_may_only_train_from_the_folders_that_are_set(
 ) -> None:
     """The link's folder is left out, and the page says what would allow it."""
     monkeypatch.delenv(data_folders.SETTING, raising=False)
-    app = opened("train_here.py", data=str(tmp_path))
+    app = opened("train_here.py", data=str(tmp_path), folder="1")
     assert not app.text_input and "fashion-mnist" in words(app) and data_folders.SETTING in words(app)
     button(app, "train_start").click()
     ran(app)
@@ -139,6 +141,18 @@ def test_a_visitor_may_only_train_from_the_folders_that_are_set(
     monkeypatch.setenv(data_folders.SETTING, os.pathsep.join(str(tmp_path / name) for name in ("first", "second")))
     app = opened("train_here.py")
     assert app.selectbox(key="folder").options == ["first", "second"]
+
+
+def test_it_starts_at_one_click_on_the_bundled_images(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(data_folders.SETTING, raising=False)
+    app = opened("train_here.py")
+    assert "4,000" in words(app) and "downloaded" not in words(app)
+    button(app, "train_start").click()
+    ran(app)
+    (plan,) = stub.done
+    assert plan.data == data_folders.BUNDLED and not plan.needs_download
+    part = read_part(plan.data, "train")
+    assert np.bincount(part.labels).tolist() == [data_folders.BUNDLED_IMAGES // 10] * 10
 
 
 @pytest.mark.parametrize("parameter", ["epochs", "layers", "images", "width", "patch", "rate"])

@@ -1,0 +1,178 @@
+"""Classes that a visitor teaches by a few pictures each: a linear head on a trained model's features, which stay as they are.
+
+The head is a logistic regression on standardised features. Its held-out score asks about each fifth of every class's pictures,
+one after the other as they were taken, after fitting on the other four: neighbouring shots of a webcam are almost the same, and
+would make a score on a random fifth far too good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional as F
+
+from core import npz
+from core.messages import compose
+from core.vision.calibration import softmax
+from core.vision.classifier import Classifier
+from core.vision.pictures import Bytes
+
+Floats = NDArray[np.float64]
+FOLDS: Final = 5
+FEWEST: Final = FOLDS
+"""Pictures a class, so that each fold has one."""
+RECOMMENDED: Final = 20
+MOST_CLASSES: Final = 12
+LONGEST_NAME: Final = 40
+PENALTY: Final = 0.01
+"""Weight of the squared weights in the loss."""
+LARGEST_FILE: Final = 1 << 20
+"""Bytes that a file of a head may unpack to."""
+
+
+class OwnClassesError(ValueError):
+    """Pictures that no head can be fitted to, or a file that holds none; the message says why and what would be right."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OwnClasses:
+    """A fitted head.
+
+    Attributes:
+        names: of the classes. counts: pictures that each was taught by.
+        mean, deviation: of the features, (width,). weights: (classes, width). bias: (classes,).
+        held_out: share of the pictures answered rightly by heads that were fitted without them.
+        base: the model's weights by their SHA-256, without which the head means nothing.
+    """
+
+    names: tuple[str, ...]
+    counts: tuple[int, ...]
+    mean: Floats
+    deviation: Floats
+    weights: Floats
+    bias: Floats
+    held_out: float
+    base: str
+
+    def probabilities(self, classifier: Classifier, image: Bytes) -> Floats:
+        """uint8 (28, 28) -> (classes,).
+
+        Raises:
+            OwnClassesError: for another model than the head was fitted on.
+        """
+        if base_of(classifier) != self.base:
+            raise OwnClassesError(compose("these classes were taught to another model: choose that one, or teach them again"))
+        features = (classifier.features(image[None]) - self.mean) / self.deviation
+        return softmax(features @ self.weights.T + self.bias)[0]
+
+    def to_npz(self) -> bytes:
+        """The head as a file."""
+        return npz.to_bytes(
+            {
+                "names": np.array(self.names), "counts": np.array(self.counts, np.int64), "mean": self.mean,
+                "deviation": self.deviation, "weights": self.weights, "bias": self.bias,
+                "held_out": np.array(self.held_out), "base": np.array(self.base),
+            }
+        )  # fmt: skip
+
+
+ARRAYS: Final = ("names", "counts", "mean", "deviation", "weights", "bias", "held_out", "base")
+
+
+def base_of(classifier: Classifier) -> str:
+    """What tells a model's features apart from another's."""
+    return str(classifier.card["weights_sha256"])
+
+
+def teach(classifier: Classifier, pictures: Sequence[tuple[str, Sequence[Bytes]]]) -> OwnClasses:
+    """Fit a head to classes of pictures, each in the order in which they were taken.
+
+    Args:
+        pictures: a name and uint8 images (28, 28) for each class.
+
+    Raises:
+        OwnClassesError: for fewer than two classes or too many, names that are empty or occur twice, or too few pictures.
+    """
+    names = [name.strip() for name, _images in pictures]
+    if not 2 <= len(names) <= MOST_CLASSES:
+        raise OwnClassesError(compose("a head takes 2 to {most} classes, not {count}", most=MOST_CLASSES, count=len(names)))
+    if len(set(names)) < len(names) or not all(0 < len(name) <= LONGEST_NAME for name in names):
+        raise OwnClassesError(compose("each class needs a name of its own, of 1 to {most} letters", most=LONGEST_NAME))
+    for name, (_name, images) in zip(names, pictures, strict=True):
+        if len(images) < FEWEST:
+            raise OwnClassesError(
+                compose(
+                    "{name} has {count} pictures: give {fewest} or more, better {better}",
+                    name=name, count=len(images), fewest=FEWEST, better=RECOMMENDED,
+                )
+            )  # fmt: skip
+    features = np.concatenate([classifier.features(np.stack(images)) for _name, images in pictures])
+    labels = np.concatenate([np.full(len(images), row) for row, (_name, images) in enumerate(pictures)])
+    folds = np.concatenate([np.arange(len(images)) * FOLDS // len(images) for _name, images in pictures])
+    right = np.zeros(len(labels), dtype=bool)
+    for fold in range(FOLDS):
+        asked = folds == fold
+        mean, deviation, weights, bias = _fit(features[~asked], labels[~asked], len(names))
+        right[asked] = (((features[asked] - mean) / deviation) @ weights.T + bias).argmax(axis=1) == labels[asked]
+    mean, deviation, weights, bias = _fit(features, labels, len(names))
+    return OwnClasses(
+        names=tuple(names),
+        counts=tuple(len(images) for _name, images in pictures),
+        mean=mean,
+        deviation=deviation,
+        weights=weights,
+        bias=bias,
+        held_out=float(right.mean()),
+        base=base_of(classifier),
+    )
+
+
+def _fit(features: Floats, labels: NDArray[np.int64], classes: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """Mean and deviation of the features, weights and bias of the logistic regression, in which all classes weigh the same."""
+    mean, deviation = features.mean(axis=0), features.std(axis=0) + 1e-3
+    x, y = torch.from_numpy((features - mean) / deviation), torch.from_numpy(labels)
+    share = torch.bincount(y, minlength=classes).double().reciprocal()
+    weights = torch.zeros(classes, x.shape[1], dtype=torch.float64, requires_grad=True)
+    bias = torch.zeros(classes, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([weights, bias], max_iter=200, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        value = F.cross_entropy(x @ weights.T + bias, y, weight=share) + PENALTY * weights.square().sum()
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    return mean, deviation, weights.detach().numpy(), bias.detach().numpy()
+
+
+def read_own_classes(data: bytes) -> OwnClasses:
+    """The head in a file's bytes.
+
+    Raises:
+        OwnClassesError: for a file that holds none.
+    """
+    try:
+        arrays = npz.from_bytes(data, ARRAYS, most_bytes=LARGEST_FILE)
+        names = tuple(str(name) for name in arrays["names"].reshape(-1))
+        counts = tuple(int(count) for count in arrays["counts"].reshape(-1))
+        numbers = {name: arrays[name].astype(np.float64) for name in ("mean", "deviation", "weights", "bias")}
+        held_out, base = float(arrays["held_out"]), str(arrays["base"])
+    except npz.NpzError as error:
+        raise OwnClassesError(compose("the file holds no classes taught here: {reason}", reason=error)) from error
+    except (TypeError, ValueError) as error:
+        raise OwnClassesError(compose("the file holds no classes taught here: its arrays are of other kinds")) from error
+    width = len(numbers["mean"])
+    shapes = {"mean": (width,), "deviation": (width,), "weights": (len(names), width), "bias": (len(names),)}
+    fits = all(numbers[name].shape == shape and np.isfinite(numbers[name]).all() for name, shape in shapes.items())
+    named = all(0 < len(name) <= LONGEST_NAME for name in names)
+    if not (
+        fits and named and 2 <= len(names) <= MOST_CLASSES and len(counts) == len(names) and (numbers["deviation"] > 0).all()
+    ):
+        raise OwnClassesError(compose("the file holds no classes taught here: its arrays do not fit together"))
+    return OwnClasses(names=names, counts=counts, held_out=held_out, base=base, **numbers)

@@ -1,0 +1,75 @@
+"""A picture with a box that the visitor may drag (its browser side: assets/scripts/picture_box.js)."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final, cast
+
+import streamlit as st
+
+from pages.shared import assets
+
+EDGES: Final = ("left", "top", "right", "bottom")
+
+CSS: Final = """
+.picture-box {
+  position: relative; display: inline-block; touch-action: none; cursor: crosshair; line-height: 0; user-select: none;
+}
+.picture-box img { max-width: 100%; border-radius: 0.2rem; }
+.picture-box-frame {
+  position: absolute; border: 2px solid #2F7EC7; box-shadow: 0 0 0 1px rgba(255, 255, 255, 0.8); cursor: move;
+  box-sizing: border-box;
+}
+.picture-box-frame:focus-visible { outline: 2px solid #D5701F; }
+.picture-box-frame i {
+  position: absolute; width: 16px; height: 16px; background: #2F7EC7; border: 2px solid #fff; border-radius: 50%;
+  transform: translate(-50%, -50%);
+}
+.picture-box-frame i.left { left: 0; } .picture-box-frame i.right { left: 100%; }
+.picture-box-frame i.top { top: 0; cursor: nwse-resize; } .picture-box-frame i.bottom { top: 100%; cursor: nwse-resize; }
+"""
+
+
+def show(png: bytes, box: Mapping[str, int], *, label: str, key: str) -> None:
+    """The picture with the box; dragging it chooses the crop "by hand" with these edges.
+
+    Args:
+        png: the picture. box: edges now, percent of width and height. label: says what it is and how to use it.
+    """
+    image = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    _component()(
+        key=key,
+        data={"image": image, "box": dict(box), "label": label},
+        on_box_change=lambda: _take(st.session_state[key].get("box")),
+    )
+
+
+def _take(box: object) -> None:
+    """Put a box from the browser into the controls of the crop; one that is no box is left out."""
+    if not isinstance(box, Mapping):
+        return
+    edges = {name: box.get(name) for name in EDGES}
+    left, top, right, bottom = (round(edge) if isinstance(edge, int | float) else -1 for edge in edges.values())
+    if 0 <= left < right <= 100 and 0 <= top < bottom <= 100:
+        st.session_state.update({"crop": "box", "left": left, "top": top, "right": right, "bottom": bottom})
+
+
+def drop() -> None:
+    """Leave the crop to the model's manner again."""
+    st.session_state["crop"] = "auto"
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    """The component, registered once per process."""
+    script = f"""
+export default async function (component) {{
+  const {{ receive }} = await import(new URL("{assets.script("picture_box.js")}", location.origin).href);
+  return receive(component);
+}}
+"""
+    return cast(
+        "Callable[..., Any]", st.components.v2.component("observatory_picture_box", js=script, css=CSS, isolate_styles=False)
+    )

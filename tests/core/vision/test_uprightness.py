@@ -1,0 +1,97 @@
+"""Pictures that lie on a side: by how much, in doubt, and how they are prepared; the model is one that knows which way is up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core import checkpoints
+from core.vision.analysis import analyse
+from core.vision.classifier import Answers, Classifier
+from core.vision.pictures import Picture, from_grey
+from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
+from core.vision.uprightness import prepare_upright
+from tests.core.vision import tiny_vit
+
+MARGIN = 2.0
+
+
+class BrightTop(Classifier):
+    """Finds an image the stranger the darker its upper half is beside its lower one."""
+
+    def answers(self, images: np.ndarray) -> Answers:
+        """Strangeness alone."""
+        halves = images[:, :14].mean(axis=(1, 2)), images[:, 14:].mean(axis=(1, 2))
+        nothing = np.zeros((len(images), 10))
+        return Answers(logits=nothing, probabilities=nothing, strangeness=(halves[1] - halves[0]) / 10)
+
+
+@pytest.fixture
+def classifier(tmp_path: Path) -> Classifier:
+    tiny_vit.save_tiny(tmp_path, model=tiny_vit.learnt(steps=1))
+    checkpoint = checkpoints.load("vit", folder=tmp_path)
+    return BrightTop(replace(checkpoint, card=checkpoint.card | {"turning": {"margin": MARGIN}}))
+
+
+def lit(top: int) -> Picture:
+    """60 x 40 pixels, the upper half at one level and the lower at 90."""
+    levels = np.full((60, 40), 90, np.uint8)
+    levels[:30] = top
+    return from_grey(levels, name="lit")
+
+
+def turned(picture: Picture, quarters: int) -> Picture:
+    return replace(picture, rgb=np.ascontiguousarray(np.rot90(picture.rgb, quarters)))
+
+
+@pytest.mark.parametrize("quarters", range(4))
+def test_a_picture_is_set_upright_from_any_position(classifier: Classifier, quarters: int) -> None:
+    upright = prepare(lit(200), PHOTOGRAPH)
+    picture = turned(lit(200), quarters)
+    assert classifier.quarter_turns(prepare(picture, PHOTOGRAPH).image[None]).tolist() == [quarters]
+    found = prepare_upright(classifier, picture, PHOTOGRAPH)
+    np.testing.assert_array_equal(found.image, upright.image)
+    assert found.step("turn").done == (quarters != 0)
+    np.testing.assert_array_equal(found.step("turn").image, lit(200).rgb)
+
+
+def test_within_the_margin_it_stays_as_it_lies(classifier: Classifier) -> None:
+    """Upside down, 2 x 9 levels apart by tens: 1.8 is under the margin of 2, and 2.4 over it."""
+    for more, quarters in ((9, 0), (12, 2)):
+        image = np.full((28, 28), 90, np.uint8)
+        image[14:] += more
+        assert classifier.quarter_turns(image[None]).tolist() == [quarters]
+
+
+def test_what_is_strange_as_given_stays_in_doubt_when_it_is_set_upright(classifier: Classifier) -> None:
+    classifier.threshold = 5.0
+    prepared = prepare_upright(classifier, turned(lit(200), 2), PHOTOGRAPH)
+    assert prepared.unturned is not None and float(classifier.strangeness(prepared.image[None])[0]) < 0
+    expected = float(classifier.strangeness(prepared.unturned[None])[0])
+    found = analyse(classifier, prepared.image, prepared.unturned)
+    assert found.strangeness == expected > 5 and not found.garment
+    assert prepare_upright(classifier, lit(200), PHOTOGRAPH).unturned is None
+
+
+def test_without_a_margin_no_picture_is_turned(classifier: Classifier) -> None:
+    classifier.turn_margin = None
+    assert not classifier.knows_turns
+    picture = turned(lit(200), 1)
+    np.testing.assert_array_equal(prepare_upright(classifier, picture, PHOTOGRAPH).image, prepare(picture, PHOTOGRAPH).image)
+
+
+@pytest.mark.parametrize(("turn", "quarters"), [("none", 0), ("left", 1), ("half", 2), ("right", 3)])
+def test_a_visitors_choice_goes_before_the_models(classifier: Classifier, turn: str, quarters: int) -> None:
+    picture = turned(lit(200), 2)
+    found = prepare_upright(classifier, picture, replace(PHOTOGRAPH, turn=turn))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found.step("turn").image, np.rot90(picture.rgb, quarters))
+
+
+def test_a_box_is_one_of_the_picture_set_upright(classifier: Classifier) -> None:
+    recipe = Recipe(manner="photograph", crop="box", left=0, top=0, right=50, bottom=50)
+    expected = prepare(lit(200), recipe)
+    assert expected.box == (0, 0, 20, 30)
+    np.testing.assert_array_equal(prepare_upright(classifier, turned(lit(200), 3), recipe).image, expected.image)

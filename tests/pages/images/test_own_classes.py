@@ -1,0 +1,75 @@
+"""The page for classes of one's own, by Streamlit's test runner: from files to an answer, a saved head, and bad files."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core.vision.own_classes import read_own_classes
+from core.vision.pictures import png
+from pages.images import picture_box
+from pages.shared.navigation import ROOT
+from tests.pages.open_page import open_page, words
+
+opened = partial(open_page, ROOT / "pages" / "images" / "own_classes.py")
+
+
+def striped(count: int, *, upright: bool) -> list[tuple[str, bytes, str]]:
+    random = np.random.default_rng(int(upright))
+    stripes = np.where(np.arange(56) // 7 % 2, 230, 20) * np.ones((56, 1))
+    made = []
+    for row in range(count):
+        levels = (stripes if upright else stripes.T) + random.normal(0, 12, (56, 56))
+        made.append((f"{upright}{row}.png", png(levels.clip(0, 255).astype(np.uint8)), "image/png"))
+    return made
+
+
+def taught() -> AppTest:
+    app = opened()
+    assert app.button(key="own_teach").disabled and "5 pictures or more" in words(app)
+    app.text_input(key="own_names").set_value("upright, level").run()
+    app.file_uploader(key="own:files:0").set_value(striped(6, upright=True)).run()
+    app.file_uploader(key="own:files:1").set_value(striped(6, upright=False)).run()
+    app.button(key="own_teach").click().run()
+    assert not app.exception
+    return app
+
+
+def test_from_files_to_an_answer_and_a_file_to_keep() -> None:
+    app = taught()
+    assert "of your 12 pictures" in words(app) and "guessing would give 50.0%" in words(app)
+    head = app.session_state["own:head"]
+    assert head.held_out >= 0.75  # the stripes are plain to see
+    app.file_uploader(key="own:ask").set_value(striped(8, upright=False)[-1]).run()
+    assert not app.exception and "level" in [one.value for one in app.subheader]
+    assert read_own_classes(head.to_npz()).names == ("upright", "level")
+    again = opened()
+    again.file_uploader(key="own:saved").set_value(("own.npz", head.to_npz(), "application/octet-stream")).run()
+    assert not again.exception and "of your 12 pictures" in words(again)
+
+
+def test_bad_files_get_a_sentence_and_leave_nothing_stale() -> None:
+    app = taught()
+    app.file_uploader(key="own:saved").set_value(("own.npz", b"nothing", "application/octet-stream")).run()
+    assert "no classes taught here" in words(app) and "of your 12 pictures" not in words(app)
+    app.file_uploader(key="own:files:0").set_value([("a.png", b"x", "image/png")]).run()
+    assert "not a picture that can be read" in words(app) and app.button(key="own_teach").disabled
+
+
+def test_a_box_from_the_browser_becomes_the_crop_and_nonsense_does_not() -> None:
+    st.session_state.clear()
+    for box in (
+        None,
+        3,
+        {},
+        {"left": "x", "top": 0, "right": 50, "bottom": 50},
+        {"left": 60, "top": 0, "right": 50, "bottom": 50},
+    ):
+        picture_box._take(box)
+        assert "crop" not in st.session_state
+    picture_box._take({"left": 10, "top": 20.4, "right": 90, "bottom": 80})
+    assert [st.session_state[name] for name in ("crop", *picture_box.EDGES)] == ["box", 10, 20, 90, 80]
+    st.session_state.clear()
