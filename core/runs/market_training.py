@@ -200,7 +200,7 @@ def _momentum_score(market: MarketData, kind: LabelKind) -> float:
 
 def _timed(plan: MarketPlan, config: TLOBConfig, markets: Sequence[MarketData]) -> tuple[float, float]:
     """Seconds of a training step, and of predicting one window; the run has one thread, as the caller should."""
-    task = TLOBTask(markets, TLOBTraining(transform=plan.inputs, batch=BATCH, windows_per_epoch=max(plan.windows, BATCH)))
+    task = TLOBTask(markets, TLOBTraining(transform=plan.inputs, batch=BATCH, windows_per_epoch=TIMED_STEPS * BATCH))
     model = TLOB(config).train()
     optimiser = torch.optim.AdamW(model.parameters())
     times, batches = [], task.batches(0)

@@ -129,6 +129,7 @@ def results(answer: dict[str, Any]) -> None:
             ),
         ]
     )
+    st.caption(", ".join(one["recording"] for one in answer["recordings"]))
     for name, why in {**answer["skipped"], **answer["reasons"]}.items():
         st.caption(f":material/warning: {name}: {controls.as_sentence(translate(why))}")
     if any(one["part"] == "test" for one in answer["recordings"]):

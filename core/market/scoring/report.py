@@ -15,7 +15,7 @@ from core.market.book import STEP_MS, FloatArray
 from core.market.forecasters.comparison import paired_differences
 from core.market.labels import STATIONARY, Head
 from core.market.luck import spaced
-from core.market.scoring.rows import NAIVE, NO_CALL, Answers, ScoredDay
+from core.market.scoring.rows import NAIVE, NO_CALL, RowAnswers, ScoredDay
 from core.market.value import CallRows, call_value
 
 HOUR_MS: Final = 3_600_000
@@ -46,7 +46,7 @@ class Pooled:
     spread: FloatArray
     volatility: FloatArray
     truth: NDArray[np.int8]
-    answers: Mapping[str, Answers]
+    answers: Mapping[str, RowAnswers]
 
     @classmethod
     def of(cls, days: Sequence[ScoredDay], head: Head) -> Pooled:
@@ -62,7 +62,7 @@ class Pooled:
             recording=np.repeat(np.arange(len(days)), sizes),
             **{name: joined(name) for name in ("timestamps", "seconds", "mid", "spread", "volatility", "truth")},
             answers={
-                name: Answers(
+                name: RowAnswers(
                     probabilities=np.concatenate([day.answers[name].probabilities for day in days]),
                     calls=np.concatenate([day.answers[name].calls for day in days]),
                     reason=next((day.answers[name].reason for day in days if day.answers[name].reason), ""),

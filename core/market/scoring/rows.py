@@ -29,7 +29,7 @@ PRIOR: Final = np.array([1.0, 2.0, 1.0])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answers:
+class RowAnswers:
     """One forecaster's answers at n rows: probabilities (n, 3), NaN where it gives none; calls (n,), `NO_CALL` where missing."""
 
     probabilities: NDArray[np.float32]
@@ -60,7 +60,7 @@ class ScoredDay:
     spread: FloatArray
     volatility: FloatArray
     truth: NDArray[np.int8]
-    answers: Mapping[str, Answers] = field(default_factory=dict)
+    answers: Mapping[str, RowAnswers] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -114,12 +114,12 @@ def score_day(
         there = peer.faults[:, index] == Fault.NONE
         p = peer.probabilities[:, index]
         calls = np.where(there, np.where(there[:, None], p, 0).argmax(axis=1), NO_CALL)
-        answers[name] = Answers(probabilities=p.astype(np.float32), calls=calls.astype(np.int8), reason=str(peer.reason))
+        answers[name] = RowAnswers(probabilities=p.astype(np.float32), calls=calls.astype(np.int8), reason=str(peer.reason))
     nothing = np.full((len(found), 3), np.nan, dtype=np.float32)
     frequencies = base_rates(found.timestamps, found.truth[:, index], head[1])
-    answers["frequencies"] = Answers(probabilities=frequencies, calls=frequencies.argmax(axis=1).astype(np.int8))
-    answers["momentum"] = Answers(probabilities=nothing, calls=found.momentum[:, index].astype(np.int8))
-    answers["stationary"] = Answers(probabilities=nothing, calls=np.full(len(found), STATIONARY, dtype=np.int8))
+    answers["frequencies"] = RowAnswers(probabilities=frequencies, calls=frequencies.argmax(axis=1).astype(np.int8))
+    answers["momentum"] = RowAnswers(probabilities=nothing, calls=found.momentum[:, index].astype(np.int8))
+    answers["stationary"] = RowAnswers(probabilities=nothing, calls=np.full(len(found), STATIONARY, dtype=np.int8))
     return ScoredDay(
         recording=day.name,
         market=entry.name,
@@ -133,7 +133,7 @@ def score_day(
         volatility=volatility(rows, reference.window)[found.rows[known]],
         truth=found.truth[known, index].astype(np.int8),
         answers={
-            name: Answers(probabilities=one.probabilities[known], calls=one.calls[known], reason=one.reason)
+            name: RowAnswers(probabilities=one.probabilities[known], calls=one.calls[known], reason=one.reason)
             for name, one in answers.items()
         },
     )
@@ -180,15 +180,15 @@ def volatility(rows: BookRows, steps: int) -> FloatArray:
     return out
 
 
-def _of_checkpoint(found: RowPredictions, index: int) -> Answers:
-    return Answers(probabilities=found.probabilities[:, index], calls=found.calls[:, index].astype(np.int8))
+def _of_checkpoint(found: RowPredictions, index: int) -> RowAnswers:
+    return RowAnswers(probabilities=found.probabilities[:, index], calls=found.calls[:, index].astype(np.int8))
 
 
-def _aligned(answers: Answers, mine: NDArray[np.int64], wanted: NDArray[np.int64]) -> Answers:
+def _aligned(answers: RowAnswers, mine: NDArray[np.int64], wanted: NDArray[np.int64]) -> RowAnswers:
     """The answers at the wanted rows; missing where there is none (a checkpoint with longer windows)."""
     place = np.minimum(np.searchsorted(mine, wanted), max(len(mine) - 1, 0))
     there = mine[place] == wanted if len(mine) else np.zeros(len(wanted), dtype=bool)
     p = np.full((len(wanted), 3), np.nan, dtype=np.float32)
     calls = np.full(len(wanted), NO_CALL, dtype=np.int8)
     p[there], calls[there] = answers.probabilities[place[there]], answers.calls[place[there]]
-    return Answers(probabilities=p, calls=calls)
+    return RowAnswers(probabilities=p, calls=calls)

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core import checkpoints
 from core.cli import main
-from core.market.hub import shutdown
+from core.market.hub import hub, shutdown
 from core.market.recordings import layout
 from core.market.windows import STORE
 from core.runs import market_training, scoring
@@ -98,3 +98,5 @@ def test_two_epochs_are_trained_and_the_checkpoint_is_watched_live(place: Path) 
     live = open_page(MARKETS / "live.py", model="mine", rec="binance_spot_btcusdt_2024-08-08")
     assert live.selectbox(key="model").value == "mine"
     assert any("mine" in one.label for one in live.expander)
+    watched = [(session.feed.key, session.predictor.card["name"]) for session in hub().sessions()]
+    assert [name for _, name in watched] == ["mine"] and "mine" not in watched[0][0]
