@@ -12,13 +12,14 @@ from core.market.book import BookError
 from core.market.library import LibraryError
 from core.market.recordings.layout import library_folder
 from core.market.recordings.listing import LibraryEntry, bundled_recordings, list_recordings
-from core.market.recordings.place import Place
+from core.market.recordings.place import RecordingPlace
+from core.service.access import Action
 from pages.markets import library_actions, upload_panel
-from pages.shared import controls, url_state
+from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, moment, number, prose, size
 
 
-def place() -> Place | None:
+def place() -> RecordingPlace | None:
     """The library's folder, or the URL that was typed; None, after an error box, where it may not be asked."""
     typed = url_state.text(
         _("Folder or URL"),
@@ -26,21 +27,23 @@ def place() -> Place | None:
         placeholder=str(library_folder()),
         help=_("Empty: the library's folder. A folder below it, or the URL of a web server that lists its files."),
     ).strip()
+    if typed and not permissions.guard(Action.SERVER_FOLDER):
+        return None
     try:
         if typed.lower().startswith(("http://", "https://")):
-            return Place(typed)
+            return RecordingPlace(typed)
         root = library_folder().resolve()
         wanted = (root / typed).resolve()
         if wanted != root and root not in wanted.parents:
             raise BookError(_("{name} lies outside of the library's folder: choose one below it.").format(name=typed))
-        return Place(str(wanted))
+        return RecordingPlace(str(wanted))
     except BookError as error:
         controls.error_box(str(error))
         return None
 
 
-def entries(where: Place) -> list[LibraryEntry]:
-    """What lies there; nothing, after an error box, where it cannot be listed. A library without recordings is empty."""
+def entries(where: RecordingPlace) -> list[LibraryEntry] | None:
+    """What lies there; None, after an error box, where it cannot be listed. A library without recordings is empty."""
     if not where.remote and not library_folder().is_dir():
         return []
     bar = st.empty()
@@ -55,7 +58,7 @@ def entries(where: Place) -> list[LibraryEntry]:
         return list_recordings(where, progress=moved)
     except BookError as error:
         controls.error_box(str(error))
-        return []
+        return None
     finally:
         bar.empty()
 
@@ -105,8 +108,8 @@ def table(shown: list[LibraryEntry]) -> list[LibraryEntry]:
 controls.page_header(_("Recordings"), prose("library_lead"))
 library_actions.announce()
 where = place()
-if where is not None:
-    listed = entries(where)
+listed = entries(where) if where is not None else None
+if where is not None and listed is not None:
     try:
         bundled = [] if where.remote else bundled_recordings()
     except LibraryError as error:

@@ -12,8 +12,9 @@ from core.market.book import BookError
 from core.market.recordings import changes
 from core.market.recordings.layout import is_segment, library_folder
 from core.market.recordings.listing import LibraryEntry
-from core.market.recordings.place import Place
-from pages.shared import controls
+from core.market.recordings.place import RecordingPlace
+from core.service.access import Action
+from pages.shared import controls, permissions
 from pages.shared.language import _, ngettext, number, size
 
 ASKED: Final = "library:delete"
@@ -29,7 +30,7 @@ def announce() -> None:
         st.toast(text, icon=":material/check:")
 
 
-def show(place: Place, chosen: Sequence[LibraryEntry]) -> None:
+def show(place: RecordingPlace, chosen: Sequence[LibraryEntry]) -> None:
     """The actions of these recordings."""
     st.caption(
         ngettext("{count} recording chosen", "{count} recordings chosen", len(chosen)).format(count=number(len(chosen)))
@@ -42,7 +43,7 @@ def show(place: Place, chosen: Sequence[LibraryEntry]) -> None:
     if place.remote:
         _fetch(place, readable)
         return
-    own = [entry for entry in chosen if not (entry.bundled or entry.sealed)]
+    own = [entry for entry in chosen if not (entry.bundled or entry.sealed)] if permissions.allowed() else []
     with st.container(horizontal=True, vertical_alignment="center"):
         if len(readable) == 1:
             _open(place, readable[0])
@@ -50,16 +51,18 @@ def show(place: Place, chosen: Sequence[LibraryEntry]) -> None:
             _rename(Path(place.address), own[0])
         if len(chosen) == 1 and readable:
             _export(readable[0])
-        if len(readable) > 1:
+        if len(readable) > 1 and permissions.allowed():
             _merge(Path(place.address), readable)
         if own:
             _ask(own)
     if any(entry.sealed for entry in chosen):
         st.caption(_("What belongs to a ledger stays as it is, so that the ledger can be verified."))
+    if not permissions.allowed():
+        permissions.guard(Action.DELETE)
     _confirm(Path(place.address), own)
 
 
-def _open(place: Place, entry: LibraryEntry) -> None:
+def _open(place: RecordingPlace, entry: LibraryEntry) -> None:
     """Links to the live page, the explorer and the scorer."""
     root = library_folder().resolve()
     below = Path(place.address).resolve().relative_to(root).as_posix() if not entry.bundled else "."
@@ -67,7 +70,7 @@ def _open(place: Place, entry: LibraryEntry) -> None:
     pages = (
         ("pages/markets/live.py", _("Live order book"), ":material/candlestick_chart:", {"source": "recording", "rec": name}),
         ("pages/markets/attention.py", _("What TLOB looks at"), ":material/grid_on:", {"window": "recording", "rec": name}),
-        ("pages/markets/score.py", _("Score"), ":material/grading:", {"recs": name.replace(".", "-")}),
+        ("pages/markets/score.py", _("Score recordings"), ":material/grading:", {"recs": name.replace(".", "-")}),
     )
     for page, label, icon, parameters in pages:
         st.page_link(page, label=label, icon=icon, query_params=parameters)
@@ -156,8 +159,10 @@ def _confirm(folder: Path, own: Sequence[LibraryEntry]) -> None:
             st.rerun()
 
 
-def _fetch(place: Place, chosen: Sequence[LibraryEntry]) -> None:
+def _fetch(place: RecordingPlace, chosen: Sequence[LibraryEntry]) -> None:
     """Recordings of a URL are copied here before they are opened."""
+    if not permissions.guard(Action.RECORD):
+        return
     if not chosen or not st.button(_("Copy into the library"), icon=":material/download:", type="primary", key="library:fetch"):
         return
     bar = st.progress(0.0)

@@ -9,7 +9,8 @@ import streamlit as st
 from core.market.hub import TooManyFeeds
 from core.market.recordings.background_recorder import RecordingStatus, background_recorder
 from core.market.session import MarketSession
-from pages.shared import controls
+from core.service.access import Action
+from pages.shared import controls, permissions
 from pages.shared.language import _, duration, ngettext, number, size
 
 
@@ -21,6 +22,8 @@ def show(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
     """
     key = session.feed.key
     now = background_recorder().status(key)
+    if not permissions.guard(Action.RECORD):
+        return
     name = f"record:{key}"
     st.session_state[name] = bool(now and now.running)
     st.toggle(

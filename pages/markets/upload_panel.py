@@ -18,7 +18,8 @@ from core.market.formats.protocol import FormatError
 from core.market.recordings.changes import NAME
 from core.market.recordings.layout import library_folder, market_folder
 from core.messages import translate
-from pages.shared import controls
+from core.service.access import Action
+from pages.shared import controls, permissions
 from pages.shared.language import _, duration, moment, number, prose
 from pages.shared.stat_strip import Stat, stat_strip
 
@@ -119,6 +120,8 @@ def _describe(found: Inspection) -> None:
 
 
 def _convert(inspected: InspectedFiles) -> None:
+    if not permissions.guard(Action.RECORD):
+        return
     found = inspected.found
     day = datetime.fromtimestamp(found.start_ms / 1e3, UTC).strftime("%Y-%m-%d")
     left, right = st.columns(2)

@@ -17,7 +17,7 @@ import orjson
 
 from core.market.feeds.protocol import Trade
 from core.market.formats.book_builder import BookBuilder
-from core.market.formats.protocol import BATCH, BookBatch, PositionedText, Problem, first_line
+from core.market.formats.protocol import BATCH, BookBatch, PositionedText, RowProblem, first_line
 from core.messages import Message, compose
 
 LINE = re.compile(r"(\d{16,20}) (\{.*\})\s*")
@@ -62,7 +62,7 @@ class _Stream:
         self._synced = False
         self._fresh = True
         self._time = 0
-        self._problems: list[Problem] = []
+        self._problems: list[RowProblem] = []
         self._trades: list[Trade] = []
 
     def take(self, row: int, line: str, done: float) -> BookBatch | None:
@@ -105,7 +105,7 @@ class _Stream:
         return made
 
     def _wrong(self, row: int, what: Message) -> None:
-        self._problems.append(Problem(row=row, what=what))
+        self._problems.append(RowProblem(row=row, what=what))
 
     def _snapshot(self, row: int, data: dict[str, Any], received_ms: int) -> None:
         sides = [[(float(price), float(size)) for price, size in data[side]] for side in ("asks", "bids")]

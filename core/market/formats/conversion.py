@@ -17,7 +17,7 @@ from core.market.formats.binance_wire import BinanceWireFormat
 from core.market.formats.fi2010 import Fi2010Format
 from core.market.formats.hftbacktest import HftbacktestFormat
 from core.market.formats.lobster import LobsterFormat
-from core.market.formats.protocol import BookBatch, BookFormat, FormatError, Problem
+from core.market.formats.protocol import BookBatch, BookFormat, FormatError, RowProblem
 from core.market.formats.tables import KaggleFormat, OwnFormat, TardisFormat
 from core.market.recordings.row_files import FileSummary, RowBlock, write_rows
 from core.market.whole_files import write_table
@@ -58,7 +58,7 @@ class Inspection:
     end_ms: int
     sampling_ms: float
     trades: int
-    problems: tuple[Problem, ...]
+    problems: tuple[RowProblem, ...]
     problem_count: int
 
 
@@ -88,7 +88,7 @@ def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> I
         FormatError: where they are of no known format, or hold no usable book.
     """
     form = recognise(files)
-    problems: list[Problem] = []
+    problems: list[RowProblem] = []
     problem_count = books = levels = trades = 0
     first: int | None = None
     last = 0
@@ -210,19 +210,19 @@ class _Grid:
             yield on_grid.timestamps[wanted], on_grid.levels[wanted]
 
 
-def _checked(form: BookFormat, files: Mapping[str, Path]) -> Iterator[tuple[BookBatch, list[Problem]]]:
+def _checked(form: BookFormat, files: Mapping[str, Path]) -> Iterator[tuple[BookBatch, list[RowProblem]]]:
     """Batches without the books that cannot be used, and all that is wrong with what was left out."""
     last = -1
     for batch in form.batches(files):
         wrong = list(batch.problems)
         good = np.ones(len(batch.timestamps), dtype=bool)
         for clause, bad in _faults(batch.values):
-            wrong += [Problem(row=int(row), what=clause) for row in batch.rows[good & bad]]
+            wrong += [RowProblem(row=int(row), what=clause) for row in batch.rows[good & bad]]
             good &= ~bad
         before = np.maximum.accumulate(np.append(last, np.where(good, batch.timestamps, -1)))[:-1]
         late = good & (batch.timestamps < before)
         wrong += [
-            Problem(row=int(row), what=compose("goes back in time: rows must be in time order")) for row in batch.rows[late]
+            RowProblem(row=int(row), what=compose("goes back in time: rows must be in time order")) for row in batch.rows[late]
         ]
         good &= ~late
         last = int(max(last, batch.timestamps[good].max(initial=-1)))
@@ -275,7 +275,7 @@ def _without_bad_depth(values: FloatArray) -> FloatArray:
     return np.concatenate([values[:, : 4 * LEVELS], np.where(known, deep, np.nan)], axis=1)
 
 
-def _nothing_usable(problems: Sequence[Problem]) -> Message:
+def _nothing_usable(problems: Sequence[RowProblem]) -> Message:
     if problems:
         return compose("no book of it can be used: row {row} {what}", row=problems[0].row, what=problems[0].what)
     return compose("no book of it can be used: it holds none")

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.book import FloatArray
-from core.market.formats.protocol import BATCH, FormatError, PositionedText, Problem
+from core.market.formats.protocol import BATCH, FormatError, PositionedText, RowProblem
 from core.messages import compose
 
 
@@ -22,7 +22,7 @@ class NumberLines:
 
     lines: NDArray[np.int64]
     values: FloatArray
-    problems: list[Problem]
+    problems: list[RowProblem]
     done: float
 
 
@@ -76,7 +76,7 @@ def _batch(
     empty: bool,
     done: float,
 ) -> NumberLines:
-    problems: list[Problem] = []
+    problems: list[RowProblem] = []
     kept: list[int] = []
     cells: list[list[str]] = []
     for number, line in enumerate(lines, before + 1):
@@ -86,7 +86,7 @@ def _batch(
             cells.append([fields[place] for place in places])
         elif line.strip():
             what = compose("has {count} fields: {right} are right", count=len(fields), right=width)
-            problems.append(Problem(row=number, what=what))
+            problems.append(RowProblem(row=number, what=what))
     numbers = np.array(kept, dtype=np.int64)
     table = pd.DataFrame(cells, columns=range(len(places)), dtype=str)
     values = np.empty((len(kept), len(places)))
@@ -107,6 +107,6 @@ def _batch(
         what = compose("has {text!r} in column {column}: a number is right", text=cells[row][column][:40], column=name)
         if column in dates:
             what = compose("has {text!r} in column {column}: a date and time is right", text=cells[row][column][:40], column=name)
-        problems.append(Problem(row=int(numbers[row]), what=what))
+        problems.append(RowProblem(row=int(numbers[row]), what=what))
     good = ~bad.any(axis=1)
     return NumberLines(lines=numbers[good], values=values[good], problems=sorted(problems, key=lambda one: one.row), done=done)

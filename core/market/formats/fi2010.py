@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from core.market.book import LEVELS, STEP_MS
-from core.market.formats.protocol import BATCH, BookBatch, FormatError, PositionedText, Problem, head
+from core.market.formats.protocol import BATCH, BookBatch, FormatError, PositionedText, RowProblem, head
 from core.messages import Message, compose
 
 FIRST_DAY: Final = int(datetime(2010, 6, 1, 7, 30, tzinfo=UTC).timestamp() * 1e3)
@@ -53,7 +53,7 @@ class Fi2010Format:
                     file=path.name,
                 )
             )
-        problems: list[Problem] = []
+        problems: list[RowProblem] = []
         mid = (values[:, 0] + values[:, 2]) / 2
         with np.errstate(divide="ignore", invalid="ignore"):
             jumps = np.flatnonzero(np.abs(np.diff(mid) / mid[:-1]) > JUMP) + 1

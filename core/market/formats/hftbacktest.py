@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core.market.feeds.protocol import Trade
 from core.market.formats.book_builder import BookBuilder
-from core.market.formats.protocol import BATCH, BookBatch, FormatError, Problem
+from core.market.formats.protocol import BATCH, BookBatch, FormatError, RowProblem
 from core.messages import Message, compose
 
 FIELDS: Final = ("ev", "exch_ts", "local_ts", "px", "qty")
@@ -55,7 +55,7 @@ class HftbacktestFormat:
         sides = np.where(flags[seen] & BUY, 1, np.where(flags[seen] & SELL, -1, 0))
         builder, fresh = BookBuilder(), True
         for start in range(0, len(seen), BATCH):
-            problems: list[Problem] = []
+            problems: list[RowProblem] = []
             trades: list[Trade] = []
             part = slice(start, start + BATCH)
             rows = zip(
@@ -71,16 +71,16 @@ class HftbacktestFormat:
                 if kind not in (DEPTH, SNAPSHOT, TRADE, CLEAR):
                     if kind != BEST:
                         what = compose("has the event type {kind}: depth, trade, clear and snapshot (1 to 4) are read", kind=kind)
-                        problems.append(Problem(row=row + 1, what=what))
+                        problems.append(RowProblem(row=row + 1, what=what))
                     continue
                 if kind != CLEAR and not (np.isfinite(price) and price > 0 and np.isfinite(size) and size >= 0):
                     what = compose(
                         "has price {price:g} and size {size:g}: a price above 0 and a size are right", price=price, size=size
                     )
-                    problems.append(Problem(row=row + 1, what=what))
+                    problems.append(RowProblem(row=row + 1, what=what))
                     continue
                 if kind != CLEAR and not side:
-                    problems.append(Problem(row=row + 1, what=compose("has no side: the flag of a buy or a sell is needed")))
+                    problems.append(RowProblem(row=row + 1, what=compose("has no side: the flag of a buy or a sell is needed")))
                     continue
                 if kind == TRADE:
                     trades.append(Trade(price=price, size=size, side="buy" if side > 0 else "sell", exchange_ms=when))

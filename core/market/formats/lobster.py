@@ -17,7 +17,7 @@ import numpy as np
 
 from core.market.feeds.protocol import Trade
 from core.market.formats.csv_lines import number_lines
-from core.market.formats.protocol import BookBatch, FormatError, Problem, first_line
+from core.market.formats.protocol import BookBatch, FormatError, RowProblem, first_line
 from core.messages import Message, compose
 
 NEW_YORK: Final = ZoneInfo("America/New_York")
@@ -52,10 +52,12 @@ class LobsterFormat:
         last_s = 0.0
         pending: dict[int, np.ndarray] = {}
         books = number_lines(kinds["book"], width)
-        bad_books: list[Problem] = []
+        bad_books: list[RowProblem] = []
         books_over = False
         for messages in number_lines(kinds["messages"], MESSAGE_FIELDS):
-            problems = [Problem(row=one.row, what=compose("of the messages {what}", what=one.what)) for one in messages.problems]
+            problems = [
+                RowProblem(row=one.row, what=compose("of the messages {what}", what=one.what)) for one in messages.problems
+            ]
             need = int(messages.lines[-1]) if len(messages.lines) else 0
             while not books_over and (not pending or max(pending) < need):
                 part = next(books, None)
@@ -74,7 +76,7 @@ class LobsterFormat:
                 if kind == HALT:
                     continue
                 if seconds < last_s:
-                    problems.append(Problem(row=line, what=compose("goes back in time: messages must be in time order")))
+                    problems.append(RowProblem(row=line, what=compose("goes back in time: messages must be in time order")))
                     continue
                 last_s = seconds
                 when = midnight + int(seconds * 1e3)
@@ -83,7 +85,7 @@ class LobsterFormat:
                     trades.append(Trade(price=price / 1e4, size=size, side=side, exchange_ms=when))  # type: ignore[arg-type]
                 if book is None:
                     if line not in bad:
-                        problems.append(Problem(row=line, what=compose("has a message, but no line in the order book")))
+                        problems.append(RowProblem(row=line, what=compose("has a message, but no line in the order book")))
                     continue
                 times.append(when)
                 values.append(book)

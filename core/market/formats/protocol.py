@@ -27,7 +27,7 @@ class FormatError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class RowProblem:
     """What is wrong with one row: its line or row number in the file, from 1, and a clause that says what would be right."""
 
     row: int
@@ -49,7 +49,7 @@ class BookBatch:
     timestamps: NDArray[np.int64]
     values: FloatArray
     rows: NDArray[np.int64]
-    problems: Sequence[Problem] = ()
+    problems: Sequence[RowProblem] = ()
     trades: Sequence[Trade] = ()
     fresh: bool = False
     done: float = 0.0

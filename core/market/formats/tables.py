@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from core.market.book import DEEP_COLUMNS, FILE_COLUMNS
 from core.market.formats.csv_lines import NumberLines, number_lines
-from core.market.formats.protocol import BATCH, BookBatch, FormatError, Problem, first_line
+from core.market.formats.protocol import BATCH, BookBatch, FormatError, RowProblem, first_line
 from core.market.recordings.layout import market_of
 from core.messages import Message, compose
 
@@ -40,7 +40,7 @@ class OwnFormat:
         for part in _parquet_lines(path, columns) if _is_parquet(path) else number_lines(path, columns, empty=True):
             whole = np.isfinite(part.values[:, 0]) & (part.values[:, 0] % 1 == 0)
             what = compose("has no whole number of milliseconds in column timestamp")
-            problems = [*part.problems, *(Problem(row=int(row), what=what) for row in part.lines[~whole])]
+            problems = [*part.problems, *(RowProblem(row=int(row), what=what) for row in part.lines[~whole])]
             yield _book_batch(part, part.values[:, 0], part.values[:, 1:], whole, problems)
 
 
@@ -149,11 +149,13 @@ def _parquet_lines(path: Path, columns: list[str]) -> Iterator[NumberLines]:
         raise FormatError(compose("{file} cannot be read: {reason}", file=path.name, reason=why)) from error
 
 
-def _no_time(row: int, column: str) -> Problem:
-    return Problem(row=row, what=compose("has no number in column {column}", column=column))
+def _no_time(row: int, column: str) -> RowProblem:
+    return RowProblem(row=row, what=compose("has no number in column {column}", column=column))
 
 
-def _book_batch(part: NumberLines, times: np.ndarray, values: np.ndarray, good: np.ndarray, problems: list[Problem]) -> BookBatch:
+def _book_batch(
+    part: NumberLines, times: np.ndarray, values: np.ndarray, good: np.ndarray, problems: list[RowProblem]
+) -> BookBatch:
     return BookBatch(
         timestamps=times[good].astype(np.int64),
         values=values[good],

@@ -17,7 +17,7 @@ from core.market.book import BookError, BookRows, FloatArray
 from core.market.feeds.trades import SCHEMA, TradeColumns, trades_path, trades_table
 from core.market.recordings.layout import GROUP_ROWS, KINDS, is_segment, segment_path
 from core.market.recordings.listing import LibraryEntry
-from core.market.recordings.place import Place
+from core.market.recordings.place import RecordingPlace
 from core.market.recordings.row_files import RowBlock, write_rows
 from core.market.recordings.rows import RecordedRows
 from core.market.whole_files import write_table
@@ -135,7 +135,7 @@ def export(entry: LibraryEntry, form: str = "parquet") -> bytes:
         return path.read_bytes()
 
 
-def fetch(place: Place, entry: LibraryEntry, folder: Path, *, progress: Progress | None = None) -> None:
+def fetch(place: RecordingPlace, entry: LibraryEntry, folder: Path, *, progress: Progress | None = None) -> None:
     """Copy a recording of a URL into the library, with what lies beside its rows.
 
     Raises:

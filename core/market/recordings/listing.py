@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from core.market import library
 from core.market.book import LEVELS, STEP_MS
 from core.market.recordings.layout import market_of, recording_of
-from core.market.recordings.place import Place, StoredFile
+from core.market.recordings.place import RecordingPlace, StoredFile
 from core.market.recordings.row_files import POINTS, FileSummary, footer_summary
 from core.messages import Message, compose
 
@@ -87,7 +87,9 @@ class LibraryEntry:
         return (self.end_ms - self.start_ms + STEP_MS) / 1e3 if self.rows else 0.0
 
 
-def list_recordings(place: Place | Path | str, *, progress: Callable[[int, int], None] | None = None) -> list[LibraryEntry]:
+def list_recordings(
+    place: RecordingPlace | Path | str, *, progress: Callable[[int, int], None] | None = None
+) -> list[LibraryEntry]:
     """The recordings of a folder or a URL, in order of their names.
 
     Args:
@@ -96,7 +98,7 @@ def list_recordings(place: Place | Path | str, *, progress: Callable[[int, int],
     Raises:
         BookError: where the place is not there or does not answer.
     """
-    where = place if isinstance(place, Place) else Place(str(place))
+    where = place if isinstance(place, RecordingPlace) else RecordingPlace(str(place))
     groups: dict[str, list[StoredFile]] = {}
     sizes: dict[str, int] = {}
     ledgers: set[str] = set()
@@ -146,7 +148,7 @@ def entry_of(folder: Path, name: str) -> LibraryEntry | None:
     ]
     if not stored or any(recording_of(file.relative) != name for file in stored):
         return None
-    return _entry(Place(str(inside)), name, stored, size=sum(file.size for file in stored))
+    return _entry(RecordingPlace(str(inside)), name, stored, size=sum(file.size for file in stored))
 
 
 def bundled_recordings() -> list[LibraryEntry]:
@@ -157,7 +159,7 @@ def bundled_recordings() -> list[LibraryEntry]:
     """
     entries = []
     for one in library.recordings():
-        place = Place(str(one.path.parent))
+        place = RecordingPlace(str(one.path.parent))
         trades = one.path.parent / "trades" / one.path.name
         size = one.path.stat().st_size + (trades.stat().st_size if trades.exists() else 0)
         file = StoredFile(relative=one.path.name, address=str(one.path), size=size, stamp=one.path.stat().st_mtime)
@@ -166,7 +168,14 @@ def bundled_recordings() -> list[LibraryEntry]:
 
 
 def _entry(
-    place: Place, name: str, files: list[StoredFile], *, size: int, market: str = "", bundled: bool = False, sealed: bool = False
+    place: RecordingPlace,
+    name: str,
+    files: list[StoredFile],
+    *,
+    size: int,
+    market: str = "",
+    bundled: bool = False,
+    sealed: bool = False,
 ) -> LibraryEntry:
     files = sorted(files, key=lambda file: file.relative)
     fixed: dict[str, Any] = {
@@ -200,7 +209,7 @@ _kept: OrderedDict[tuple[str, int, float], FileSummary] = OrderedDict()
 _lock = threading.Lock()
 
 
-def _summary(place: Place, file: StoredFile) -> FileSummary:
+def _summary(place: RecordingPlace, file: StoredFile) -> FileSummary:
     key = (file.address, file.size, file.stamp)
     with _lock:
         if key in _kept:
@@ -214,7 +223,7 @@ def _summary(place: Place, file: StoredFile) -> FileSummary:
     return made
 
 
-def _summarise(place: Place, file: StoredFile) -> FileSummary:
+def _summarise(place: RecordingPlace, file: StoredFile) -> FileSummary:
     csv = file.relative.lower().endswith(".csv")
     columns: pa.Table | None = None
     names: list[str] = []

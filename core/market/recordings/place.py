@@ -30,7 +30,7 @@ class StoredFile:
     stamp: float
 
 
-class Place:
+class RecordingPlace:
     """A folder, or an http(s) address of a page whose links are files and folders, as web servers make of a folder.
 
     Raises:

@@ -1,0 +1,142 @@
+"""The page of recordings by Streamlit's own test runner, over a library of two days."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.market import library
+from core.market.book import read_rows
+from core.market.recordings.listing import list_recordings
+from core.market.recordings.segment_writer import SegmentWriter
+from pages.shared.navigation import ROOT
+from tests.core.market.feeds.binance_server import FIXTURES
+from tests.pages.open_page import open_page, ran, words
+
+PAGE = ROOT / "pages" / "markets" / "library.py"
+SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OBSERVATORY_RECORDINGS", str(tmp_path / "library"))
+    monkeypatch.setattr("streamlit.page_link", lambda *arguments, **options: None)  # the runner knows one page
+    return tmp_path / "library"
+
+
+def record_two_days(folder: Path) -> None:
+    rows = read_rows(SAMPLE)[:200]
+    with SegmentWriter(folder, "BTC/USDT") as writer:
+        for day in (0, 86_400_000):
+            for when, levels in zip(rows.timestamps.tolist(), rows.levels, strict=True):
+                writer.add((when + day, levels))
+
+
+def press(app: AppTest, key: str) -> None:
+    app.button(key=key).click()
+    ran(app)
+
+
+def names(folder: Path) -> list[str]:
+    return [entry.name for entry in list_recordings(folder)]
+
+
+def test_an_empty_library_shows_the_bundled_ones_and_says_how_to_fill_it(folder: Path) -> None:
+    app = open_page(PAGE)
+    assert "Nothing has been recorded yet" in words(app)
+    table = app.dataframe[0].value
+    assert table["name"].tolist() == [one.name for one in library.recordings()]
+    assert table["rows"].tolist() == [one.rows for one in library.recordings()]
+
+
+def test_recordings_stand_before_the_bundled_ones_with_their_numbers(folder: Path) -> None:
+    record_two_days(folder)
+    table = open_page(PAGE).dataframe[0].value
+    assert table["name"].tolist()[:2] == ["BTC-USDT/2024-08-08", "BTC-USDT/2024-08-09"]
+    first = table.iloc[0]
+    assert (first["market"], first["rows"], first["gaps"], first["levels"]) == ("BTC/USDT", 200, 0, 10)
+    assert first["span"] == "50 sec" and len(first["mids"]) == 48
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        ("../..", "lies outside of the library's folder: choose one below it."),
+        ("nowhere", "is no folder: give a folder of recordings, or a URL"),
+        ("http://example.org/", "example.org may not be asked: name the hosts of recordings in OBSERVATORY_RECORDING_HOSTS"),
+    ],
+)
+def test_a_place_that_cannot_be_listed_is_one_sentence(folder: Path, place: str, sentence: str) -> None:
+    record_two_days(folder)
+    app = open_page(PAGE, place=place)
+    assert sentence in words(app) and not app.dataframe
+
+
+def chosen_page() -> None:
+    """The actions of every recording of the library, as where all of them are chosen."""
+    from core.market.recordings.layout import library_folder
+    from core.market.recordings.listing import list_recordings
+    from core.market.recordings.place import RecordingPlace
+    from pages.markets import library_actions
+
+    library_actions.announce()
+    place = RecordingPlace(str(library_folder()))
+    if entries := list_recordings(place):
+        library_actions.show(place, entries)
+
+
+def test_recordings_are_merged_and_deleted_once_it_was_asked_twice(folder: Path) -> None:
+    record_two_days(folder)
+    app = ran(AppTest.from_function(chosen_page, default_timeout=60))
+    assert "2 recordings chosen" in words(app)
+    app.text_input(key="library:merge").set_value("both")
+    press(app, "library:merged")
+    assert names(folder) == ["BTC-USDT/2024-08-08", "BTC-USDT/2024-08-09", "both"]
+    press(app, "library:delete_first")
+    assert "Delete 3 recordings" in words(app) and len(names(folder)) == 3
+    press(app, "library:keep")
+    assert "cannot be undone" not in words(app) and len(names(folder)) == 3
+    press(app, "library:delete_first")
+    press(app, "library:delete_second")
+    assert names(folder) == []
+
+
+def test_one_is_renamed_and_a_name_that_is_none_is_refused(folder: Path) -> None:
+    record_two_days(folder)
+    for path in sorted(folder.rglob("rows_*"))[1:]:
+        path.unlink()
+    app = ran(AppTest.from_function(chosen_page, default_timeout=60))
+    for name, found in (("a b", "BTC-USDT/2024-08-08"), ("mine", "mine/2024-08-08")):
+        app.text_input(key="library:rename:BTC-USDT/2024-08-08").set_value(name)
+        press(app, "library:renamed")
+        assert names(folder) == [found]
+        assert ("'a b' is no name" in words(app)) == (name == "a b")
+
+
+def test_where_strangers_may_come_nothing_can_be_changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.shared.permissions.allowed", lambda: False)
+    record_two_days(folder)
+    app = ran(AppTest.from_function(chosen_page, default_timeout=60))
+    assert "Deleting is closed here." in words(app) and not app.button
+    assert "Folders of this server are closed here." in words(open_page(PAGE, place="BTC-USDT"))
+
+
+def test_a_file_is_shown_then_converted(folder: Path) -> None:
+    app = open_page(PAGE)
+    wire = (FIXTURES / "spot_btcusdt_20240808.jsonl.gz").read_bytes()
+    app.file_uploader(key="upload:files").set_value([("wire.jsonl.gz", wire, "application/gzip")])
+    ran(app)
+    assert "Binance wire" in words(app) and not folder.exists()
+    app.text_input(key="upload:market").set_value("BTC/USDT")
+    ran(app)
+    press(app, "upload:convert")
+    assert "with 0 gaps are in the library as BTC-USDT_2024-08-08." in words(app)
+    (entry,) = list_recordings(folder)
+    assert (entry.market, entry.levels, entry.gaps) == ("BTC/USDT", 25, 0)
+    press(app, "upload:convert")
+    assert "There is a recording BTC-USDT_2024-08-08 already" in words(app)
+    app.file_uploader(key="upload:files").set_value([("notes.txt", b"hello", "text/plain")])
+    ran(app)
+    assert "Notes.txt is of no known format" in words(app) or "notes.txt is of no known format" in words(app)
