@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -15,13 +15,14 @@ from core.cli.progress import counting_bar
 from core.device import use_one_thread
 from core.market.labels import Head
 from core.market.predictor import Predictor, load_predictor
-from core.market.scoring import report as reports
 from core.market.scoring.recordings import RecordedDay, find_recordings
-from core.market.scoring.report import Pooled
-from core.market.scoring.rows import NAIVE, ScoredDay, score_day
 from core.messages import compose
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt, element
 from core.training.progress_file import EVERY_S, write_values
+
+if TYPE_CHECKING:  # a bare training machine has no orjson, by which forecasters at an address are asked
+    from core.market.scoring.report import Pooled
+    from core.market.scoring.rows import ScoredDay
 
 ROWS_PER_REPORT = 5
 """Scores with fewer rows than so many times the horizon mean nothing and are refused."""
@@ -41,6 +42,9 @@ def run(o: argparse.Namespace) -> dict[str, Any]:
     Raises:
         ValueError: where nothing can be scored.
     """
+    from core.market.scoring import report as reports
+    from core.market.scoring.report import Pooled
+
     use_one_thread()
     if o.every < 1:
         raise ValueError(compose("every {every}-th row is none: give 1 or more", every=o.every))
@@ -64,6 +68,8 @@ def _score_all(
     days: list[RecordedDay], models: Mapping[str, Predictor], head: Head, o: argparse.Namespace
 ) -> tuple[list[ScoredDay], dict[str, str]]:
     """The recordings that could be scored, and by name why the others could not."""
+    from core.market.scoring.rows import score_day
+
     scored: list[ScoredDay] = []
     skipped: dict[str, str] = {}
     bar = counting_bar("window")
@@ -103,6 +109,9 @@ def _answer(
     skipped: dict[str, str],
     tables: Mapping[str, pd.DataFrame],
 ) -> dict[str, Any]:
+    from core.market.scoring import report as reports
+    from core.market.scoring.rows import NAIVE
+
     lines = {line.pop("forecaster"): line for line in reports.plain(tables["forecasters"])}
     mine = lines[checkpoint]
     return {
@@ -135,6 +144,8 @@ def _answer(
 def _receipt(
     o: argparse.Namespace, scored: list[ScoredDay], models: Mapping[str, Predictor], tables: Mapping[str, pd.DataFrame]
 ) -> Receipt:
+    from core.market.scoring import report as reports
+
     options = {"--checkpoint": [o.checkpoint], "--beside": o.beside, "--forecaster": o.forecaster, "--label": [o.label]}
     options |= {"--horizon": [str(o.horizon)] if o.horizon is not None else [], "--market": [o.market] if o.market else []}
     options |= {"--every": [str(o.every)], "--folder": [CHECKPOINTS], "--out": [OUT]}
@@ -150,7 +161,8 @@ def _receipt(
 
 def write(folder: Path, answer: dict[str, Any], rows: Pooled, tables: Mapping[str, pd.DataFrame], receipt: Receipt) -> None:
     """Write `report.html`, `report.json`, each table as CSV and Parquet, and `rows.parquet`."""
-    from core.figures.score_report import report_html  # only here, as a bare training machine has no plotly
+    from core.figures.score_report import report_html  # which needs plotly
+    from core.market.scoring import report as reports
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
