@@ -39,7 +39,7 @@ def report_html(answer: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], r
         _note(_("Each forecaster's log loss less that of the frequencies so far, summed: a falling line is better than they.")),
     ]
     for by, title in group_names().items():
-        if (tables["groups"]["by"] == by).sum() <= len(answer["forecasters"]) and by != "recording":
+        if (tables["groups"]["by"] == by).sum() <= len(answer["forecasters"]):
             continue  # one group alone
         for measure in ("log_loss", "matthews"):
             figure = groups_figure(tables["groups"], by=by, measure=measure, names=names, labels=regime_names())
@@ -106,7 +106,7 @@ def regime_names() -> dict[str, str]:
 
 
 def _heading(answer: Mapping[str, Any]) -> str:
-    facts = _("{rows:,} rows of {recordings} recordings, about {independent:,} of them with outcomes that do not overlap").format(
+    facts = _("Rows: {rows:,}. Recordings: {recordings:,}. Outcomes that do not overlap: {independent:,}.").format(
         rows=answer["samples"], recordings=len(answer["recordings"]), independent=answer["independent_samples"]
     )
     alphas = ", ".join(
@@ -118,7 +118,7 @@ def _heading(answer: Mapping[str, Any]) -> str:
         f"<li>{html.escape(name)}: {html.escape(why)}</li>" for name, why in {**answer["skipped"], **answer["reasons"]}.items()
     )
     return (
-        f"<h1>{html.escape(_('Scores of recordings'))}</h1><p>{html.escape(label)}. {html.escape(facts)}.</p>"
+        f"<h1>{html.escape(_('Scores of recordings'))}</h1><p>{html.escape(label)}. {html.escape(facts)}</p>"
         f"<p class=note>{html.escape(_('A move counts from'))} {html.escape(alphas)}</p>"
         + (f"<ul>{skipped}</ul>" if skipped else "")
     )
