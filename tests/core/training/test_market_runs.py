@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 
 from core.cli import main, train_tlob
 from core.market.book import FILE_COLUMNS
-from core.market.data_amount import enough_outcomes
+from core.market.data_amount import enough_outcomes, read_curve
 from core.market.labels import momentum_calls
 from core.runs.local_run import PROGRESS, STOP, TrainError
 from core.runs.market_training import MarketPlan, MarketTrainer, outlook
@@ -125,6 +125,8 @@ def test_enough_is_where_training_began_to_pay_and_did_so_ever_after() -> None:
     assert enough_outcomes(curve, from_start=False) == 80
     assert enough_outcomes({"rows": [row(5, 0.65, 1.0)]}, from_start=True) is None
     assert enough_outcomes(None, from_start=True) is None
+    shipped = [enough_outcomes(read_curve(), from_start=start) for start in (True, False)]
+    assert shipped == [28, 86]  # as docs/scoring_and_training.md says
 
 
 def test_what_cannot_be_trained_is_one_sentence(plan: MarketPlan, whole: dict[str, Any], tmp_path: Path) -> None:
