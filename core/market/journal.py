@@ -23,21 +23,22 @@ class Journal:
     """Tables of one segment by their kind, appended to a hidden file of the folder.
 
     Args:
-        prefix: of the file's name. market: symbol, which the file's first entry keeps.
+        prefix: of the file's name. market: symbol; name: of the market's folder. The file's first entry keeps both.
         path: an existing journal to read; None for a new one.
     """
 
-    def __init__(self, folder: Path, prefix: str, *, market: str = "", path: Path | None = None) -> None:
+    def __init__(self, folder: Path, prefix: str, *, market: str = "", name: str = "", path: Path | None = None) -> None:
         self.path = path or folder / f".{prefix}_{uuid.uuid4().hex}{ENDING}"
         self._file: IO[bytes] = self.path.open("ab+", buffering=0)
         self.locked = lock(self._file)
         self._end = 0
-        self.market = market
+        self.market, self.name = market, name
         if path is None:
-            self._append(json.dumps({"market": market}).encode())
+            self._append(json.dumps({"market": market, "name": name}).encode())
         elif self.locked:
             first = next(self._entries(), b"")
-            self.market = str(json.loads(first)["market"]) if first.startswith(b"{") else ""
+            about = json.loads(first) if first.startswith(b"{") else {}
+            self.market, self.name = str(about.get("market", "")), str(about.get("name", ""))
 
     def write(self, tables: Mapping[str, pa.Table]) -> None:
         """Append tables, and hand them to the system, which keeps them if this process is killed.

@@ -58,7 +58,8 @@ async def record(
         OSError: where the disk refuses.
     """
     wall = feed.clock == "wall"
-    with SegmentWriter(folder, feed.market, segment_rows=segment_rows, with_trades=with_trades, saves=not wall) as writer:
+    writer = SegmentWriter(folder, feed.market, key=feed.key, segment_rows=segment_rows, with_trades=with_trades, saves=not wall)
+    with writer:
         recorder = EventRecorder(writer, wall=wall, seconds=seconds, on_progress=on_progress)
         tasks = [asyncio.create_task(_follow(feed, recorder))]
         if wall:

@@ -101,7 +101,7 @@ def _pick_model(frozen_with: str) -> str:
 
 def _pick_recording() -> tuple[str, str] | None:
     options = {one.name: f"{one.symbol} · {one.venue} · {duration(one.duration_s)}" for one in library.recordings()}
-    return url_state.choice(st.selectbox, _("Recording"), options | recording_options.library(), key="rec"), ""
+    return url_state.choice(st.selectbox, _("Recording"), options | recording_options.of_folder(), key="rec"), ""
 
 
 def _pick_feed() -> tuple[str, str] | None:

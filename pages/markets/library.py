@@ -13,6 +13,7 @@ from core.market.library import LibraryError
 from core.market.recordings.layout import library_folder
 from core.market.recordings.listing import LibraryEntry, bundled_recordings, list_recordings
 from core.market.recordings.place import RecordingPlace
+from core.market.recordings.segment_writer import restore_recordings
 from core.service.access import Action
 from pages.markets import library_actions, upload_panel
 from pages.shared import controls, permissions, url_state
@@ -46,6 +47,8 @@ def entries(where: RecordingPlace) -> list[LibraryEntry] | None:
     """What lies there; None, after an error box, where it cannot be listed. A library without recordings is empty."""
     if not where.remote and not library_folder().is_dir():
         return []
+    if not where.remote:
+        restore_recordings(library_folder())
     bar = st.empty()
 
     def moved(done: int, total: int) -> None:

@@ -70,7 +70,7 @@ def pick_source(*, first: str | None = None) -> MarketSource | None:
             one.name: f"{one.symbol} · {one.venue} {kinds_of_market[one.kind]} · {duration(one.duration_s)}"
             for one in library.recordings()
         }
-        options |= recording_options.library()
+        options |= recording_options.of_folder()
         return RecordingSource(name=url_state.choice(st.selectbox, _("Recording"), options, key="rec", default=first))
 
 

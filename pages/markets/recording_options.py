@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.market import library
 from core.market.book import BookError
 from core.market.recordings.layout import library_folder
 from core.market.recordings.listing import LibraryEntry, list_recordings
@@ -13,9 +14,11 @@ LISTED_S = 20.0
 """Seconds for which a listing is kept."""
 
 
-def library() -> dict[str, str]:
+def of_folder() -> dict[str, str]:
     """Name and label of each recording in the library's folder; one that the link names is looked for at once."""
-    if st.query_params.get("rec", "") not in {entry.name for entry in _listed(str(library_folder()))}:
+    bundled = {one.name for one in library.recordings()}
+    listed = {entry.name for entry in _listed(str(library_folder()))}
+    if st.query_params.get("rec") not in {None, *bundled, *listed}:
         _listed.clear()
     return {
         entry.name: f"{entry.name} · {duration(entry.seconds)}" for entry in _listed(str(library_folder())) if not entry.problem

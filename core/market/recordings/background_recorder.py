@@ -6,6 +6,7 @@ It reads the session's own feed, so that an exchange is connected to once.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import shutil
 import threading
@@ -77,7 +78,8 @@ class BackgroundRecorder:
         if one is not None:
             one.stopping.set()
             if one.future is not None:
-                one.future.result(timeout=60)
+                with contextlib.suppress(TimeoutError):  # a deep hour is being written; the status says when it is over
+                    one.future.result(timeout=60)
             self._sessions().leave(VIEWER, key)
 
     def status(self, key: str) -> RecordingStatus | None:
@@ -98,7 +100,7 @@ class _FeedRecording:
     ) -> None:
         self.key, self._begin, self._session, self._sessions = key, begin, session, sessions
         self._wall = session.feed.clock == "wall"
-        self._writer = SegmentWriter(folder, session.feed.market, saves=False)
+        self._writer = SegmentWriter(folder, session.feed.market, key=key, saves=False)
         self._recorder = EventRecorder(self._writer, wall=self._wall)
         self.stopping = threading.Event()
         self.future: Future[None] | None = None

@@ -52,8 +52,11 @@ def library_folder() -> Path:
 
 
 def market_folder(market: str) -> str:
-    """A market's symbol as a folder's name: "BTC/USDT:USDT" is BTC-USDT-USDT."""
-    return re.sub(r"[^\w]+", "-", market).strip("-") or "market"
+    """A market's symbol, or a feed's key, as a folder's name, which tells venues apart as the ledger's does.
+
+    "BTC/USDT:USDT" is BTC-USDT-USDT, "live/binance/BTC/USDT" is binance-BTC-USDT; the owner of a playback is left out.
+    """
+    return re.sub(r"[^\w]+", "-", market.partition("~")[0].removeprefix("live/")).strip("-") or "market"
 
 
 def hour_of(folder: Path, timestamp: int) -> Path:

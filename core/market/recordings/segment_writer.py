@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from core.market.book import LEVELS, STEP_MS, FloatArray, OrderBookSnapshot
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import trades_table
-from core.market.journal import Journal, abandoned_journals, remove_leftovers
+from core.market.journal import ENDING, Journal, abandoned_journals, remove_leftovers
 from core.market.recordings.layout import (
     EVENTS,
     EVENTS_SCHEMA,
@@ -73,7 +73,7 @@ class SegmentWriter:
 
     Args:
         folder: of the library; made where it is missing.
-        market: symbol; its folder is BTC-USDT for BTC/USDT.
+        market: symbol. key: of the feed, by which the market's folder is named (`market_folder`); the symbol names it where None.
         segment_rows: most rows of a file; a file spans at most as many grid steps, holes included.
         with_trades: whether `add_trade` writes anything.
         saves: whether it saves by itself, in the caller's thread; otherwise `save_journal` is to be called every second.
@@ -87,12 +87,20 @@ class SegmentWriter:
     """
 
     def __init__(
-        self, folder: Path, market: str, *, segment_rows: int = GROUP_ROWS, with_trades: bool = True, saves: bool = True
+        self,
+        folder: Path,
+        market: str,
+        *,
+        key: str | None = None,
+        segment_rows: int = GROUP_ROWS,
+        with_trades: bool = True,
+        saves: bool = True,
     ) -> None:
         if segment_rows < 1:
             raise ValueError(compose("a segment of {rows} rows holds nothing: give 1 or more", rows=segment_rows))
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.market, self.files = folder, market, list[Path]()
+        self._name = market_folder(key or market)
         self.rows = self.gaps = self._sealed = 0
         self._first_ms: int | None = None
         self._segment_rows, self._with_trades, self._saves = segment_rows, with_trades, saves
@@ -188,7 +196,7 @@ class SegmentWriter:
                 taken = (len(chunk.rows), len(chunk.trades), len(chunk.updates), len(chunk.events))
             if any(taken):
                 if self._journal is None:
-                    self._journal = Journal(self.folder, market_folder(self.market), market=self.market)
+                    self._journal = Journal(self.folder, self._name, market=self.market, name=self._name)
                 self._journal.write(_tables(chunk, taken))
                 with self._lock:
                     rows, trades, updates, events = taken
@@ -247,7 +255,7 @@ class SegmentWriter:
         moments = [first] if first is not None else [_moment(table) for table in others.values() if table is not None]
         if not moments:
             return None
-        path = self._free_path(int(moments[0]), journal.market, count if restored else None)
+        path = self._free_path(int(moments[0]), journal.name, count if restored else None)
         if path is None:
             return None  # the process was killed between writing the segment and removing its journal
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -262,8 +270,8 @@ class SegmentWriter:
         self._sealed += path.stat().st_size
         return path
 
-    def _free_path(self, first_ms: int, market: str, restored: int | None) -> Path | None:
-        path = first = hour_of(self.folder / market_folder(market), first_ms) / f"rows_{first_ms}.parquet"
+    def _free_path(self, first_ms: int, name: str, restored: int | None) -> Path | None:
+        path = first = hour_of(self.folder / market_folder(name), first_ms) / f"rows_{first_ms}.parquet"
         copy = 1
         while path.exists():
             if restored is not None and pq.read_metadata(path).num_rows >= restored:
@@ -271,6 +279,13 @@ class SegmentWriter:
             copy += 1
             path = first.with_stem(f"{first.stem}_{copy}")
         return path
+
+
+def restore_recordings(folder: Path) -> list[Path]:
+    """Make files of what killed processes left in a library; returns the files of rows."""
+    if not folder.is_dir() or not any(folder.glob(f".*{ENDING}")):
+        return []
+    return SegmentWriter(folder, "").files
 
 
 def _bids(whole: FloatArray) -> dict[float, float]:

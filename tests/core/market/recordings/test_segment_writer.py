@@ -15,9 +15,9 @@ from core.market.feeds.clock import CLOCK
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, StatusChange, Trade
 from core.market.recorder import EventRecorder
-from core.market.recordings.layout import EVENTS, TRADES, segment_path
+from core.market.recordings.layout import EVENTS, TRADES, market_folder, segment_path
 from core.market.recordings.listing import list_recordings
-from core.market.recordings.segment_writer import HOUR_MS, SegmentWriter
+from core.market.recordings.segment_writer import HOUR_MS, SegmentWriter, restore_recordings
 
 START_MS = 1_700_000_000_000
 HOUR_END = (START_MS // HOUR_MS + 1) * HOUR_MS
@@ -183,3 +183,19 @@ def test_the_apps_recorder_keeps_a_feed_running_and_writes_what_it_shows(tmp_pat
     finally:
         shutdown()
         asyncio.set_event_loop(None)
+
+
+def test_venues_have_a_folder_each_and_a_killed_recording_is_restored_where_it_belongs(tmp_path: Path) -> None:
+    writers = [SegmentWriter(tmp_path, "BTC/USDT", key=f"live/{venue}/BTC/USDT") for venue in ("binance", "kraken")]
+    for writer in writers:
+        for row, book in enumerate(books(4)):
+            writer.add((START_MS + 250 * row, book))
+        writer.save_journal()
+        assert writer._journal is not None
+        writer._journal.close()  # as the system does when a process ends
+    assert len(restore_recordings(tmp_path)) == 2 and restore_recordings(tmp_path) == []
+    assert [(entry.name, entry.market, entry.rows) for entry in list_recordings(tmp_path)] == [
+        ("binance-BTC-USDT/2023-11-14", "BTC/USDT", 4),
+        ("kraken-BTC-USDT/2023-11-14", "BTC/USDT", 4),
+    ]
+    assert market_folder("recording/x/2024-08-08~ab12") == "recording-x-2024-08-08"
