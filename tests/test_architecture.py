@@ -37,6 +37,7 @@ ALLOWED = {
     "core.signs": SHARED,
     "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market"},
     "core.receipts": {"core.checkpoints", "core.messages"},
+    "core.bench": {*SHARED, "core.checkpoints", "core.market", "core.signs"},
     "core.service": {*SHARED, "core.checkpoints", "core.market"},
     "core.runs": {*SHARED, "core.vision", "core.market", "core.training"},
     "core.training": {

@@ -1,94 +1,66 @@
-"""`python -m core bench`: times on this machine, as ratios within one run, which vary less on a shared machine than times."""
+"""`python -m core bench`: speed on this machine, as ratios to references in the same run."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
-from dataclasses import replace
+import platform
+from pathlib import Path
+from typing import Any
 
-import numpy as np
 import torch
-from torch.utils.benchmark import Timer
+from tqdm import tqdm
 
+from core.bench.comparisons import COMPARISONS, selected
+from core.bench.ratio import measure
 from core.cli import options
-from core.market.book import FloatArray
-from core.market.features import TRANSFORM_KINDS, fit_constants, transform
-from core.market.feeds.market_process import MarketProcess, MarketSettings
-from core.models.tlob import BTC, TLOB
+from core.usage import compute_device
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    p = commands.add_parser("bench", help="time the path from book to prediction on this machine")
-    p.add_argument("--seconds", type=float, default=1.0, help="time spent on each row")
-    p.add_argument("--threads", type=int, default=torch.get_num_threads())
+    p = commands.add_parser("bench", help="measure speed on this machine, as ratios to references in the same run")
+    p.add_argument("--only", nargs="+", metavar="NAME", choices=list(COMPARISONS), help=f"some of: {', '.join(COMPARISONS)}")
+    p.add_argument("--seconds", type=float, default=3.0, help="time spent on each comparison")
+    p.add_argument("--threads", type=int, default=1, help="of the processor; the app predicts on one")
+    p.add_argument("--against", type=Path, metavar="BASE.json", help="an earlier run's JSON: prints its ratios beside")
     options.add_json(p)
     p.set_defaults(run=_run)
 
 
 def _run(o: argparse.Namespace) -> None:
-    groups = {
-        "TLOB, one window": _models(),
-        "features, one window": _features(_book(1_000)),
-        "TLOB, a window of many": _batches(),
+    base = _ratios_of(o.against) if o.against else {}
+    torch.set_num_threads(o.threads)
+    rows: list[dict[str, Any]] = []
+    for name, one in tqdm(list(selected(o.only)), unit="comparison", disable=None):
+        pair = one.make()
+        found = measure(pair.candidate, pair.reference, seconds=o.seconds, units=pair.units)
+        row = {"name": name, "what": one.what, "reference": one.reference, "aim": round(one.aim, 4), **found.as_dict()}
+        rows.append(row | ({"base": base[name]} if name in base else {}))
+    machine = {
+        "processor": compute_device().name,
+        "capability": torch.backends.cpu.get_cpu_capability(),
+        "torch": torch.__version__,
     }
-    found = []
-    for group, work in groups.items():
-        base = None
-        for name, function in work.items():
-            median = (
-                Timer("f()", globals={"f": function}, num_threads=o.threads).blocked_autorange(min_run_time=o.seconds).median
-                * 1e3
-            )
-            base = base or median
-            found.append({"group": group, "name": name, "median_ms": round(median, 4), "ratio": round(median / base, 3)})
     if o.json:
-        print(json.dumps({"threads": o.threads, "rows": found}))
+        print(json.dumps({"machine": machine, "python": platform.python_version(), "threads": o.threads, "rows": rows}))
         return
-    for row in found:
-        print(f"{row['group']:<24} {row['name']:<34} {row['median_ms']:>9.3f} ms   {row['ratio']:>6.2f}x")
+    print(f"{machine['processor']}, {machine['capability']}, {o.threads} thread(s), torch {machine['torch']}")
+    for row in rows:
+        before = f"   before {row['base']:.3f}" if "base" in row else ""
+        print(
+            f"{row['what']:<40} {row['ratio']:7.3f}  ({row['low']:.3f} to {row['high']:.3f})  aim {row['aim']:.3f}"
+            f"  {row['candidate_ms']:9.3f} ms by {row['reference_ms']:9.3f} ms of {row['reference']}{before}"
+        )
 
 
-def _models() -> dict[str, Callable[[], object]]:
-    x = torch.randn(1, BTC.steps, BTC.features)
-    lean, listed = TLOB(replace(BTC, qkv="single")).eval(), TLOB(BTC).eval()
+def _ratios_of(path: Path) -> dict[str, float]:
+    """Ratios by name of an earlier run.
 
-    def forward(model: TLOB, **options: bool) -> Callable[[], object]:
-        def run() -> object:
-            with torch.inference_mode():
-                return model(x, **options)
-
-        return run
-
-    return {
-        "lean layer, fused attention": forward(lean),
-        "lean layer, with attention maps": forward(lean, return_attention=True),
-        "the document's listing, fused": forward(listed),
-    }
-
-
-def _batches() -> dict[str, Callable[[], object]]:
-    model = TLOB(replace(BTC, qkv="single")).eval()
-
-    def forward(count: int) -> Callable[[], object]:
-        x = torch.randn(count, BTC.steps, BTC.features)
-
-        def run() -> object:
-            with torch.inference_mode():
-                return model(x)
-
-        return run
-
-    return {f"batch of {count}": forward(count) for count in (1, 32)}
-
-
-def _features(levels: FloatArray) -> dict[str, Callable[[], object]]:
-    constants = fit_constants(levels, BTC.steps)
-    window = levels[None, : BTC.steps]
-    return {kind: lambda kind=kind: transform(window, kind, constants) for kind in TRANSFORM_KINDS}  # type: ignore[misc]
-
-
-def _book(rows: int) -> FloatArray:
-    process, settings = MarketProcess(seed=0), MarketSettings()
-    return np.stack([process.step(settings).levels for _ in range(rows)])
+    Raises:
+        ValueError: where the file is not such a run's.
+    """
+    try:
+        return {str(row["name"]): float(row["ratio"]) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is no output of `bench --json`: {error}") from error

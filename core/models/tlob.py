@@ -198,9 +198,9 @@ class TLOB(nn.Module):
         """
         check_window(x, name="TLOB", steps=self.config.steps, features=self.config.features)
         mirrored = self.config.mirrored and not self.training
-        if mirrored and not return_attention:  # both passes as one batch: half the cost of two
-            both, maps = self._once(torch.cat([x, upside_down(x, self.config.directed)]), return_attention=False)
-            logits = (both[: len(x)] + both[len(x) :].flip(-1)) / 2
+        if mirrored and not (return_attention and torch.is_grad_enabled()):  # both passes as one batch: half the cost of two
+            both, maps = self._once(torch.cat([x, upside_down(x, self.config.directed)]), return_attention=return_attention)
+            logits, maps = (both[: len(x)] + both[len(x) :].flip(-1)) / 2, {name: one[: len(x)] for name, one in maps.items()}
         else:
             logits, maps = self._once(x, return_attention=return_attention)
             if mirrored:  # a pass of its own, so that gradients of the logits can be taken at the first pass's maps

@@ -169,37 +169,78 @@ def beam_search(
     steps = len(log_probabilities)
     if steps == 0 or width < 1 or labels_a_frame < 1:
         raise ValueError(f"a beam search takes 1 or more frames, prefixes and labels, not {steps}, {width} and {labels_a_frame}")
-    prior: dict[Prefix, float] = {(): 0.0}  # the bigram's share of each prefix
-    beams: dict[Prefix, tuple[float, float]] = {(): (0.0, -np.inf)}
-    for frame in np.asarray(log_probabilities, dtype=np.float64):
-        likely = np.argsort(-frame, kind="stable")[: labels_a_frame + 1].tolist()
-        following: dict[Prefix, tuple[float, float]] = {}
-        for prefix, (blank, label) in beams.items():
-            total = float(np.logaddexp(blank, label))
-            _add(following, prefix, blank=total + frame[BLANK])
-            if prefix:
-                _add(following, prefix, label=label + frame[prefix[-1]])
-            for extension in likely:
-                if extension == BLANK:
-                    continue
-                longer = (*prefix, extension)
-                # the same label again starts a new gloss only after a blank
-                start = blank if prefix and prefix[-1] == extension else total
-                if start == -np.inf or frame[extension] == -np.inf:
-                    continue
-                _add(following, longer, label=start + frame[extension])
-                if longer not in prior:
-                    prior[longer] = prior[prefix] + (0.0 if bigram is None else weight * bigram.step(prefix, extension) + bonus)
-        ranked = sorted(following.items(), key=lambda item: -(float(np.logaddexp(*item[1])) + prior[item[0]]))
-        beams = dict(ranked[:width])
+    step = None if bigram is None else weight * bigram.log_probabilities + bonus
+    tree = _PrefixTree()
+    nodes = [0]  # the kept prefixes; below, what is known of each: sums over paths, last label, and the bigram's share
+    blank, label, ends, prior = np.zeros(1), np.full(1, -np.inf), np.full(1, BLANK), np.zeros(1)
+    frames = np.asarray(log_probabilities, dtype=np.float64)
+    for frame, likely in zip(frames, _largest(frames, labels_a_frame + 1), strict=True):
+        likely = likely[likely != BLANK]
+        total = np.logaddexp(blank, label)
+        stay_blank, stay_label = total + frame[BLANK], label + frame[ends]
+        # the same label again starts a new gloss only after a blank
+        longer = np.where(ends[:, None] == likely, blank[:, None], total[:, None]) + frame[likely]  # (prefixes, labels)
+        shorter, longest, last = tree.extensions(nodes, likely.tolist())
+        stay_label[longest] = np.logaddexp(stay_label[longest], longer[shorter, last])  # a kept prefix that extends another
+        longer[shorter, last] = -np.inf
+        shares = prior[:, None] + (np.zeros_like(longer) if step is None else step[ends][:, likely])
+        ranks = np.concatenate([np.logaddexp(stay_blank, stay_label) + prior, (longer + shares).ravel()])
+        order = _largest(ranks, width)
+        order = order[ranks[order] > -np.inf] if ranks.max() > -np.inf else np.arange(min(width, len(nodes)))
+        extended = order >= len(nodes)
+        source, column = np.where(extended, (order - len(nodes)) // max(len(likely), 1), order), np.zeros_like(order)
+        column[extended] = (order[extended] - len(nodes)) % len(likely)
+        added = likely[column].tolist() if len(likely) else []
+        kept = [nodes[i] for i in source.tolist()]
+        nodes = [tree.child(kept[i], added[i]) if new else kept[i] for i, new in enumerate(extended.tolist())]
+        blank, label = np.where(extended, -np.inf, stay_blank[source]), stay_label[source]
+        prior, ends = prior[source], ends[source]
+        rows, columns = source[extended], column[extended]
+        label[extended], prior[extended], ends[extended] = longer[rows, columns], shares[rows, columns], likely[columns]
     found = []
-    for prefix, sums in beams.items():
-        log_probability = float(np.logaddexp(*sums))
+    for node, log_probability, share in zip(nodes, np.logaddexp(blank, label).tolist(), prior.tolist(), strict=True):
+        prefix = tree.labels(node)
         end = 0.0 if bigram is None else weight * bigram.end(prefix)
-        found.append(Hypothesis(labels=prefix, log_probability=log_probability, score=log_probability + prior[prefix] + end))
+        found.append(Hypothesis(labels=prefix, log_probability=log_probability, score=log_probability + share + end))
     return sorted(found, key=lambda one: -one.score)
 
 
-def _add(sums: dict[Prefix, tuple[float, float]], prefix: Prefix, *, blank: float = -np.inf, label: float = -np.inf) -> None:
-    before = sums.get(prefix, (-np.inf, -np.inf))
-    sums[prefix] = (float(np.logaddexp(before[0], blank)), float(np.logaddexp(before[1], label)))
+def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Places of the `count` largest along the last axis (all where there are fewer), in no order."""
+    if count >= values.shape[-1]:
+        return np.broadcast_to(np.arange(values.shape[-1]), values.shape)
+    return np.argpartition(-values, count, axis=-1)[..., :count]
+
+
+class _PrefixTree:
+    """The prefixes of a search by number: each is a shorter one (`parents`) and a last label (`ends`); 0 is the empty one."""
+
+    def __init__(self) -> None:
+        self.parents, self.ends = [-1], [BLANK]
+        self._children: dict[tuple[int, int], int] = {}
+
+    def child(self, node: int, label: int) -> int:
+        """The prefix with one label more."""
+        found = self._children.setdefault((node, label), len(self.ends))
+        if found == len(self.ends):
+            self.parents.append(node)
+            self.ends.append(label)
+        return found
+
+    def extensions(self, nodes: Sequence[int], labels: Sequence[int]) -> NDArray[np.int64]:
+        """(3, k): where one of the nodes extends another by one of the labels: places of the shorter, the longer, the label."""
+        places, columns = {node: i for i, node in enumerate(nodes)}, {label: k for k, label in enumerate(labels)}
+        found = [
+            (places[self.parents[node]], i, columns[self.ends[node]])
+            for i, node in enumerate(nodes)
+            if self.parents[node] in places and self.ends[node] in columns
+        ]
+        return np.array(found, dtype=np.int64).reshape(-1, 3).T
+
+    def labels(self, node: int) -> Prefix:
+        """All labels of a prefix."""
+        found: list[int] = []
+        while node:
+            found.append(self.ends[node])
+            node = self.parents[node]
+        return tuple(reversed(found))

@@ -244,3 +244,19 @@ def test_in_training_a_mirrored_model_makes_one_pass() -> None:
 def test_a_book_that_cannot_be_turned_is_refused() -> None:
     with pytest.raises(ValueError, match="6 features cannot be turned upside down"):
         TLOBConfig(features=6, mirrored=True)
+
+
+def test_maps_of_a_mirrored_model_are_the_same_with_and_without_gradients() -> None:
+    """Without gradients both passes are one batch; with them, two."""
+    torch.manual_seed(0)
+    model = TLOB(TLOBConfig(steps=6, features=8, width=4, pairs=2, mirrored=True)).eval()
+    x = torch.randn(3, 6, 8)
+    logits, maps = model(x, return_attention=True)
+    assert logits.requires_grad
+    with torch.inference_mode():
+        alone, of_batch = model(x, return_attention=True)
+        torch.testing.assert_close(model(x), logits)
+    torch.testing.assert_close(alone, logits)
+    assert of_batch.keys() == maps.keys()
+    for name, weights in maps.items():
+        torch.testing.assert_close(of_batch[name], weights)

@@ -1,0 +1,89 @@
+"""The benchmark's arithmetic under a clock of its own, its references, and the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.bench import ratio
+from core.bench.comparisons import COMPARISONS, plain_beam_search, selected
+from core.cli import main
+from core.signs.decoding import beam_search
+
+
+class Clock:
+    """Seconds that pass only in work."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def work(self, *seconds: float) -> Callable[[], None]:
+        """Takes these durations in turn, again and again."""
+        waiting = list(seconds)
+
+        def run() -> None:
+            waiting.append(waiting.pop(0))
+            self.now += waiting[-1]
+
+        return run
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(ratio.time, "perf_counter", lambda: clock.now)
+    return clock
+
+
+def test_a_ratio_is_of_one_unit_of_work(clock: Clock) -> None:
+    found = ratio.measure(clock.work(0.3), clock.work(0.1), seconds=10, units=(6, 1))
+    assert found.ratio == pytest.approx(0.5) and found.low == pytest.approx(found.high)
+    assert found.candidate_ms == pytest.approx(50) and found.reference_ms == pytest.approx(100)
+
+
+def test_a_machine_that_slows_down_changes_no_ratio(clock: Clock) -> None:
+    slower = [1.0 * 1.1**turn for turn in range(12)]
+    found = ratio.measure(clock.work(*slower), clock.work(*(4 * one for one in slower)), seconds=0, least_turns=8)
+    assert found.ratio == pytest.approx(0.25)
+
+
+def test_one_disturbed_turn_is_in_the_spread_and_not_in_the_ratio(clock: Clock) -> None:
+    # warm-up and the count of calls take the first two
+    found = ratio.measure(clock.work(1, 1, 1, 50, 1, 1, 1), clock.work(1), seconds=0, least_turns=5)
+    assert found.ratio == pytest.approx(1) and found.high > 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_plain_beam_search_finds_the_same_sentence(seed: int) -> None:
+    logits = torch.randn(30, 40, generator=torch.Generator().manual_seed(seed)).mul(3)
+    frames = logits.log_softmax(-1).numpy()
+    assert plain_beam_search(frames) == beam_search(frames)[0].labels
+
+
+@pytest.mark.parametrize("name", ["tlob", "tlob-maps", "features", "vit-1"])
+def test_a_comparison_runs(name: str) -> None:
+    pair = COMPARISONS[name].make()
+    pair.candidate()
+    pair.reference()
+
+
+def test_an_unknown_name_lists_those_there_are() -> None:
+    with pytest.raises(ValueError, match="no comparison 'nothing': there are tlob, "):
+        list(selected(["nothing"]))
+
+
+def test_the_command_prints_ratios_beside_an_earlier_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = tmp_path / "base.json"
+    base.write_text(json.dumps({"rows": [{"name": "features", "ratio": 0.25}]}))
+    threads = torch.get_num_threads()
+    assert main(["bench", "--only", "features", "--seconds", "0", "--against", str(base), "--json"]) == 0
+    torch.set_num_threads(threads)
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["base"] == 0.25 and row["aim"] == 0.05 and row["low"] <= row["ratio"] <= row["high"]
+    base.write_text("{}")
+    assert main(["bench", "--against", str(base)]) == 2
+    assert "is no output of `bench --json`" in capsys.readouterr().err
