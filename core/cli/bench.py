@@ -11,16 +11,15 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from core.bench.comparisons import COMPARISONS, selected
+from core.bench.benchmarks import BENCHMARKS, selected
 from core.bench.ratio import measure
 from core.cli import options
-from core.usage import compute_device
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
     p = commands.add_parser("bench", help="measure speed on this machine, as ratios to references in the same run")
-    p.add_argument("--only", nargs="+", metavar="NAME", choices=list(COMPARISONS), help=f"some of: {', '.join(COMPARISONS)}")
+    p.add_argument("--only", nargs="+", metavar="NAME", choices=list(BENCHMARKS), help=f"some of: {', '.join(BENCHMARKS)}")
     p.add_argument("--seconds", type=float, default=3.0, help="time spent on each comparison")
     p.add_argument("--threads", type=int, default=1, help="of the processor; the app predicts on one")
     p.add_argument("--against", type=Path, metavar="BASE.json", help="an earlier run's JSON: prints its ratios beside")
@@ -29,10 +28,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _run(o: argparse.Namespace) -> None:
+    from core.usage import compute_device  # needs packages that a machine for training alone does not have
+
     base = _ratios_of(o.against) if o.against else {}
     torch.set_num_threads(o.threads)
     rows: list[dict[str, Any]] = []
-    for name, one in tqdm(list(selected(o.only)), unit="comparison", disable=None):
+    for name, one in tqdm(list(selected(o.only)), unit="benchmark", disable=None):
         pair = one.make()
         found = measure(pair.candidate, pair.reference, seconds=o.seconds, units=pair.units)
         row = {"name": name, "what": one.what, "reference": one.reference, "aim": round(one.aim, 4), **found.as_dict()}

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from core.bench import ratio
-from core.bench.comparisons import COMPARISONS, plain_beam_search, selected
+from core.bench.benchmarks import BENCHMARKS, plain_beam_search, selected
 from core.cli import main
 from core.signs.decoding import beam_search
 
@@ -65,14 +65,14 @@ def test_the_plain_beam_search_finds_the_same_sentence(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["tlob", "tlob-maps", "features", "vit-1"])
-def test_a_comparison_runs(name: str) -> None:
-    pair = COMPARISONS[name].make()
+def test_a_benchmark_runs(name: str) -> None:
+    pair = BENCHMARKS[name].make()
     pair.candidate()
     pair.reference()
 
 
 def test_an_unknown_name_lists_those_there_are() -> None:
-    with pytest.raises(ValueError, match="no comparison 'nothing': there are tlob, "):
+    with pytest.raises(ValueError, match="no benchmark 'nothing': there are tlob, "):
         list(selected(["nothing"]))
 
 

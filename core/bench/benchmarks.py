@@ -38,7 +38,7 @@ class Pair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Benchmark:
     """One line of the table.
 
     Attributes:
@@ -164,43 +164,41 @@ def _import() -> Pair:
     return Pair(candidate=python("import core.models.tlob"), reference=python("import torch"))
 
 
-COMPARISONS: Final[Mapping[str, Comparison]] = {
-    "tlob": Comparison(
+BENCHMARKS: Final[Mapping[str, Benchmark]] = {
+    "tlob": Benchmark(
         what="shipped TLOB, one window, both passes", reference="the document's listing, one pass", aim=0.5, make=_one_window
     ),
-    "tlob-maps": Comparison(
-        what="the same with all maps", reference="the document's listing, one pass", aim=0.6, make=_with_maps
-    ),
-    "tlob-recording": Comparison(
+    "tlob-maps": Benchmark(what="the same with all maps", reference="the document's listing, one pass", aim=0.6, make=_with_maps),
+    "tlob-recording": Benchmark(
         what="TLOB over a recording, a window",
         reference="the document's listing, one window at a time",
         aim=1 / 6,
         make=_recording,
     ),
-    "features": Comparison(
+    "features": Benchmark(
         what="inputs of a new row, computed anew", reference="shipped TLOB, one window", aim=0.05, make=_features
     ),
-    "vit-256": Comparison(
+    "vit-256": Benchmark(
         what="ViT forward, batch 256", reference="nn.TransformerEncoder of its size", aim=1.0, make=lambda: _vit(256)
     ),
-    "vit-1": Comparison(
+    "vit-1": Benchmark(
         what="ViT forward, one image", reference="nn.TransformerEncoder of its size", aim=1.0, make=lambda: _vit(1)
     ),
-    "vit-training": Comparison(
+    "vit-training": Benchmark(
         what="ViT training step, batch 64", reference="nn.TransformerEncoder of its size", aim=0.9, make=_vit_training
     ),
-    "beam": Comparison(what="CTC beam search, T 141, V 1232", reference="the same in plain Python", aim=0.05, make=_beam),
-    "import": Comparison(what="import core.models.tlob", reference="import torch", aim=1.05, make=_import),
+    "beam": Benchmark(what="CTC beam search, T 141, V 1232", reference="the same in plain Python", aim=0.05, make=_beam),
+    "import": Benchmark(what="import core.models.tlob", reference="import torch", aim=1.05, make=_import),
 }
 
 
-def selected(names: list[str] | None) -> Iterator[tuple[str, Comparison]]:
+def selected(names: list[str] | None) -> Iterator[tuple[str, Benchmark]]:
     """The comparisons of these names, all by default.
 
     Raises:
         ValueError: for a name that is none of them.
     """
-    for name in names or COMPARISONS:
-        if name not in COMPARISONS:
-            raise ValueError(f"no comparison {name!r}: there are {', '.join(COMPARISONS)}")
-        yield name, COMPARISONS[name]
+    for name in names or BENCHMARKS:
+        if name not in BENCHMARKS:
+            raise ValueError(f"no benchmark {name!r}: there are {', '.join(BENCHMARKS)}")
+        yield name, BENCHMARKS[name]
