@@ -42,7 +42,6 @@ def add_parser(models: Any) -> None:
 def _run(o: argparse.Namespace) -> None:
     from core.models.iiga import IIGAConfig
     from core.signs.hands import photo_landmarks, tracks
-    from core.signs.hands.finder import HandFinder
     from core.signs.synthetic.photos import MANIFEST, read_photos
     from core.training.hand_clips import Material
     from core.training.iiga_hands import VOCABULARY, HandsTraining, read_others, read_signs, run_hands
@@ -52,10 +51,12 @@ def _run(o: argparse.Namespace) -> None:
         photos = photo_landmarks.load(o.landmarks)
     else:
         from core.cli.progress import counting_bar
+        from core.signs.hands.finder import HandFinder
+        from core.signs.hands.photo_finder import find_landmarks
 
         whole = read_photos(o.data, "train")
         bar = counting_bar("photo")
-        photos = photo_landmarks.find_landmarks(HandFinder(), whole, on_photo=lambda done: bar(done, len(whole)))
+        photos = find_landmarks(HandFinder(), whole, on_photo=lambda done: bar(done, len(whole)))
         if o.landmarks is not None:
             photos.save(o.landmarks)
     config = IIGAConfig(

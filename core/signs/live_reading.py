@@ -5,6 +5,7 @@ A gloss in the window may still change while its frames are new; one whose frame
 
 from __future__ import annotations
 
+import io
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -13,10 +14,12 @@ from typing import Final
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
 
+from core.messages import compose
 from core.signs.decoding import gloss_spans
 from core.signs.hands import tracks
-from core.signs.hands.finder import Hand, HandFinder, HandTracker
+from core.signs.hands.tracker import Finder, Hand, HandTracker
 from core.signs.recogniser import Recogniser, silenced
 
 WINDOW: Final = 48
@@ -27,6 +30,9 @@ LEAST_FRAMES: Final = 2
 """Frames that a gloss must hold the likeliest label to be said."""
 LEAST_PROBABILITY: Final = 0.5
 MOST_SAID: Final = 200
+MOST_BYTES: Final = 400_000
+MOST_SIDE: Final = 1_280
+"""Of a frame as it is sent: bytes, and pixels a side."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +65,23 @@ class LiveReading:
     took_s: float
 
 
+def decoded(data: bytes) -> NDArray[np.uint8]:
+    """A frame (H, W, 3) of a JPEG.
+
+    Raises:
+        ValueError: for anything else, or one of more than `MOST_SIDE` pixels a side.
+    """
+    if len(data) > MOST_BYTES:
+        raise ValueError(compose("a frame has {size} bytes: {most} at most", size=len(data), most=MOST_BYTES))
+    try:
+        with Image.open(io.BytesIO(data), formats=("JPEG",)) as image:
+            if max(image.size) > MOST_SIDE:
+                raise ValueError(compose("a frame has more than {most} pixels a side", most=MOST_SIDE))
+            return np.asarray(image.convert("RGB"))
+    except (UnidentifiedImageError, OSError) as error:
+        raise ValueError(compose("a frame is no JPEG picture")) from error
+
+
 class LiveReader:
     """Reads one person's frames in order. Not for several threads at once.
 
@@ -69,7 +92,7 @@ class LiveReader:
         ValueError: for a model of anything else.
     """
 
-    def __init__(self, recogniser: Recogniser, finder: HandFinder) -> None:
+    def __init__(self, recogniser: Recogniser, finder: Finder) -> None:
         if not recogniser.reads_hands:
             raise ValueError(f"{recogniser.name} does not read the landmarks of hands")
         self._recogniser = recogniser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import threading
 from dataclasses import dataclass
@@ -29,8 +30,8 @@ from core.signs.decoding import (
     greedy,
     sharpened,
 )
-from core.signs.hands import finder as hand_finder
 from core.signs.hands import tracks as hand_tracks
+from core.signs.hands.tracker import LANDMARKS, Finder
 from core.signs.hands.tracks import HandTracks
 from core.signs.tracks import COLUMNS, Scale, features, normalised, scale_of
 from core.signs.vocabulary import BLANK, Vocabulary
@@ -77,7 +78,7 @@ class Recogniser:
             self.vocabulary = Vocabulary(tuple(card["vocabulary"]))
             self.fps = float(card["fps"])
             self.stride = int(card.get("stride", 1))
-            self.reads_hands = card.get("landmarks", 0) == hand_tracks.HANDS * hand_finder.LANDMARKS
+            self.reads_hands = card.get("landmarks", 0) == hand_tracks.HANDS * LANDMARKS
             self._side = int(card["film_side"]) if self.reads_hands else self.config.image_size
             self.scales = {name: Scale(**values) for name, values in card.get("scales", {}).items()}
             rules = card.get("decoding", {})
@@ -94,7 +95,7 @@ class Recogniser:
             )
         self.model = checkpoints.build_model(checkpoint, IIGA)
         self._lock = threading.Lock()  # the finder is not for several threads at once
-        self._finder: hand_finder.HandFinder | None = None
+        self._finder: Finder | None = None
         self._followed: tuple[str, HandTracks] | None = None
 
     @property
@@ -152,7 +153,7 @@ class Recogniser:
         key = hashlib.sha256(np.ascontiguousarray(frames).data).hexdigest()
         with self._lock:
             if self._followed is None or self._followed[0] != key:
-                self._finder = self._finder or hand_finder.HandFinder()
+                self._finder = self._finder or _hand_finder()
                 self._followed = (key, hand_tracks.follow(self._finder, frames))
             return self._followed[1]
 
@@ -256,6 +257,12 @@ def silenced(log_probabilities: NDArray[np.float32], seen: NDArray[np.bool_]) ->
     found[~near] = BLANK_LEAD
     found[~near, BLANK] = 0.0
     return found
+
+
+def _hand_finder() -> Finder:
+    """The hand finder, imported where it is needed: a machine that only trains has no Pillow and no LiteRT."""
+    finder: Finder = importlib.import_module("core.signs.hands.finder").HandFinder()
+    return finder
 
 
 def load_recogniser(name: str = DIGITS, *, folder: Path = checkpoints.FOLDER) -> Recogniser:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.signs.hands import tracks
-from core.signs.hands.finder import LANDMARKS
 from core.signs.hands.photo_landmarks import MIRRORED, VIEWS, PhotoLandmarks
+from core.signs.hands.tracker import LANDMARKS
 from core.signs.hands.tracks import HANDS, Floats
 from core.signs.vocabulary import BLANK
 
@@ -26,7 +26,7 @@ SIGN_STRIDE: Final = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variety:
+class LandmarkVariety:
     """Ranges from which a clip is drawn.
 
     Attributes:
@@ -53,7 +53,7 @@ class Variety:
     kinds: tuple[float, float, float, float] = (0.46, 0.28, 0.14, 0.12)
 
 
-PLAIN: Final = Variety(tilt=12, lean=2.5, stretch=0, shear=0.02, jitter=0.01, bend=0, lost=0.01, second=0, mirrored=0)
+PLAIN: Final = LandmarkVariety(tilt=12, lean=2.5, stretch=0, shear=0.02, jitter=0.01, bend=0, lost=0.01, second=0, mirrored=0)
 """Conditions near to those of the scored films, for choosing weights."""
 
 
@@ -108,7 +108,7 @@ class _Film:
         self.labels.append(label)
 
 
-def make_clip(material: Material, variety: Variety, random: np.random.Generator, *, most: int = 6) -> LandmarkClip:
+def make_clip(material: Material, variety: LandmarkVariety, random: np.random.Generator, *, most: int = 6) -> LandmarkClip:
     """One clip of up to `most` glosses."""
     kind = int(random.choice(4, p=variety.kinds))
     film, target = _Film(), list[int]()
@@ -148,7 +148,7 @@ def make_clip(material: Material, variety: Variety, random: np.random.Generator,
     return _filmed(film, target, material, variety, random)
 
 
-def _view(photos: PhotoLandmarks, chosen: int, variety: Variety, random: np.random.Generator) -> Floats:
+def _view(photos: PhotoLandmarks, chosen: int, variety: LandmarkVariety, random: np.random.Generator) -> Floats:
     """One of a photo's views about its palm, as a right hand and of size 1, with its own bend and turn."""
     kept = [view for view in range(VIEWS) if np.isfinite(photos.points[chosen, view, 0, 0])]
     view = int(random.choice(kept))
@@ -173,7 +173,13 @@ def _rest(film: _Film, count: int) -> None:
 
 
 def _hold(
-    film: _Film, shape: Floats, photos: PhotoLandmarks, chosen: int, label: int, variety: Variety, random: np.random.Generator
+    film: _Film,
+    shape: Floats,
+    photos: PhotoLandmarks,
+    chosen: int,
+    label: int,
+    variety: LandmarkVariety,
+    random: np.random.Generator,
 ) -> None:
     """A digit held; the tracker's view of it may change once."""
     frames = int(random.integers(variety.hold[0], variety.hold[1] + 1))
@@ -184,7 +190,7 @@ def _hold(
 
 
 def _change(
-    film: _Film, before: Floats | None, after: Floats | None, variety: Variety, random: np.random.Generator, *, same: bool
+    film: _Film, before: Floats | None, after: Floats | None, variety: LandmarkVariety, random: np.random.Generator, *, same: bool
 ) -> None:
     """From one sign to the next: by changing shape, fading, leaving, or a rest."""
     if before is None:
@@ -210,7 +216,7 @@ def _change(
         _rest(film, count)
 
 
-def _way(variety: Variety, random: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _way(variety: LandmarkVariety, random: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Where a hand goes (2,), in its sizes, and how far it has come in each frame."""
     count = int(random.integers(variety.change[0], variety.change[1] + 1))
     return np.array([random.uniform(-0.6, 0.6), 1.0]) * random.uniform(2.5, 7), np.linspace(0, 1, count + 2)[1:-1]
@@ -225,13 +231,13 @@ def _moved(
         film.add(None if share > out_of_sight else (shape + way * share + noise).astype(np.float32), BLANK)
 
 
-def _leave(film: _Film, shape: Floats, variety: Variety, random: np.random.Generator) -> None:
+def _leave(film: _Film, shape: Floats, variety: LandmarkVariety, random: np.random.Generator) -> None:
     way, shares = _way(variety, random)
     _moved(film, shape, way, shares, random)
     _rest(film, int(random.integers(0, 2)))
 
 
-def _arrive(film: _Film, shape: Floats, variety: Variety, random: np.random.Generator) -> None:
+def _arrive(film: _Film, shape: Floats, variety: LandmarkVariety, random: np.random.Generator) -> None:
     way, shares = _way(variety, random)
     _moved(film, shape, way, shares[::-1], random)
 
@@ -268,7 +274,9 @@ def _nothing(film: _Film, material: Material, random: np.random.Generator) -> No
             _rest(film, int(random.integers(0, 3)))
 
 
-def _filmed(film: _Film, target: list[int], material: Material, variety: Variety, random: np.random.Generator) -> LandmarkClip:
+def _filmed(
+    film: _Film, target: list[int], material: Material, variety: LandmarkVariety, random: np.random.Generator
+) -> LandmarkClip:
     """The clip's own tilt, side, proportion and drift, the tracker's noise, lost and second hands."""
     points, seen = np.stack(film.points), np.stack(film.seen)
     steps = len(points)

@@ -20,10 +20,10 @@ from core.models.iiga import IIGA, IIGAConfig
 from core.signs.decoding import greedy
 from core.signs.edits import word_error_rate
 from core.signs.hands import tracks
-from core.signs.hands.finder import LANDMARKS
+from core.signs.hands.tracker import LANDMARKS
 from core.signs.vocabulary import Vocabulary
 from core.training.card import load_start, origin_entries, save_origin, training_entries
-from core.training.hand_clips import PLAIN, LandmarkClip, Material, Signs, Variety, make_clip
+from core.training.hand_clips import PLAIN, LandmarkClip, LandmarkVariety, Material, Signs, make_clip
 from core.training.iiga_tracks import begin_local, collate, ctc
 from core.training.loop import Batch, Callback, LoopSettings, fit
 
@@ -53,7 +53,7 @@ class HandsTraining:
     smoothing: float = 0.1
     frames_weight: float = 0.5
     checked: int = 80
-    variety: Variety = field(default_factory=Variety)
+    variety: LandmarkVariety = field(default_factory=LandmarkVariety)
     seed: int = 0
 
 
@@ -127,7 +127,7 @@ class HandsTask:
 
         def clips(seed: int, **changes: Any) -> list[LandmarkClip]:
             random = np.random.default_rng(seed)
-            variety = Variety(**{**asdict(PLAIN), **changes})
+            variety = LandmarkVariety(**{**asdict(PLAIN), **changes})
             return [make_clip(held_out, variety, random) for _ in range(how.checked)]
 
         self.checks = {

@@ -7,29 +7,23 @@ A frame lives as long as it is read: none is stored or sent further.
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 from functools import cache
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
 from core.messages import compose
 from core.signs.hands.finder import HandFinder
 from core.signs.hands.model_files import MissingModels
-from core.signs.live_reading import LiveReader, LiveReading
+from core.signs.live_reading import LiveReader, LiveReading, decoded
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser
 from pages.shared.language import translate_to
 
 PATH: Final = "/stream/hands"
 MOST_VIEWERS: Final = 4
 """Cameras read at once: each takes about a third of a core at ten frames a second."""
-MOST_BYTES: Final = 400_000
-MOST_SIDE: Final = 1_280
 BUSY, REFUSED, NOT_SET_UP = 4429, 4403, 4404
 """Codes with which the socket is closed."""
 _readers: set[LiveReader] = set()
@@ -83,23 +77,6 @@ async def _refuse(websocket: WebSocket, language: str, code: int, sentence: str)
 
 def _read(reader: LiveReader, data: bytes) -> dict[str, Any]:
     return summary(reader.step(decoded(data)))
-
-
-def decoded(data: bytes) -> NDArray[np.uint8]:
-    """A frame (H, W, 3) of a JPEG.
-
-    Raises:
-        ValueError: for anything else, or one of more than `MOST_SIDE` pixels a side.
-    """
-    if len(data) > MOST_BYTES:
-        raise ValueError(compose("a frame has {size} bytes: {most} at most", size=len(data), most=MOST_BYTES))
-    try:
-        with Image.open(io.BytesIO(data), formats=("JPEG",)) as image:
-            if max(image.size) > MOST_SIDE:
-                raise ValueError(compose("a frame has more than {most} pixels a side", most=MOST_SIDE))
-            return np.asarray(image.convert("RGB"))
-    except (UnidentifiedImageError, OSError) as error:
-        raise ValueError(compose("a frame is no JPEG picture")) from error
 
 
 def summary(reading: LiveReading) -> dict[str, Any]:

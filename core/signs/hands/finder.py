@@ -1,47 +1,26 @@
-"""Hands found in pictures and followed through films, by MediaPipe's two models run with LiteRT."""
+"""Hands found in pictures by MediaPipe's two models, run with LiteRT."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from core.signs.hands import model_files, palms, regions
 from core.signs.hands.palms import Floats
 from core.signs.hands.regions import Region
+from core.signs.hands.tracker import LANDMARKS, MARGINS, Hand, same_hand
 
-if TYPE_CHECKING:  # a machine that only trains has no Pillow
-    from PIL import Image
-
-LANDMARKS: Final = 21
-"""Of a hand: the wrist, then four for each finger from the thumb on, base to tip."""
 SIDE: Final = 224
 """Height and width of the landmark model's input, pixels."""
 LEAST_PRESENCE: Final = 0.5
-MARGINS: Final = (1.0, 1.7)
-"""Sizes of the square in which palms are sought, in the picture's longer sides: a hand that fills the picture needs a margin."""
-SAME: Final = 0.35
-"""Two regions whose centres are nearer than this share of a side are of one hand."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hand:
-    """One hand in one picture.
-
-    Attributes:
-        points: (21, 2) pixels, right and down. world: (21, 3) metres from the hand's middle. presence: 0 to 1.
-        right: probability that it is a right hand, in a picture that is not mirrored. region: where it was looked for.
-    """
-
-    points: Floats
-    world: Floats
-    presence: float
-    right: float
-    region: Region
+"""Of a hand that is followed."""
+FIRST_PRESENCE: Final = 0.9
+"""Of a hand that was not there before: photographed hands reach 0.98, fruit and packages in shops up to 0.88."""
 
 
 class HandFinder:
@@ -56,6 +35,10 @@ class HandFinder:
         self._palm = _Model(paths["palm_detection_full.tflite"])
         self._hand = _Model(paths["hand_landmark_full.tflite"])
 
+    def opened(self, frame: NDArray[np.uint8]) -> Image.Image:
+        """A frame (H, W, 3) as the other methods take it."""
+        return Image.fromarray(frame)
+
     def palm_regions(self, picture: Image.Image, *, margin: float = 1.0) -> list[Region]:
         """Where hands are to be looked for, surest first.
 
@@ -69,7 +52,7 @@ class HandFinder:
         if (factor := int(side // palms.SIDE)) > 1:  # bilinear sampling alone would skip pixels
             source = picture.reduce(factor)
             square = Region(x=square.x / factor, y=square.y / factor, side=square.side / factor, angle=0.0)
-        outputs = self._palm.run(square.cut(source, palms.SIDE))
+        outputs = self._palm.run(cut(source, square, palms.SIDE))
         boxes, scores = sorted(outputs, key=lambda one: -one.shape[-1])
         found = palms.decode(boxes[0], scores[0, :, 0])
         return [regions.of_palm(palm, side, (left, top)) for palm in found]
@@ -80,7 +63,7 @@ class HandFinder:
         if (factor := int(region.side // SIDE)) > 1:
             source = picture.reduce(factor)
             square = Region(x=region.x / factor, y=region.y / factor, side=region.side / factor, angle=region.angle)
-        points, presence, right, world = self._hand.run(square.cut(source, SIDE))
+        points, presence, right, world = self._hand.run(cut(source, square, SIDE))
         if float(presence.item()) < LEAST_PRESENCE:
             return None
         placed = region.to_picture(points.reshape(LANDMARKS, 3)[:, :2] / SIDE)
@@ -98,7 +81,8 @@ class HandFinder:
                 hand = self.landmarks(picture, region)
                 # a second look, from the landmarks: the first region comes from the palm alone
                 hand = (self.landmarks(picture, regions.of_landmarks(hand.points)) or hand) if hand else None
-                if hand is not None and not any(same_hand(hand, other) for other in found):
+                sure = hand is not None and hand.presence >= FIRST_PRESENCE
+                if hand is not None and sure and not any(same_hand(hand, other) for other in found):
                     found.append(hand)
                 if len(found) == most:
                     break
@@ -107,44 +91,13 @@ class HandFinder:
         return []
 
 
-class HandTracker:
-    """Hands followed from frame to frame: the landmarks of one say where to look in the next, palms are sought where none is.
-
-    Args:
-        most: hands at once. every: frames between two searches for a further hand while one is followed.
-    """
-
-    def __init__(self, finder: HandFinder, *, most: int = 2, every: int = 6) -> None:
-        self.finder, self.most, self.every = finder, most, every
-        self._followed: list[Region] = []
-        self._frame = self._alone = 0
-
-    def step(self, frame: NDArray[np.uint8]) -> list[Hand]:
-        """The hands in the next frame (H, W, 3), longest followed first."""
-        from PIL import Image
-
-        picture = Image.fromarray(frame)
-        found: list[Hand] = []
-        for region in self._followed:
-            hand = self.finder.landmarks(picture, region)
-            if hand is not None and not any(same_hand(hand, other) for other in found):
-                found.append(hand)
-        self._alone = self._alone + 1 if found else 0
-        if not found or (len(found) < self.most and self._alone % self.every == 1):
-            # one margin a frame, in turn, so that a frame without a hand costs one search
-            margin = 1.0 if found else MARGINS[self._frame % len(MARGINS)]
-            for hand in self.finder.find(picture, most=self.most, margins=(margin,)):
-                if len(found) < self.most and not any(same_hand(hand, other) for other in found):
-                    found.append(hand)
-        self._followed = [regions.of_landmarks(hand.points) for hand in found]
-        self._frame += 1
-        return found
-
-
-def same_hand(one: Hand, other: Hand) -> bool:
-    """Whether two finds are of one hand."""
-    a, b = regions.of_landmarks(one.points), regions.of_landmarks(other.points)
-    return bool(np.hypot(a.x - b.x, a.y - b.y) < SAME * max(a.side, b.side) / 2)
+def cut(picture: Image.Image, region: Region, size: int) -> NDArray[np.uint8]:
+    """A turned square's pixels, (size, size, 3) upright; black outside the picture."""
+    right, down = region.axes() / size
+    corner = region.to_picture(np.zeros((1, 2), np.float32))[0]
+    matrix = (right[0], down[0], corner[0], right[1], down[1], corner[1])
+    turned = picture.transform((size, size), Image.Transform.AFFINE, tuple(map(float, matrix)), Image.Resampling.BILINEAR)
+    return np.asarray(turned)
 
 
 class _Model:

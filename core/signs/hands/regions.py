@@ -1,17 +1,14 @@
-"""Turned squares in a picture: where the landmark model looks for a hand, and how its pixels are taken out."""
+"""Turned squares in a picture, where the landmark model looks for a hand."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.signs.hands.palms import MIDDLE_KNUCKLE, WRIST, Palm
-
-if TYPE_CHECKING:  # a machine that only trains has no Pillow
-    from PIL import Image
 
 Floats = NDArray[np.floating]
 FROM_PALM: Final = (2.6, -0.5)
@@ -43,16 +40,6 @@ class Region:
     def to_picture(self, points: Floats) -> Floats:
         """Points (n, 2) in shares of the square, from its top left corner, -> pixels of the picture."""
         return (points - 0.5) @ self.axes() + np.array([self.x, self.y], np.float32)
-
-    def cut(self, picture: Image.Image, size: int) -> NDArray[np.uint8]:
-        """The square's pixels, (size, size, 3) upright; black outside the picture."""
-        from PIL import Image
-
-        right, down = self.axes() / size
-        corner = self.to_picture(np.zeros((1, 2), np.float32))[0]
-        matrix = (right[0], down[0], corner[0], right[1], down[1], corner[1])
-        turned = picture.transform((size, size), Image.Transform.AFFINE, tuple(map(float, matrix)), Image.Resampling.BILINEAR)
-        return np.asarray(turned)
 
 
 def of_palm(palm: Palm, scale: float, offset: tuple[float, float]) -> Region:

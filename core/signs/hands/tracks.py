@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.signs.hands.finder import LANDMARKS, Hand, HandFinder, HandTracker
+from core.signs.hands.tracker import LANDMARKS, Finder, Hand, HandTracker
 
 HANDS: Final = 2
 """Hands that are followed."""
@@ -64,7 +64,7 @@ def of_hands(frames: Sequence[Sequence[Hand]]) -> HandTracks:
 
 
 def follow(
-    finder: HandFinder, frames: Iterable[NDArray[np.uint8]], *, on_frame: Callable[[int], None] = lambda done: None
+    finder: Finder, frames: Iterable[NDArray[np.uint8]], *, on_frame: Callable[[int], None] = lambda done: None
 ) -> HandTracks:
     """Follow the hands of a film's frames (H, W, 3)."""
     tracker = HandTracker(finder, most=HANDS)

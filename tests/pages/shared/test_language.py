@@ -230,7 +230,8 @@ def test_the_check_lets_translated_ones_pass(source: str) -> None:
 # fmt: off
 SHOWN_ERRORS = {
     "AlertError", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "FeedFailed", "FindingError",
-    "ForecasterError", "GradientError", "LedgerError", "LibraryError", "OutOfStep", "PictureError", "ReadingError",
+    "ForecasterError", "GradientError", "LedgerError", "LibraryError", "MissingModels", "OutOfStep", "PictureError",
+    "ReadingError",
     "TooManyFeeds", "TrainError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",
 }
 # fmt: on

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image
 
-from core.signs.hands.finder import Hand
 from core.signs.hands.regions import Region
+from core.signs.hands.tracker import Hand
 
 RNG = np.random.default_rng(9)
 SHAPE = np.concatenate([[[0.0, 1.0]], RNG.uniform(-1, 1, (20, 2))]).astype(np.float32)
@@ -30,6 +30,9 @@ class SquareFinder:
         points = ((low + high) / 2 + SHAPE * (high - low) / 2).astype(np.float32)
         region = Region(x=float(points[0, 0]), y=float(points[0, 1]), side=float(high[0] - low[0]), angle=0.0)
         return Hand(points=points, world=np.zeros((21, 3), np.float32), presence=1.0, right=1.0, region=region)
+
+    def opened(self, frame: np.ndarray) -> Image.Image:
+        return Image.fromarray(frame)
 
     def find(self, picture: Image.Image, *, most: int = 1, margins: object = ()) -> list[Hand]:
         self.searched += 1

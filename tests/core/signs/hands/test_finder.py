@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 from core.signs.hands import model_files, tracks
-from core.signs.hands.finder import HandFinder, HandTracker
+from core.signs.hands.finder import HandFinder
+from core.signs.hands.tracker import HandTracker
 from core.signs.samples import clip_samples
 from core.signs.video import read_video
 

@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from core.signs.hands import palms, regions, tracks
+from core.signs.hands.finder import cut
 from core.signs.hands.regions import Region
 
 RNG = np.random.default_rng(3)
@@ -71,9 +72,9 @@ def test_pixels_of_a_turned_region_lie_where_its_points_say() -> None:
     share = np.array([[0.25, 0.7]], np.float32)
     x, y = region.to_picture(share)[0]
     picture[round(y) - 2 : round(y) + 3, round(x) - 2 : round(x) + 3] = 255
-    cut = region.cut(Image.fromarray(picture), 160)[..., 0].astype(float)
+    pixels = cut(Image.fromarray(picture), region, 160)[..., 0].astype(float)
     rows, columns = np.mgrid[0:160, 0:160]
-    centre = (columns * cut).sum() / cut.sum(), (rows * cut).sum() / cut.sum()
+    centre = (columns * pixels).sum() / pixels.sum(), (rows * pixels).sum() / pixels.sum()
     assert centre == pytest.approx((0.25 * 160, 0.7 * 160), abs=1.5)
 
 

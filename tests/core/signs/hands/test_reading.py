@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from core import checkpoints
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs.decoding import greedy
 from core.signs.hands import tracks
-from core.signs.hands.finder import HandFinder, HandTracker
+from core.signs.hands.tracker import HandTracker
 from core.signs.live_reading import WINDOW, LiveReader
 from core.signs.recogniser import Recogniser, silenced
 from tests.core.signs.hands.stub import SHAPE, SquareFinder, film
@@ -40,13 +39,13 @@ def recogniser(tmp_path_factory: pytest.TempPathFactory) -> Recogniser:
     folder: Path = tmp_path_factory.mktemp("hands")
     checkpoints.save("small", model, card, folder=folder)
     found = Recogniser(checkpoints.load("small", folder=folder))
-    found._finder = cast(HandFinder, SquareFinder())
+    found._finder = SquareFinder()
     return found
 
 
 def test_a_hand_that_is_followed_is_not_sought_again() -> None:
     finder = SquareFinder()
-    tracker = HandTracker(cast(HandFinder, finder), most=1)
+    tracker = HandTracker(finder, most=1)
     seen = [len(tracker.step(frame)) for frame in film([False, True, True, True, False, True])]
     assert seen == [0, 1, 1, 1, 0, 1]
     assert finder.searched == 4  # the first two, the one in which the hand was lost, and the one after it
@@ -71,7 +70,7 @@ def test_a_film_without_hands_gets_no_gloss(recogniser: Recogniser) -> None:
 
 
 def test_landmarks_live_are_shares_of_the_picture(recogniser: Recogniser) -> None:
-    reading = LiveReader(recogniser, cast(HandFinder, SquareFinder())).step(film([True])[0])
+    reading = LiveReader(recogniser, SquareFinder()).step(film([True])[0])
     assert reading.hands[0][0] == pytest.approx((np.array([27.5, 31.5]) + SHAPE[0] * 11.5) / 64, abs=1e-5)
     assert reading.now == "1" and reading.probability == pytest.approx(np.exp(4) / (np.exp(4) + 2), rel=1e-4)
     assert reading.attention.sum() == pytest.approx(1, abs=1e-5)
@@ -80,7 +79,7 @@ def test_landmarks_live_are_shares_of_the_picture(recogniser: Recogniser) -> Non
 def test_a_rolling_window_says_what_the_whole_film_says(recogniser: Recogniser) -> None:
     """More glosses than a window holds: none is lost as its frames leave, none is said twice, and places stay."""
     shown = ([True] * 5 + [False] * 5) * 12
-    reader = LiveReader(recogniser, cast(HandFinder, SquareFinder()))
+    reader = LiveReader(recogniser, SquareFinder())
     said: list[int] = []
     for frame in film(shown):
         reading = reader.step(frame)
@@ -93,7 +92,7 @@ def test_a_rolling_window_says_what_the_whole_film_says(recogniser: Recogniser) 
 
 
 def test_a_long_hold_is_one_gloss_from_where_it_began(recogniser: Recogniser) -> None:
-    reader = LiveReader(recogniser, cast(HandFinder, SquareFinder()))
+    reader = LiveReader(recogniser, SquareFinder())
     for frame in film([False] * 3 + [True] * (WINDOW + 30)):
         reading = reader.step(frame)
     assert [(one.gloss, one.first, one.last) for one in reading.said] == [("1", 2, WINDOW + 32)]

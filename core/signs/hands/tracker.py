@@ -1,0 +1,91 @@
+"""Hands followed through films: what a find is, and where it is looked for next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.signs.hands import regions
+from core.signs.hands.palms import Floats
+from core.signs.hands.regions import Region
+
+LANDMARKS: Final = 21
+"""Of a hand: the wrist, then four for each finger from the thumb on, base to tip."""
+MARGINS: Final = (1.0, 1.7)
+"""Sizes of the square in which palms are sought, in the picture's longer sides: a hand that fills the picture needs a margin."""
+SAME: Final = 0.35
+"""Two regions whose centres are nearer than this share of a side are of one hand."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hand:
+    """One hand in one picture.
+
+    Attributes:
+        points: (21, 2) pixels, right and down. world: (21, 3) metres from the hand's middle. presence: 0 to 1.
+        right: probability that it is a right hand, in a picture that is not mirrored. region: where it was looked for.
+    """
+
+    points: Floats
+    world: Floats
+    presence: float
+    right: float
+    region: Region
+
+
+class Finder(Protocol):
+    """What finds hands in one picture: `core.signs.hands.finder.HandFinder`, or a stand-in."""
+
+    def opened(self, frame: NDArray[np.uint8]) -> Any:
+        """A frame (H, W, 3) as the other methods take it."""
+        ...
+
+    def landmarks(self, picture: Any, region: Region) -> Hand | None:
+        """The hand in a region, None where there is none."""
+        ...
+
+    def find(self, picture: Any, *, most: int = 1, margins: Iterable[float] = MARGINS) -> list[Hand]:
+        """Up to `most` hands of a picture."""
+        ...
+
+
+class HandTracker:
+    """Hands followed from frame to frame: the landmarks of one say where to look in the next, palms are sought where none is.
+
+    Args:
+        most: hands at once. every: frames between two searches for a further hand while one is followed.
+    """
+
+    def __init__(self, finder: Finder, *, most: int = 2, every: int = 6) -> None:
+        self.finder, self.most, self.every = finder, most, every
+        self._followed: list[Region] = []
+        self._frame = self._alone = 0
+
+    def step(self, frame: NDArray[np.uint8]) -> list[Hand]:
+        """The hands in the next frame (H, W, 3), longest followed first."""
+        picture = self.finder.opened(frame)
+        found: list[Hand] = []
+        for region in self._followed:
+            hand = self.finder.landmarks(picture, region)
+            if hand is not None and not any(same_hand(hand, other) for other in found):
+                found.append(hand)
+        self._alone = self._alone + 1 if found else 0
+        if not found or (len(found) < self.most and self._alone % self.every == 1):
+            # one margin a frame, in turn, so that a frame without a hand costs one search
+            margin = 1.0 if found else MARGINS[self._frame % len(MARGINS)]
+            for hand in self.finder.find(picture, most=self.most, margins=(margin,)):
+                if len(found) < self.most and not any(same_hand(hand, other) for other in found):
+                    found.append(hand)
+        self._followed = [regions.of_landmarks(hand.points) for hand in found]
+        self._frame += 1
+        return found
+
+
+def same_hand(one: Hand, other: Hand) -> bool:
+    """Whether two finds are of one hand."""
+    a, b = regions.of_landmarks(one.points), regions.of_landmarks(other.points)
+    return bool(np.hypot(a.x - b.x, a.y - b.y) < SAME * max(a.side, b.side) / 2)
