@@ -15,6 +15,7 @@ from core.market.book import read_market
 from core.market.features import TRANSFORM_KINDS, directed_inputs, input_names
 from core.market.labels import HORIZONS, LABEL_KINDS, Head
 from core.market.predictor import Predictor
+from core.market.recordings.layout import is_segment
 from core.models.deeplob import DeepLOBConfig
 from core.models.tlob import TLOBConfig
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
@@ -176,10 +177,15 @@ def _complete_card(path: Path, o: argparse.Namespace, files: list[MarketFiles], 
     path.write_text(json.dumps(card | {"receipt": _receipt(path, o, card).to_dict()}, indent=1, ensure_ascii=False) + "\n")
 
 
+def _place_below(file: Path) -> str:
+    """A file's place in a receipt: market, day and hour of one of the library, whose name alone says little; else its name."""
+    return "/".join(file.parts[-4:]) if is_segment(file) else file.name
+
+
 def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt:
     words = ["train", o.model]
     for group in o.data:
-        words += ["--data", *(f"{DATA}/{one.name}" for one in group)]
+        words += ["--data", *(f"{DATA}/{_place_below(one)}" for one in group)]
     if o.start is not None:
         words += ["--start", f"{CHECKPOINTS}/{o.start.name}"]
     for name, value in vars(o).items():
@@ -196,7 +202,7 @@ def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt
     return Receipt(
         kind="training",
         command=[*words, "--folder", OUT],
-        data={one.name: checkpoints.sha256(one) for group in o.data for one in group},
+        data={_place_below(one): checkpoints.sha256(one) for group in o.data for one in group},
         weights=start,
         results={
             "weights": checkpoints.fingerprint(path),

@@ -15,6 +15,7 @@ from core.cli import main, train_tlob
 from core.market.book import FILE_COLUMNS
 from core.market.data_amount import enough_outcomes, read_curve
 from core.market.labels import momentum_calls
+from core.market.predictor import load_predictor
 from core.runs.local_run import PROGRESS, STOP, TrainError
 from core.runs.market_training import MarketPlan, MarketTrainer, outlook
 from tests.core.market.helpers import random_book
@@ -33,7 +34,7 @@ def write_book(path: Path, *, rows: int = ROWS, seed: int = 1) -> Path:
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory: pytest.TempPathFactory) -> MarketPlan:
     folder = tmp_path_factory.mktemp("market")
-    path = write_book(folder / "data" / "venue_abc_2024-01-01.parquet")
+    path = write_book(folder / "data" / "venue-ABC-USD" / "2024-01-01" / "22" / "rows_1704146400000.parquet")
     return MarketPlan(
         name="whole",
         files=((str(path),),),
@@ -84,6 +85,7 @@ def test_a_card_is_made_again_from_its_receipt(
     plan: MarketPlan, whole: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = Path(plan.folder)
+    assert list(whole["receipt"]["data"]) == ["venue-ABC-USD/2024-01-01/22/rows_1704146400000.parquet"]
     assert str(folder) not in json.dumps(whole["receipt"]) and str(folder) not in whole["command"]
     capsys.readouterr()
     arguments = [str(folder / "whole.json"), "--data", str(folder.parent / "data"), "--checkpoints", str(folder), "--json"]
@@ -94,7 +96,7 @@ def test_a_card_is_made_again_from_its_receipt(
 
 def test_the_gain_is_what_the_trained_model_scores(plan: MarketPlan, whole: dict[str, Any]) -> None:
     """Beside what the evaluation of the test part says, which begins at the same row."""
-    gains, scores = whole["metrics"]["gains"]["venue_abc"], whole["metrics"]["test"]["venue_abc"]
+    gains, scores = whole["metrics"]["gains"]["venue-ABC-USD"], whole["metrics"]["test"]["venue-ABC-USD"]
     assert [(one["label"], one["horizon"]) for one in gains] == [(one["label"], one["horizon"]) for one in scores]
     for gain, score in zip(gains, scores, strict=True):
         assert gain["trained_log_loss"] == pytest.approx(score["log_loss"], abs=0.1)  # every second row of it
@@ -103,13 +105,19 @@ def test_the_gain_is_what_the_trained_model_scores(plan: MarketPlan, whole: dict
         assert less["low"] <= less["value"] <= less["high"]
 
 
+def test_a_live_feed_of_the_recorded_market_gets_its_entry(plan: MarketPlan, whole: dict[str, Any]) -> None:
+    trained = load_predictor("whole", folder=Path(plan.folder))
+    assert trained.market("live/venue/ABC/USD ABC/USD").name == "venue-ABC-USD"
+    assert trained.market("live/other/ABC/USD ABC/USD").name == trained.market("live/venue/ABC/EUR ABC/EUR").name == "pooled"
+
+
 def test_the_outlook_counts_what_the_run_trains_on(plan: MarketPlan) -> None:
     found = outlook(plan)
     # 70 % of the rows, less a window at the start and the horizon at the end; likewise the other parts (D10)
     assert found.train == int(ROWS * 0.7) - 127 - 5
     assert found.test == ROWS - int(ROWS * 0.8) - (128 + 5) - 5
     assert found.outcomes == found.train // 5 and found.seconds > 0
-    assert set(found.naive) == {"venue_abc/smoothed", "venue_abc/forward"}
+    assert set(found.naive) == {"venue-ABC-USD/smoothed", "venue-ABC-USD/forward"}
     assert all(-1 <= value <= 1 for value in found.naive.values())
     assert momentum_calls(random_book(9, 1), 5, 0.0).shape == (9,)
 
