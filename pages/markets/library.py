@@ -15,7 +15,7 @@ from core.market.recordings.listing import LibraryEntry, bundled_recordings, lis
 from core.market.recordings.place import RecordingPlace
 from core.market.recordings.segment_writer import restore_recordings
 from core.service.access import Action
-from pages.markets import library_actions, upload_panel
+from pages.markets import library_actions, record_switch, upload_panel
 from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, moment, number, prose, size
 
@@ -110,6 +110,7 @@ def table(shown: list[LibraryEntry]) -> list[LibraryEntry]:
 
 controls.page_header(_("Recordings"), prose("library_lead"))
 library_actions.announce()
+record_switch.show_running()
 where = place()
 listed = entries(where) if where is not None else None
 if where is not None and listed is not None:

@@ -37,6 +37,24 @@ def show(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
         _progress(key)
 
 
+def show_running() -> None:
+    """The markets that are being recorded now, each with a button that ends it."""
+    keys = background_recorder().running()
+    if not keys or not permissions.allowed():
+        return
+    with st.container(border=True):
+        for key in keys:
+            now = background_recorder().status(key)
+            if now is None:
+                continue
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"**{key.partition('~')[0].removeprefix('live/')}**", width="content")
+                st.caption(describe(now), width="content")
+                st.button(
+                    _("Stop"), icon=":material/stop:", key=f"record:stop:{key}", on_click=background_recorder().stop, args=(key,)
+                )
+
+
 def _switch(key: str, begin: Callable[[], MarketSession]) -> None:
     if not st.session_state[f"record:{key}"]:
         background_recorder().stop(key)

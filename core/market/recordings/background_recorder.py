@@ -1,4 +1,4 @@
-"""Records feeds of the app while they are watched, and keeps them running until it is told to stop.
+"""Records feeds of the app: a live one until it is told to stop, a played one for as long as somebody watches it.
 
 It reads the session's own feed, so that an exchange is connected to once.
 """
@@ -146,8 +146,13 @@ class _FeedRecording:
             self._ended = True
 
     def _follow_session(self) -> None:
-        """Keep the feed running, and follow it into a session that replaced this one."""
+        """Keep a live feed running, and follow it into a session that replaced this one; end with a feed that is played."""
         status, message = self._session.status_now()
+        if not self._wall and self.key not in {feed.key for feed in self._sessions().watched()}:
+            self.stopping.set()
+            return
+        if not self._wall and status not in (Status.FAILED, Status.ENDED):
+            return
         session = self._sessions().join(VIEWER, self.key)
         if session is None:
             try:

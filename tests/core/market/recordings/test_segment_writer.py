@@ -156,7 +156,7 @@ def test_a_write_that_was_refused_half_way_leaves_a_readable_journal(tmp_path: P
     np.testing.assert_array_equal(read_market(writer.files).levels, np.array(books(3)))
 
 
-def test_the_apps_recorder_keeps_a_feed_running_and_writes_what_it_shows(tmp_path: Path) -> None:
+def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_played(tmp_path: Path) -> None:
     from core.market.feeds.simulated import SimulatedFeed
     from core.market.hub import hub, shutdown
     from core.market.predictor import load_predictor
@@ -173,7 +173,10 @@ def test_the_apps_recorder_keeps_a_feed_running_and_writes_what_it_shows(tmp_pat
             time.sleep(0.05)
         assert now.running and recorder.running() == [feed.key] and now.size + now.free > 0
         assert [one.viewers for one in hub().watched()] == [1]
-        recorder.stop(feed.key)
+        hub().restart(feed.key)  # the last viewer has left
+        while recorder.running():
+            assert time.monotonic() < until, recorder.status(feed.key)
+            time.sleep(0.05)
         ended = recorder.status(feed.key)
         assert ended is not None and not ended.running and ended.problem == ""
         rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
