@@ -88,6 +88,8 @@ class Classifier:
         threshold: strangeness above which an image is flagged as unlike a garment.
         known_share: of the data set's validation images that stay under it; far fewer photographs of garments do.
         photographs: how the checkpoint did on such photographs; None where its card does not say.
+        benchmark: share of Fashion-MNIST's test images that it is right on, of its validation images where these were not read;
+            None where its card does not say.
         manner: how a picture is prepared for it where nobody chooses otherwise.
         fingerprint: SHA-256 of the card, which tells two classifiers apart.
     """
@@ -109,6 +111,7 @@ class Classifier:
             self.manner: Manner = card.get("preparation", {}).get("manner", "dataset")
             self._check()
             photographs = card["metrics"].get("photographs")
+            self.benchmark = benchmark_accuracy(card["metrics"])
             self.photographs = None if photographs is None else PhotographScores.from_dict(photographs)
         self.device = best_device()
         self.model: ViT = checkpoints.build_model(checkpoint, kind, device=self.device)
@@ -220,6 +223,12 @@ class Classifier:
     def looks_like_a_garment(self, images: Images) -> NDArray[np.bool_]:
         """(n,): whether strangeness stays within the card's threshold."""
         return np.asarray(self.strangeness(images) <= self.threshold)
+
+
+def benchmark_accuracy(metrics: dict[str, Any]) -> float | None:
+    """Of a card's metrics, the accuracy on the test images, else on the validation images."""
+    scores = metrics.get("test") or metrics.get("validation") or {}
+    return float(scores["accuracy"]) if "accuracy" in scores else None
 
 
 def strangeness_by_position(classifier: Classifier, images: Images) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from core.vision.pictures import Picture
 from core.vision.preprocessing import like_the_data_set
 from pages.images import cached_results
 from pages.shared import controls, url_state
-from pages.shared.language import _
+from pages.shared.language import _, number, percent
 
 BY_PICTURE = "auto"
 
@@ -54,7 +54,18 @@ def pick_classifier(picture: Picture) -> Classifier:
             ),
         )
         name = name if chosen == BY_PICTURE else chosen
-    return cached_results.classifier_of(name)
+    classifier = cached_results.classifier_of(name)
+    if classifier.photographs is not None and classifier.benchmark is not None:
+        sentence = _("{name} is right on {real} of {count} real photographs, and on {share} of the benchmark's images.")
+        st.caption(
+            sentence.format(
+                name=name,
+                real=percent(classifier.photographs.accuracy),
+                count=number(classifier.photographs.samples),
+                share=percent(classifier.benchmark),
+            )
+        )
+    return classifier
 
 
 def show_checkpoint_error(error: CheckpointError) -> None:

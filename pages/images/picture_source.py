@@ -212,6 +212,8 @@ def _pasted() -> list[str] | None:
             state["classify:pasted"] = state["picture"] = STORE.keep(decode(data, name=_("Pasted picture")))
         except PictureError as error:
             controls.error_box(_("{file}: {why}.").format(file=_("Pasted picture"), why=translate(str(error))))
+        if state.get("crop") == "box":
+            state["crop"] = "auto"  # the box was drawn on another picture
     return [state["classify:pasted"]] if "classify:pasted" in state else None
 
 
