@@ -19,6 +19,7 @@ from core.bench.ratio import Work
 from core.market.features import transform
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.predictor import load_predictor
+from core.messages import compose
 from core.models.tlob import BTC, TLOB
 from core.models.vit import ViT, ViTConfig
 from core.signs.decoding import beam_search
@@ -166,29 +167,48 @@ def _import() -> Pair:
 
 BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "tlob": Benchmark(
-        what="shipped TLOB, one window, both passes", reference="the document's listing, one pass", aim=0.5, make=_one_window
+        what=compose("shipped TLOB, one window, both passes"),
+        reference=compose("the document's listing, one pass"),
+        aim=0.5,
+        make=_one_window,
     ),
-    "tlob-maps": Benchmark(what="the same with all maps", reference="the document's listing, one pass", aim=0.6, make=_with_maps),
+    "tlob-maps": Benchmark(
+        what=compose("the same with all maps"), reference=compose("the document's listing, one pass"), aim=0.6, make=_with_maps
+    ),
     "tlob-recording": Benchmark(
-        what="TLOB over a recording, a window",
-        reference="the document's listing, one window at a time",
+        what=compose("TLOB over a recording, a window"),
+        reference=compose("the document's listing, one window at a time"),
         aim=1 / 6,
         make=_recording,
     ),
     "features": Benchmark(
-        what="inputs of a new row, computed anew", reference="shipped TLOB, one window", aim=0.05, make=_features
+        what=compose("inputs of a new row, computed anew"),
+        reference=compose("shipped TLOB, one window"),
+        aim=0.05,
+        make=_features,
     ),
     "vit-256": Benchmark(
-        what="ViT forward, batch 256", reference="nn.TransformerEncoder of its size", aim=1.0, make=lambda: _vit(256)
+        what=compose("ViT forward, batch 256"),
+        reference=compose("nn.TransformerEncoder of its size"),
+        aim=1.0,
+        make=lambda: _vit(256),
     ),
     "vit-1": Benchmark(
-        what="ViT forward, one image", reference="nn.TransformerEncoder of its size", aim=1.0, make=lambda: _vit(1)
+        what=compose("ViT forward, one image"),
+        reference=compose("nn.TransformerEncoder of its size"),
+        aim=1.0,
+        make=lambda: _vit(1),
     ),
     "vit-training": Benchmark(
-        what="ViT training step, batch 64", reference="nn.TransformerEncoder of its size", aim=0.9, make=_vit_training
+        what=compose("ViT training step, batch 64"),
+        reference=compose("nn.TransformerEncoder of its size"),
+        aim=0.9,
+        make=_vit_training,
     ),
-    "beam": Benchmark(what="CTC beam search, T 141, V 1232", reference="the same in plain Python", aim=0.05, make=_beam),
-    "import": Benchmark(what="import core.models.tlob", reference="import torch", aim=1.05, make=_import),
+    "beam": Benchmark(
+        what=compose("CTC beam search, T 141, V 1232"), reference=compose("the same in plain Python"), aim=0.05, make=_beam
+    ),
+    "import": Benchmark(what=compose("import core.models.tlob"), reference=compose("import torch"), aim=1.05, make=_import),
 }
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import streamlit as st
 
 from core import checkpoints, usage
+from core.bench.benchmarks import BENCHMARKS, Benchmark
+from core.bench.ratio import Ratio, measure
 from core.market.hub import hub
 from core.messages import translate
 from core.models.vit import ViT, ViTConfig
@@ -15,6 +17,9 @@ from pages.shared import controls, language, navigation, url_state
 from pages.shared.language import _, duration, ngettext, number, percent, size
 
 TIMED = "system:timed"
+SPEED = "system:speed"
+SECONDS = 1.0
+"""Spent on each benchmark."""
 
 
 def current_usage() -> None:
@@ -112,6 +117,35 @@ def epoch_time() -> None:
     )
 
 
+def speed() -> None:
+    """Measures the benchmarks when the button is pressed: ratios to named references on this machine."""
+    st.markdown(_("How fast are the models beside named references on this machine? As `python -m core bench` says."))
+    if st.button(_("Measure"), icon=":material/speed:", key="system_speed"):
+        bar, found = st.progress(0.0), []
+        for count, one in enumerate(BENCHMARKS.values()):
+            bar.progress(count / len(BENCHMARKS), text=translate(one.what))
+            pair = one.make()
+            found.append((one, measure(pair.candidate, pair.reference, seconds=SECONDS, units=pair.units)))
+        bar.empty()
+        st.session_state[SPEED] = found
+    rows: list[tuple[Benchmark, Ratio]] = st.session_state.get(SPEED, [])
+    if not rows:
+        return
+    table = [
+        {
+            _("What"): translate(one.what),
+            _("Beside"): translate(one.reference),
+            _("Ratio of times"): number(ratio.ratio, 2),
+            _("10 % to 90 %"): f"{number(ratio.low, 2)} – {number(ratio.high, 2)}",
+            _("Aim, at most"): number(one.aim, 2),
+            _("Time"): _("{value} ms").format(value=number(ratio.candidate_ms, 2)),
+        }
+        for one, ratio in rows
+    ]
+    st.table(table)
+    st.caption(_("Measured in turns while the app goes on; a ratio below 1 is faster than the reference."))
+
+
 def checkpoint_cards() -> None:
     """A table of the checkpoints, and one card in full."""
     cards, broken = [], []
@@ -176,6 +210,7 @@ try:
     epoch_time()
 except checkpoints.CheckpointError as error:
     controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+speed()
 st.subheader(_("Checkpoints"), anchor=False)
 checkpoint_cards()
 about()
