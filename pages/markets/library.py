@@ -131,3 +131,4 @@ if where is not None and listed is not None:
         else:
             st.caption(_("Choose one or more by the boxes at the left to open, rename, export, merge or delete them."))
 upload_panel.show()
+controls.link_to_view()

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from core.market import library
-from core.market.book import BookRows, frame_from_rows, read_rows, segments
+from core.market.book import BookRows, frame_from_rows, read_rows, resample, segments
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.trades import read_trades
 from core.market.formats.conversion import Inspection, convert, inspect, recognise
@@ -162,6 +162,21 @@ def test_rows_come_out_as_they_went_in(
     carried = made.levels[~at]
     assert len(carried) == 240 and (np.abs(carried - holed.levels[49]) <= 1e-9 * holed.levels[49]).all()  # a minute, then the gap
     assert len(read_trades(path)) == found.trades == (1 if key == "hftbacktest" else 0)
+
+
+def test_rows_are_the_same_however_many_are_read_at_once(tmp_path: Path, rows: BookRows, monkeypatch: pytest.MonkeyPatch) -> None:
+    uneven = BookRows(timestamps=rows.timestamps + 37 * (np.arange(300) % 5), levels=rows.levels)
+    files = own_csv(tmp_path, uneven)
+    convert(files, tmp_path / "whole.parquet", market="x")
+    for module in ("csv_lines", "tables"):
+        monkeypatch.setattr(f"core.market.formats.{module}.BATCH", 7)
+    convert(files, tmp_path / "parts.parquet", market="x")
+    whole, parts = (read_rows(tmp_path / f"{name}.parquet") for name in ("whole", "parts"))
+    np.testing.assert_array_equal(parts.timestamps, whole.timestamps)
+    np.testing.assert_array_equal(parts.levels, whole.levels)
+    expected = resample(uneven)
+    np.testing.assert_array_equal(whole.timestamps, expected.timestamps)
+    np.testing.assert_array_equal(whole.levels, expected.levels)
 
 
 def test_a_book_carried_for_a_minute_is_then_a_gap(tmp_path: Path, rows: BookRows) -> None:

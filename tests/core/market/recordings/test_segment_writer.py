@@ -100,6 +100,8 @@ def test_the_changes_give_every_message_back_and_interruptions_are_rows_of_their
     ]
     for number, levels in found:
         np.testing.assert_array_equal(levels, messages[number][:40])
+    table = pq.read_table(updates).to_pandas()
+    assert sorted(table[table["fresh"]]["sequence"].unique()) == [0, 20, 30, 40]  # whole books after an interruption
     row = pq.read_table(updates).slice(0, 1).to_pylist()[0]
     assert (row["received_ns"], row["exchange_ms"], row["fresh"]) == (now, now // 1_000_000 - 7, True)
     (path,) = tmp_path.rglob("events_*.parquet")
