@@ -11,7 +11,8 @@ from core.models.vit import ViTConfig
 from core.runs import data_folders, history
 from core.runs.local_run import RunStatus, TrainError
 from core.runs.local_training import Plan, shared_trainer
-from pages.shared import controls, url_state
+from core.service.access import Action
+from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, number, percent, prose
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
@@ -93,6 +94,7 @@ def _typed_folder() -> Path | None:
 
 def start(plan: Plan | None) -> None:
     """The start button, and whether it will download the data set first."""
+    plan = plan if permissions.guard(Action.TRAIN) else None
     running = shared_trainer().status().running
     label = _("Start training")
     if (
