@@ -49,7 +49,7 @@ class HftbacktestFormat:
         events = self._events(next(iter(files.values())))
         kinds, flags = events["ev"] & 0xFF, events["ev"]
         seen = np.flatnonzero((flags & LOCAL) != 0)
-        times = events["local_ts"][seen] // 1_000_000
+        times = -(-events["local_ts"][seen] // 1_000_000)
         order = np.argsort(times, kind="stable")
         seen, times = seen[order], times[order]
         sides = np.where(flags[seen] & BUY, 1, np.where(flags[seen] & SELL, -1, 0))

@@ -6,6 +6,7 @@ after midnight in New York, its type (4 and 5 are executions), order, size, pric
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -79,7 +80,7 @@ class LobsterFormat:
                     problems.append(RowProblem(row=line, what=compose("goes back in time: messages must be in time order")))
                     continue
                 last_s = seconds
-                when = midnight + int(seconds * 1e3)
+                when = midnight + math.ceil(round(seconds * 1e3, 6))  # never before it happened
                 if kind in EXECUTIONS:
                     side = "buy" if direction < 0 else "sell"
                     trades.append(Trade(price=price / 1e4, size=size, side=side, exchange_ms=when))  # type: ignore[arg-type]

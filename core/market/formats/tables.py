@@ -77,7 +77,7 @@ class TardisFormat:
         for part in number_lines(path, columns, empty=True):
             known = np.isfinite(part.values[:, 0])
             problems = [*part.problems, *(_no_time(int(row), "local_timestamp") for row in part.lines[~known])]
-            yield _book_batch(part, np.floor(part.values[:, 0] / 1e3), part.values[:, 1:], known, problems)
+            yield _book_batch(part, np.ceil(part.values[:, 0] / 1e3), part.values[:, 1:], known, problems)
 
 
 KAGGLE_LEVELS: Final = 15
@@ -112,7 +112,7 @@ class KaggleFormat:
             with np.errstate(divide="ignore", invalid="ignore"):
                 values[:, 1::2] = given[:, 1::2] / values[:, 0::2]
             every = np.ones(len(values), dtype=bool)
-            yield _book_batch(part, np.floor(part.values[:, 0] / 1e3), values, every, part.problems)
+            yield _book_batch(part, np.ceil(part.values[:, 0] / 1e3), values, every, part.problems)
 
 
 def _only(files: Mapping[str, Path]) -> Path:

@@ -118,7 +118,7 @@ def lobster(folder: Path, rows: BookRows) -> Files:
         cells[3::4] = np.ceil(levels[3::4]).astype(int).tolist()
         books.append(",".join(map(str, [*cells, 9999999999, 0, -9999999999, 0])))
         kind = 4 if row == 7 else 1
-        messages.append(f"{34200 + row / 4:.9f},{kind},{16113575 + row},18,5853300,{-1 if row == 7 else 1}")
+        messages.append(f"{34200 + row / 4 - 3e-4 * (row > 0):.9f},{kind},{16113575 + row},18,5853300,{-1 if row == 7 else 1}")
     for name, lines in (("orderbook", books), ("message", messages)):
         (folder / f"{stem}_{name}_11.csv").write_text("\n".join(lines) + "\n")
     return {path.name: path for path in sorted(folder.glob("GOOG*.csv"))}
@@ -202,7 +202,12 @@ def test_lobsters_lines_are_dollars_and_new_yorks_time(tmp_path: Path, rows: Boo
     np.testing.assert_allclose(made.levels[:, 0::2], rows.levels[:, 0::2], rtol=1e-9)
     np.testing.assert_array_equal(made.levels[:, 1::2], np.ceil(rows.levels[:, 1::2]))
     (trade,) = read_trades(path)
-    assert (trade.price, trade.size, trade.side, trade.exchange_ms) == (585.33, 18.0, "buy", found.start_ms + 1750)
+    assert (trade.price, trade.size, trade.side, trade.exchange_ms) == (
+        585.33,
+        18.0,
+        "buy",
+        found.start_ms + 1750,
+    )  # 1749.7, never before it happened
 
 
 def test_fi2010_is_a_column_an_event_and_its_stocks_are_apart(tmp_path: Path, rows: BookRows) -> None:
