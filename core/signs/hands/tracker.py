@@ -15,8 +15,13 @@ from core.signs.hands.regions import Region
 
 LANDMARKS: Final = 21
 """Of a hand: the wrist, then four for each finger from the thumb on, base to tip."""
-MARGINS: Final = (1.0, 1.7)
-"""Sizes of the square in which palms are sought, in the picture's longer sides: a hand that fills the picture needs a margin."""
+MARGINS: Final = (1.3, 1.0, 2.4, 1.7)
+"""Sizes of the square in which palms are sought, in the picture's longer sides: a hand that fills the picture needs a margin.
+
+Of hands laid over photographs (46 frames of held-out train signers) 1 and 1.7 find 57 %, all four 83 %.
+"""
+A_FRAME: Final = 2
+"""Margins that are tried in a frame without a hand."""
 SAME: Final = 0.35
 """Two regions whose centres are nearer than this share of a side are of one hand."""
 
@@ -75,9 +80,10 @@ class HandTracker:
                 found.append(hand)
         self._alone = self._alone + 1 if found else 0
         if not found or (len(found) < self.most and self._alone % self.every == 1):
-            # one margin a frame, in turn, so that a frame without a hand costs one search
-            margin = 1.0 if found else MARGINS[self._frame % len(MARGINS)]
-            for hand in self.finder.find(picture, most=self.most, margins=(margin,)):
+            # some of the margins, in turn, so that a frame without a hand does not cost all of them
+            first = self._frame * A_FRAME % len(MARGINS)
+            margins = MARGINS[1:2] if found else MARGINS[first : first + A_FRAME]
+            for hand in self.finder.find(picture, most=self.most, margins=margins):
                 if len(found) < self.most and not any(same_hand(hand, other) for other in found):
                     found.append(hand)
         self._followed = [regions.of_landmarks(hand.points) for hand in found]
