@@ -54,7 +54,7 @@ ALLOWED = {
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 
 OPTIONAL = {"lightgbm", "ai_edge_litert"}
-"""Packages of scripts, forecasters (requirements-optional.txt) and the hand finder (requirements-hands.txt); all else works without."""
+"""Packages of scripts, forecasters (requirements-optional.txt) and the hand finder (requirements-hands.txt)."""
 
 TRAINING_NEEDS = {"torch", "numpy", "pandas", "pyarrow", "safetensors", "tqdm"}
 LONGEST = 450

@@ -38,7 +38,16 @@ def test_the_image_copies_what_is_in_the_repository_and_all_that_the_app_needs()
     )
     for source in sources:
         assert any(name == source or name.startswith(f"{source}/") for name in listed.stdout.splitlines()), source
-    assert sources >= {"streamlit_app.py", ".streamlit", "core", "pages", "assets", "requirements.txt", "LICENSE", "THIRD_PARTY.md"}
+    assert sources >= {
+        "streamlit_app.py",
+        ".streamlit",
+        "core",
+        "pages",
+        "assets",
+        "requirements.txt",
+        "LICENSE",
+        "THIRD_PARTY.md",
+    }
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     assert not sources & set(ignored)
 

@@ -75,7 +75,7 @@ def test_hidden_patches_are_hatched_where_they_lie_in_a_colour_that_no_grey_pict
     assert max(red, green, blue) - min(red, green, blue) > 30
     for one in lines:  # all in one direction, and inside the patch
         assert one.x1 - one.x0 == one.y0 - one.y1 > 0
-        assert 8 <= min(one.x0, one.x1) and max(one.x0, one.x1) <= 12 and 4 <= min(one.y0, one.y1) and max(one.y0, one.y1) <= 8
+        assert min(one.x0, one.x1) >= 8 and max(one.x0, one.x1) <= 12 and min(one.y0, one.y1) >= 4 and max(one.y0, one.y1) <= 8
 
 
 def test_two_rankings_stand_in_the_order_of_the_first() -> None:

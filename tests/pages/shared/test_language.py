@@ -230,8 +230,8 @@ def test_the_check_lets_translated_ones_pass(source: str) -> None:
 # fmt: off
 SHOWN_ERRORS = {
     "AlertError", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "FeedFailed", "FindingError",
-    "ForecasterError", "GradientError", "LedgerError", "LibraryError", "MissingModels", "OutOfStep", "PictureError",
-    "ReadingError",
+    "ForecasterError", "FormatError", "GradientError", "LedgerError", "LibraryError", "MissingModels", "OutOfStep",
+    "OwnClassesError", "PictureError", "ReadingError",
     "TooManyFeeds", "TrainError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",
 }
 # fmt: on
