@@ -83,3 +83,4 @@ export default async function (component) {{
 
 
 page()
+controls.link_to_view()

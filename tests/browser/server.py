@@ -51,8 +51,12 @@ class AppServer:
 
 
 @contextlib.contextmanager
-def serve(script: Path, folder: Path) -> Iterator[AppServer]:
-    """Run a Streamlit script until the block ends; its log is `folder/server.log`."""
+def serve(script: Path, folder: Path, *, root: Path = ROOT) -> Iterator[AppServer]:
+    """Run a Streamlit script until the block ends; its log is `folder/server.log`.
+
+    Args:
+        root: working folder, whose `core` and `pages` the script imports.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -60,7 +64,7 @@ def serve(script: Path, folder: Path) -> Iterator[AppServer]:
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with log.open("wb") as out:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env=environment)
+        process = subprocess.Popen(command, cwd=root, stdout=out, stderr=subprocess.STDOUT, env=environment)
     server = AppServer(f"http://localhost:{port}", log, process)
     try:
         wait_until_up(server)

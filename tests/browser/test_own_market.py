@@ -1,0 +1,70 @@
+"""A market of one's own: recorded, found in the library, scored, trained on for two epochs, and watched with the new model."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.server import ROOT, AppServer, serve
+
+RECORDING = "binance_spot_nexousdt_2024-07-24"
+ENOUGH = 1_600
+"""Rows of which a tenth holds whole windows with their outcomes."""
+LONG_MS = 150_000
+
+
+@pytest.fixture
+def own_app(tmp_path: Path) -> Iterator[AppServer]:
+    """A copy of the app, which records and trains in a folder of its own."""
+    for name in ("core", "pages", "assets", ".streamlit"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "clips", "screenshots"))
+    shutil.copy(ROOT / "streamlit_app.py", tmp_path)
+    with serve(tmp_path / "streamlit_app.py", tmp_path, root=tmp_path) as server:
+        yield server
+
+
+def rows_recorded(page: Page) -> int:
+    line = page.get_by_text(re.compile(r"^Record(ing|ed): [\d,]+ rows?,")).text_content() or ""
+    return int(re.findall(r"[\d,]+", line)[0].replace(",", ""))
+
+
+@pytest.mark.timeout(600)
+def test_a_market_is_recorded_found_scored_trained_on_and_watched(new_page: NewPage, own_app: AppServer, tmp_path: Path) -> None:
+    page = new_page(own_app, f"/?rec={RECORDING}")
+    page.wait_for_selector(".terminal[data-drawn-step]", timeout=90_000)
+    page.get_by_text("Record this market").click()
+    for _ in range(5):  # up to 50 times the clock
+        page.locator(".terminal").press("]")
+    expect(page.get_by_text(re.compile(r"^Recording: \d,\d{3} rows,"))).to_be_visible(timeout=LONG_MS)
+    while rows_recorded(page) < ENOUGH:
+        page.wait_for_timeout(1_000)
+    page.get_by_text("Record this market").click()
+    expect(page.get_by_text(re.compile(r"^Recorded: "))).to_be_visible(timeout=LONG_MS)
+    recorded = rows_recorded(page)
+
+    (day,) = (tmp_path / "recordings").glob("*/2024-07-24")
+    name = day.relative_to(tmp_path / "recordings").as_posix()
+    page.goto(f"{own_app.url}/recordings")
+    cells = page.locator("[data-testid=stDataFrame] [role=gridcell]")
+    expect(cells.get_by_text(name, exact=True)).to_have_count(1, timeout=60_000)
+    assert str(recorded) in cells.all_text_contents()
+
+    page.goto(f"{own_app.url}/score?recs={name}&every=16")
+    page.get_by_role("button", name="Score these").click()
+    expect(page.get_by_text("Outcomes that do not overlap")).to_be_visible(timeout=LONG_MS)
+    expect(page.get_by_text("forward label", exact=False).first).to_be_visible()
+
+    page.goto(f"{own_app.url}/train?recs={name}&start=nothing&hs=10&pairs=1&epochs=2&windows=256&name=of-my-own")
+    page.get_by_role("button", name="Start training").click()
+    expect(page.get_by_text("of-my-own is among the checkpoints now.")).to_be_visible(timeout=LONG_MS)
+    page.get_by_role("link", name="Watch it on the live page").click()
+    expect(page.get_by_text("Model and card: of-my-own")).to_be_visible(timeout=90_000)
+    page.wait_for_selector(".terminal[data-drawn-step]", timeout=90_000)
+    assert (tmp_path / "assets" / "checkpoints" / "of-my-own.json").is_file()
+    page.close()  # before its server goes
