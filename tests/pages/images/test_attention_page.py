@@ -126,9 +126,9 @@ def test_the_rollout_is_a_map_too_and_the_choice_stays_between_views(classifier:
 def test_another_map_computes_nothing_anew(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[np.ndarray] = []
 
-    def counted(classifier: Classifier, image: np.ndarray) -> PictureAnalysis:
+    def counted(classifier: Classifier, image: np.ndarray, unturned: np.ndarray | None = None) -> PictureAnalysis:
         asked.append(image)
-        return analyse(classifier, image)
+        return analyse(classifier, image, unturned)
 
     monkeypatch.setattr(analysis, "analyse", counted)
     app = opened(item="5", inside="maps", margin="13", crop="tolerance")  # an image that no other test has asked for
