@@ -193,7 +193,10 @@ def test_a_gap_in_the_sequence_recovers_by_a_fresh_snapshot(name: str) -> None:
             await server.send_depth()
             broken = await reader.until(lambda event: not isinstance(event, Trade))
             assert broken == StatusChange(
-                state=FeedState.RECONNECTING, message="An update of Binance went missing; connecting again.", gap=True
+                state=FeedState.RECONNECTING,
+                message="An update of Binance went missing; connecting again.",
+                gap=True,
+                resync=True,
             )
             book = await reader.book()
             assert_equal_to_server(book, server)
