@@ -207,7 +207,7 @@ def test_panning_back_holds_the_view_until_live_is_pressed(live: Page) -> None:
 
 
 def test_another_source(live: Page) -> None:
-    live.get_by_role("button", name="Market").click()
+    live.get_by_role("button", name="Market", exact=True).click()
     live.get_by_role("radio", name="Simulated").or_(live.get_by_role("button", name="Simulated")).first.click()
     wait_for_status(live, "Simulating")
     live.wait_for_url(re.compile("source=simulated"), timeout=PATIENCE_MS)
