@@ -124,7 +124,7 @@ class Planted(Recogniser):
     """A model of ready-made features: the tracks' own hold velocities, which spread a frame over its neighbours."""
 
     def __init__(self, model: IIGA) -> None:
-        self.model, self.config, self.vocabulary = model, model.config, Vocabulary(("MINUS", "PLUS"))
+        self.model, self.config, self.vocabulary, self.reads_hands = model, model.config, Vocabulary(("MINUS", "PLUS")), False
 
     def inputs(self, clip: Array, *, speaker: str | None = None) -> Tensor:
         return torch.from_numpy(clip)[None]

@@ -36,6 +36,7 @@ class Answering:
 
     threshold = 1.0
     manner = "dataset"
+    knows_turns = False
 
     def __init__(self, answers: list[tuple[str, float, float]]) -> None:
         probabilities = np.zeros((len(answers), 10))
