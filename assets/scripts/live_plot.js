@@ -48,7 +48,7 @@ class LivePlot {
         this.inView = entries.at(-1).isIntersecting;
         this.draw();
       },
-      { rootMargin: "50%" },
+      { rootMargin: "50%", scrollMargin: "50%" }, // the page scrolls inside of an element of its own
     );
     this.viewer.observe(this.figure);
     this.onPrint = () => {

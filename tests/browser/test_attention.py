@@ -69,6 +69,7 @@ def test_resting_on_the_map_tells_query_key_and_weight(attention: Page) -> None:
 def test_playing_draws_into_the_same_plots_and_leaves_its_place_in_the_link(attention: Page) -> None:
     attention.evaluate(f"window.before = document.querySelector('{MAP} .js-plotly-plot')")
     attention.get_by_role("button", name="Play").click()
+    attention.locator(MAP).scroll_into_view_if_needed()  # plots far out of view are not drawn again
     attention.wait_for_function(
         "(selector) => Number(document.querySelector(selector).dataset.updates) >= 4", arg=MAP, timeout=2 * PATIENCE_MS
     )

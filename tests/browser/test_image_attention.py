@@ -31,9 +31,11 @@ def drawn(page: Page, plot: str) -> None:
 def place(page: Page, plot: str, x: float, y: float, *, panel: int = 0) -> tuple[float, float]:
     """A point of a plot's panel, by shares of its width and height, on the screen."""
     area = page.locator(f"{plot} .nsewdrag").nth(panel)
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    assert box is not None
+    box = None
+    while box is None or box != area.bounding_box():  # until what is above it has come
+        area.scroll_into_view_if_needed()
+        box = area.bounding_box()
+        page.wait_for_timeout(400)
     return box["x"] + x * box["width"], box["y"] + y * box["height"]
 
 
