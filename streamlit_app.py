@@ -22,6 +22,9 @@ from pages.shared import controls, language, navigation, permissions, service_ro
 from pages.shared.assets import Assets, page_html
 from pages.signs import live_route
 
+SWITCH_S = 0.0005
+"""How long a thread that computes may keep others waiting, seconds. Each frame to each viewer ends in a system call, after which the
+stream waits so long where a page's script computes: with Python's 5 ms, that adds up over 200 viewers."""
 ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 
 
@@ -61,6 +64,7 @@ if get_script_run_ctx(suppress_warning=True) is None:
     # Because of the folder `pages/` Streamlit treats the app as one without st.navigation until that first runs, and shows the
     # first visitor after a start that a linked page does not exist.
     PagesManager.uses_pages_directory = False
+    sys.setswitchinterval(SWITCH_S)
     first, *others = (f"/{entry.url}" for entry in navigation.ENTRIES)
     routes = [
         Mount("/assets", Assets()),

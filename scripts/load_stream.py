@@ -76,7 +76,7 @@ class LightClient:
                     if message.type is not aiohttp.WSMsgType.BINARY:
                         continue
                     header = np.frombuffer(message.data[: HEADER * 8], dtype="<f8")
-                    if int(header[0]) == FrameKind.STEP:
+                    if int(header[0]) == FrameKind.STEP and header[3]:  # frames of trades alone hold no new book
                         self.delays.append(time.time() * 1e3 - header[6])
                     else:
                         self.snapshots += 1
