@@ -23,8 +23,8 @@ from pages.shared.assets import Assets, page_html
 from pages.signs import live_route
 
 SWITCH_S = 0.0005
-"""How long a thread that computes may keep others waiting, seconds. Each frame to each viewer ends in a system call, after which the
-stream waits so long where a page's script computes: with Python's 5 ms, that adds up over 200 viewers."""
+"""Seconds for which a thread that computes may keep others waiting. Each frame to each viewer ends in a system call, after which
+the stream waits so long where a page's script computes: with Python's 5 ms, that adds up over 200 viewers."""
 ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 
 
