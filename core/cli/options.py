@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from core import checkpoints
+
+if TYPE_CHECKING:
+    from core.training.loop import LoopSettings
 
 
 def add_checkpoint_output(p: argparse.ArgumentParser, *, name: str | None) -> None:
@@ -41,6 +45,26 @@ def add_optimiser(
     p.add_argument("--ema", type=float, default=ema, help="decay of the weights' moving average, 0 for none")
     if warmup is not None:
         p.add_argument("--warmup", type=int, default=warmup, help="steps to the peak of the rate")
+
+
+def loop_settings(o: argparse.Namespace, *, steps: int, **further: Any) -> LoopSettings:
+    """The training loop's settings by `--epochs`, `add_optimiser` and `add_run`.
+
+    Args:
+        steps: of an epoch. further: settings that are not in every command.
+    """
+    from core.training.loop import LoopSettings
+
+    return LoopSettings(
+        epochs=o.epochs,
+        steps_per_epoch=steps,
+        peak_rate=o.rate,
+        weight_decay=o.weight_decay,
+        warmup=o.warmup,
+        ema=o.ema,
+        seed=o.seed,
+        **further,
+    )
 
 
 def add_test(p: argparse.ArgumentParser, *, part: str = "the test part") -> None:

@@ -10,7 +10,7 @@ from core.cli import options
 from core.cli.garment_files import fetch_missing
 from core.models.cct import CCTConfig
 from core.training.augment import Augmentation
-from core.training.loop import LoopSettings, progress_bar
+from core.training.loop import progress_bar
 from core.vision.photographs import photograph_files, photographs
 
 
@@ -73,15 +73,7 @@ def _run(o: argparse.Namespace) -> None:
         augmentation=Augmentation(warp=0.3),
         seed=o.seed,
     )
-    loop = LoopSettings(
-        epochs=o.epochs,
-        steps_per_epoch=o.steps,
-        peak_rate=o.rate,
-        weight_decay=o.weight_decay,
-        warmup=o.warmup,
-        ema=o.ema,
-        seed=o.seed,
-    )
+    loop = options.loop_settings(o, steps=o.steps)
     files = photograph_files(o.photographs)
     (held_out,) = photograph_files(o.photographs, VALIDATION_SPLIT)
     found = PhotographFiles(

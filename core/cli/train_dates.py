@@ -36,21 +36,13 @@ def _run(o: argparse.Namespace) -> None:
     from core.lecture.dates import SYMBOLS
     from core.models.transformer import TransformerConfig
     from core.training.dates import DatesTraining, run
-    from core.training.loop import LoopSettings, progress_bar
+    from core.training.loop import progress_bar
 
     config = TransformerConfig(
         vocabulary=len(SYMBOLS), width=o.width, heads=o.heads, layers=o.layers, hidden=o.hidden, dropout=o.dropout
     )
     training = DatesTraining(batch=o.batch, steps_per_epoch=o.steps, smoothing=o.smoothing, seed=o.seed)
-    loop = LoopSettings(
-        epochs=o.epochs,
-        steps_per_epoch=o.steps,
-        peak_rate=o.rate,
-        weight_decay=o.weight_decay,
-        warmup=o.warmup,
-        ema=o.ema,
-        seed=o.seed,
-    )
+    loop = options.loop_settings(o, steps=o.steps)
     path = run(
         o.name,
         config,

@@ -45,7 +45,7 @@ def _run(o: argparse.Namespace) -> None:
     from core.signs.synthetic.photos import MANIFEST, read_photos
     from core.training.hand_clips import Material
     from core.training.iiga_hands import VOCABULARY, HandsTraining, read_others, read_signs, run_hands
-    from core.training.loop import LoopSettings, progress_bar
+    from core.training.loop import progress_bar
 
     if o.landmarks is not None and o.landmarks.exists():
         photos = photo_landmarks.load(o.landmarks)
@@ -71,15 +71,7 @@ def _run(o: argparse.Namespace) -> None:
         track_features=tracks.FEATURES,
         track_convolutions=2,
     )
-    loop = LoopSettings(
-        epochs=o.epochs,
-        steps_per_epoch=o.steps,
-        peak_rate=o.rate,
-        weight_decay=o.weight_decay,
-        warmup=o.warmup,
-        ema=o.ema,
-        seed=o.seed,
-    )
+    loop = options.loop_settings(o, steps=o.steps)
     path = run_hands(
         o.name,
         Material(photos=photos, signs=read_signs(o.signs), others=read_others(o.others)),

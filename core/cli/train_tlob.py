@@ -19,7 +19,7 @@ from core.market.recordings.layout import is_segment
 from core.models.deeplob import DeepLOBConfig
 from core.models.tlob import TLOBConfig
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
-from core.training.loop import LoopSettings, progress_bar
+from core.training.loop import progress_bar
 from core.training.progress_file import progress_file
 from core.training.tlob import TLOBTraining, prepare_market
 from core.training.tlob_gain import measure_gains
@@ -126,17 +126,7 @@ def _train(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBCo
     )
     heads = [(label, horizon) for label in o.label for horizon in o.horizon]
     config = configure(o, len(heads))
-    loop = LoopSettings(
-        epochs=o.epochs,
-        steps_per_epoch=o.windows // o.batch,
-        peak_rate=o.rate,
-        weight_decay=o.weight_decay,
-        ema=o.ema,
-        warmup=o.warmup,
-        patience=o.patience,
-        bf16=o.bf16,
-        seed=o.seed,
-    )
+    loop = options.loop_settings(o, steps=o.windows // o.batch, patience=o.patience, bf16=o.bf16)
     path = run(
         o.name,
         files,

@@ -77,16 +77,7 @@ def settings(o: argparse.Namespace, *, images: int, **more: Any) -> tuple[ViTTra
         seed=o.seed,
         **more,
     )
-    loop = LoopSettings(
-        epochs=o.epochs,
-        steps_per_epoch=images // o.batch,
-        peak_rate=o.rate,
-        weight_decay=o.weight_decay,
-        warmup=o.warmup,
-        ema=o.ema,
-        bf16=on_gpu(o.bf16),
-        seed=o.seed,
-    )
+    loop = options.loop_settings(o, steps=images // o.batch, bf16=on_gpu(o.bf16))
     return training, loop
 
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
-from functools import cache
-from typing import Any, Final, cast
+from typing import Final
 
-import streamlit as st
-
-from pages.shared import assets
+from pages.shared.browser_component import browser_component
 from pages.shared.language import _
 
 SIDE: Final = 280
@@ -48,7 +44,7 @@ def draw(*, key: str) -> bytes | None:
         "width": _("Width"),
         "shade": _("Shade"),
     }
-    result = _component()(key=key, data={"labels": labels, "side": SIDE}, on_drawing_change=lambda: None)
+    result = browser_component("canvas", CSS)(key=key, data={"labels": labels, "side": SIDE}, on_drawing_change=lambda: None)
     drawing = result.get("drawing")
     if drawing is None:
         return None
@@ -56,15 +52,3 @@ def draw(*, key: str) -> bytes | None:
         return base64.b64decode(str(drawing).removeprefix("data:image/png;base64,")[: 2 * MOST_BYTES], validate=True)
     except binascii.Error:
         return None
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    """The component, registered once per process."""
-    script = f"""
-export default async function (component) {{
-  const {{ receive }} = await import(new URL("{assets.script("canvas.js")}", location.origin).href);
-  return receive(component);
-}}
-"""
-    return cast("Callable[..., Any]", st.components.v2.component("observatory_canvas", js=script, css=CSS, isolate_styles=False))

@@ -5,12 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable
-from functools import cache
-from typing import Any, Final, cast
+from typing import Final
 
-import streamlit as st
-
-from pages.shared import assets
+from pages.shared.browser_component import browser_component
 from pages.shared.language import _
 
 MOST_BYTES: Final = 6_000_000
@@ -40,7 +37,7 @@ def paste(*, key: str, on_paste: Callable[[], None]) -> bytes | None:
         "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or upload the file."),
         "damaged": _("The browser cannot read this picture: save it and upload the file."),
     }
-    result = _component()(key=key, data={"labels": labels}, on_picture_change=on_paste)
+    result = browser_component("clipboard", CSS)(key=key, data={"labels": labels}, on_picture_change=on_paste)
     picture = result.get("picture")
     if not isinstance(picture, str) or len(picture) > 2 * MOST_BYTES:
         return None
@@ -48,17 +45,3 @@ def paste(*, key: str, on_paste: Callable[[], None]) -> bytes | None:
         return base64.b64decode(picture.removeprefix("data:image/png;base64,"), validate=True)
     except binascii.Error:
         return None
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    """The component, registered once per process."""
-    script = f"""
-export default async function (component) {{
-  const {{ receive }} = await import(new URL("{assets.script("clipboard.js")}", location.origin).href);
-  return receive(component);
-}}
-"""
-    return cast(
-        "Callable[..., Any]", st.components.v2.component("observatory_clipboard", js=script, css=CSS, isolate_styles=False)
-    )

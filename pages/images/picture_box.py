@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
-from functools import cache
-from typing import Any, Final, cast
+from collections.abc import Mapping
+from typing import Final
 
 import streamlit as st
 
-from pages.shared import assets
+from pages.shared.browser_component import browser_component
 
 EDGES: Final = ("left", "top", "right", "bottom")
 
@@ -39,7 +38,7 @@ def show(png: bytes, box: Mapping[str, int], *, label: str, key: str) -> None:
         png: the picture. box: edges now, percent of width and height. label: says what it is and how to use it.
     """
     image = f"data:image/png;base64,{base64.b64encode(png).decode()}"
-    _component()(
+    browser_component("picture_box", CSS)(
         key=key,
         data={"image": image, "box": dict(box), "label": label},
         on_box_change=lambda: _take(st.session_state[key].get("box")),
@@ -59,17 +58,3 @@ def _take(box: object) -> None:
 def drop() -> None:
     """Leave the crop to the model's manner again."""
     st.session_state["crop"] = "auto"
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    """The component, registered once per process."""
-    script = f"""
-export default async function (component) {{
-  const {{ receive }} = await import(new URL("{assets.script("picture_box.js")}", location.origin).href);
-  return receive(component);
-}}
-"""
-    return cast(
-        "Callable[..., Any]", st.components.v2.component("observatory_picture_box", js=script, css=CSS, isolate_styles=False)
-    )

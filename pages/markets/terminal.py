@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -18,6 +17,7 @@ from core.market.session_view import Status
 from core.market.stream import STATUSES
 from pages.markets import call_value, stream_route
 from pages.shared import assets, controls
+from pages.shared.browser_component import browser_component, style
 from pages.shared.language import _, current, duration
 
 TONES: Final[Mapping[Status, str]] = {
@@ -158,7 +158,9 @@ def show(
         if command:
             on_command(str(command["name"]), command.get("value"))
 
-    _component()(key="terminal", data=config, on_command_change=commanded, on_fallback_change=on_fallback)
+    browser_component("terminal", style("terminal.css"))(
+        key="terminal", data=config, on_command_change=commanded, on_fallback_change=on_fallback
+    )
 
 
 def _address(session: MarketSession, viewer: str) -> str:
@@ -235,18 +237,3 @@ def _keys() -> list[tuple[str, str]]:
         (_("Wheel"), _("Zoom time; with Shift, prices")),
         ("?", _("This help")),
     ]
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    """Registered once a process; the script is fetched by address."""
-    script = f"""
-export default async function (component) {{
-  const {{ receive }} = await import(new URL("{assets.script("terminal.js")}", location.origin).href);
-  return receive(component);
-}}
-"""
-    css = (assets.STYLES / "terminal.css").read_text(encoding="utf-8")
-    return cast(
-        "Callable[..., Any]", st.components.v2.component("observatory_terminal", js=script, css=css, isolate_styles=False)
-    )

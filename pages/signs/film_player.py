@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
-from functools import cache
-from typing import Any, cast
-
-import streamlit as st
 
 from core.figures import film
 from core.signs.recognition import Recognition
 from pages.shared import assets
+from pages.shared.browser_component import browser_component, style
 from pages.shared.language import _
 from pages.signs import cached_results
 from pages.signs.cached_results import Clip
@@ -38,19 +34,4 @@ def show(clip: Clip, found: Recognition) -> None:
             "attention": _("What this picture attends to, over the whole film; the grey bar is the picture itself."),
         },
     }
-    _component()(key="film_player", data=data)
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    """Registered once a process; the script is fetched by address."""
-    script = f"""
-export default async function (component) {{
-  const {{ receive }} = await import(new URL("{assets.script("film_player.js")}", location.origin).href);
-  return receive(component);
-}}
-"""
-    css = (assets.STYLES / "live_signs.css").read_text(encoding="utf-8")
-    return cast(
-        "Callable[..., Any]", st.components.v2.component("observatory_film_player", js=script, css=css, isolate_styles=False)
-    )
+    browser_component("film_player", style("live_signs.css"))(key="film_player", data=data)

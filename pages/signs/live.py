@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any, cast
-
 import streamlit as st
 
 from core import checkpoints
 from core.signs.hands import model_files
 from core.signs.live_reading import LEAST_PROBABILITY
 from core.signs.recogniser import HANDS
-from pages.shared import assets, controls
+from pages.shared import controls
+from pages.shared.browser_component import browser_component, style
 from pages.shared.language import _, current, percent, prose
 from pages.signs import cached_results, live_route
 
@@ -32,7 +29,9 @@ def page() -> None:
             ),
         )
         return
-    _component()(key="live_signs", data={"address": f"{live_route.PATH}?lang={current()}", "words": _words()})
+    browser_component("live_signs", style("live_signs.css"))(
+        key="live_signs", data={"address": f"{live_route.PATH}?lang={current()}", "words": _words()}
+    )
     st.caption(
         _(
             "Where it is computed: your browser sends small pictures to this app, a few a second, and the app finds the hands in "
@@ -65,21 +64,6 @@ def _words() -> dict[str, str]:
         "pace": _("{rate} pictures a second, {ms} ms each"),
         "attention": _("What the newest picture attends to: the last seconds, the newest at the right."),
     }
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    """Registered once a process; the script is fetched by address."""
-    script = f"""
-export default async function (component) {{
-  const {{ receive }} = await import(new URL("{assets.script("live_signs.js")}", location.origin).href);
-  return receive(component);
-}}
-"""
-    css = (assets.STYLES / "live_signs.css").read_text(encoding="utf-8")
-    return cast(
-        "Callable[..., Any]", st.components.v2.component("observatory_live_signs", js=script, css=css, isolate_styles=False)
-    )
 
 
 page()

@@ -98,7 +98,7 @@ def test_presentation_mode_enlarges_and_puts_controls_away(new_page: NewPage, ap
     size = "parseFloat(getComputedStyle(document.querySelector('h1')).fontSize)"
     before = page.evaluate(size)
     larger = new_page(app, "/system?present=true")
-    assert larger.evaluate(size) > 1.2 * before
+    larger.wait_for_function(f"before => {size} > 1.2 * before", arg=before)
     expect(larger.get_by_role("radio", name="English")).to_have_count(0)
 
 

