@@ -1,0 +1,45 @@
+"""Diagram of an encoder layer, post-norm: where softmax, dropout, the norm and the activation stand (vit-report 2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
+from core.messages import translate as _
+
+
+def norms_diagram(numbers: Mapping[str, tuple[str, str]]) -> Diagram:
+    """One layer.
+
+    Args:
+        numbers: for the parts whose numbers are known, what goes into the part's block and what comes out, written.
+    """
+
+    def into(part: str) -> str:
+        return numbers.get(part, ("", ""))[0]
+
+    def out_of(part: str) -> str:
+        return numbers.get(part, ("", ""))[1]
+
+    return Diagram(
+        title=_("Block diagram of an encoder layer"),
+        blocks=(
+            Block(code="x", label="x", at=(0, 0), part="norms", dials=("level", "sample", "time", "channel"), kind="data"),
+            Block(code="softmax", label=_("softmax"), at=(1, 0), note="A = …", part="softmax", dials=("shift",)),
+            Block(code="dropout", label="dropout", at=(2, 0), note=_("rate"), part="dropout", dials=("rate", "draw")),
+            Block(code="add", label="+", at=(3, 0), part="depth", dials=("layers", "seed"), kind="sum"),
+            Block(code="norm", label="LayerNorm", at=(4, 0), note="μ, σ²", part="norms", dials=("norm",)),
+            Block(code="act", label="GELU", at=(5, 0), note="FFN", part="activations", dials=("at", "name")),
+            Block(code="out", label=_("+, LayerNorm"), at=(6, 0), note=_("next layer"), part="depth", dials=("layers", "seed")),
+        ),
+        wires=(
+            Wire(source="x", target="softmax", label=into("softmax")),
+            Wire(source="softmax", target="dropout", label=out_of("softmax") or into("dropout")),
+            Wire(source="dropout", target="add", label=out_of("dropout")),
+            Wire(source="add", target="norm", label=into("norms")),
+            Wire(source="norm", target="act", label=out_of("norms") or into("activations")),
+            Wire(source="act", target="out", label=out_of("activations") or into("depth")),
+            Wire(source="x", target="add", label=_("x, unchanged"), way="over"),
+            Wire(source="norm", target="out", label=out_of("depth"), way="over"),
+        ),
+    )

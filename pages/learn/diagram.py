@@ -1,0 +1,81 @@
+"""The block diagram that heads a lesson: its blocks open the page's parts, and what the dial in play changes lights up.
+
+slot = diagram.slot()                       # above the dials
+...
+diagram.show(attention_diagram(...), slot, part=part, dial="dial", parts=PARTS)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from core.figures.learn.diagrams.blocks import Diagram
+from core.figures.learn.diagrams.drawing import Look, describe, svg
+from pages.shared.browser_component import browser_component, style
+from pages.shared.language import _, number
+
+PARTS: Final = "diagram:parts"
+"""Session state: the part on display and the name of each part."""
+GO: Final = "diagram:go"
+"""Session state: a block was clicked, and the whole page is to run with its part."""
+
+
+def begin(part: str, parts: Mapping[str, str]) -> None:
+    """Keep which part is on display, and the names of all; `frame.open_page` calls it."""
+    st.session_state[PARTS] = (part, dict(parts))
+
+
+def slot() -> Any:
+    """The diagram's place, to be filled once the page's numbers are known."""
+    if st.session_state.pop(GO, False):
+        st.rerun()
+    return st.container(key="learn_diagram")
+
+
+def write(value: float) -> str:
+    """A number on a wire: two decimals in the reader's language."""
+    return number(round(value, 2) + 0.0, 2)
+
+
+def show(diagram: Diagram, place: Any, *, dial: str = "", only: str = "") -> None:
+    """Draw a diagram.
+
+    Args:
+        place: from `slot`.
+        dial: key of the choice among dials (`frame.dials`). only: code of the dial of a part that has no other.
+    """
+    query = st.query_params.to_dict()
+    part, parts = st.session_state.get(PARTS, ("", {}))
+    look = Look(
+        part=part,
+        dial=only or str(st.session_state.get(dial) or ""),
+        names=parts,
+        link=lambda code: f"?{urlencode(query | {'part': code})}",
+    )
+    data = {
+        "wide": svg(diagram, look, narrow=False),
+        "narrow": svg(diagram, look, narrow=True),
+        "title": diagram.title,
+        "text": describe(diagram),
+        "words": {
+            "hint": _("A block opens its part; the orange ones change with the dial in play."),
+            "text": _("The diagram in words"),
+        },
+    }
+    with place:
+        browser_component("diagram", style("diagram.css"))(
+            key="lesson_diagram", data=json.dumps(data, ensure_ascii=False).encode(), on_part_change=_open
+        )
+
+
+def _open() -> None:
+    state: Any = st.session_state["lesson_diagram"]
+    code = state.get("part")
+    if code:
+        st.session_state["part"] = code
+        st.session_state[GO] = True
