@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from core import checkpoints
-from core.cli import train_cct, train_dates, train_iiga, train_iiga_hands, train_tlob, train_vit
+from core.cli import train_cct, train_dates, train_iiga, train_iiga_hands, train_text, train_tlob, train_vit
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -21,6 +21,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     train_iiga.add_parser(models)
     train_iiga_hands.add_parser(models)
     train_dates.add_parser(models)
+    train_text.add_parser(models)
     train_vit.add_teacher_parser(models)
     for model in models.choices.values():
         model.set_defaults(run=partial(_with_state_apart, model.get_default("run")))

@@ -39,6 +39,7 @@ MODELS = ModelRegistry({
     "cct": ("cct", "CCT", "CCTConfig"),
     "iiga": ("iiga", "IIGA", "IIGAConfig"),
     "transformer": ("transformer", "Transformer", "TransformerConfig"),
+    "decoder-only": ("decoder_only", "DecoderOnly", "DecoderOnlyConfig"),
     "garment-teacher": ("garment_teacher", "GarmentTeacher", "TeacherConfig"),
 })  # fmt: skip
 """`MODELS["tlob"]` is `(TLOB, TLOBConfig)`."""
