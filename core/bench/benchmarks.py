@@ -20,6 +20,7 @@ from core.market.features import transform
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.predictor import load_predictor
 from core.messages import compose
+from core.models.folded_tlob import for_prediction
 from core.models.tlob import BTC, TLOB
 from core.models.vit import ViT, ViTConfig
 from core.signs.decoding import beam_search
@@ -68,7 +69,8 @@ def _listing() -> Work:
 
 def _shipped(batch: int) -> tuple[nn.Module, Tensor]:
     predictor = load_predictor()
-    return predictor.model, torch.randn(batch, predictor.window, predictor.config.features, device=predictor.device)
+    windows = torch.randn(batch, predictor.window, predictor.config.features, device=predictor.device)
+    return for_prediction(predictor.model), windows
 
 
 def _one_window() -> Pair:

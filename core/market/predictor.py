@@ -28,6 +28,7 @@ from core.market.labels import LABEL_KINDS, SMOOTHING, Head, LabelKind, classify
 from core.market.shared_passes import SharedPasses
 from core.messages import compose
 from core.models.deeplob import DeepLOB, DeepLOBConfig
+from core.models.folded_tlob import for_prediction
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 
 DEFAULT = "tlob"
@@ -105,6 +106,7 @@ class Predictor:
             self._check()
         self.device = best_device()
         self.model = checkpoints.build_model(checkpoint, network, device=self.device)
+        self._folded = for_prediction(self.model)
         self._passes = SharedPasses(self._forward)
 
     def _check(self) -> None:
@@ -161,7 +163,7 @@ class Predictor:
 
     @torch.inference_mode()
     def _forward(self, inputs: Tensor) -> NDArray[np.float32]:
-        out = self.model(inputs)
+        out = self._folded(inputs)
         return out.reshape(len(inputs), len(self.heads), len(CLASSES)).float().cpu().numpy()
 
     def predict(self, windows: FloatArray, market: MarketCard, *, batch: int = 16) -> Predictions:
@@ -194,7 +196,7 @@ class Predictor:
     @torch.inference_mode()
     def attention(self, window: FloatArray, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
         """One raw window (window, 40) -> probabilities (heads, 3), and attention weights (attention heads, n, n) by layer."""
-        logits, maps = self.model(self.inputs(window[None], market), return_attention=True)
+        logits, maps = self._folded(self.inputs(window[None], market), return_attention=True)
         logits = logits.reshape(len(self.heads), len(CLASSES)).float().cpu().numpy()
         probabilities = np.stack([rule.probabilities(logits[i]) for i, rule in enumerate(market.rules)])
         return probabilities.astype(np.float32), {name: weights[0].cpu().numpy() for name, weights in maps.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self, overload
+from typing import ClassVar, Literal, Self, cast, overload
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from core.messages import compose
 from core.models.config import AttentionConfig
 from core.nn import AttentionMaps, EncoderLayer, SinusoidalPositions
+from core.nn.plain import computes_plainly
 
 CLASSES = (
     "T-shirt/top",
@@ -32,6 +33,8 @@ CLASSES = (
 """Fashion-MNIST's classes, in the order of its labels 0 to 9."""
 
 ALL_LAYERS = slice(None)
+CHUNK = 16
+"""Images at a time in prediction on a processor: more would leave its cache between two operations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +184,22 @@ class ViT(nn.Module):
 
     def features(self, x: Tensor) -> Tensor:
         """(batch, 1, side, side) -> (batch, width): the class token after the last layer, which the head reads."""
-        return self.encode(self.tokens(x))[0][:, 0]  # (batch, 1 + patches, width) -> (batch, width)
+        return self._class_tokens(x)
+
+    def _class_tokens(self, x: Tensor, *, keep: Tensor | None = None) -> Tensor:
+        """As `features`; where nothing is trained, `CHUNK` images at a time."""
+        if torch.is_grad_enabled() or x.device.type != "cpu" or keep is not None or len(x) <= CHUNK or computes_plainly():
+            return self._read(self.tokens(x, keep=keep))
+        return torch.cat([self._read(self.tokens(part)) for part in x.split(CHUNK)])
+
+    def _read(self, tokens: Tensor) -> Tensor:
+        """(batch, n, width) -> (batch, width): the last layer works out the class token alone, the only one that is read."""
+        if not computes_plainly():
+            tokens, _ = self.encode(tokens, layers=slice(-1))
+            tokens, _ = self.layers[-1](tokens, first=1)  # (batch, n, width) -> (batch, 1, width)
+        else:
+            tokens, _ = self.encode(tokens)
+        return tokens[:, 0]
 
     @overload
     def forward(self, x: Tensor, *, return_attention: Literal[False] = False, keep: Tensor | None = None) -> Tensor: ...
@@ -211,6 +229,7 @@ class ViT(nn.Module):
             raise ValueError(
                 compose("this ViT takes images of shape (batch, 1, {side}, {side}), not {found}", side=side, found=tuple(x.shape))
             )
-        tokens, maps = self.encode(self.tokens(x, keep=keep), return_attention=return_attention)
-        logits: Tensor = self.head(tokens[:, 0])  # (batch, width) -> (batch, classes)
-        return (logits, maps) if return_attention else logits
+        if not return_attention:
+            return cast(Tensor, self.head(self._class_tokens(x, keep=keep)))  # (batch, width) -> (batch, classes)
+        tokens, maps = self.encode(self.tokens(x, keep=keep), return_attention=True)
+        return self.head(tokens[:, 0]), maps

@@ -31,13 +31,19 @@ class EncoderLayer(nn.Module):
         nn.init.normal_(self.feed_forward.fc2.weight, std=0.5 * hidden**-0.5)  # half of the usual size (vit-report section 2.3)
         nn.init.zeros_(self.feed_forward.fc2.bias)
 
-    def forward(self, x: Tensor, *, mask: Tensor | None = None, return_attention: bool = False) -> tuple[Tensor, Tensor | None]:
+    def forward(
+        self, x: Tensor, *, mask: Tensor | None = None, return_attention: bool = False, first: int | None = None
+    ) -> tuple[Tensor, Tensor | None]:
         """(batch, n, width) -> the same shape, and the weights (batch, heads, n, n) where asked for.
 
-        The mask is True where a query may look, broadcastable to (batch, heads, n, n).
+        The mask is True where a query may look, broadcastable to (batch, heads, n, n). With `first`, only so many first tokens
+        come out, and the weights have as many rows and the mask must too: each of these tokens still looks at all.
         """
-        attended, weights = self.attention(self.norm1(x) if self.pre_norm else x, mask=mask, return_attention=return_attention)
-        x = x + self.dropout(attended)
+        keys = self.norm1(x) if self.pre_norm else x
+        attended, weights = self.attention(
+            keys if first is None else keys[:, :first], keys, mask=mask, return_attention=return_attention
+        )
+        x = x[:, :first] + self.dropout(attended)
         if self.pre_norm:
             return x + self.dropout(self.feed_forward(self.norm2(x))), weights
         x = self.norm1(x)
