@@ -7,7 +7,7 @@ no memory. Attention runs on its explicit path, since PyTorch's counter does not
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -17,8 +17,9 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from core import checkpoints
-from core.lecture.cost import FORMULAS, CostPart, parts
+from core.lecture.cost import FORMULAS, CostPart, parts, total
 from core.lecture.dates import SYMBOLS
+from core.lecture.notebooks import on_screen
 from core.models import MODELS, parameters
 from core.models.config import AttentionConfig
 from core.models.iiga import DOCUMENT
@@ -73,6 +74,19 @@ def setups(folder: Any = checkpoints.FOLDER) -> dict[str, Setup]:
         length = TRACK_FRAMES if getattr(config, "front", None) == "tracks" else tokens.get(config.model, 0)
         found[f"shipped-{path.stem}"] = Setup(model=card["model"], name=path.stem, config=config, tokens=length, shipped=True)
     return found
+
+
+def tlob_values(found: Mapping[str, Setup]) -> dict[str, Any]:
+    """Values for the notebook of all models: the shapes of the plain TLOBs, and their parameters and multiply-adds."""
+    configs, counts = {}, {}
+    for name, setup in found.items():
+        c = setup.config
+        plain = isinstance(c, TLOBConfig) and c.heads == c.outputs == 1 and not c.mirrored and c.pooling == "mean"
+        if isinstance(c, TLOBConfig) and plain:
+            configs[name] = [c.steps, c.width, c.features, c.pairs, c.qkv == "double", c.positions == "learned"]
+            whole = total(parts(c, setup.tokens))
+            counts[name] = [whole.parameters, whole.macs]
+    return {"CONFIGS": configs, **on_screen(counts)}
 
 
 def build(config: AttentionConfig) -> nn.Module:

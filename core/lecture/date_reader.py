@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from core import checkpoints
 from core.lecture import dates, decoding
@@ -118,6 +119,16 @@ class DateReader:
     def relevance(self, reading: DateReading, step: int) -> NDArray[np.float64]:
         """See `core.lecture.decoding.relevance`."""
         return decoding.relevance(self.model, reading.trace, step)
+
+    def norms(self, side: str, layer: int) -> list[NDArray[np.float32]]:
+        """(2, width) gamma and beta of each LayerNorm of a layer, in their order.
+
+        Args:
+            side: "encoder" or "decoder". layer: from 1 on.
+        """
+        chosen = (self.model.encoder if side == "encoder" else self.model.decoder)[layer - 1]
+        norms = [one for one in chosen.modules() if isinstance(one, nn.LayerNorm)]
+        return [np.stack([one.weight.detach().numpy(), one.bias.detach().numpy()]) for one in norms]
 
     def certainty(self, texts: list[str]) -> NDArray[np.float64]:
         """(n,) probability of each text's answer."""

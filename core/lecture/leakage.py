@@ -86,6 +86,7 @@ class LabScore:
     Attributes:
         network, peer: (seeds,) Matthews correlation. network_f1: (seeds,) macro-F1. momentum, momentum_f1: of the naive rule.
         epochs: (seeds,) chosen, counted from 1. rows: in the test part.
+        called, peer_called: (seeds, 3, 3) confusion matrices of both, the true class down.
     """
 
     network: FloatArray
@@ -95,6 +96,8 @@ class LabScore:
     momentum_f1: float
     epochs: NDArray[np.int64]
     rows: int
+    called: NDArray[np.int64]
+    peer_called: NDArray[np.int64]
 
     @property
     def lead(self) -> FloatArray:
@@ -251,16 +254,18 @@ def measure(lab: TrainedLab, mistakes: Iterable[Mistake] = ()) -> LabScore:
     ]
     peer = [choose(lab.peer, lab.data, seed, leaning="peers" not in made) for seed in range(SEEDS)]
     truth = lab.data.labels["test"]
-    matrices = np.stack([scores.confusion_matrix(truth, called) for _, called in network])
+    matrices, peers = (np.stack([scores.confusion_matrix(truth, called) for _, called in answers]) for answers in (network, peer))
     naive = scores.confusion_matrix(truth, lab.data.naive)
     return LabScore(
         network=scores.matthews(matrices),
         network_f1=scores.macro_f1(matrices),
-        peer=scores.matthews(np.stack([scores.confusion_matrix(truth, called) for _, called in peer])),
+        peer=scores.matthews(peers),
         momentum=float(scores.matthews(naive)),
         momentum_f1=float(scores.macro_f1(naive)),
         epochs=np.array([epoch for epoch, _ in network]) + 1,
         rows=len(truth),
+        called=matrices,
+        peer_called=peers,
     )
 
 

@@ -250,15 +250,18 @@ def forget_products(run: LSTMTrace) -> Array:
     return np.asarray(np.cumprod(after[::-1], axis=0)[::-1].mean(axis=1))
 
 
+def random_head(width: int, *, hidden: int = HIDDEN, seed: int = 0) -> Weights:
+    """q, k and v of one attention head, (width, hidden) each, drawn like the cells' weights."""
+    return {name: _uniform(f"attention {name} {seed}", (width, hidden), 1 / math.sqrt(hidden)) for name in "qkv"}
+
+
 def attention_gradients(x: Array, *, hidden: int = HIDDEN, seed: int = 0) -> Array:
     """(time,) Frobenius norm of d z_T / d x_t for one self-attention head over the sequence, by autograd.
 
     z are the weighted values before any W_O, `hidden` wide; the weights are drawn like those of the cells, and there are no
     positions.
     """
-    w_q, w_k, w_v = (
-        torch.tensor(_uniform(f"attention {name} {seed}", (x.shape[1], hidden), 1 / math.sqrt(hidden))) for name in "qkv"
-    )
+    w_q, w_k, w_v = (torch.tensor(one) for one in random_head(x.shape[1], hidden=hidden, seed=seed).values())
 
     def last(inputs: Tensor) -> Tensor:
         return scaled_dot_product_attention(inputs @ w_q, inputs @ w_k, inputs @ w_v, return_weights=True)[0][-1]

@@ -9,13 +9,16 @@ import streamlit as st
 
 from core.explain.summaries import even_entropy, strongest
 from core.figures.learn.attention_steps import row_bars
+from core.figures.learn.diagrams.attention import attention_diagram
 from core.figures.matrix import Matrix, matrix_figure
-from core.lecture import attention_steps, tokens
+from core.lecture import attention_steps, notebooks, tokens
 from core.lecture.attention_steps import Mask, Steps
+from core.lecture.moved import Moved
 from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MOST_TOKENS, TokenError
-from pages.learn import frame, matrix_editor
+from pages.learn import diagram, frame, matrix_editor, predict, questions
 from pages.learn.frame import Dial, tex
+from pages.learn.predict import Question
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _, number, significant
 from pages.shared.live_plot import Point, live_plot, static_plot
@@ -68,19 +71,21 @@ class AttentionChoices:
         """The key with the largest weight of the chosen query."""
         return strongest(steps.weights[self.head, self.query], 1)[0][0]
 
-    def snippet(self) -> dict[str, Any]:
-        """Values for the page's snippet."""
-        edits = {name: matrix_editor.current(key, (self.count if name == "X" else WIDTH, WIDTH)) for name, key in KEYS.items()}
-        return {
-            "SENTENCE": self.sentence,
-            "HEADS": self.heads,
-            "MASK": self.kind,
-            "WINDOW": self.window,
-            "KEPT": self.kept,
-            "TEMPERATURE": self.temperature,
-            "SEED": self.seed,
-            "EDITS": {name: one for name, one in edits.items() if one},
-        }
+    def taken(self, part: str, steps: Steps) -> dict[str, Any]:
+        """Values for a part's notebook."""
+        i, head = self.query, self.head
+        q, k, v = (attention_steps.concatenate_heads(one)[i] for one in (steps.q, steps.k, steps.v))
+        weights = steps.weights[head, i]
+        shown = {
+            "project": {"q": q, "k": k, "v": v},
+            "scores": {"q k": steps.raw[head, i], "scores": steps.scaled[head, i]},
+            "softmax": {"weights": weights, "entropy": steps.entropy[head, i]},
+            "sum": {"weights": weights, "z": steps.mixed[head, i]},
+            "heads": {"concat": steps.joined[i], "output": steps.output[i]},
+        }[part]
+        layer = {"HEADS": self.heads, "MASK": self.mask.astype(int), "TEMPERATURE": self.temperature}
+        place = {"QUERY": i, "HEAD": head}
+        return {"WORDS": self.names, "X": self.x, **self.weights, **layer, **place, **notebooks.on_screen(shown)}
 
 
 def read_query(row: int) -> None:
@@ -185,11 +190,13 @@ def matrix(
     keys: bool = False,
     signed: bool = True,
     outlined: bool = True,
+    moved: Moved | None = None,
 ) -> None:
     """One matrix with its numbers; hovering over a row, or clicking it, chooses that query.
 
     Args:
         keys: columns are tokens, else channels. outlined: outline the query's row.
+        moved: what the last change of a dial moved in it.
     """
     row = choices.query
     figure = matrix_figure(
@@ -203,6 +210,8 @@ def matrix(
             signed=signed,
             top=None if signed else 1.0,
             outlined=((row, row, 0, values.shape[1] - 1),) if outlined else (),
+            moved=moved.rectangles if moved else (),
+            before=moved.before if moved else None,
         )
     )
 
@@ -212,6 +221,19 @@ def matrix(
 
     alt = _("{what}, a matrix with one row per token.").format(what=name)
     live_plot(figure, key=key, height=int(figure.layout.height), alt=alt, on_hover=choose_row if outlined else None)
+
+
+def follow(view: str, values: Any, choices: AttentionChoices) -> Moved | None:
+    """What the last change of a dial moved in a head's matrix with one row per token."""
+    settings = (choices.sentence, choices.seed, choices.temperature, choices.mask.tobytes())
+    name = f"{view} {choices.head + 1} of {choices.heads}"
+    return what_moved.track(name, values, rows=choices.names, settings=settings)
+
+
+def tell(view: str, moved: Moved | None, choices: AttentionChoices, *, keys: bool = False) -> None:
+    """The sentence on it."""
+    name = f"{view} {choices.head + 1} of {choices.heads}"
+    what_moved.tell(name, moved, rows=choices.names, columns=choices.names if keys else None)
 
 
 def project(choices: AttentionChoices, steps: Steps) -> None:
@@ -224,9 +246,11 @@ def project(choices: AttentionChoices, steps: Steps) -> None:
         note=_("Query {number}: {word}.").format(number=i + 1, word=choices.names[i]),
     )
     joined = [attention_steps.concatenate_heads(one) for one in (steps.q, steps.k, steps.v)]
+    moved = follow("queries", joined[0], choices)
     for column, name, values in zip(st.columns(4), ("X", "Q", "K", "V"), (choices.x, *joined), strict=True):
         with column:
-            matrix(values, choices, name, f"steps_{name}")
+            matrix(values, choices, name, f"steps_{name}", moved=moved if name == "Q" else None)
+    tell("queries", moved, choices)
 
 
 def scores(choices: AttentionChoices, steps: Steps) -> None:
@@ -246,6 +270,7 @@ def scores(choices: AttentionChoices, steps: Steps) -> None:
         rf"\sqrt{{{steps.key_width}}}}} = {tex(steps.scaled[head, i, j])} \end{{aligned}}",
         note=_("Query {query} and the key it looks at most, {key}.").format(query=choices.names[i], key=choices.names[j]),
     )
+    moved = follow("scores", steps.masked[head], choices)
     for column, (name, key, values) in zip(
         st.columns(3),
         (
@@ -256,7 +281,8 @@ def scores(choices: AttentionChoices, steps: Steps) -> None:
         strict=True,
     ):
         with column:
-            matrix(values, choices, name, f"steps_{key}", keys=True)
+            matrix(values, choices, name, f"steps_{key}", keys=True, moved=moved if key == "masked" else None)
+    tell("scores", moved, choices, keys=True)
 
 
 def softmax(choices: AttentionChoices, steps: Steps) -> None:
@@ -271,12 +297,21 @@ def softmax(choices: AttentionChoices, steps: Steps) -> None:
             count=choices.count, entropy=number(choices.even_entropy, 3)
         ),
     )
+    moved = follow("weights", steps.weights[head], choices)
     left, right = st.columns(2)
     with left:
-        matrix(steps.weights[head], choices, _("A, the attention weights"), "steps_weights", keys=True, signed=False)
+        name = _("A, the attention weights")
+        matrix(steps.weights[head], choices, name, "steps_weights", keys=True, signed=False, moved=moved)
+        tell("weights", moved, choices, keys=True)
     with right:
         static_plot(
-            row_bars(weights, choices.names, y_title=_("Weight"), even=1 / choices.count),
+            row_bars(
+                weights,
+                choices.names,
+                y_title=_("Weight"),
+                even=1 / choices.count,
+                before=moved.before[i] if moved and i in moved.rows else None,
+            ),
             key="steps_row",
             alt=_("Weights of the chosen query, one bar per key."),
         )
@@ -306,7 +341,9 @@ def weighted(choices: AttentionChoices, steps: Steps) -> None:
     with second:
         matrix(steps.weighted_values(head, i), choices, _("A_ij v_j of this query"), "steps_parts", outlined=False)
     with third:
-        matrix(steps.mixed[head], choices, _("Z, one row per query"), "steps_mixed")
+        moved = follow("outputs", steps.mixed[head], choices)
+        matrix(steps.mixed[head], choices, _("Z, one row per query"), "steps_mixed", moved=moved)
+    tell("outputs", moved, choices)
 
 
 def multi_head(choices: AttentionChoices, steps: Steps) -> None:
@@ -352,6 +389,7 @@ part = frame.open_page(
 @st.fragment
 def body(which: str) -> None:
     """Everything that changes with a dial or a row hovered over; a fragment, which reruns on its own."""
+    diagram.slot()
     try:
         choices = read_choices(which)
     except TokenError:
@@ -364,6 +402,9 @@ def body(which: str) -> None:
     steps = attention_steps.steps(
         choices.x, choices.weights, heads=choices.heads, mask=choices.mask, temperature=choices.temperature
     )
+    key = choices.strongest(steps)
+    diagram.show(attention_diagram(steps, head=choices.head, query=choices.query, key=key, write=diagram.write), dial="dial")
+    predict.ask(lambda: question(which, choices, steps))
     {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": multi_head}[which](choices, steps)
     if which != "project":
         _summary(choices, steps)
@@ -374,8 +415,18 @@ def body(which: str) -> None:
             "iiga-equations 5.1 to 5.7, vit-report 2.2 and 4, sequence-modelling (dot-product and multi-head attention), "
             "attention-notebook (self-attention); masks by D20. The temperature is ours: the documents have 1."
         ),
-        values=choices.snippet(),
+        values=choices.taken(which, steps),
     )
+
+
+def question(which: str, choices: AttentionChoices, steps: Steps) -> Question | None:
+    """What to predict on this part."""
+    if which == "project":
+        i = choices.query
+        return questions.projected_rows(choices.x, choices.weights["W_Q"], i, choices.names[i])
+    if which == "heads":
+        return questions.heads(steps, choices.weights)
+    return questions.temperature(steps, choices.weights, head=choices.head, query=choices.query, names=choices.names)
 
 
 def _summary(choices: AttentionChoices, steps: Steps) -> None:

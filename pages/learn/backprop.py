@@ -8,11 +8,12 @@ from typing import Any, Final, cast
 import streamlit as st
 
 from core.figures.learn import backprop as figures
+from core.figures.learn.diagrams.backprop import backprop_diagram
 from core.figures.matrix import Matrix, largest_size, matrix_figure
-from core.lecture import backprop
+from core.lecture import backprop, notebooks
 from core.lecture.backprop import Example, Part
 from core.lecture.shown_digits import digits_needed, dot, flat
-from pages.learn import frame
+from pages.learn import diagram, frame, predict, questions
 from pages.shared.language import _, percent, significant
 from pages.shared.live_plot import static_plot
 
@@ -79,7 +80,9 @@ def show(part: Part) -> dict[str, Any]:
     chosen = frame.dials("bp_dial", dials)
     rows, seed, first = int(chosen["rows"]), int(chosen["seed"]), float(chosen["first"])
     example = _example(part, rows, seed, first, bool(chosen.get("causal", False)))
-    name = str(chosen.get("of", names[0]))
+    name, causal = str(chosen.get("of", names[0])), bool(chosen.get("causal", False))
+    predict.ask(lambda: questions.gradient(part, name, rows=rows, seed=seed, first=first, causal=causal))
+    diagram.show(backprop_diagram(part, example, name, write=diagram.write), dial="bp_dial")
     written, autograd = example.written[name], example.autograd[name]
     if part == "gelu":
         x, true, report = backprop.gelu_slopes()
@@ -121,7 +124,18 @@ def show(part: Part) -> dict[str, Any]:
                     key=f"bp_matrix_{key}",
                     alt=_("The matrix {name}.").format(name=key),
                 )  # fmt: skip
-    return {"PART": part, "ROWS": rows, "SEED": seed, "FIRST": first, "CAUSAL": bool(chosen.get("causal", False))}
+    return _taken(part, example, name) | ({"CAUSAL": bool(chosen["causal"])} if part in ATTENTION_PARTS else {})
+
+
+def _taken(part: Part, example: Example, name: str) -> dict[str, Any]:
+    """Values for a part's notebook: its inputs, the gradient by the output, and the gradient on screen."""
+    shown: dict[str, Any] = {name: example.written[name]}
+    if part == "gelu":
+        shown["report's form is off by"] = backprop.report_gap(example)[0]
+    given = {key: value for key, value in example.inputs.items() if key != "upstream"}
+    named = {"b": "B"} | {key: key.upper() for key in given}
+    inputs = {"INPUTS": given} if part in ("multi_head", "ffn", "layer") else {named[key]: value for key, value in given.items()}
+    return {**inputs, "UPSTREAM": example.inputs["upstream"], **notebooks.on_screen(shown, 4)}
 
 
 def _calculation(part: Part, example: Example, name: str) -> str:
@@ -200,6 +214,7 @@ part = cast(
         },
     ),
 )
+diagram.slot()
 values = show(part)
 frame.close_page(
     PAGE,

@@ -10,11 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from core.figures.learn import cost as figures
-from core.lecture import cost, cost_count, cost_growth
+from core.figures.learn.diagrams.cost import cost_diagram
+from core.lecture import cost, cost_count, cost_growth, notebooks
 from core.lecture.cost import Kind
 from core.lecture.cost_count import Row, Setup
 from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS, Layer
-from pages.learn import frame
+from pages.learn import diagram, frame, predict, questions
 from pages.learn.amounts import amount, tex_amount, tex_amounts
 from pages.shared import controls
 from pages.shared.language import _, number, significant, size
@@ -66,6 +67,11 @@ def setup_names(setups: dict[str, Setup]) -> dict[str, str]:
     }
 
 
+def _diagram(tokens: int = 128, width: int = 40, heads: int = 1, *, dial: str = "") -> None:
+    """The diagram of one layer; TLOB's first one where the part has no layer of its own."""
+    diagram.show(cost_diagram(_layer(tokens, width, heads), amount=amount, size=size), dial=dial)
+
+
 def models() -> dict[str, Any]:
     """Every configuration beside the others."""
     setups = cost_count.setups()
@@ -92,6 +98,7 @@ def models() -> dict[str, Any]:
                 _("Largest tensor"): size(cost.BYTES * total.widest),
             }
         )
+    _diagram()
     labels = {str(kind): label for kind, label in kind_names().items()}
     static_plot(
         figures.kinds_figure(shares, labels), key="cost_kinds",
@@ -122,7 +129,7 @@ def models() -> dict[str, Any]:
             lean=amount(lean.macs), listed=amount(cost.total(cost.parts(setups["tlob"].config, 0)).macs)
         )
     )
-    return {}
+    return cost_count.tlob_values(setups)
 
 
 def _table(rows: list[dict[str, Any]], name: str) -> None:
@@ -164,6 +171,7 @@ def modules() -> dict[str, Any]:
         },
     )
     setup = cost_growth.sized(setups[chosen["setup"]], chosen["t"], chosen["d"])
+    _diagram(chosen["t"], chosen["d"], dial="cost_dial")
     rows = _rows(setup)
     module_costs = [row.part for row in rows]
     total, kinds = cost.total(module_costs), kind_names()
@@ -218,7 +226,9 @@ def modules() -> dict[str, Any]:
         holds=not wrong,
     )
     _timed(setup, total.macs)
-    return {"SETUP": chosen["setup"], "TOKENS": chosen["t"], "WIDTH": chosen["d"]}
+    listed = [(row.part.module, row.part.kind, row.parameters, row.macs) for row in rows]
+    shown_sums = {"parameters": counted.all_parameters, "multiply-adds": counted.all_macs}
+    return {"ROWS": listed, "T": chosen["t"], "D": chosen["d"], **notebooks.on_screen(shown_sums)}
 
 
 def _timed(setup: Setup, macs: int) -> None:
@@ -259,12 +269,14 @@ def _layer_dials(key: str) -> tuple[int, int, int]:
             "n": stops(_("Heads N"), "N", HEADS, 1, "layer_n"),
         },
     )
+    _diagram(chosen["t"], chosen["d"], chosen["n"], dial=key)
     return chosen["t"], chosen["d"], chosen["n"]
 
 
 def growth() -> dict[str, Any]:
     """Scores against projections and the feed-forward network, with their constants."""
     t, d, n = _layer_dials("growth_dial")
+    predict.ask(lambda: questions.tokens_doubled(t, d, n))
     found, along = _layer(t, d, n), cost_growth.growth(d, n)
     shown, sum_ = tex_amounts((found.projections, found.scores, found.feed_forward), found.macs)
     static_plot(
@@ -298,12 +310,15 @@ def growth() -> dict[str, Any]:
         figures.plane_figure(points, chosen=(t, d)), key="cost_plane",
         alt=_("Each model's attention by its width and its number of tokens, with the lines T = D, 2D and 6D."),
     )  # fmt: skip
-    return {"TOKENS": t, "WIDTH": d}
+    sums = {"projections": found.projections, "scores": found.scores, "feed-forward": found.feed_forward}
+    crossings = [along.crossing_attention, along.crossing_layer]
+    return {"T": t, "D": d, **notebooks.on_screen(sums | {"counted": found.counted, "crossings": crossings})}
 
 
 def memory() -> dict[str, Any]:
     """Memory of the N T^2 attention weights against that of the feed-forward middle."""
     t, d, n = _layer_dials("memory_dial")
+    predict.ask(lambda: questions.heads_doubled(t, d, n))
     found, along = _layer(t, d, n), cost_growth.growth(d, n)
     static_plot(
         figures.memory_figure(along, at=t), key="cost_memory",
@@ -322,7 +337,8 @@ def memory() -> dict[str, Any]:
         ),
         holds=True,
     )
-    return {"TOKENS": t, "WIDTH": d}
+    shown = {"maps": found.maps, "middle": found.middle, "equal at T": along.crossing_memory}
+    return {"T": t, "D": d, "N": n, **notebooks.on_screen(shown | {"maps over middle": found.maps / found.middle})}
 
 
 def _tex_size(count: int) -> str:
@@ -356,6 +372,7 @@ def claims() -> dict[str, Any]:
     )
     frames, batch = chosen["frames"], chosen["batch"]
     found, names = _claims(frames, batch), claim_names()
+    _diagram(dial="claims_dial")
     static_plot(
         figures.claims_figure([(names[claim.code], claim.document, claim.counted) for claim in found]), key="cost_claims",
         alt=_("What is counted as a multiple of what the documents say, for each of their numbers."),
@@ -381,7 +398,9 @@ def claims() -> dict[str, Any]:
         ],
         "claims",
     )
-    return {}
+    said = {claim.code: claim.document for claim in found}
+    shown = notebooks.on_screen({"attention layers": layers, "convolutions": cnn})
+    return {"FRAMES": frames, "CNN": cnn // frames, "SAID": said, "COUNTED": by_code, **shown}
 
 
 part = frame.open_page(
@@ -395,6 +414,7 @@ part = frame.open_page(
         "claims": _("The documents' numbers"),
     },
 )
+diagram.slot()
 parts = {"models": models, "modules": modules, "growth": growth, "memory": memory, "claims": claims}
 values = parts[part]()
 frame.look_for(frame.passage(PAGE, part))

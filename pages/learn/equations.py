@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.lecture import notebooks
 from core.lecture.equations import DOCUMENTS, Equation, decisions, equations, search, table
 from pages.learn import frame
 from pages.shared import controls, url_state
@@ -90,5 +91,7 @@ if pages > 1:
 for entry in matches[(at - 1) * PER_PAGE : at * PER_PAGE]:
     show(entry)
 
+found = [[entry.document, entry.section, entry.title[current()], entry.latex] for entry in matches]
+taken = {"FOUND": found, "WORDS": query, **notebooks.on_screen({"equations": len(matches)})}
 frame.look_for(frame.passage(PAGE, "all"))
-frame.close_page(PAGE, sources=", ".join(DOCUMENTS) + "; D1–D29", values={"WORDS": query})
+frame.close_page(PAGE, sources=", ".join(DOCUMENTS) + "; D1–D29", values=taken)

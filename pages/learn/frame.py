@@ -5,37 +5,31 @@
     frame.equation(r"PE_{pos,2i} = ...", frame.tex(value))
     static_plot(...)
     frame.look_for(frame.passage("positions", "matrix"))
-    frame.close_page("positions", sources="...", values={"LENGTH": 64})
+    frame.close_page("positions", sources="...", values={"X": x, "ON_SCREEN": {"z": z}})
 
-The prose is in `assets/text/<language>/learn_<page>.md`, one section `## name` per use; the snippets are in
-`assets/snippets/<page>.py`.
+The prose is in `assets/text/<language>/learn_<page>.md`, one section `## name` per use; the code to take along is in
+`assets/snippets/<page>/<part>.py`.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
 
 from core.device import use_one_thread
+from pages.learn import diagram, lesson, take_along
 from pages.shared import controls, url_state
-from pages.shared.language import _, number, prose, significant
+from pages.shared.language import _, number, prose_section, significant
 from pages.shared.url_state import Number
 
-SNIPPETS: Final = Path(__file__).resolve().parents[2] / "assets" / "snippets"
-SECTION: Final = re.compile(r"^## +(\w+) *$", re.MULTILINE)
+LOOK: Final = "frame:look"
+"""Session state: the sentence last shown by `look_for`, for the handout."""
 
-CSS: Final = """
-[class*="st-key-dial_off_"], :has(> [class*="st-key-dial_off_"]) { display: none; }
-.katex-display { overflow-x: auto; overflow-y: hidden; padding: 0.15rem 0; margin: 0.3rem 0 !important; }
-"""
-PRESENTING_CSS: Final = '[class*="st-key-learn_controls"], :has(> [class*="st-key-learn_controls"]) { display: none; }'
+SLOT: Final = "frame:equation"
+"""Session state: where the view's equations go, which is under its dials wherever the page calls `equation`."""
 
 
 @dataclass(frozen=True)
@@ -110,19 +104,21 @@ def open_page(page: str, title: str, *, parts: Mapping[str, str] | None = None) 
         The code of the part; "" where there are no parts.
     """
     use_one_thread()
-    st.html(f"<style>{CSS}{PRESENTING_CSS if controls.presenting() else ''}</style>")
-    controls.page_header(title, passage(page, "lead"))
-    if not parts:
-        return ""
-    return url_state.choice(
-        st.segmented_control, _("Part"), parts, key="part", required=True, label_visibility="collapsed", width="stretch"
-    )
-
-
-@cache
-def _sections(content: str) -> dict[str, str]:
-    parts = SECTION.split(content)
-    return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+    st.session_state[SLOT] = None
+    controls.page_header(title)
+    head = st.container()
+    with st.container(key="lesson_lead"):
+        st.markdown(passage(page, "lead"))
+    part = ""
+    if parts:
+        part = url_state.choice(
+            st.segmented_control, _("Part"), parts, key="part", required=True, label_visibility="collapsed", width="stretch"
+        )
+    with head:
+        lesson.head(page.replace("_", "-"), part)
+    diagram.begin(part, parts or {})
+    take_along.begin(page, title, part, (parts or {}).get(part, ""))
+    return part
 
 
 def passage(page: str, section: str) -> str:
@@ -131,7 +127,7 @@ def passage(page: str, section: str) -> str:
     Raises:
         KeyError: where the text has no such section (a test compares both languages).
     """
-    return _sections(prose(f"learn_{page}"))[section]
+    return prose_section(f"learn_{page}", section)
 
 
 def controls_block(key: str = "") -> Any:
@@ -140,9 +136,10 @@ def controls_block(key: str = "") -> Any:
 
 
 def dials(key: str, offered: Mapping[str, Dial], *, label: str | None = None, first: str | None = None) -> dict[str, Any]:
-    """A row of the dials' names, and under it the widget of the chosen dial.
+    """The dials' names, and beside them the widget of the chosen dial; under both the place of the view's equations.
 
-    The widgets of the other dials are drawn but hidden, so that each keeps its value and its URL parameter.
+    The widgets of the other dials are drawn but hidden, so that each keeps its value and its URL parameter. Presentation mode shows
+    the chosen dial alone.
 
     Args:
         key: of the choice of a dial, and its URL parameter.
@@ -155,15 +152,21 @@ def dials(key: str, offered: Mapping[str, Dial], *, label: str | None = None, fi
     """
     names = {code: dial.label for code, dial in offered.items()}
     values: dict[str, Any] = {}
-    with controls_block(key):
-        if len(offered) == 1:
-            return {code: dial.draw() for code, dial in offered.items()}
-        on = url_state.choice(st.pills, label or _("Change one thing"), names, key=key, default=first, required=True)
-        for code, dial in offered.items():
-            with st.container(key=f"dial_{'on' if code == on else 'off'}_{key}_{code}"):
-                values[code] = dial.draw()
-        rest = [f"{dial.label}: {_value_text(dial, values[code])}" for code, dial in offered.items() if code != on]
-        st.caption(" · ".join(rest))
+    with st.container(key=f"lesson_dials_{key}"):
+        left, right = st.columns(2, gap="medium") if len(offered) > 1 else (None, st.container())
+        on = next(iter(offered))
+        if left is not None:
+            with left, st.container(key=f"dial_names_{key}"):
+                on = url_state.choice(st.pills, label or _("Change one thing"), names, key=key, default=first, required=True)
+        with right:
+            for code, dial in offered.items():
+                with st.container(key=f"dial_{'on' if code == on else 'off'}_{key}_{code}"):
+                    values[code] = dial.draw()
+        if left is not None:
+            rest = [f"{dial.label}: {_value_text(dial, values[code])}" for code, dial in offered.items() if code != on]
+            with left, st.container(key=f"dial_rest_{key}"):
+                st.caption(" · ".join(rest))
+    st.session_state[SLOT] = st.container(key=f"lesson_equation_{key}")
     return values
 
 
@@ -178,13 +181,17 @@ def _value_text(dial: Dial, value: Any) -> str:
 
 
 def equation(formula: str, calculation: str = "", *, note: str = "") -> None:
-    """The equation, and beside it the same equation with this page's numbers; both LaTeX.
+    """The equation, and beside it the same equation with this page's numbers; both LaTeX, under the dials.
 
     Args:
         formula: as the document writes it. calculation: its values written by `tex`, `tex_row` and `tex_matrix`.
         note: a line under the calculation: which entry, which unit.
     """
-    left, right = st.columns(2, gap="medium")
+    take_along.remember(formula, calculation, note)
+    slot = st.session_state.get(SLOT)
+    if slot is None:
+        slot = st.session_state[SLOT] = st.container(key="lesson_equation")
+    left, right = (slot, slot) if controls.presenting() else slot.columns(2, gap="medium")
     with left:
         st.caption(_("The equation"))
         st.latex(formula)
@@ -226,6 +233,7 @@ def _row(values: list[float], digits: int, most: int) -> str:
 
 def look_for(sentence: str) -> None:
     """A box that says what to look for in the figure above."""
+    st.session_state[LOOK] = sentence
     name = _("What to look for")
     st.info(f"**{name}:** {sentence}", icon=":material/visibility:")
 
@@ -239,36 +247,6 @@ def check(sentence: str, *, holds: bool) -> None:
     (st.success if holds else st.warning)(sentence, icon=":material/check_circle:" if holds else ":material/error:")
 
 
-@cache
-def _source(page: str) -> str:
-    return (SNIPPETS / f"{page}.py").read_text(encoding="utf-8")
-
-
-def snippet(page: str, values: Mapping[str, Any] | None = None) -> str:
-    """The page's snippet with the page's values put in.
-
-    Args:
-        values: by the name of a variable that the snippet sets at the start of a line.
-
-    Raises:
-        KeyError: for a name the snippet does not set.
-    """
-    code = _source(page)
-    for name, value in (values or {}).items():
-        line = f"{name} = {value!r}".replace("\\", r"\\")
-        code, times = re.subn(rf"^{name} = .*?(?=(?:  #.*)?$)", line, code, count=1, flags=re.MULTILINE)
-        if not times:
-            raise KeyError(f"the snippet {page}.py sets no {name}")
-    return code
-
-
-def notebook(code: str) -> str:
-    """A notebook of one cell, JSON (nbformat 4.5)."""
-    cell: dict[str, Any] = {"cell_type": "code", "id": "reproduce", "metadata": {}, "execution_count": None, "outputs": [],
-            "source": code.splitlines(keepends=True)}  # fmt: skip
-    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
-
-
 def link_only() -> None:
     """The foot of a page that an error leaves without values for its snippet: the link to this view."""
     with controls_block("foot"):
@@ -276,27 +254,14 @@ def link_only() -> None:
 
 
 def close_page(page: str, *, sources: str, values: Mapping[str, Any] | None = None) -> None:
-    """The foot of every lecture page: the snippet with its downloads, the link to this view, and the sources.
+    """The foot of every lecture page: what can be taken along, the link to this view, and the sources.
 
     Args:
         sources: documents and sections, and decisions (D11), translated.
-        values: for `snippet`.
+        values: for the view's template in `assets/snippets` (see `take_along`).
     """
+    lesson.foot(page.replace("_", "-"), str(st.session_state.get("part") or ""))
     with controls_block("foot"):
-        code = snippet(page, values)
-        with st.expander(_("Reproduce this"), icon=":material/code:"):
-            st.caption(_("It runs as it stands in a notebook or a Python prompt opened in the project's folder."))
-            st.code(code, language="python")
-        with st.container(horizontal=True):
-            controls.download_bytes(
-                _("Snippet (.py)"), code.encode, key=f"{page}_snippet", filename=f"{page}.py", mime="text/x-python"
-            )
-            controls.download_bytes(
-                _("Snippet (.ipynb)"),
-                lambda: notebook(code).encode(),
-                key=f"{page}_notebook",
-                filename=f"{page}.ipynb",
-                mime="application/x-ipynb+json",
-            )
-            controls.link_to_view()
+        take_along.foot(values or {}, lead=passage(page, "lead"), look=st.session_state.pop(LOOK, ""))
+        controls.link_to_view()
     st.caption(_("Sources: {sources}").format(sources=sources))

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.device import use_one_thread
 from core.figures.learn.leakage import lab_figure
-from core.lecture import leakage
+from core.lecture import leakage, notebooks
 from core.lecture.leakage import MISTAKES, LabScore, Mistake, TrainedLab
 from core.market.book import read_rows
 from core.market.labels import HORIZONS
@@ -133,7 +133,8 @@ def _table(measured: list[tuple[str, LabScore]]) -> pd.DataFrame:
     )
 
 
-def _results(horizon: int, ways: dict[str, tuple[Mistake, ...]], made: tuple[Mistake, ...]) -> None:
+def _results(horizon: int, ways: dict[str, tuple[Mistake, ...]], made: tuple[Mistake, ...]) -> dict[str, Any]:
+    """Show the scores; returns values for the notebook."""
     measured = [(name, _score(horizon, way)) for name, way in ways.items()]
     honest = measured[0][1]
     static_plot(
@@ -162,6 +163,9 @@ def _results(horizon: int, ways: dict[str, tuple[Mistake, ...]], made: tuple[Mis
             _("Lead over the peer {before} → {after}.") if mistake == "peers" else _("Matthews {before} → {after}.")
         ).format(**values)
         st.markdown(f"**{names[mistake]}.** {sentence} {frame.passage(PAGE, mistake)}")
+    matrices = {name: score.called for name, score in measured} | {_("Linear peer"): honest.peer_called}
+    shown = {name: float(score.network.mean()) for name, score in measured} | {_("Linear peer"): float(honest.peer.mean())}
+    return {"MATRICES": matrices, **notebooks.on_screen(shown)}
 
 
 frame.open_page(PAGE, _("The leakage lab"))
@@ -181,16 +185,12 @@ if missing:
     )
     if wanted:
         _train(horizon, missing)
-else:
-    _results(horizon, ways, made)
-shown: dict[str, Any] = {"HORIZON": horizon, "EPOCHS": leakage.EPOCHS}
-if made:
-    shown["MISTAKES"] = list(made)
+taken = {} if missing else _results(horizon, ways, made)
 frame.close_page(
     PAGE,
     sources=_(
         "decisions D8, D10 and D25; Zhang, Zohren and Roberts 2019 (DeepLOB); Ntakaris et al. 2018 (FI-2010); "
         "Berti and Kasneci 2025 (TLOB); Kapoor and Narayanan 2023 (leakage)."
     ),
-    values=shown,
+    values=taken,
 )

@@ -7,10 +7,11 @@ from typing import Any, Final, cast
 import streamlit as st
 
 from core.figures.learn import norms as figures
-from core.lecture import activations, norm_examples, norms
+from core.figures.learn.diagrams.norms import norms_diagram
+from core.lecture import activations, norm_examples, norms, notebooks
 from core.lecture.norms import Norm
 from core.lecture.shown_digits import digits_needed
-from pages.learn import frame
+from pages.learn import diagram, frame, predict, questions
 from pages.shared.language import _, number, percent
 from pages.shared.live_plot import static_plot
 
@@ -58,6 +59,12 @@ def formulas() -> dict[str, str]:
     } | {norm: STANDARD + rf",\quad \mu, \sigma^2 \text{{ {axes}}}" for norm, axes in over.items()}
 
 
+def _diagram(part: str, into: Any, out: Any, name: str = "", *, dial: str = "", only: str = "") -> None:
+    """The layer's diagram with a part's two numbers."""
+    numbers = {part: (diagram.write(float(into)), diagram.write(float(out)))}
+    diagram.show(norms_diagram(numbers, {part: name} if name else {}), dial=dial, only=only)
+
+
 def normalisation() -> dict[str, Any]:
     """The same batch under five norms; the outlined cells share one mean and variance."""
     names = norm_names()
@@ -75,15 +82,29 @@ def normalisation() -> dict[str, Any]:
     example = _example(norm, chosen["level"])
     place = {"sample": chosen["sample"] - 1, "step": chosen["time"] - 1, "channel": chosen["channel"] - 1}
     cell = norm_examples.example_cell(norm, level=chosen["level"], **place)
+    predict.ask(lambda: questions.tripled(norm, level=chosen["level"], **place))
+    _diagram("norms", cell.x, cell.y, names[norm], dial="norm_dial")
+    shown = place["sample"]
+    channels = [str(channel + 1) for channel in range(example.after.shape[2])]
+    view = f"sample {shown + 1}"
+    moved = what_moved.track(view, example.after[shown].T, rows=channels, settings=(norm, chosen["level"]))
     for sample, column in enumerate(st.columns(len(example.before))):
         with column:
             static_plot(
-                figures.sample_figure(example.before, example.after, sample, group=cell.group, name=names[norm]),
+                figures.sample_figure(
+                    example.before,
+                    example.after,
+                    sample,
+                    group=cell.group,
+                    name=names[norm],
+                    moved=moved.rectangles if moved and sample == shown else (),
+                ),
                 key=f"norm_batch_{sample}",
                 alt=_("Sample {n} before and after the norm; cells that share a mean and variance are outlined.").format(
                     n=sample + 1
                 ),
             )
+    what_moved.tell(view, moved, rows=[_("channel {n}").format(n=channel) for channel in channels])
     frame.look_for(frame.passage(PAGE, "norms"))
     digits = 3 if norm == "none" else digits_needed(norm_examples.normalised_entry, *cell.numbers)
     x, *moments = (frame.tex(value, digits) for value in cell.numbers)
@@ -109,7 +130,9 @@ def normalisation() -> dict[str, Any]:
     frame.check(
         _("The formula and PyTorch's layer differ by {gap} at most.").format(gap=f"{example.gap:.0e}"), holds=example.gap < 1e-9
     )
-    return {"NORM": norm, "LEVEL": chosen["level"]}
+    over = [mean for mean, _off in (example.spread[name] for name in ("layer", "batch", "instance"))]
+    on_screen = notebooks.on_screen({"x": cell.x, "y": cell.y, "largest means": over})
+    return {"X": example.before, "NORM": norm, "AT": list(place.values()), **on_screen}
 
 
 def activation() -> dict[str, Any]:
@@ -124,8 +147,10 @@ def activation() -> dict[str, Any]:
         },
     )
     name, at = chosen["name"], chosen["at"]
+    predict.ask(lambda: questions.slope(name, names[name], at))
     x, curves = norm_examples.all_curves()
     found = activations.compared(name, at)
+    _diagram("activations", at, found["value"], names[name].split(",")[0], dial="act_dial")
     labelled = {names[code]: pair for code, pair in curves.items()}
     static_plot(
         figures.activation_figure(x, labelled, chosen=names[name], at=at, value=found["value"], slope=found["derivative"]),
@@ -149,18 +174,24 @@ def activation() -> dict[str, Any]:
             figures.gelu_gap_figure(grid, values, slopes), key="gelu_gap",
             alt=_("How far the tanh form of GELU and its derivative are from the exact ones."),
         )  # fmt: skip
-    return {"ACTIVATION": name, "AT": at}
+    shown_at = {"value": found["value"], "derivative": found["derivative"]}
+    return {"NAME": name, "AT": at, **notebooks.on_screen(shown_at, 5)}
 
 
 def softmax() -> dict[str, Any]:
     """Why the maximum is subtracted before the exponential."""
     dial = frame.slider(_("Added to every score"), 0.0, 120.0, key="soft_shift", default=0.0, step=1.0)
     shift = frame.dials("soft_dial", {"shift": dial})["shift"]
+    predict.ask(lambda: questions.plain_softmax(shift))
     x, safe, plain = norm_examples.softmax_pair(shift)
+    _diagram("softmax", x[0], safe[0], only="shift")
     static_plot(
         figures.softmax_figure(x, safe, plain), key="stable_softmax",
         alt=_("Softmax of five scores with and without subtracting the largest."),
     )  # fmt: skip
+    scores = [_("score {n}").format(n=index + 1) for index in range(len(x))]
+    moved = what_moved.track("stable softmax", safe[:, None], rows=scores, settings=shift)
+    what_moved.tell("stable softmax", moved, rows=scores, columns=[_("weight")])
     frame.look_for(frame.passage(PAGE, "softmax"))
     frame.equation(
         r"\mathrm{softmax}(x)_i = \frac{e^{x_i - \max_j x_j}}{\sum_k e^{x_k - \max_j x_j}}",
@@ -172,7 +203,7 @@ def softmax() -> dict[str, Any]:
         _("Without the maximum the exponentials overflow: not a number.") if broken else _("Both forms give the same here."),
         holds=not broken,
     )
-    return {}
+    return {"SCORES": x, **notebooks.on_screen({"softmax": safe, "overflows": float(broken)}, 4)}
 
 
 def dropout() -> dict[str, Any]:
@@ -185,7 +216,10 @@ def dropout() -> dict[str, Any]:
         },
     )
     rate = chosen["rate"]
+    predict.ask(lambda: questions.dropped(rate))
     example = norm_examples.dropout_example(rate, seed=chosen["draw"])
+    rate_shown = _("rate {rate}").format(rate=number(rate, 2))
+    _diagram("dropout", example.before[0, 0], example.after[0, 0], rate_shown, dial="drop_dial")
     before, after = figures.dropout_figures(example.before, example.after)
     left, right = st.columns(2)
     with left:
@@ -208,7 +242,8 @@ def dropout() -> dict[str, Any]:
         _("Over 400 draws the mean is {mean}: dropping adds noise, and no shift.").format(mean=number(mean, 3)),
         holds=abs(mean - 1) < 0.05,
     )
-    return {"RATE": rate}
+    shown = {"top left": example.after[0, 0], "share kept": example.kept}
+    return {"X": example.before, "KEPT": (example.after != 0).astype(int), "RATE": rate, **notebooks.on_screen(shown)}
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
@@ -225,6 +260,7 @@ def depth() -> dict[str, Any]:
             "seed": frame.slider(_("Draw of the weights"), 1, 10, key="depth_seed", default=1),
         },
     )
+    predict.ask(lambda: questions.deeper(chosen["layers"], chosen["seed"]))
     post, pre = _depth(chosen["layers"], chosen["seed"])
     static_plot(
         figures.depth_figure(post.gradients, pre.gradients, title=_("Gradient norm of the layer")), key="depth_gradients",
@@ -233,6 +269,7 @@ def depth() -> dict[str, Any]:
     frame.look_for(frame.passage(PAGE, "depth"))
     last = chosen["layers"]
     ratio_post, ratio_pre = (float(one.gradients[-1] / one.gradients[0]) for one in (post, pre))
+    _diagram("depth", ratio_post, ratio_pre, dial="depth_dial")
     frame.equation(
         r"\begin{aligned} \text{post: } & x_{l+1} = \mathrm{LayerNorm}(x_l + \mathrm{Sublayer}(x_l)) \\"
         r"\text{pre: } & x_{l+1} = x_l + \mathrm{Sublayer}(\mathrm{LayerNorm}(x_l)) \end{aligned}",
@@ -247,7 +284,8 @@ def depth() -> dict[str, Any]:
         key="depth_activations",
         alt=_("Size of the activations by layer, post-norm against pre-norm."),
     )
-    return {"LAYERS": last}
+    shown = {"post-norm": ratio_post, "pre-norm": ratio_pre}
+    return {"LAYERS": last, "SEED": chosen["seed"], **notebooks.on_screen(shown)}
 
 
 part = frame.open_page(
@@ -261,6 +299,7 @@ part = frame.open_page(
         "depth": _("Post-norm, pre-norm"),
     },
 )
+diagram.slot()
 parts = {"norms": normalisation, "activations": activation, "softmax": softmax, "dropout": dropout, "depth": depth}
 values = parts[part]()
 frame.close_page(

@@ -5,18 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final, cast
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.figures.learn import optimisers as figures
-from core.lecture import activations, book_task, initialisation, optimiser_examples, optimisers
+from core.figures.learn.diagrams.optimisers import optimiser_diagram
+from core.lecture import activations, book_task, initialisation, notebooks, optimiser_examples, optimisers
 from core.lecture.book_task import BookTask
 from core.lecture.initialisation import Scheme
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName
 from core.lecture.shown_digits import digits_needed, flat
 from core.market.book import BookError, read_market
 from core.market.library import LibraryError, recordings
-from pages.learn import frame
+from pages.learn import diagram, frame, predict, questions
 from pages.shared import controls
 from pages.shared.language import _, number, percent, significant
 from pages.shared.live_plot import static_plot
@@ -90,6 +92,7 @@ def surface() -> dict[str, Any]:
         },
     )
     where, t = cast(SurfaceName, chosen["surface"]), int(chosen["step"])
+    predict.ask(lambda: questions.lowest(where, rate=chosen["rate"], decay=chosen["decay"], step=t, names=names))
     walks = _walks(where, chosen["rate"], chosen["decay"])
     x, y, heights = _heights(where)
     static_plot(
@@ -107,6 +110,7 @@ def surface() -> dict[str, Any]:
     step = optimiser_examples.adam_step(
         where, cast(OptimiserName, chosen["adam"]), t, rate=optimiser_examples.constant(chosen["rate"]), decay=chosen["decay"]
     )
+    diagram.show(optimiser_diagram(step, write=diagram.write), dial="walk_dial")
     decay = chosen["decay"] if chosen["adam"] == "adamw" else 0.0
     update = partial(optimiser_examples.adam_update, decay=decay)
     digits = digits_needed(update, *flat(step.before, step.mc, step.vc), step.rate, result=4)
@@ -131,7 +135,19 @@ def surface() -> dict[str, Any]:
         key="surface_losses",
         alt=_("Loss by step for each optimiser."),
     )  # fmt: skip
-    return {"SURFACE": where, "RATE": chosen["rate"], "DECAY": chosen["decay"], "STEPS": t}
+    start = np.array(optimisers.SURFACES[where].start)
+    walked = {"SURFACE": where, "NAME": chosen["adam"], "RATE": chosen["rate"], "DECAY": decay, "STEPS": t, "START": start}
+    return walked | notebooks.on_screen({"g": step.g, "before": step.before, "theta": step.after}, 4)
+
+
+def _diagram(dial: str, *, clip: str = "", rate: str = "") -> None:
+    """The diagram of a part that takes no step itself: Adam's step on the surface chosen last."""
+    state = st.session_state
+    where, t = state.get("surface:kept", "bowl"), int(state.get("walk_step:kept", 60))
+    step = optimiser_examples.adam_step(
+        cast(SurfaceName, where), "adam", t, rate=optimiser_examples.constant(float(state.get("lr:kept", "0.03")))
+    )
+    diagram.show(optimiser_diagram(step, write=diagram.write, clip=clip, rate=rate), dial=dial)
 
 
 def input_names() -> list[str]:
@@ -179,6 +195,7 @@ def book() -> dict[str, Any]:
     except (LibraryError, BookError, ValueError) as problem:
         controls.error_box(str(problem), remedy=_("Choose another recording."))
         return {}
+    _diagram("book_dial")
     walks = _learned(chosen["recording"], chosen["rate"], chosen["decay"])
     static_plot(
         figures.losses_figure(
@@ -221,7 +238,9 @@ def book() -> dict[str, Any]:
         figures.weights_figure(input_names(), theta), key="book_weights",
         alt=_("The weight of each input after training with Adam."),
     )  # fmt: skip
-    return {"RATE": chosen["rate"], "DECAY": chosen["decay"]}
+    rows, up = task.test_inputs, task.test_targets
+    shown = {"held-out loss": book_task.loss(theta, rows, up), "held-out accuracy": book_task.accuracy(theta, rows, up)}
+    return {"THETA": theta, "ROWS": np.round(rows, 3), "UP": up.astype(int), **notebooks.on_screen(shown)}
 
 
 def schedule() -> dict[str, Any]:
@@ -246,11 +265,13 @@ def schedule() -> dict[str, Any]:
     rates = optimiser_examples.rates(
         total=1000, peak=PEAK, warmup=warmup, floor=floor, factor=chosen["factor"], every=chosen["every"]
     )
+    predict.ask(lambda: questions.schedule(rates, names, sorted(chosen.items())))
     static_plot(
         figures.schedules_figure(rates, names=names, step=t, peak=PEAK), key="schedules",
         alt=_("Learning rate by step for four schedules."),
     )  # fmt: skip
     frame.look_for(frame.passage(PAGE, "schedules"))
+    _diagram("schedule_dial", rate=f"η = {significant(float(rates['report'][t]))}")
     at = {code: frame.tex(1e3 * float(values[t]), 4) for code, values in rates.items()}
     frame.equation(
         r"\begin{aligned} \text{exponential: } & \alpha_0\,\gamma^{\lfloor t/s \rfloor} \\"
@@ -263,7 +284,8 @@ def schedule() -> dict[str, Any]:
         + r"\end{aligned}",
         note=_("in the same order; α₀ = 0.001, T = 1000"),
     )
-    return {"STEP": t, "WARMUP": warmup, "FLOOR": floor}
+    dials = {"STEP": t, "WARMUP": warmup, "FLOOR": chosen["floor"], "FACTOR": chosen["factor"], "EVERY": chosen["every"]}
+    return dials | notebooks.on_screen({code: 1e3 * float(values[t]) for code, values in rates.items()}, 4)
 
 
 def clipping() -> dict[str, Any]:
@@ -277,8 +299,10 @@ def clipping() -> dict[str, Any]:
         },
     )
     largest = chosen["norm"]
+    predict.ask(lambda: questions.clipped((chosen["g1"], chosen["g2"]), largest))
     before, after, length = optimiser_examples.clipped((chosen["g1"], chosen["g2"]), largest)
     digits = digits_needed(optimiser_examples.clip_to, *before, largest, length)
+    _diagram("clip_dial", clip=f"{number(length, 2)} → {number(min(length, largest), 2)}")
     static_plot(
         figures.clip_figure(before, after, largest), key="clip",
         alt=_("The gradient, the circle of the largest norm, and the clipped gradient on it."),
@@ -295,7 +319,8 @@ def clipping() -> dict[str, Any]:
         figures.norms_figure(norms, clipped_norms, largest), key="clip_walk",
         alt=_("Gradient norm by step of a walk into the long bowl, before and after clipping."),
     )  # fmt: skip
-    return {"LARGEST": largest}
+    shown = {"norm": length, "clipped": after, "norms of the walk": norms[:3]}
+    return {"G": np.array(before), "LARGEST": largest, **notebooks.on_screen(shown)}
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
@@ -320,6 +345,7 @@ def initial() -> dict[str, Any]:
     )
     scheme = cast(Scheme, chosen["scheme"])
     signals = _signals(chosen["activation"], chosen["layers"])
+    _diagram("init_dial")
     static_plot(
         figures.signal_figure(signals, names=schemes, chosen=scheme), key="signal",
         alt=_("Size of the activations by layer for six ways of drawing the weights."),
@@ -342,7 +368,13 @@ def initial() -> dict[str, Any]:
             layers=number(chosen["layers"]), value=significant(float(values[-1]))
         ),
     )
-    return {"SCHEME": scheme, "ACTIVATION": chosen["activation"]}
+    shown = {
+        "std of a weight": initialisation.weight_std(scheme, 128, 128),
+        "first": float(values[0]),
+        "last over first": float(values[-1] / values[0]),
+    }
+    chosen_net = {"SCHEME": scheme, "ACTIVATION": chosen["activation"], "LAYERS": chosen["layers"]}
+    return chosen_net | notebooks.on_screen(shown)
 
 
 part = frame.open_page(
@@ -356,6 +388,7 @@ part = frame.open_page(
         "init": _("Initialisation"),
     },
 )
+diagram.slot()
 parts = {"surface": surface, "book": book, "schedules": schedule, "clipping": clipping, "init": initial}
 values = parts[part]()
 frame.close_page(

@@ -9,11 +9,13 @@ import pandas as pd
 import streamlit as st
 
 from core.figures.learn.attention_steps import grouped_bars
+from core.figures.learn.diagrams.permutation import permutation_diagram
 from core.figures.matrix import Matrix, matrix_figure
-from core.lecture import attention_steps, permutation, tokens
+from core.lecture import attention_steps, notebooks, permutation, tokens
+from core.lecture.moved import Moved
 from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MOST_TOKENS, TokenError
-from pages.learn import frame
+from pages.learn import diagram, frame, predict, questions
 from pages.learn.frame import Dial, tex
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _, significant
@@ -39,6 +41,31 @@ class PermutationChoices:
     causal: Causal
     x: Any
     weights: dict[str, Any]
+
+    def taken(self, part: str, shuffle: Shuffle) -> dict[str, Any]:
+        """Values for a part's notebook."""
+        shown: dict[str, Any] = {
+            "rows": {
+                "first row of PZ": shuffle.moved[0],
+                "first row of Z'": shuffle.after.output[0],
+                "largest |Z' - PZ|": shuffle.rows,
+            },
+            "maps": {
+                "first row of PAP^T": permutation.permute_map(shuffle.before.weights[0], shuffle.p)[0],
+                "first row of A'": shuffle.after.weights[0][0],
+                "largest |A' - PAP^T|": shuffle.maps,
+            },
+            "pool": {
+                "mean of Z": permutation.pooled(shuffle.before.output),
+                "mean of Z'": permutation.pooled(shuffle.after.output),
+            },
+        }
+        if part == "table":
+            found = permutation.compare_settings(self.x, self.weights, self.order, heads=self.heads)
+            shown["table"] = {"equivariant": [one.equivariant for one in found], "invariant": [one.invariant for one in found]}
+        layer = {"HEADS": self.heads} | ({} if part == "table" else {"POSITIONS": self.positions, "CAUSAL": self.causal})
+        words = {"WORDS": self.names, "ORDER": self.order, "X": self.x, **self.weights}
+        return {**words, **layer, **notebooks.on_screen(shown[part])}
 
     @property
     def shuffled(self) -> list[str]:
@@ -170,6 +197,13 @@ def matrix(
         top=top or (None if signed else 1.0),
     )
     static_plot(matrix_figure(drawn), key=key, alt=_("{what}, a matrix with one row per token.").format(what=name))
+
+
+def follow(choices: PermutationChoices, shuffle: Shuffle) -> Moved | None:
+    """What the last change moved in each word's own output, wherever the word now stands."""
+    settings = (choices.order, choices.positions, choices.causal, choices.heads, choices.seed)
+    by_word = shuffle.p.T @ shuffle.after.output
+    return what_moved.track("outputs by word", by_word, rows=choices.names, settings=settings)
 
 
 def verdict(shuffle: Shuffle) -> None:
@@ -311,6 +345,7 @@ part = frame.open_page(
 @st.fragment
 def body(which: str) -> None:
     """Everything that changes with the order or a dial."""
+    diagram.slot()
     try:
         choices = read_choices(which)
     except TokenError:
@@ -320,9 +355,25 @@ def body(which: str) -> None:
     shuffle = permutation.shuffle(
         choices.x, choices.weights, choices.order, heads=choices.heads, positions=choices.positions, causal=choices.causal
     )
+    diagram.show(
+        permutation_diagram(shuffle, choices.order, heads=choices.heads, write=diagram.write, size=lambda value: f"{value:.1e}"),
+        dial="dial",
+    )
+    predict.ask(
+        lambda: questions.backwards(
+            choices.x,
+            choices.weights,
+            count=choices.heads,
+            positions=choices.positions,
+            causal=choices.causal,
+            names=choices.names,
+        )
+    )
     {"rows": rows, "maps": maps, "pool": pool, "table": table}[which](choices, shuffle)
     if which != "table":
         verdict(shuffle)
+        moved = follow(choices, shuffle)
+        what_moved.tell("outputs by word", moved, rows=choices.names)
     frame.look_for(frame.passage(PAGE, which))
     frame.close_page(
         PAGE,
@@ -330,7 +381,7 @@ def body(which: str) -> None:
             "attention-notebook (self-attention under permutation, sections 1 to 3; it calls equivariance invariance: D21), "
             "iiga-equations 5, vit-report 2.2 for the causal mask."
         ),
-        values={"SENTENCE": choices.sentence, "ORDER": choices.order, "HEADS": choices.heads, "SEED": choices.seed},
+        values=choices.taken(which, shuffle),
     )
 
 

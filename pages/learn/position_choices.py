@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import streamlit as st
 
 from core.checkpoints import names
-from core.lecture import positions
+from core.lecture import notebooks, positions
 from core.lecture.positions import ShippedPositions
 from pages.learn import frame
 from pages.learn.frame import Dial
@@ -95,9 +96,37 @@ class PositionChoices:
             return positions.apply_shift(self.matrix, self.shift, positions.rotation(self.width, self.shift, base=self.base))
         return positions.fitted_shift(self.matrix, self.shift)
 
-    def snippet(self) -> dict[str, Any]:
-        """Values for the page's snippet."""
-        return {"LENGTH": self.length, "WIDTH": self.width, "BASE": self.base, "SCALE": self.scale, "SHIFT": self.shift}
+    @property
+    def other(self) -> int:
+        """The position that the chosen one is compared with."""
+        return max(0, self.pos - 3) if self.pos >= 3 else min(self.length - 1, self.pos + 3)
+
+    @property
+    def turned_from(self) -> int:
+        """The position that the shift turns: the chosen one, where the shifted one is still in the matrix."""
+        return min(self.pos, self.length - 1 - self.shift)
+
+    def taken(self, part: str) -> dict[str, Any]:
+        """Values for a part's notebook; without the numbers on screen where the part itself has them."""
+        matrix, pair = self.matrix, 2 * self.pair
+        size = {"LENGTH": self.length, "WIDTH": self.width, "BASE": self.base, "SCALE": self.scale}
+        values: dict[str, Any] = size | {"POS": self.pos, "PAIR": self.pair, "SHIFT": self.shift}
+        if not self.sinusoidal:
+            values["LEARNED"] = matrix
+        one, shown = self.entry(), {}
+        if part == "matrix":
+            shown = {"pair": matrix[self.pos, pair : pair + 2], "rms": self.spread}
+        elif part == "waves":
+            shown = {"omega": one.frequency, "wavelength": one.wavelength} if self.sinusoidal else {"wave": matrix[:12, pair]}
+        elif part == "similarity":
+            pos, other = matrix[self.pos], matrix[self.other]
+            shown = {"dot": positions.dot_products(matrix)[self.pos, self.other], "distance": float(np.linalg.norm(pos - other))}
+            values["OTHER"] = self.other
+        elif part == "rotation":
+            found = self.moved()
+            values["POS"] = self.turned_from
+            shown = {"turned": found.turned(matrix, self.turned_from)[pair : pair + 2], "share": found.share}
+        return values | notebooks.on_screen(shown)
 
 
 def dials_of(part: str, shipped: ShippedPositions | None) -> tuple[dict[str, Dial], str]:

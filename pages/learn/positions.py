@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import truediv
 from typing import Any, Final
 
@@ -10,15 +11,17 @@ import streamlit as st
 
 from core.checkpoints import CheckpointError, names
 from core.figures.learn import positions as figures
+from core.figures.learn.diagrams.positions import positions_diagram
 from core.figures.matrix import Matrix, matrix_figure
-from core.lecture import attention_steps, permutation, positions, tokens
+from core.lecture import attention_steps, notebooks, permutation, positions, tokens
 from core.lecture.shown_digits import digits_needed, flat
 from core.market.book import read_rows
 from core.market.library import recordings
 from core.market.predictor import load_predictor
-from pages.learn import frame, position_choices
+from pages.learn import diagram, frame, position_choices, predict, questions
 from pages.learn.frame import tex
 from pages.learn.position_choices import PositionChoices
+from pages.learn.predict import Question
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _, number, percent, significant
 from pages.shared.live_plot import static_plot
@@ -82,8 +85,8 @@ def _vit_content() -> Any:
     return positions.vit_content(classifier.model, classifier.normalise(gallery()[0][:1]))
 
 
-def scale(chosen: PositionChoices) -> None:
-    """X + s PE: the size of the position beside that of the content."""
+def scale(chosen: PositionChoices) -> dict[str, Any]:
+    """X + s PE: the size of the position beside that of the content; returns values for the notebook."""
     if chosen.content == "tlob":
         content, market = _tlob_content()
         source = _("Content: the first window of {market}, after BiN and embedding of the shipped TLOB.").format(market=market)
@@ -119,6 +122,9 @@ def scale(chosen: PositionChoices) -> None:
             key="pe_cosines",
             alt=_("Cosine similarity of every two rows of content plus positions."),
         )
+    length, width = content.shape
+    shown = notebooks.on_screen({"ratio": found.ratio})
+    return {"LENGTH": length, "WIDTH": width, "BASE": 10_000.0, "SCALE": chosen.scale, "RMS_OF_CONTENT": bottom, **shown}
 
 
 def shuffled_words(*, with_positions: bool) -> permutation.Shuffle:
@@ -173,6 +179,9 @@ def matrix(chosen: PositionChoices) -> None:
         key="pe_matrix",
         alt=_("The encoding as a heatmap: positions down, channels across."),
     )
+    names = [str(index) for index in range(chosen.length)]
+    moved = what_moved.track("encoding", chosen.matrix, rows=names, settings=(chosen.kind, chosen.base))
+    what_moved.tell("encoding", moved, rows=[_("position {n}").format(n=name) for name in names])
     still = positions.still_channels(chosen.matrix)
     stat_strip(
         [
@@ -206,7 +215,7 @@ def waves(chosen: PositionChoices) -> None:
 def similarity(chosen: PositionChoices) -> None:
     """Dot product and distance of every two positions, and one row of each as a curve."""
     products, apart = positions.dot_products(chosen.matrix), positions.distances(chosen.matrix)
-    other = max(0, chosen.pos - 3) if chosen.pos >= 3 else min(chosen.length - 1, chosen.pos + 3)
+    other = chosen.other
     scale = "s^2" if chosen.scale != 1 else ""
     cosines = rf"PE_p \cdot PE_q = {scale}\sum_i \cos\big((p-q)\,\omega_i\big), \quad {OMEGA}"
     formula = cosines if chosen.sinusoidal else r"P_p \cdot P_q = \sum_c P_{p,c} P_{q,c}"
@@ -238,7 +247,7 @@ def similarity(chosen: PositionChoices) -> None:
 
 def rotation(chosen: PositionChoices) -> None:
     """PE(pos + k) = M PE(pos): the block with numbers, its residual, and the rotation on a circle."""
-    i, k, pos = chosen.pair, chosen.shift, min(chosen.pos, chosen.length - 1 - chosen.shift)
+    i, k, pos = chosen.pair, chosen.shift, chosen.turned_from
     symbols = (
         r"\begin{bmatrix} PE_{pos+k,2i} \\ PE_{pos+k,2i+1} \end{bmatrix} = \begin{bmatrix} \cos k\omega_i & \sin k\omega_i \\ "
         r"-\sin k\omega_i & \cos k\omega_i \end{bmatrix} \begin{bmatrix} PE_{pos,2i} \\ PE_{pos,2i+1} \end{bmatrix}"
@@ -291,8 +300,8 @@ def rotation(chosen: PositionChoices) -> None:
         )
 
 
-def exponent(chosen: PositionChoices) -> None:
-    """The standard form and the report's listing side by side (D11)."""
+def exponent(chosen: PositionChoices) -> dict[str, Any]:
+    """The standard form and the report's listing side by side (D11); returns values for the notebook."""
     both = {
         doubled: positions.encoding(chosen.length, chosen.width, base=chosen.base, doubled_exponent=doubled)
         for doubled in (False, True)
@@ -314,10 +323,13 @@ def exponent(chosen: PositionChoices) -> None:
             st.caption(
                 _("{count} of {all} channels hardly change.").format(count=positions.still_channels(values), all=chosen.width)
             )
+    waves_at_the_end = [ends[doubled].wavelength for doubled in (False, True)]
+    still = [positions.still_channels(both[doubled]) for doubled in (False, True)]
+    return notebooks.on_screen({"last wavelengths": waves_at_the_end, "channels that hardly change": still})
 
 
-def without(chosen: PositionChoices) -> None:
-    """Shuffled rows with and without positions; see also the page on permutation."""
+def without(chosen: PositionChoices) -> dict[str, Any]:
+    """Shuffled rows with and without positions; see also the page on permutation. Returns values for the notebook."""
     found = shuffled_words(with_positions=chosen.with_positions)
     frame.equation(
         r"X' = PX \;\Rightarrow\; Z' = PZ \quad \text{(no positions)}",
@@ -350,6 +362,17 @@ def without(chosen: PositionChoices) -> None:
     language = f"?lang={st.query_params['lang']}" if "lang" in st.query_params else ""
     title = _("Order and permutation: shuffle the words yourself")
     st.markdown(f"[{title}](permutation{language})")
+    layer = {"X": tokens.embed(_(SENTENCE).split(), 8), **attention_steps.random_weights(8)}
+    return {**layer, "ORDER": ORDER, "WITH": chosen.with_positions, **notebooks.on_screen({"largest |Z' - PZ|": found.rows})}
+
+
+def question(which: str, chosen: PositionChoices) -> Question | None:
+    """What to predict on this part."""
+    if which in ("matrix", "waves", "exponent") and chosen.shipped is None:
+        return questions.still(chosen.length, chosen.width, chosen.base, positions.still_channels(chosen.matrix))
+    if which in ("matrix", "waves", "similarity", "rotation"):
+        return questions.alike(chosen.matrix, chosen.pos, chosen.kind)
+    return None
 
 
 part = frame.open_page(
@@ -366,7 +389,7 @@ part = frame.open_page(
     },
 )
 
-SHOW = {
+SHOW: Final[dict[str, Callable[[PositionChoices], dict[str, Any] | None]]] = {
     "matrix": matrix,
     "waves": waves,
     "similarity": similarity,
@@ -376,9 +399,28 @@ SHOW = {
     "without": without,
 }
 
+
+def show_diagram(which: str, chosen: PositionChoices) -> None:
+    """The lesson's diagram with this page's numbers."""
+    drawn = positions_diagram(
+        chosen.entry() if chosen.sinusoidal else None,
+        pos=chosen.pos,
+        pair=chosen.pair,
+        size=(chosen.length, chosen.width),
+        scale=chosen.scale,
+        shift=chosen.shift,
+        norm=float(chosen.matrix[chosen.pos] @ chosen.matrix[chosen.pos]),
+        write=diagram.write,
+    )
+    diagram.show(drawn, dial="dial", only={"without": "positions"}.get(which, ""))
+
+
+diagram.slot()
 try:
     chosen = choose(part)
-    SHOW[part](chosen)
+    show_diagram(part, chosen)
+    predict.ask(lambda: question(part, chosen))
+    taken = chosen.taken(part) | (SHOW[part](chosen) or {})
 except CheckpointError as problem:
     controls.error_box(str(problem), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
     frame.link_only()
@@ -390,5 +432,5 @@ frame.close_page(
         "sequence-modelling (Arquitectura General), attention-notebook (positional encoding), iiga-equations 4, vit-report 2.1 "
         "(its listing: D11), tlob-architecture 2.4; Vaswani et al. 2017, section 3.5."
     ),
-    values=chosen.snippet(),
+    values=taken,
 )

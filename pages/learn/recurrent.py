@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import streamlit as st
 
 from core.figures.learn import recurrent as figures
+from core.figures.learn.diagrams.recurrent import gradient_diagram, lstm_diagram, rnn_diagram
 from core.figures.learn.recurrent import Band
-from core.lecture import recurrence
+from core.lecture import notebooks, recurrence
+from core.lecture.moved import Moved, stacked
 from core.lecture.shown_digits import digits_needed
 from core.lecture.tokens import TokenError
 from core.market import library
 from core.market.book import BookError, read_rows
 from core.market.library import LibraryError
-from pages.learn import frame, matrix_editor
+from pages.learn import diagram, frame, matrix_editor, predict, questions
 from pages.learn.frame import Dial, tex
 from pages.shared import controls, url_state
-from pages.shared.language import N_, _, number
+from pages.shared.language import N_, _, number, significant
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
@@ -61,17 +65,23 @@ class RecurrentChoices:
     seed: int
     values: dict[str, Any]
 
-    def snippet(self) -> dict[str, Any]:
-        """Values for the page's snippet, which takes neither recordings nor edited weights."""
-        return {
-            "SEQUENCE": "letters" if self.kind == "letters" else "wave",
-            "LENGTH": len(self.steps),
-            "PERIOD": float(self.values.get("period", PERIOD)),
-            "SENTENCE": self.values.get("text", _(SENTENCE)),
-            "FACTOR": float(self.values.get("rho", 1.0)),
-            "FORGET_BIAS": float(self.values.get("fb", FORGET_BIAS)),
-            "SEED": self.seed,
-        }
+    def taken(self, part: str, shown: dict[str, Any]) -> dict[str, Any]:
+        """Values for a part's notebook.
+
+        Args:
+            shown: numbers on screen, by name.
+        """
+        weights: dict[str, Any]
+        if part == "rnn":
+            weights = self.rnn | {"STEP": self.step, "UNIT": self.unit}
+        elif part == "lstm":
+            names = {"W": "W", "U": "U", "B": "b"}
+            kinds = {name: {gate: self.lstm[f"{kind}_{gate}"] for gate in "fico"} for name, kind in names.items()}
+            weights = kinds | {"STEP": self.step, "UNIT": self.unit}
+        else:
+            head = recurrence.random_head(self.x.shape[1], seed=self.seed)
+            weights = {"RNN": self.rnn, "LSTM": self.lstm, "ATTENTION": head}
+        return {"X": self.x, **weights, **notebooks.on_screen(shown)}
 
 
 @st.cache_data(show_spinner=False)
@@ -177,11 +187,29 @@ def _editor(part: str, weights: dict[str, Any]) -> None:
         )
 
 
-def rnn(choices: RecurrentChoices) -> None:
-    """h_t = tanh(W_hx x_t + W_hh h_{t-1} + b_h), unrolled."""
+def unit_names(extra: Sequence[str] = ()) -> list[str]:
+    """Names of the hidden units, and of further rows."""
+    return [*(_("unit {n}").format(n=index + 1) for index in range(recurrence.HIDDEN)), *extra]
+
+
+def follow(cell: str, rows: Any, choices: RecurrentChoices, extra: Sequence[str] = ()) -> Moved | None:
+    """What the last change of a dial moved in a cell's states: a row a unit, a column a step."""
+    settings = (choices.kind, choices.seed, repr({key: choices.values.get(key) for key in ("rho", "fb", "period", "text")}))
+    return what_moved.track(f"{cell} states", rows, rows=unit_names(extra), settings=settings)
+
+
+def tell(cell: str, moved: Moved | None, choices: RecurrentChoices, extra: Sequence[str] = ()) -> None:
+    """The sentence on it."""
+    steps = [_("step {n}").format(n=index + 1) for index in range(len(choices.steps))]
+    what_moved.tell(f"{cell} states", moved, rows=unit_names(extra), columns=steps)
+
+
+def rnn(choices: RecurrentChoices) -> dict[str, Any]:
+    """h_t = tanh(W_hx x_t + W_hh h_{t-1} + b_h), unrolled; returns the numbers on screen."""
     run = recurrence.run_rnn(choices.x, choices.rnn)
     t, k = choices.step, choices.unit
     terms = recurrence.rnn_terms(choices.x, run, choices.rnn, step=t, unit=k)
+    diagram.show(rnn_diagram(choices.x, run, terms, step=t, unit=k, write=diagram.write), dial="dial")
     digits = digits_needed(recurrence.rnn_entry, *terms)
     inward, back, bias = (tex(term, digits) for term in terms)
     frame.equation(
@@ -191,6 +219,7 @@ def rnn(choices: RecurrentChoices) -> None:
         rf"y_{{{t + 1}}} &= {tex(run.y[t, 0])} \end{{aligned}}",
         note=_("Step {step} ({name}), unit {unit}.").format(step=t + 1, name=choices.steps[t], unit=k + 1),
     )
+    moved = follow("rnn", stacked(run.h, run.y[:, :1]), choices, [_("output y")])
     static_plot(
         figures.states_figure(
             [Band(name=_("x, the input"), values=choices.x), Band(name=_("h, the hidden state"), values=run.h)],
@@ -203,19 +232,24 @@ def rnn(choices: RecurrentChoices) -> None:
         alt=_("The input and the hidden state through time, a row a unit."),
     )
     static_plot(
-        figures.line_figure(run.y[:, 0], at=t, x_title=_("Step"), y_title=_("Output y")),
+        figures.line_figure(
+            run.y[:, 0], before=moved.before[-1] if moved else None, at=t, x_title=_("Step"), y_title=_("Output y")
+        ),
         key="rnn_output",
         alt=_("The output through time."),
     )
+    tell("rnn", moved, choices, [_("output y")])
     _check_against("torch.nn.RNN", recurrence.rnn_deviation(choices.x, choices.rnn))
+    return {"h": run.h[t, k], "y": run.y[t, 0], "the step's state": run.h[t]}
 
 
-def lstm(choices: RecurrentChoices) -> None:
-    """The six equations, each gate through time."""
+def lstm(choices: RecurrentChoices) -> dict[str, Any]:
+    """The six equations, each gate through time; returns the numbers on screen."""
     run = recurrence.run_lstm(choices.x, choices.lstm)
     t, k = choices.step, choices.unit
     f, i, o, candidate, c, h = (one[t, k] for one in (run.f, run.i, run.o, run.candidate, run.c, run.h))
     before = run.c[t - 1, k] if t else 0.0
+    diagram.show(lstm_diagram(choices.x, run, step=t, unit=k, write=diagram.write), dial="dial")
     digits = digits_needed(recurrence.lstm_entry, f, before, i, candidate, o)
     digits = max(digits, digits_needed(recurrence.lstm_state, o, c))
     f_, i_, o_, candidate_, before_, c_ = (tex(value, digits) for value in (f, i, o, candidate, before, c))
@@ -228,6 +262,7 @@ def lstm(choices: RecurrentChoices) -> None:
         rf"o &= {o_} \\ h_t &= {o_} \cdot \tanh({c_}) = {tex(h)} \end{{aligned}}",
         note=_("Step {step} ({name}), unit {unit}.").format(step=t + 1, name=choices.steps[t], unit=k + 1),
     )
+    moved = follow("lstm", stacked(run.h), choices)
     bands = [
         Band(name=_("f, forget"), values=run.f, gate=True),
         Band(name=_("i, input"), values=run.i, gate=True),
@@ -253,17 +288,21 @@ def lstm(choices: RecurrentChoices) -> None:
                 unit=k,
                 at=t,
                 x_title=_("Step"),
+                before=moved.before[k] if moved and k in moved.rows else None,
             ),
             key="lstm_unit",
             alt=_("One unit's gates, candidate, cell and state through time."),
         )
+        tell("lstm", moved, choices)
         _check_against("torch.nn.LSTM", recurrence.lstm_deviation(choices.x, choices.lstm))
+    return {"f": f, "i": i, "o": o, "candidate": candidate, "c": c, "h": h}
 
 
-def gradient(choices: RecurrentChoices) -> None:
-    """Norm of the last state's gradient by each input."""
+def gradient(choices: RecurrentChoices) -> dict[str, Any]:
+    """Norm of the last state's gradient by each input; returns the numbers on screen."""
     back = recurrence.gradients_through_time(choices.x, choices.rnn, choices.lstm, seed=choices.seed)
     last, attention = len(choices.steps), _("attention")
+    diagram.show(gradient_diagram(back, lambda value: significant(value, 2)), dial="dial")
     frame.equation(
         r"\begin{aligned} \frac{\partial h_T}{\partial x_t} &= J_T\,J_{T-1} \cdots J_{t+1}\,"
         r"\mathrm{diag}(1-h_t^2)\,W_{hx} \\ J_s &= \mathrm{diag}(1-h_s^2)\,W_{hh} \\ "
@@ -300,6 +339,9 @@ def gradient(choices: RecurrentChoices) -> None:
             )
         ]
     )
+    names = {"RNN": "rnn", "LSTM": "lstm", "attention": "attention"}
+    firsts = {f"{name}: log10 of the first": math.log10(max(getattr(back, code)[0], 1e-300)) for name, code in names.items()}
+    return firsts | {f"{name} reaches back": back.reach(code) for name, code in names.items()}
 
 
 def _power(value: float) -> str:
@@ -321,6 +363,7 @@ part = frame.open_page(PAGE, _("Recurrent cells"), parts={"rnn": _("RNN"), "lstm
 @st.fragment
 def body(which: str) -> None:
     """Everything that changes with a dial."""
+    diagram.slot()
     try:
         choices = read_choices(which)
     except TokenError:
@@ -333,15 +376,15 @@ def body(which: str) -> None:
         controls.error_box(str(problem), remedy=_("Choose another sequence."))
         frame.link_only()
         return
-    {"rnn": rnn, "lstm": lstm, "gradient": gradient}[which](choices)
+    cell: Literal["rnn", "lstm"] = "rnn" if which == "rnn" else "lstm"
+    state = (sorted(choices.values.items()), choices.x.shape)
+    predict.ask(lambda: questions.reach(choices.x, choices.rnn, choices.lstm, cell=cell, seed=choices.seed, state=state))
+    shown = {"rnn": rnn, "lstm": lstm, "gradient": gradient}[which](choices)
     frame.look_for(frame.passage(PAGE, which))
     frame.close_page(
         PAGE,
-        sources=_(
-            "sequence-modelling (RNN, LSTM, internal states, attention). Gradients through time: Bengio et al. 1994. The "
-            "snippet takes the wave where the page shows a recording."
-        ),
-        values=choices.snippet(),
+        sources=_("sequence-modelling (RNN, LSTM, internal states, attention). Gradients through time: Bengio et al. 1994."),
+        values=choices.taken(which, shown),
     )
 
 

@@ -10,10 +10,11 @@ import streamlit as st
 from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.figures.learn import transformer as figures
-from core.lecture import dates
+from core.figures.learn.diagrams.transformer import transformer_diagram
+from core.lecture import dates, notebooks
 from core.lecture.date_reader import DateReader, DateReading, ReadingError
 from core.lecture.decoding import sublayer_ratios
-from pages.learn import date_answers, frame
+from pages.learn import date_answers, diagram, frame, predict, questions
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent
 from pages.shared.live_plot import static_plot
@@ -102,8 +103,24 @@ def step_dial(last: int) -> frame.Dial:
     return frame.Dial(_("Symbol"), draw)
 
 
-def decode(reader: DateReader, reading: DateReading) -> None:
-    """Decoding step by step: the next symbols, and the attention of a layer."""
+def show_diagram(reader: DateReader, reading: DateReading, *, symbol: int = 0, layer: int = 0, dial: str = "") -> None:
+    """The lesson's diagram at one symbol of the answer, counted from 1; the last one and the last layer where 0."""
+    step = (symbol or len(reading.characters)) - 1
+    drawn = transformer_diagram(
+        reader.model.config,
+        text=reading.text,
+        characters=reading.characters,
+        probabilities=reading.symbol_probabilities,
+        step=step,
+        looked=float(reading.trace.maps[f"cross {layer or reader.model.config.layers}"].mean(axis=0)[step].max()),
+        parameters=number(reader.card["parameters"]),
+        write=diagram.write,
+    )
+    diagram.show(drawn, dial=dial)
+
+
+def decode(reader: DateReader, reading: DateReading) -> dict[str, Any]:
+    """Decoding step by step: the next symbols, and the attention of a layer; returns values for the notebook."""
     heads = {"mean": _("Mean")} | {str(index): str(index) for index in range(1, reader.model.config.heads + 1)}
     chosen = frame.dials(
         "decode",
@@ -114,12 +131,15 @@ def decode(reader: DateReader, reading: DateReading) -> None:
         },
     )
     step, layer, head = chosen["symbol"] - 1, chosen["layer"], chosen["head"]
+    show_diagram(reader, reading, symbol=chosen["symbol"], layer=layer, dial="decode")
 
     def of(kind: str) -> Any:
         weights = reading.trace.maps[f"{kind} {layer}"]
         return weights.mean(axis=0) if head == "mean" else weights[int(head) - 1]
 
     cross, causal = of("cross"), of("decoder")
+    following = reading.characters[min(step + 1, len(reading.characters) - 1)]
+    predict.ask(lambda: questions.next_look(cross, step, list(reading.text), following))
     so_far = "".join(reading.characters[:step])
     st.markdown(_("So far: `{text}`, next: `{symbol}`").format(text=so_far or "▷", symbol=reading.characters[step]))
     maps = figures.decoding_maps(cross, causal, source=list(reading.text), target=reading.characters, step=step)
@@ -161,10 +181,13 @@ def decode(reader: DateReader, reading: DateReading) -> None:
         ),
     )
     st.markdown(frame.passage(PAGE, "weights"))
+    shown = {"probability": probability, "bits": float(reading.trace.entropy[step]), "looked": [cross[step][i] for i in best]}
+    symbols, p = list(dates.SYMBOLS), reading.trace.probabilities[step]
+    return {"SYMBOLS": symbols, "P": p, "TEXT": reading.text, "ATTENTION": cross[step], **notebooks.on_screen(shown)}
 
 
-def beam(_reader: DateReader, reading: DateReading) -> None:
-    """Greedy against beam search."""
+def beam(reader: DateReader, reading: DateReading) -> dict[str, Any]:
+    """Greedy against beam search; returns values for the notebook."""
     chosen = frame.dials(
         "beam",
         {
@@ -173,6 +196,7 @@ def beam(_reader: DateReader, reading: DateReading) -> None:
         },
     )
     history = date_answers.beams(str(checkpoints.FOLDER), reading.text, chosen["width"])
+    show_diagram(reader, reading, symbol=chosen["symbol"], dial="beam")
     held = history[min(chosen["symbol"], len(history)) - 1]
     names = ["".join(figures.visible([dates.SYMBOLS[symbol] for symbol in one.symbols])) for one in held]
     static_plot(
@@ -208,11 +232,15 @@ def beam(_reader: DateReader, reading: DateReading) -> None:
         ),
         hide_index=True,
     )
+    answers = {dates.decode_text(one.symbols): list(one.log_probabilities) for one in final}
+    shown = {"score": final[0].score, "probability": final[0].probability}
+    return {"LOGS": list(logs), "ANSWERS": answers, **notebooks.on_screen(shown, 4)}
 
 
-def nonsense(_reader: DateReader, reading: DateReading) -> None:
-    """Answers to texts that are not dates, and their probabilities."""
+def nonsense(reader: DateReader, reading: DateReading) -> dict[str, Any]:
+    """Answers to texts that are not dates, and their probabilities; returns values for the notebook."""
     folder = str(checkpoints.FOLDER)
+    show_diagram(reader, reading)
     held_out, random_texts = date_answers.certainty(folder)
     static_plot(
         figures.certainty_figure(held_out, random_texts, here=reading.probability),
@@ -241,10 +269,12 @@ def nonsense(_reader: DateReader, reading: DateReading) -> None:
         ),
         hide_index=True,
     )
+    shown = {"probability": reading.probability, "sure of random texts": sure, "of": len(random_texts)}
+    return {"SYMBOLS": list(reading.symbol_probabilities), "RANDOM": random_texts, **notebooks.on_screen(shown)}
 
 
-def layer(reader: DateReader, reading: DateReading) -> None:
-    """One vector on its way through an encoder or decoder layer."""
+def layer(reader: DateReader, reading: DateReading) -> dict[str, Any]:
+    """One vector on its way through an encoder or decoder layer; returns values for the notebook."""
     sides = {"encoder": _("Encoder"), "decoder": _("Decoder")}
     side = str(st.session_state.get("tf_side", st.query_params.get("tf_side", "encoder")))
     count = len(reading.characters) if side == "decoder" else len(reading.text)
@@ -257,6 +287,7 @@ def layer(reader: DateReader, reading: DateReading) -> None:
         },
     )
     place = chosen["position"] - 1
+    show_diagram(reader, reading, layer=chosen["layer"], dial="inside")
     stages = date_answers.inside(str(checkpoints.FOLDER), reading.text, chosen["side"], chosen["layer"], place)
     names = list(stages)
     static_plot(
@@ -292,11 +323,16 @@ def layer(reader: DateReader, reading: DateReading) -> None:
                 key="encoder_map",
                 alt=_("The encoder's self-attention over the characters, mean of the heads."),
             )
+    added = {name: value for name, value in stages.items() if name[0] in "AF" or name == "input"}
+    shown = {name: value[:4] for name, value in stages.items() if name[0] == "N"}
+    norms = reader.norms(chosen["side"], chosen["layer"])
+    return {"STAGES": added, "NORMS": norms, **notebooks.on_screen(shown)}
 
 
-def training(reader: DateReader) -> None:
-    """The training and the scores on held-out dates and formats."""
+def training(reader: DateReader) -> dict[str, Any]:
+    """The training and the scores on held-out dates and formats; returns values for the notebook."""
     card = reader.card
+    show_diagram(reader, date_answers.read(str(checkpoints.FOLDER), EXAMPLES[0]))
     test = card["metrics"].get("test")
     stats = [
         Stat(name=_("Parameters"), value=number(card["parameters"])),
@@ -341,6 +377,11 @@ def training(reader: DateReader) -> None:
             st.dataframe(misses, hide_index=True)
         controls.download_table(_("Scores by format"), lambda: table, key="dates_scores", filename="dates-scores")
     st.code(card["command"], language="bash")
+    history = card["history"]
+    exact = [row["score"] for row in history]
+    formats = test["by_format"] if test else {}
+    losses = {"LOSS": [row["loss"] for row in history], "EXACT": exact}
+    return {"FORMATS": formats, **losses, **notebooks.on_screen({"best validation": card["metrics"]["validation"]["score"]}, 4)}
 
 
 def date_field() -> str:
@@ -376,9 +417,10 @@ except CheckpointError as problem:
     frame.link_only()
     st.stop()
 
+diagram.slot()
 text = EXAMPLES[0]
 if part == "card":
-    training(reader)
+    taken = training(reader)
 else:
     with frame.controls_block("text"):
         text = date_field()
@@ -391,10 +433,10 @@ else:
     if controls.presenting():
         st.markdown(f"### {text}")
     show_answer(reading)
-    {"decode": decode, "beam": beam, "nonsense": nonsense, "layer": layer}[part](reader, reading)
+    taken = {"decode": decode, "beam": beam, "nonsense": nonsense, "layer": layer}[part](reader, reading)
 
 frame.close_page(
     PAGE,
     sources=_("vit-report sections 2.1 to 2.6, 2.8 and 2.9; Vaswani et al. 2017; D12, D20, D23"),
-    values={"TEXT": text},
+    values=taken,
 )

@@ -81,11 +81,12 @@ def test_shuffling_moves_the_words_and_the_rows_stay_equal(new_page: NewPage, ap
     expect(page.get_by_text("Equivariant: largest")).to_be_visible(timeout=PATIENCE_MS)
 
 
-def test_the_snippet_on_the_page_is_downloaded_with_its_values(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
+def test_the_code_of_the_view_is_downloaded_with_its_values(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
     page = new_page(app, "/positions?n=20")
     drawn(page, ".st-key-pe_matrix .live-plot")
+    page.get_by_text("Take it along").click()
     with page.expect_download(timeout=PATIENCE_MS) as download:
-        page.get_by_role("button", name="Snippet (.py)").click()
+        page.get_by_role("button", name="Script (.py)").click()
     file = tmp_path / "positions.py"
     download.value.save_as(file)
     assert "LENGTH = 20  # positions" in file.read_text(encoding="utf-8")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -11,7 +9,7 @@ from pages.learn import frame
 from pages.shared import language
 from pages.shared.language import ASSETS
 
-LECTURES = sorted(path.stem.removeprefix("learn_") for path in (ASSETS / "text" / "en").glob("learn_*.md"))
+LECTURES = sorted(path.stem for kind in ("learn", "course") for path in (ASSETS / "text" / "en").glob(f"{kind}_*.md"))
 
 
 def page() -> None:
@@ -59,19 +57,7 @@ def test_numbers_for_latex_follow_the_language() -> None:
     assert frame.tex_matrix([[0], [1], [2], [3]], 0, most=3) == r"\begin{bmatrix}0 \\ 1 \\ \vdots \\ 3\end{bmatrix}"
 
 
-def test_a_snippet_takes_the_values_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame, "_source", lambda _page: "LENGTH = 64  # positions\nLENGTH_2 = 1\nprint(LENGTH)\n")
-    assert frame.snippet("any", {"LENGTH": 7}) == "LENGTH = 7  # positions\nLENGTH_2 = 1\nprint(LENGTH)\n"
-    with pytest.raises(KeyError, match="sets no WIDTH"):
-        frame.snippet("any", {"WIDTH": 1})
-
-
-def test_the_notebook_holds_the_snippet() -> None:
-    cells = json.loads(frame.notebook("a = 1\nprint(a)\n"))["cells"]
-    assert "".join(cells[0]["source"]) == "a = 1\nprint(a)\n"
-
-
 @pytest.mark.parametrize("name", LECTURES)
 def test_both_languages_have_the_same_sections(name: str) -> None:
-    found = [list(frame._sections((ASSETS / "text" / code / f"learn_{name}.md").read_text())) for code in language.LANGUAGES]
+    found = [list(language.sections((ASSETS / "text" / code / f"{name}.md").read_text())) for code in language.LANGUAGES]
     assert found[0] and all(one == found[0] for one in found)

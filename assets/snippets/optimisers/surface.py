@@ -1,0 +1,26 @@
+# Adam on a surface with numpy alone.
+import numpy as np
+
+SURFACE = "rosenbrock"  # bowl, rosenbrock, saddle or himmelblau
+NAME = "adam"  # adam, adam_plain (no bias correction) or adamw
+RATE = 0.03
+DECAY = 0.0  # adamw's
+STEPS = 60
+START = None
+
+# %% The surfaces' gradients, by hand.
+GRADIENTS = {
+    "bowl": lambda x, y: [x, 20 * y],
+    "rosenbrock": lambda x, y: [-2 * (1 - x) - 400 * x * (y - x**2), 200 * (y - x**2)],
+    "saddle": lambda x, y: [2 * x, -2 * y + y**3],
+    "himmelblau": lambda x, y: [4 * x * (x**2 + y - 11) + 2 * (x + y**2 - 7), 2 * (x**2 + y - 11) + 4 * y * (x + y**2 - 7)],
+}
+
+# %% The walk.
+theta, m, v = START, np.zeros(2), np.zeros(2)
+for t in range(1, STEPS + 1):
+    g = np.array(GRADIENTS[SURFACE](*theta))
+    m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+    m_hat, v_hat = (m, v) if NAME == "adam_plain" else (m / (1 - 0.9**t), v / (1 - 0.999**t))
+    before, theta = theta, theta - RATE * (m_hat / (np.sqrt(v_hat) + 1e-8) + DECAY * theta)
+found = {"g": g, "before": before, "theta": theta}

@@ -1,0 +1,172 @@
+"""What a reader takes along from a view: its notebook, a handout to print, its frame for another page, and a QR code of its link.
+
+`frame` tells it what the view is made of, in the order of the page:
+
+    take_along.begin("norms", _("Norms, activations, dropout"), "depth", _("Post-norm, pre-norm"))
+    take_along.remember(r"y = x W", r"1 = 1", "")        # each equation
+    take_along.foot({"X": x, "ON_SCREEN": {"z": z}})     # values for the template assets/snippets/norms/depth.py
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import segno
+import streamlit as st
+
+from core.lecture import handout, notebooks
+from core.lecture.handout import Handout, Words, Worked
+from pages.shared import controls
+from pages.shared.language import _, current
+
+VIEW: Final = "take_along:view"
+"""Session state: name, title, part and title of the part of the view on display."""
+WORKED: Final = "take_along:worked"
+"""Session state: the equations shown since the last foot."""
+ASKED: Final = "ON_SCREEN"
+"""The template's variable that holds the numbers on screen, by name."""
+COLAB: Final = "https://colab.research.google.com/"
+MARIMO: Final = "https://marimo.new"
+EMBED_HEIGHT: Final = 620
+LONGEST: Final = 160
+"""Characters of a line of code on display."""
+
+EMBED_CSS: Final = """
+[data-testid="stSidebar"], [data-testid="stSidebarCollapsedControl"], [data-testid="stExpandSidebarButton"],
+[class*="st-key-learn_controls_foot"], [data-testid="stHeading"], [data-testid="stAlert"], [data-testid="stExpander"],
+[data-testid="stMain"] [data-testid="stElementContainer"]:has(> [data-testid="stMarkdown"]),
+[data-testid="stMain"] [data-testid="stElementContainer"]:has(> [data-testid="stButtonGroup"][class*="stretch"]),
+[data-testid="stMain"] [data-testid="stDataFrame"], .st-key-part,
+[data-testid="stMain"] [data-testid="stElementContainer"]:has(> [data-testid="stDownloadButton"]),
+[data-testid="stHorizontalBlock"]:has(.katex-display) { display: none !important; }
+[data-testid="stMain"] [class*="st-key-learn_controls"] [data-testid="stElementContainer"] { display: flex; }
+[data-testid="stMainBlockContainer"] { padding: 0.5rem 0.75rem !important; }
+"""
+"""In another page's frame: the figure and the dials, nothing else."""
+
+
+def embedded() -> bool:
+    """Whether the view is shown in another page's frame (`?embed=true`)."""
+    return bool(getattr(st.context, "is_embedded", False))
+
+
+def begin(page: str, title: str, part: str, part_title: str = "") -> None:
+    """A view begins: forget the equations of the one before, and in a frame hide all but figure and dials."""
+    st.session_state[VIEW] = (page, title, part, part_title)
+    st.session_state[WORKED] = []
+    if embedded():
+        st.html(f"<style>{EMBED_CSS}</style>")
+
+
+def remember(formula: str, calculation: str, note: str) -> None:
+    """An equation that the view shows, for the handout."""
+    st.session_state.setdefault(WORKED, []).append(Worked(formula=formula, calculation=calculation, note=note))
+
+
+def address(**parameters: str) -> str:
+    """The view's address with its choices, and these parameters."""
+    return f"{st.context.url or ''}?{urlencode(st.query_params.to_dict() | parameters)}"
+
+
+def qr_code(text: str) -> str:
+    """A QR code as SVG, black on white, its quiet zone included."""
+    return str(segno.make(text, error="m", micro=False).svg_inline(scale=4, border=4, light="#fff"))
+
+
+def frame_code(title: str) -> str:
+    """The iframe that shows the view in another page, HTML."""
+    link = html.escape(address(embed="true"), quote=True)
+    return (
+        f'<iframe src="{link}" title="{html.escape(title, quote=True)}" width="100%" height="{EMBED_HEIGHT}" '
+        'style="border:0" loading="lazy"></iframe>'
+    )
+
+
+def code_of_view(values: Mapping[str, Any]) -> str:
+    """The code of the view on display, with its values."""
+    page, _title, part, _name = st.session_state[VIEW]
+    return notebooks.fill(notebooks.template(page, part), values)
+
+
+def _cut(code: str) -> str:
+    """The code as it is shown: long lines of data end in dots, as only the downloads need them whole."""
+    return "\n".join(line if len(line) <= LONGEST else f"{line[:LONGEST]} …" for line in code.splitlines())
+
+
+def _words() -> Words:
+    return Words(
+        language=current(),
+        name=_("Name and date"),
+        given=_("The numbers of this view"),
+        fill_in=_("Fill in"),
+        by_machine=_("What does the notebook find?"),
+        key=_("Key"),
+        link=_("This view:"),
+        formula=_("Equation"),
+    )
+
+
+def _plain(markdown: str) -> str:
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"[*`$]|\\\\", "", markdown))
+
+
+def sheet(values: Mapping[str, Any], worked: list[Worked], *, lead: str, look: str) -> str:
+    """The handout of the view on display, HTML.
+
+    Args:
+        worked: its equations. lead, look: the page's first sentence and what to look for, Markdown.
+    """
+    _page, title, _part, name = st.session_state[VIEW]
+    link = address()
+    content = Handout(
+        title=title, part=name, lead=_plain(lead), look=_plain(look), worked=worked, address=link, qr=qr_code(link),
+        given={key: value for key, value in values.items() if key != ASKED}, asked=values.get(ASKED, {}),
+    )  # fmt: skip
+    return handout.page(content, _words())
+
+
+def foot(values: Mapping[str, Any], *, lead: str = "", look: str = "") -> None:
+    """The view's code, and everything to take along.
+
+    Args:
+        values: for the view's template. lead, look: for the handout, Markdown.
+    """
+    page, title, part, name = st.session_state[VIEW]
+    worked: list[Worked] = st.session_state.pop(WORKED, [])
+    code, label = code_of_view(values), f"{title}: {name}" if name else title
+    filename = f"{page}-{part}" if part else page
+    heading = f"# {label}\n\n{address()}"
+    with st.expander(_("Take it along"), icon=":material/backpack:"):
+        st.caption(
+            _("Numpy or PyTorch is all it needs. Its last lines assert that it finds the numbers that are on this screen.")
+        )
+        with st.container(horizontal=True):
+            controls.download_bytes(
+                _("Notebook (.ipynb)"), lambda: notebooks.notebook(code, heading).encode(), key=f"{filename}_notebook",
+                filename=f"{filename}.ipynb", mime="application/x-ipynb+json",
+            )  # fmt: skip
+            controls.download_bytes(
+                _("Script (.py)"), code.encode, key=f"{filename}_snippet", filename=f"{filename}.py", mime="text/x-python"
+            )
+            controls.download_bytes(
+                _("Handout to print (A4)"), lambda: sheet(values, worked, lead=lead, look=look).encode(),
+                key=f"{filename}_handout", filename=f"{filename}.html", mime="text/html",
+            )  # fmt: skip
+        st.code(_cut(code), language="python", height=360)
+        st.markdown(
+            _(
+                "**[Colab]({colab})** opens notebooks from your own disk: download the notebook, open the page, and choose "
+                "File → Upload notebook. **marimo:** `uvx marimo convert {file}.ipynb -o {file}.py`, then "
+                "`uvx marimo edit {file}.py`; code that needs numpy alone also runs in the browser, pasted at "
+                "[marimo.new]({marimo})."
+            ).format(colab=COLAB, marimo=MARIMO, file=filename)
+        )
+        st.caption(_("For another page or a slide: the figure and its dials alone."))
+        st.code(frame_code(label), language="html", wrap_lines=True)
+        label = html.escape(_("QR code of this view"), quote=True)
+        st.html(f'<figure style="margin:0;width:9rem" aria-label="{label}">{qr_code(address())}</figure>')
+        st.caption(_("The code leads to this view with all its choices."))

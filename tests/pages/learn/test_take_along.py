@@ -1,0 +1,136 @@
+"""Every view's notebook, with the values that its page puts in, runs in a kernel and finds the numbers on screen; its handout."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import streamlit as st
+from nbclient import NotebookClient
+
+from core.lecture import handout, notebooks
+from pages.learn import take_along
+from pages.shared import live_plot
+from pages.shared.navigation import ROOT
+from tests.pages.open_page import open_page
+
+PAGES = {path.parent.name for path in notebooks.templates()}
+STATES = {
+    ("attention_steps", "softmax"): {"wq": "0.1_1.5", "mask": "causal", "t": "0.2", "q": "2", "heads": "2", "head": "1"},
+    ("permutation", "maps"): {"causal": "permuted", "places": "true", "heads": "2"},
+    ("positions", "rotation"): {"pe": "tlob", "k": "5"},
+    ("recurrent", "lstm"): {"seq": "letters", "fb": "-1", "step": "4"},
+    ("norms", "norms"): {"norm": "bin", "norm_sample": "3"},
+    ("norms", "softmax"): {"soft_shift": "100"},
+    ("backprop", "attention"): {"bp_rows": "3", "bp_first": "-2", "causal": "true"},
+    ("optimisers", "surface"): {"surface": "himmelblau", "whose": "adamw", "walk_step": "25"},
+    ("transformer", "layer"): {"tf_side": "decoder", "tf_place": "2"},
+}
+"""Views that are opened away from their first state: URL parameters by page and part."""
+
+
+pytestmark = pytest.mark.timeout(480)  # all views are opened once, in the first of these tests
+
+
+@pytest.fixture(scope="module")
+def taken() -> dict[str, tuple[str, str]]:
+    """Code and handout of every view, as its page makes them."""
+    found: dict[str, tuple[str, str]] = {}
+
+    def keep(values: Mapping[str, Any], **_more: Any) -> None:
+        page, _title, part, _name = st.session_state[take_along.VIEW]
+        worked = st.session_state.pop(take_along.WORKED, [])
+        sheet = take_along.sheet(values, worked, lead="*Lead*", look="Look")
+        found[f"{page}/{part or 'all'}"] = (take_along.code_of_view(values), sheet)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(take_along, "foot", keep)
+        patch.setattr(live_plot, "live_plot", lambda *_args, **_more: None)  # what is drawn is no part of this
+        patch.setattr(st, "page_link", lambda *_args, **_more: None)  # a page opened alone knows no other
+        for path in notebooks.templates():
+            page, part = path.parent.name, path.stem
+            query = {} if part == "all" else {"part": part}
+            open_page(ROOT / "pages" / "learn" / f"{page}.py", **query, **STATES.get((page, part), {}))
+    return found
+
+
+def test_every_view_has_a_template(taken: dict[str, tuple[str, str]]) -> None:
+    assert set(taken) == {f"{path.parent.name}/{path.stem}" for path in notebooks.templates()}
+    for page in PAGES:
+        source = (ROOT / "pages" / "learn" / f"{page}.py").read_text(encoding="utf-8")
+        parts = re.findall(r'^ {4,8}"(\w+)": (?:_\(|"[A-Z])', source.partition("open_page(")[2].partition("\n)")[0], re.MULTILINE)
+        assert set(parts) <= {path.stem for path in notebooks.templates() if path.parent.name == page}
+
+
+def test_notebooks_stand_alone(taken: dict[str, tuple[str, str]]) -> None:
+    for name, (code, _sheet) in taken.items():
+        imported = set(re.findall(r"^\s*(?:import|from) (\w+)", code, re.MULTILINE))
+        assert imported <= {"numpy", "torch"}, f"{name} imports {imported}"
+        assert 10 <= notebooks.code_lines(code) <= 42, f"{name}: {notebooks.code_lines(code)} lines"
+        assert name == "leakage/all" or "ON_SCREEN = {'" in code, f"{name} asserts nothing"  # it shows nothing before it trains
+
+
+def test_all_notebooks_run(taken: dict[str, tuple[str, str]], tmp_path: Path) -> None:
+    """In one kernel, whose names are deleted before each: a kernel each would take a minute."""
+    cells = [nbformat.v4.new_code_cell("import numpy, torch\ntorch.set_num_threads(1)")]
+    for name, (code, _sheet) in taken.items():
+        book = nbformat.reads(notebooks.notebook(code, f"# {name}"), as_version=4)
+        nbformat.validate(book)
+        cells += [nbformat.v4.new_code_cell("%reset -f"), *(cell for cell in book.cells if cell.cell_type == "code")]
+    for index, cell in enumerate(cells):
+        cell["id"] = f"cell-{index}"
+    NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=60, resources={"metadata": {"path": str(tmp_path)}}).execute()
+
+
+def test_a_wrong_number_on_screen_is_found(taken: dict[str, tuple[str, str]]) -> None:
+    code, _sheet = taken["attention_steps/softmax"]
+    wrong = re.sub(r"'entropy': ([\d.]+)", lambda match: f"'entropy': {float(match[1]) + 0.002}", code)
+    assert wrong != code
+    with pytest.raises(AssertionError, match="was on screen"):
+        exec(wrong, {})
+
+
+class Text(HTMLParser):
+    """The text of the sheet's two pages, and its tags in balance."""
+
+    def __init__(self, content: str) -> None:
+        super().__init__()
+        self.pages: list[str] = ["", ""]
+        self.on = 0
+        self.feed(content)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.on = 1 if ("class", "key") in attrs else self.on
+
+    def handle_data(self, data: str) -> None:
+        self.pages[self.on] += data
+
+
+def test_handouts_ask_on_page_one_and_answer_on_page_two(taken: dict[str, tuple[str, str]]) -> None:
+    with_blanks = 0
+    for name, (_code, content) in taken.items():
+        first, second = Text(content).pages
+        assert "merror" not in content and "aligned" not in content, name
+        blanks = re.findall(r"\((\d+)\)", first)
+        with_blanks += bool(blanks)
+        assert all(f"({number})" in second for number in blanks), name
+        assert "<script" not in content and "http" not in re.sub(r"http://www.w3.org\S+", "", content), name
+    assert with_blanks > len(taken) / 2
+
+
+def test_results_become_blanks() -> None:
+    found = handout.blank(r"\begin{aligned} a &= 2 \cdot 3 = 6{,}0 \\ b &= \begin{bmatrix}1 & 2\end{bmatrix} \end{aligned}", 3)
+    assert found.answers == ["6{,}0", r"\begin{bmatrix}1 & 2\end{bmatrix}"]
+    assert "(3)" in found.latex and "(4)" in found.latex and "2 \\cdot 3" in found.latex
+
+
+def test_a_template_takes_the_values_of_the_page() -> None:
+    assert notebooks.fill("LENGTH = 8  # positions\nLENGTH_2 = 1\n", {"LENGTH": 7}) == "LENGTH = 7  # positions\nLENGTH_2 = 1\n"
+    assert notebooks.fill("TEXT = ''\n", {"TEXT": r"it's \1"}) == 'TEXT = "it\'s \\\\1"\n'
+    with pytest.raises(KeyError, match="sets no WIDTH"):
+        notebooks.fill("LENGTH = 8\n", {"WIDTH": 1})
