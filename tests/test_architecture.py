@@ -35,7 +35,7 @@ ALLOWED = {
     "core.market": {*SHARED, "core.scores"},
     "core.vision": {*SHARED, "core.scores"},
     "core.signs": SHARED,
-    "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market"},
+    "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market", "core.signs"},
     "core.receipts": {"core.checkpoints", "core.messages"},
     "core.bench": {*SHARED, "core.checkpoints", "core.market", "core.signs"},
     "core.service": {*SHARED, "core.checkpoints", "core.market"},
@@ -53,8 +53,9 @@ ALLOWED = {
 }
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 
-OPTIONAL = {"lightgbm", "ai_edge_litert"}
-"""Packages of scripts, forecasters (requirements-optional.txt) and the hand finder (requirements-hands.txt)."""
+OPTIONAL = {"lightgbm", "ai_edge_litert", "redis"}
+"""Packages of scripts, forecasters (requirements-optional.txt), the hand finder (requirements-hands.txt) and shared feeds
+(requirements-redis.txt)."""
 
 TRAINING_NEEDS = {"torch", "numpy", "pandas", "pyarrow", "safetensors", "tqdm"}
 LONGEST = 450
@@ -164,14 +165,14 @@ def test_every_import_is_a_pinned_dependency() -> None:
             root = name.split(".")[0]
             if root in ours | siblings or root in sys.stdlib_module_names:
                 continue
-            if root in OPTIONAL and (path.parent == ROOT / "scripts" or path.parent.name in ("forecasters", "hands")):
+            if root in OPTIONAL and (path.parent == ROOT / "scripts" or path.parent.name in ("forecasters", "hands", "feeds")):
                 continue
             named = {re.sub(r"[-_.]+", "-", one.lower()) for one in distributions.get(root, [root])}
             assert named & pinned, f"{path.relative_to(ROOT)} imports {root}: pin it in requirements.txt or requirements-dev.txt"
 
 
 def test_every_requirement_is_pinned() -> None:
-    for file in ("requirements.txt", "requirements-dev.txt", "requirements-optional.txt", "requirements-hands.txt"):
+    for file in (path.name for path in ROOT.glob("requirements*.txt")):
         for line in (ROOT / file).read_text().splitlines():
             if line and not line.startswith(("#", "-r ")):
                 assert re.fullmatch(r"[A-Za-z0-9_.-]+(\[[a-z,]+\])?==[A-Za-z0-9_.+-]+", line), f"{file}: {line}"

@@ -15,6 +15,7 @@ where they are shown.
 from __future__ import annotations
 
 import gettext
+import re
 from contextvars import ContextVar
 from datetime import datetime
 from functools import cache
@@ -38,6 +39,7 @@ LANGUAGES: Final = {"en": "English", "es": "Español"}
 """Code and own name of each language offered."""
 
 PARAMETER: Final = "lang"
+SECTION: Final = re.compile(r"^## +(\w+) *$", re.MULTILINE)
 
 
 _chosen: ContextVar[str | None] = ContextVar("language", default=None)
@@ -134,6 +136,22 @@ def prose(name: str) -> str:
         FileNotFoundError: where that language lacks it (a test holds the folders equal).
     """
     return _prose(name, current())
+
+
+@cache
+def sections(content: str) -> dict[str, str]:
+    """The sections `## name` of a Markdown text, by name."""
+    parts = SECTION.split(content)
+    return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def prose_section(name: str, section: str) -> str:
+    """A section of a Markdown text in the reader's language.
+
+    Raises:
+        KeyError: where the text has no such section (a test compares both languages).
+    """
+    return sections(prose(name))[section]
 
 
 def number(value: float, digits: int = 0, *, sign: bool = False) -> str:

@@ -9,10 +9,12 @@ import streamlit as st
 
 from core.figures import ctc as figures
 from core.figures.ctc import Quantity
+from core.figures.learn.diagrams.ctc import ctc_diagram
 from core.signs import ctc, ctc_lab
 from core.signs.ctc import CTCError, Lattice
 from core.signs.ctc_lab import Problem
 from core.signs.vocabulary import BLANK_NAME
+from pages.learn import diagram, lesson, predict, questions
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number, percent, prose, significant
 from pages.shared.live_plot import Point, live_plot, static_plot
@@ -27,6 +29,9 @@ CELL: Final = "cell"
 def page() -> None:
     """Top to bottom."""
     controls.page_header(_("CTC lab"), prose("ctc_lead"))
+    lesson.head("ctc")
+    diagram.begin("", {})
+    diagram.slot()
     problem = ctc_source.pick()
     if problem is None:
         return
@@ -36,6 +41,7 @@ def page() -> None:
         bind="query-params",
         help=_("Every blank must then be visited. Graves 2006 allows to skip one between two different labels (D17)."),
     )
+    predict.ask(lambda: questions.paths(problem.target, len(problem.probabilities), skip=skip))
     _numbers(problem, skip)
     try:
         found = problem.lattice(skip=skip)
@@ -48,6 +54,7 @@ def page() -> None:
     _collapse()
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("ctc_reading"))
+    lesson.foot("ctc")
     controls.link_to_view()
 
 
@@ -121,6 +128,8 @@ def _trellis(found: Lattice, problem: Problem) -> None:
     quantity = cast(Quantity, url_state.choice(st.segmented_control, _("Shown"), quantities, key="show", required=True))
     best = ctc.best_path(found)
     cell = _cell(found)
+    paths = number(ctc.count_paths(problem.target, len(problem.probabilities), skip=found.skip))
+    diagram.show(ctc_diagram(found, problem.names, paths=paths, cell=cell, write=significant), only=quantity)
 
     def frame_cell(point: Point) -> None:
         if isinstance(point.x, int | float) and isinstance(point.y, int | float):

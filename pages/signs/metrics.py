@@ -12,6 +12,7 @@ from core.figures import metrics as figures
 from core.signs import gloss_cleanup, metrics
 from core.signs.edits import edit_table
 from core.signs.metrics import EditCell, Sentence, Smoothing
+from pages.learn import lesson, predict, questions
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _, ngettext, number, percent, prose, significant
 from pages.shared.live_plot import static_plot
@@ -39,6 +40,7 @@ AREA: Final[dict[str, Any]] = {"widget": st.text_area, "height": "content"}
 def page() -> None:
     """Top to bottom."""
     controls.page_header(_("Metrics lab"), prose("metrics_lead"))
+    lesson.head("metrics")
     references, hypotheses = _pick()
     if len(references) != len(hypotheses):
         controls.error_box(
@@ -48,12 +50,14 @@ def page() -> None:
         )
         return
     place = _pick_sentence(len(references))
+    predict.ask(lambda: questions.last_word(references, hypotheses, place))
     _wer(references, hypotheses, place)
     _tidied(references, hypotheses)
     _bleu(references, hypotheses, place)
     _rouge(references, hypotheses, place)
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("metrics_reading"))
+    lesson.foot("metrics")
     controls.link_to_view()
 
 

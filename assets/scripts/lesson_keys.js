@@ -1,0 +1,50 @@
+// Keys of a lesson. R reveals the answer. While presenting: the arrow keys move the dial in play, Page up and Page down open the
+// part before or after it, and the lesson before or after at the ends.
+if (!window.lessonKeys) {
+  const shown = (selector) => [...document.querySelectorAll(selector)].find((one) => one.offsetParent !== null);
+  const typing = (element) =>
+    element.isContentEditable || element.matches?.('textarea, select, input:not([type="radio"]):not([type="checkbox"])');
+
+  const move = (key) => {
+    const dial = '[class*="st-key-dial_on_"]';
+    const thumb = shown(`${dial} [role="slider"]`);
+    if (thumb) {
+      thumb.focus({ preventScroll: true });
+      thumb.dispatchEvent(new KeyboardEvent("keydown", { key, code: key, bubbles: true, cancelable: true }));
+      thumb.dispatchEvent(new KeyboardEvent("keyup", { key, code: key, bubbles: true, cancelable: true }));
+      return true;
+    }
+    const step = key === "ArrowRight" || key === "ArrowUp" ? 1 : -1;
+    return choose(`${dial} [data-testid="stButtonGroup"] button`, step) || press(`${dial} [data-testid="stCheckbox"] input`);
+  };
+
+  const choose = (selector, step) => {
+    const buttons = [...document.querySelectorAll(selector)];
+    const at = buttons.findIndex((one) => /Active/.test(one.dataset.testid ?? "") || one.getAttribute("aria-checked") === "true");
+    const next = buttons[at + step];
+    next?.click();
+    return Boolean(next);
+  };
+
+  const press = (selector) => {
+    const found = document.querySelector(selector);
+    found?.click();
+    return Boolean(found);
+  };
+
+  const page = (step) =>
+    choose(".st-key-part button", step) || press(step > 0 ? ".st-key-lesson_after a" : ".st-key-lesson_before a");
+
+  window.lessonKeys = (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !event.isTrusted) return;
+    if (!document.querySelector('[class*="st-key-lesson_"]') || typing(event.target)) return;
+    const presenting = Boolean(document.querySelector('.st-key-present input:checked, .lesson-presenting'));
+    let done = false;
+    if (event.key === "r" || event.key === "R") done = press(".st-key-predict_reveal button");
+    else if (presenting && event.key.startsWith("Arrow") && event.target.getAttribute?.("role") !== "slider") done = move(event.key);
+    else if (presenting && event.key === "PageDown") done = page(1);
+    else if (presenting && event.key === "PageUp") done = page(-1);
+    if (done) event.preventDefault();
+  };
+  document.addEventListener("keydown", (event) => window.lessonKeys(event), true);
+}

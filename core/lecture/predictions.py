@@ -1,0 +1,204 @@
+"""True answers to questions about what a view will show once one thing is changed; computed from the view's own state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.explain.summaries import strongest
+from core.lecture import attention_steps, backprop, cost_growth, norm_examples, norms, optimiser_examples, optimisers
+from core.lecture import permutation as shuffles
+from core.lecture import positions as places
+from core.lecture.attention_steps import Steps
+from core.lecture.norms import Norm
+from core.lecture.optimisers import OPTIMISERS, SurfaceName
+from core.lecture.permutation import Causal
+from core.lecture.recurrence import Weights, gradients_through_time, scale_weight, shift_weight
+
+Array = NDArray[np.float64]
+Trend = Literal["rises", "stays", "falls"]
+TRENDS: tuple[Trend, ...] = ("rises", "stays", "falls")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What happens.
+
+    Attributes:
+        answer: place of the true option, from 0. tied: places of others that are as true (two keys of the same word).
+        options: the numbers to choose from, where they are numbers. values: numbers that show why.
+    """
+
+    answer: int
+    tied: tuple[int, ...] = ()
+    options: tuple[int, ...] = ()
+    values: tuple[float, ...] = ()
+
+
+def trend(before: float, after: float, *, tolerance: float = 1e-6) -> int:
+    """Place in TRENDS; changes within the tolerance, relative to the larger size, are none."""
+    if abs(after - before) <= tolerance * max(abs(before), abs(after), 1e-12):
+        return 1
+    return 0 if after > before else 2
+
+
+def among(true: int, others: Sequence[int], *, most: int = 4) -> tuple[tuple[int, ...], int]:
+    """The true number and up to `most - 1` others that differ from it, in order, and the true one's place."""
+    options = sorted({true, *[one for one in dict.fromkeys(others) if one != true and one >= 0][: most - 1]})
+    return tuple(options), options.index(true)
+
+
+def winner(found: Steps, weights: dict[str, Array], *, temperature: float, head: int, query: int) -> Outcome:
+    """The key that a query looks at most at another temperature; values: its weight now and then, and the entropy now and then."""
+    then = attention_steps.steps(found.x, weights, heads=len(found.q), mask=found.mask, temperature=temperature)
+    key = strongest(then.weights[head, query], 1)[0][0]
+    row = then.weights[head, query]
+    return Outcome(
+        answer=key,
+        tied=tuple(int(other) for other in np.flatnonzero(np.abs(row - row[key]) < 1e-9) if other != key),
+        values=(
+            float(found.weights[head, query, key]), float(then.weights[head, query, key]),
+            float(found.entropy[head, query]), float(then.entropy[head, query]),
+        ),
+    )  # fmt: skip
+
+
+def rows_changed(x: Array, weights: Array, row: int) -> int:
+    """How many rows of X W differ once the first entry of one row of X is raised by 1."""
+    changed = x.copy()
+    changed[row, 0] += 1
+    return int((np.abs(changed @ weights - x @ weights).max(axis=1) > 1e-12).sum())
+
+
+def weights_counted(found: Steps, weights: dict[str, Array], heads: int) -> int:
+    """How many attention weights the layer computes with so many heads."""
+    return int(attention_steps.steps(found.x, weights, heads=heads, mask=found.mask).weights.size)
+
+
+def read_backwards(x: Array, weights: dict[str, Array], *, heads: int, positions: bool, causal: Causal) -> Outcome:
+    """What reading the words backwards changes: 0 neither rows nor mean, 1 the rows alone, 2 both; values: both differences."""
+    found = shuffles.shuffle(x, weights, list(range(len(x)))[::-1], heads=heads, positions=positions, causal=causal)
+    answer = 0 if found.equivariant else 1 if found.invariant else 2
+    return Outcome(answer=answer, values=(found.rows, found.pool))
+
+
+def still_channels(length: int, width: int, *, base: float, now: int) -> Outcome:
+    """How many channels hardly change with this base, among other numbers."""
+    true = places.still_channels(places.encoding(length, width, base=base))
+    options, answer = among(true, [now, 0, width // 2, width // 4, width])
+    return Outcome(answer=answer, options=options)
+
+
+def most_alike(matrix: Array, pos: int) -> Outcome:
+    """Which of three other positions has the largest dot product with this one; values: the products."""
+    length = len(matrix)
+    others = tuple(sorted({(pos + step) % length for step in (1, length // 4, length // 2)} - {pos}))
+    products = places.dot_products(matrix)[pos]
+    values = tuple(float(products[other]) for other in others)
+    return Outcome(answer=int(np.argmax(values)), options=others, values=values)
+
+
+def reach(
+    x: Array, rnn: Weights, lstm: Weights, *, cell: Literal["rnn", "lstm"], factor: float = 1.0, shift: float = 0.0, seed: int = 0
+) -> Outcome:
+    """Whether a cell's gradient reaches farther back once W_hh is scaled, or the forget bias moved; values: steps now and then."""
+    now = gradients_through_time(x, rnn, lstm, seed=seed).reach(cell)
+    moved = gradients_through_time(x, scale_weight(rnn, "W_hh", factor), shift_weight(lstm, "b_f", shift), seed=seed).reach(cell)
+    return Outcome(answer=trend(now, moved), values=(now, moved))
+
+
+def tripled(norm: Norm, *, level: float, sample: int, step: int, channel: int) -> Outcome:
+    """What happens to the size of one normalised number once every number of its sample is tripled; values: now and then."""
+    x = norms.example_batch(level=level)
+    changed = x.clone()
+    changed[sample] *= 3
+    at = (sample, step, channel)
+    now, then = float(norms.normalise(x, norm)[at]), float(norms.normalise(changed, norm)[at])
+    return Outcome(answer=trend(abs(now), abs(then), tolerance=0.01), values=(now, then))
+
+
+def slope_at(name: str, x: float) -> Outcome:
+    """Sign of an activation's slope: 0 positive, 1 zero to 3 decimals, 2 negative; values: the slope."""
+    from core.lecture.activations import compared
+
+    slope = compared(name, x)["derivative"]
+    return Outcome(answer=1 if abs(slope) < 5e-4 else 0 if slope > 0 else 2, values=(slope,))
+
+
+def softmax_after(shift: float) -> Outcome:
+    """What the plain softmax gives once so much is added to every score: 0 the same weights, 1 other numbers, 2 not a number."""
+    _x, safe, plain = norm_examples.softmax_pair(shift)
+    answer = 2 if np.isnan(plain).any() else 0 if np.allclose(safe, plain, atol=1e-4) else 1
+    return Outcome(answer=answer, values=(shift,))
+
+
+def dropped_mean(rate: float) -> Outcome:
+    """The mean of ones after dropout, nearest to 1 - rate, 1, or 1 / (1 - rate); values: the measured mean."""
+    mean = float(norm_examples.dropout_example(rate).means.mean())
+    return Outcome(answer=int(np.argmin(np.abs(np.array([1 - rate, 1.0, 1 / (1 - rate)]) - mean))), values=(mean,))
+
+
+def larger_first_gradient(layers: int, seed: int) -> Outcome:
+    """In which stack the first layer's gradient is a larger share of the last's: 0 post-norm, 1 pre-norm; values: both shares."""
+    found = [norms.depth_gradients(layers, pre_norm=pre, seed=seed).gradients for pre in (False, True)]
+    values = tuple(float(one[0] / one[-1]) for one in found)
+    return Outcome(answer=int(np.argmax(values)), values=values)
+
+
+def lowest_loss(surface: SurfaceName, *, rate: float, decay: float, step: int) -> Outcome:
+    """The optimiser with the lowest loss after so many steps at a rate, in the order of OPTIMISERS; values: the losses."""
+    losses = []
+    for name in OPTIMISERS:
+        found = optimisers.surface_walk(
+            optimisers.SURFACES[surface], name, steps=step, rate=optimiser_examples.constant(rate), decay=decay
+        )
+        losses.append(float("inf") if found.diverged else float(found.losses[-1]))
+    return Outcome(answer=int(np.argmin(losses)), values=tuple(losses))
+
+
+def highest_rate(rates: dict[str, Any], step: int) -> Outcome:
+    """The schedule with the highest rate at a step, in the order given; values: the rates."""
+    values = tuple(float(one[step]) for one in rates.values())
+    return Outcome(answer=int(np.argmax(values)), values=values)
+
+
+def clipped_double(gradient: tuple[float, float], largest: float) -> Outcome:
+    """What happens to the clipped gradient's length once the gradient is doubled; values: lengths now and then."""
+    lengths = [
+        float(np.linalg.norm(optimiser_examples.clipped((scale * gradient[0], scale * gradient[1]), largest)[1]))
+        for scale in (1, 2)
+    ]
+    return Outcome(answer=trend(*lengths), values=tuple(lengths))
+
+
+def doubled_tokens(tokens: int, width: int, heads: int) -> Outcome:
+    """By how much a layer's multiply-adds grow as T doubles: 0 twice, 1 between, 2 four times; values: the factor."""
+    now, then = (cost_growth.layer(count, width, heads).macs for count in (tokens, 2 * tokens))
+    factor = then / now
+    return Outcome(answer=0 if factor < 2.05 else 2 if factor > 3.95 else 1, values=(factor,))
+
+
+def doubled_heads(tokens: int, width: int, heads: int) -> Outcome:
+    """By how much the attention maps' memory grows as the heads double: the factor among 1, 2 and 4."""
+    now, then = (cost_growth.layer(tokens, width, count).maps for count in (heads, 2 * heads))
+    options, answer = among(round(then / now), (1, 2, 4))
+    return Outcome(answer=answer, options=options, values=(float(now), float(then)))
+
+
+def moved_gradient(part: backprop.Part, name: str, *, rows: int, seed: int, first: float, to: float, causal: bool) -> Outcome:
+    """What happens to the outlined entry of a gradient once the input's first entry moves; values: the entry now and then."""
+    now, then = (
+        float(backprop.example(part, rows=rows, seed=seed, first=one, causal=causal).written[name][0, 0]) for one in (first, to)
+    )
+    return Outcome(answer=trend(now, then, tolerance=1e-9), values=(now, then))
+
+
+def looked_at(weights: Array, *, most: int = 4) -> tuple[list[int], int]:
+    """The places that a row of weights looks at most, in the order of the text, and which of them is first."""
+    best = [int(place) for place in np.argsort(-weights)[:most]]
+    places = sorted(best)
+    return places, places.index(best[0])

@@ -1,0 +1,165 @@
+"""What makes a page a lesson of the course: its place, its story, the instructor's notes, the questions at its end.
+
+    lesson.head("recurrent", "lstm")     # under the title
+    ...
+    lesson.foot("recurrent", "lstm")     # before the page's foot
+
+The order is in `core.lecture.course`, the prose in `assets/text/<language>/course_<lesson>.md`: a section `story_<part>` per part
+(`story` where the lesson has none), `ask`, `wrong`, and `q1` to `q3` with `a1` to `a3`, whose numbers core computes
+(`core.lecture.course_numbers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import streamlit as st
+
+from core.lecture import course
+from core.lecture.course import Lesson
+from core.lecture.course_numbers import numbers_of
+from pages.learn import predict
+from pages.shared import controls
+from pages.shared.language import N_, _, number, prose, prose_section, sections, significant
+from pages.shared.navigation import ENTRIES, PageEntry
+
+TITLES: Final[Mapping[str, str]] = {"heads": N_("Attention heads"), "attention": N_("Attention, one head")}
+"""Of lessons that are a part of a page; the others have their page's title."""
+QUESTIONS: Final = 3
+ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
+
+
+def entry(of: Lesson) -> PageEntry:
+    """The lesson's page."""
+    return next(one for one in ENTRIES if one.url == of.url)
+
+
+def title(of: Lesson) -> str:
+    """Its title in the reader's language."""
+    return _(TITLES.get(of.code) or entry(of).title)
+
+
+def passage(of: Lesson, section: str) -> str:
+    """A section of the lesson's text, its numbers filled in."""
+    return _fill(prose_section(f"course_{of.code}", section), of)
+
+
+def _fill(text: str, of: Lesson) -> str:
+    return text.format(**{name: written(value) for name, value in numbers(of.code).items()}) if "{" in text else text
+
+
+@cache
+def numbers(code: str) -> Mapping[str, float | int | str]:
+    """The numbers of a lesson's answers, computed once per process."""
+    return numbers_of(code)
+
+
+def written(value: float | int | str) -> str:
+    """A number as the reader's language writes it: whole ones in full, others to three significant digits."""
+    if isinstance(value, str):
+        return value
+    return number(value) if isinstance(value, int) else significant(value)
+
+
+def link(to: Lesson, *, label: str = "", icon: str | None = None, icon_first: bool = True, key: str = "") -> None:
+    """A link to a lesson, which keeps the class, the question and presentation mode."""
+    query: dict[str, Any] = predict.links()
+    if to.parts:
+        query["part"] = to.parts[0]
+    if controls.presenting():
+        query[controls.PRESENTATION] = "true"
+    with st.container(key=f"lesson_{key}", width="content") if key else st.container(width="content"):
+        st.page_link(
+            entry(to).file,
+            label=label or title(to),
+            icon=icon,
+            icon_position="left" if icon_first else "right",
+            query_params=query,
+        )
+
+
+def head(url: str, part: str = "") -> None:
+    """The row under the title; nothing on a page that the course does without."""
+    dress()
+    here = course.lesson_of(url, part)
+    if here is None:
+        return
+    with st.container(key="lesson_head", horizontal=True, vertical_alignment="center", gap="small"):
+        before, after = course.before(here), course.after(here)
+        if before is not None:
+            link(before, icon=":material/arrow_back:", key="before")
+        st.caption(
+            _("**Lesson {n} of {count}** · {minutes} min").format(
+                n=number(course.number(here)), count=number(len(course.LESSONS)), minutes=number(here.minutes)
+            ),
+            width="content",
+        )
+        if after is not None:
+            link(after, icon=":material/arrow_forward:", icon_first=False, key="after")
+        with st.container(key="lesson_texts", horizontal=True, width="content"):
+            told = story(here, part)
+            if told:
+                with st.popover(_("Story"), icon=":material/auto_stories:", help=_("This part, told in two minutes.")):
+                    st.markdown(told)
+            with st.popover(_("For the instructor"), icon=":material/cast_for_education:"):
+                notes(here)
+        predict.switch()
+
+
+def dress() -> None:
+    """The style of lessons, that of presentation mode where it is on, and the keys."""
+    styles = _asset("styles/lesson.css") + (_asset("styles/lesson_present.css") if controls.presenting() else "")
+    script = _asset("scripts/lesson_keys.js")
+    mark = '<i class="lesson-presenting"></i>' if controls.presenting() else ""
+    st.html(f"<style>{styles}</style>{mark}<script>{script}</script>", unsafe_allow_javascript=True)
+
+
+@cache
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def story(of: Lesson, part: str) -> str:
+    """The two-minute story of a part; empty where it has none."""
+    name = f"story_{part}" if part else "story"
+    return passage(of, name) if name in sections(prose(f"course_{of.code}")) else ""
+
+
+def notes(of: Lesson) -> None:
+    """What to ask, what goes wrong, how long it takes."""
+    for name, section in ((_("What to ask"), "ask"), (_("What goes wrong"), "wrong")):
+        st.markdown(f"**{name}**\n\n{passage(of, section)}")
+    parts = len(of.parts) or None
+    st.markdown(
+        _("**Time:** {minutes} minutes with a class that answers.").format(minutes=number(of.minutes))
+        + (" " + _("About {each} a part.").format(each=number(round(of.minutes / parts))) if parts and parts > 1 else "")
+    )
+
+
+def foot(url: str, part: str = "") -> None:
+    """What to know before, three questions with their answers, and the next lesson."""
+    here = course.lesson_of(url, part)
+    if here is None:
+        return
+    with st.container(key="learn_controls_lesson"):
+        st.subheader(_("Three questions"), anchor=False)
+        for place in range(1, QUESTIONS + 1):
+            with st.expander(passage(here, f"q{place}"), icon=":material/help:"):
+                st.markdown(passage(here, f"a{place}"))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if here.needs:
+                st.caption(_("To know before:"), width="content")
+                for code in here.needs:
+                    link(course.lesson(code))
+            after = course.after(here)
+            if after is not None:
+                st.caption(_("Next:"), width="content")
+                link(after)
+
+
+def question(of: Lesson) -> str:
+    """The question that a lesson answers, one sentence."""
+    return passage(of, "why")

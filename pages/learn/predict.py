@@ -1,0 +1,233 @@
+"""Predict before you see: a question about what the view will show, the reader's answer, then the true one and the class's.
+
+    predict.ask(lambda: questions.temperature(choices, steps))
+
+The switch is in the lesson's row (`switch`). Answers of a class are counted under the code in its link, in
+`core.lecture.class_answers`: everyone who opens the link answers the same question, while the dials stay as the link has them.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from html import escape
+from typing import Any, Final
+
+import streamlit as st
+
+from core.lecture.class_answers import ANSWERS, ClassError
+from pages.shared import controls, url_state
+from pages.shared.language import _, ngettext, number
+
+ASK: Final = "ask"
+"""URL parameter: the question is shown."""
+CLASS: Final = "class"
+"""URL parameter: the class's code."""
+EVERY_S: Final = 2.0
+"""How often a class's counts are read anew."""
+VOTER: Final = "predict:voter"
+
+CSS: Final = """
+.st-key-predict { border-left: 4px solid #D5701F; padding-left: 0.9rem; }
+dl.tally {
+  display: grid; grid-template-columns: max-content 1fr max-content; gap: 0.2rem 0.8rem; margin: 0.3rem 0; align-items: center;
+}
+dl.tally dt, dl.tally dd { margin: 0; font-variant-numeric: tabular-nums; }
+dl.tally .bar { height: 0.9rem; background: #858C96; border-radius: 2px; min-width: 2px; }
+dl.tally .right { background: #2A9A78; }
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question about the view.
+
+    Attributes:
+        code: which one it is. state: the numbers and words that it was made from; with the code they name it in every language.
+        text: translated, as are the options. answer: place of the true option, from 0, as core computed it; tied: others as true.
+        why: shown with the answer, translated.
+    """
+
+    code: str
+    state: Sequence[Any]
+    text: str
+    options: Sequence[str]
+    answer: int
+    why: str
+    tied: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Its name among all questions."""
+        return f"{self.code}-{blake2b(repr(tuple(self.state)).encode(), digest_size=6).hexdigest()}"
+
+
+def wanted() -> bool:
+    """Whether the question is to be shown."""
+    return _kept(ASK) == "true"
+
+
+def class_code() -> str:
+    """The code of the class that this visitor is in; empty where in none."""
+    return _kept(CLASS)
+
+
+def _kept(name: str) -> str:
+    """A parameter of the link, kept for the session, as links within the app leave it out."""
+    held = f"predict:{name}"
+    told = st.query_params.get(name)
+    if told is not None:
+        st.session_state[held] = told[:20]
+    value = str(st.session_state.get(held) or "")
+    url_state.remember(name, value or None)
+    return value
+
+
+def _put(name: str, value: str) -> None:
+    st.session_state[f"predict:{name}"] = value
+    url_state.remember(name, value or None)
+
+
+def switch() -> None:
+    """The two switches: show the question; count the answers of a class."""
+    st.session_state["predict:asked"] = wanted()
+    st.toggle(
+        _("Predict first"),
+        key="predict:asked",
+        on_change=lambda: _put(ASK, "true" if st.session_state["predict:asked"] else ""),
+        help=_("A question about what the view will show once something changes: answer, then see."),
+    )
+    if wanted() and not controls.presenting():
+        st.session_state["predict:shared"] = bool(class_code())
+        st.toggle(
+            _("For the class"),
+            key="predict:shared",
+            on_change=_share,
+            help=_(
+                "Everyone who opens this page's link answers the same question, and the answers are counted. Counts live in the "
+                "app's memory for three hours; nothing about who answered is kept."
+            ),
+        )
+
+
+def _share() -> None:
+    if not st.session_state["predict:shared"]:
+        return _put(CLASS, "")
+    try:
+        return _put(CLASS, ANSWERS.open())
+    except ClassError as problem:
+        st.session_state["predict:problem"] = problem.args[0]
+
+
+def links() -> dict[str, str]:
+    """The parameters that a link to another lesson has to carry."""
+    return {name: value for name in (ASK, CLASS) if (value := _kept(name))}
+
+
+def ask(make: Callable[[], Question | None]) -> None:
+    """Show the question, where it is wanted; call it after the dials.
+
+    Args:
+        make: builds the question from the view's state; None where this state has none. Called only where it is needed.
+    """
+    if not wanted():
+        return
+    question = make()
+    if question is None:
+        return
+    st.html(f"<style>{CSS}</style>")
+    with st.container(key="predict"):
+        _show(question)
+
+
+def _show(question: Question) -> None:
+    code, state = class_code(), st.session_state
+    if problem := state.pop("predict:problem", None):
+        controls.error_box(problem)
+    if code and not ANSWERS.known(code):
+        controls.notice("closed", _("This class is over: answers are not counted. Its switch opens a new one, with a new link."))
+        code = ""
+    revealed, chosen = f"predict:{question.key}:revealed", f"predict:{question.key}:chosen"
+    st.markdown(f"**{question.text}**")
+    left, right = st.columns([5, 1], vertical_alignment="bottom")
+    with left:
+        widget = f"predict:{question.key}:options"
+        if chosen in state:
+            state[widget] = state[chosen]
+        answer = st.radio(
+            _("Your prediction"),
+            range(len(question.options)),
+            index=None,
+            format_func=lambda option: question.options[option],
+            horizontal=True,
+            key=widget,
+            disabled=bool(state.get(revealed)),
+            label_visibility="collapsed",
+            on_change=_answered,
+            args=(question, code, widget, chosen),
+        )
+    with right:
+        if not state.get(revealed):
+            st.button(
+                _("Reveal"),
+                icon=":material/visibility:",
+                key="predict_reveal",
+                help=_("Key R"),
+                on_click=lambda: state.update({revealed: True}),
+            )
+    if state.get(revealed):
+        _reveal(question, answer)
+    if code:
+        _class(question, code, bool(state.get(revealed)))
+
+
+def _answered(question: Question, code: str, widget: str, chosen: str) -> None:
+    state = st.session_state
+    state[chosen] = option = state[widget]
+    if not code or option is None:
+        return
+    voter = state.setdefault(VOTER, secrets.token_hex(8))
+    try:
+        ANSWERS.answer(code, question.key, voter, option)
+    except ClassError as problem:
+        state["predict:problem"] = problem.args[0]
+
+
+def _reveal(question: Question, answer: int | None) -> None:
+    true = question.options[question.answer]
+    sentence = f"**{true}.** {question.why}"
+    if answer is None:
+        st.info(sentence, icon=":material/visibility:")
+    elif answer in (question.answer, *question.tied):
+        st.success(_("Right: {answer}").format(answer=sentence), icon=":material/check_circle:")
+    else:
+        st.warning(_("It is {answer}").format(answer=sentence), icon=":material/lightbulb:")
+
+
+def _class(question: Question, code: str, revealed: bool) -> None:
+    """How many have answered; once revealed, what they answered. Read anew by itself."""
+
+    @st.fragment(run_every=EVERY_S)
+    def counts() -> None:
+        tally = ANSWERS.tally(code, question.key, len(question.options))
+        given = ngettext("{count} answer so far", "{count} answers so far", sum(tally)).format(count=number(sum(tally)))
+        st.caption(_("Class {code}: {answers}").format(code=code, answers=given))
+        if revealed:
+            st.html(_tally(question, tally))
+
+    counts()
+    if not controls.presenting():
+        with st.popover(_("Link for the class"), icon=":material/group:"):
+            controls.address_of_view()
+
+
+def _tally(question: Question, tally: list[int]) -> str:
+    most = max(1, *tally)
+    rows = "".join(
+        f'<dt>{escape(option)}</dt><dd><div class="bar{" right" if place in (question.answer, *question.tied) else ""}" '
+        f'style="width:{100 * count / most:.0f}%"></div></dd><dd>{number(count)}</dd>'
+        for place, (option, count) in enumerate(zip(question.options, tally, strict=True))
+    )
+    return f'<dl class="tally">{rows}</dl>'

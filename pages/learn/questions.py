@@ -1,0 +1,387 @@
+"""The questions of "predict first", each made from its view's state; `core.lecture.predictions` computes the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from core.lecture import predictions
+from core.lecture.attention_steps import Steps
+from core.lecture.backprop import Part
+from core.lecture.norms import Norm
+from core.lecture.optimisers import OPTIMISERS, SurfaceName
+from core.lecture.permutation import Causal
+from core.signs import ctc, metrics
+from pages.learn.predict import Question
+from pages.shared.language import _, number, percent, significant
+
+
+def _trend_names() -> list[str]:
+    return [_("it grows"), _("it stays the same"), _("it shrinks")]
+
+
+def _from_to(values: Sequence[float]) -> str:
+    return f"{significant(values[0])} → {significant(values[1])}"
+
+
+def projected_rows(x: Any, weights: Any, row: int, name: str) -> Question:
+    """How many rows of Q one number of X moves."""
+    found = predictions.rows_changed(x, weights, row)
+    options = sorted({0, 1, len(x)})
+    return Question(
+        code="rows",
+        state=(x.tolist(), weights.tolist(), row),
+        text=_("The first number of “{word}” in X is raised by 1. How many of the {count} rows of Q change?").format(
+            word=name, count=number(len(x))
+        ),
+        options=[number(one) for one in options],
+        answer=options.index(found),
+        why=_("Each row of Q is the same row of X times W_Q; no other row of X enters."),
+    )
+
+
+def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int, names: Sequence[str]) -> Question | None:
+    """Which word wins at another temperature."""
+    if not steps.mask[query].any():
+        return None
+    to = 5.0 if steps.temperature <= 0.1 else 0.1
+    found = predictions.winner(steps, weights, temperature=to, head=head, query=query)
+    text = (
+        _("The temperature rises to {to}: which word does “{query}” look at most?")
+        if to > steps.temperature
+        else _("The temperature falls to {to}: which word does “{query}” look at most?")
+    )
+    return Question(
+        code="temperature",
+        state=(names, query, head, len(steps.q), steps.temperature, steps.x.tolist(), steps.mask.tolist()),
+        text=text.format(to=significant(to), query=names[query]),
+        options=list(names),
+        answer=found.answer,
+        tied=found.tied,
+        why=_(
+            "Its weight goes from {before} to {after}; the order of the weights does not change. Entropy: {entropy} nats."
+        ).format(before=significant(found.values[0]), after=significant(found.values[1]), entropy=_from_to(found.values[2:])),
+    )
+
+
+def heads(steps: Steps, weights: dict[str, Any]) -> Question:
+    """How many attention weights another number of heads computes."""
+    now, n = len(steps.q), len(steps.x)
+    to = 1 if now == 4 else 4
+    options, answer = predictions.among(
+        predictions.weights_counted(steps, weights, to), (n * n, 2 * n * n, 4 * n * n, n * n // 4)
+    )
+    return Question(
+        code="heads",
+        state=(n, now),
+        text=_("With heads: {now} → {to}. How many attention weights does the layer then compute in all?").format(now=now, to=to),
+        options=[number(one) for one in options],
+        answer=answer,
+        why=_("A map of {n} × {n} weights a head. The number of parameters stays the same.").format(n=number(n)),
+    )
+
+
+def backwards(
+    x: Any, weights: dict[str, Any], *, count: int, positions: bool, causal: Causal, names: Sequence[str]
+) -> Question | None:
+    """What reading the words backwards changes."""
+    if len(names) < 2:
+        return None
+    found = predictions.read_backwards(x, weights, heads=count, positions=positions, causal=causal)
+    return Question(
+        code="backwards",
+        state=(names, count, positions, causal, x.tolist()),
+        text=_(
+            "The words are read backwards, with the mask and positions chosen here. What is the output of “{word}” then?"
+        ).format(word=names[0]),
+        options=[
+            _("the same, and so is the mean of all words"),
+            _("another, but the mean is the same"),
+            _("another, and the mean too"),
+        ],
+        answer=found.answer,
+        why=_("Largest |Z' − PZ|: {rows}; the means differ by {mean}.").format(
+            rows=significant(found.values[0]), mean=significant(found.values[1])
+        ),
+    )
+
+
+def still(length: int, width: int, base: float, now: int) -> Question:
+    """How many channels hardly change with another base."""
+    to = 10_000.0 if base <= 10 else 10.0
+    found = predictions.still_channels(length, width, base=to, now=now)
+    return Question(
+        code="still",
+        state=(length, width, base),
+        text=_(
+            "The base goes from {base} to {to}. How many of the {width} channels hardly change over {length} positions then?"
+        ).format(base=number(base), to=number(to), width=number(width), length=number(length)),
+        options=[number(one) for one in found.options],
+        answer=found.answer,
+        why=_(
+            "The longest wave is about 2π times the base; a channel stands still where the sequence is a small part of its wave."
+        ),
+    )
+
+
+def alike(matrix: Any, pos: int, code: str) -> Question:
+    """Which position is most like this one."""
+    found = predictions.most_alike(matrix, pos)
+    return Question(
+        code="alike",
+        state=(code, matrix.shape, pos),
+        text=_("Which position is most like position {pos}, by the dot product of their rows?").format(pos=number(pos)),
+        options=[_("position {number}").format(number=number(one)) for one in found.options],
+        answer=found.answer,
+        why=_("The dot products: {values}.").format(values=", ".join(significant(one) for one in found.values)),
+    )
+
+
+def reach(x: Any, rnn: Any, lstm: Any, *, cell: Literal["rnn", "lstm"], seed: int, state: Sequence[Any]) -> Question:
+    """Whether a cell's gradient reaches farther back."""
+    text = (
+        _("W_hh is multiplied by 2. How far back does the gradient of the RNN reach then?")
+        if cell == "rnn"
+        else _("3 is taken from the forget bias. How far back does the gradient of the LSTM reach then?")
+    )
+    found = predictions.reach(x, rnn, lstm, cell=cell, factor=2.0 if cell == "rnn" else 1.0, shift=-3.0, seed=seed)
+    return Question(
+        code=f"reach-{cell}",
+        state=state,
+        text=text,
+        options=[_("farther than now"), _("as far as now"), _("less far than now")],
+        answer=found.answer,
+        why=_("Steps before it falls under 1 % of its largest: {values}.").format(
+            values=" → ".join(number(one) for one in found.values)
+        ),
+    )
+
+
+def tripled(norm: Norm, *, level: float, sample: int, step: int, channel: int) -> Question:
+    """What tripling a sample does to one normalised number."""
+    found = predictions.tripled(norm, level=level, sample=sample, step=step, channel=channel)
+    return Question(
+        code="tripled",
+        state=(norm, level, sample, step, channel),
+        text=_(
+            "Every number of sample {n} is multiplied by 3. What happens to the size of the normalised number read here?"
+        ).format(n=number(sample + 1)),
+        options=_trend_names(),
+        answer=found.answer,
+        why=_("{values}. A norm whose group lies inside the sample divides the factor away again.").format(
+            values=_from_to(found.values)
+        ),
+    )
+
+
+def slope(name: str, label: str, at: float) -> Question:
+    """Sign of an activation's slope elsewhere."""
+    to = -at if at else -1.0
+    found = predictions.slope_at(name, to)
+    return Question(
+        code="slope",
+        state=(name, at),
+        text=_("x goes to {to}. What is the slope of {name} there?").format(to=number(to, 1), name=label),
+        options=[_("positive"), _("zero to three decimals"), _("negative")],
+        answer=found.answer,
+        why=_("The slope there is {value}.").format(value=significant(found.values[0])),
+    )
+
+
+def plain_softmax(shift: float) -> Question:
+    """What the plain softmax gives for larger scores."""
+    to = shift + 100 if shift <= 20 else 0.0
+    found = predictions.softmax_after(to)
+    return Question(
+        code="overflow",
+        state=(shift,),
+        text=_(
+            "{to} is added to every score, instead of {now}. What does the plain form give, without subtracting the largest?"
+        ).format(to=number(to), now=number(shift)),
+        options=[_("the same weights"), _("other weights"), _("not a number")],
+        answer=found.answer,
+        why=_("The largest score is then {score}; from 88.7 on its exponential is infinite in float32.").format(
+            score=number(to + 2)
+        ),
+    )
+
+
+def dropped(rate: float) -> Question:
+    """The mean after dropout at another rate."""
+    to = 0.5 if rate != 0.5 else 0.8
+    found = predictions.dropped_mean(to)
+    return Question(
+        code="dropped",
+        state=(rate,),
+        text=_("The rate goes to {to}. What is the mean of 64 ones after dropout, over many draws?").format(to=number(to, 1)),
+        options=[_("about {value}").format(value=significant(one)) for one in (1 - to, 1.0, 1 / (1 - to))],
+        answer=found.answer,
+        why=_("Measured over 400 draws: {value}. What survives is divided by the probability of keeping it.").format(
+            value=number(found.values[0], 3)
+        ),
+    )
+
+
+def deeper(layers: int, seed: int) -> Question:
+    """Which stack's first layer gets more gradient."""
+    to = 16 if layers < 16 else 4
+    found = predictions.larger_first_gradient(to, seed)
+    return Question(
+        code="deeper",
+        state=(layers, seed),
+        text=_(
+            "The stacks have {to} layers. In which does the first layer get the larger gradient, compared with the last?"
+        ).format(to=number(to)),
+        options=["post-norm", "pre-norm"],
+        answer=found.answer,
+        why=_("First over last: {post} in post-norm, {pre} in pre-norm.").format(
+            post=significant(found.values[0]), pre=significant(found.values[1])
+        ),
+    )
+
+
+def lowest(surface: SurfaceName, *, rate: float, decay: float, step: int, names: dict[str, str]) -> Question:
+    """Which optimiser is lowest at three times the rate."""
+    to = 3 * rate
+    found = predictions.lowest_loss(surface, rate=to, decay=decay, step=step)
+    losses = ", ".join(f"{names[name]} {significant(value)}" for name, value in zip(OPTIMISERS, found.values, strict=True))
+    return Question(
+        code="lowest",
+        state=(surface, rate, decay, step),
+        text=_("The learning rate is tripled to {to}. Which optimiser has the lowest loss after {step} steps?").format(
+            to=significant(to), step=number(step)
+        ),
+        options=[names[name] for name in OPTIMISERS],
+        answer=found.answer,
+        why=_("Losses: {losses}.").format(losses=losses),
+    )
+
+
+def schedule(rates: dict[str, Any], names: dict[str, str], state: Sequence[Any]) -> Question:
+    """Which schedule is highest near the end."""
+    at = 900
+    found = predictions.highest_rate(rates, at)
+    values = ", ".join(f"{names[code]} {significant(value)}" for code, value in zip(rates, found.values, strict=True))
+    return Question(
+        code="schedule",
+        state=state,
+        text=_("Which schedule has the highest rate at step {at}?").format(at=number(at)),
+        options=[names[code] for code in rates],
+        answer=found.answer,
+        why=_("Rates: {values}.").format(values=values),
+    )
+
+
+def clipped(gradient: tuple[float, float], largest: float) -> Question:
+    """What doubling does to the clipped gradient."""
+    found = predictions.clipped_double(gradient, largest)
+    return Question(
+        code="clipped",
+        state=(*gradient, largest),
+        text=_("The gradient is doubled. What happens to the length of the clipped one?"),
+        options=_trend_names(),
+        answer=found.answer,
+        why=_("Its length: {values}.").format(values=_from_to(found.values)),
+    )
+
+
+def tokens_doubled(tokens: int, width: int, count: int) -> Question:
+    """By how much a layer's cost grows as T doubles."""
+    found = predictions.doubled_tokens(tokens, width, count)
+    return Question(
+        code="tokens",
+        state=(tokens, width, count),
+        text=_("T doubles to {t}. By what factor do the layer's multiply-adds grow?").format(t=number(2 * tokens)),
+        options=[_("2"), _("more than 2, less than 4"), _("4")],
+        answer=found.answer,
+        why=_("By {factor}: only the scores grow with T².").format(factor=significant(found.values[0])),
+    )
+
+
+def heads_doubled(tokens: int, width: int, count: int) -> Question:
+    """By how much the maps' memory grows as the heads double."""
+    found = predictions.doubled_heads(tokens, width, count)
+    return Question(
+        code="maps",
+        state=(tokens, width, count),
+        text=_("Twice as many heads: {count}. By what factor does the memory of the attention maps grow?").format(
+            count=number(2 * count)
+        ),
+        options=[number(one) for one in found.options],
+        answer=found.answer,
+        why=_("{before} → {after} numbers: one map of T × T a head.").format(
+            before=number(found.values[0]), after=number(found.values[1])
+        ),
+    )
+
+
+def gradient(part: Part, name: str, *, rows: int, seed: int, first: float, causal: bool) -> Question:
+    """What moving the input does to the outlined entry."""
+    to = -first if first else 1.0
+    found = predictions.moved_gradient(part, name, rows=rows, seed=seed, first=first, to=to, causal=causal)
+    return Question(
+        code="gradient",
+        state=(part, name, rows, seed, first, causal),
+        text=_("The input's top left number goes from {first} to {to}. What happens to the outlined entry of ∇{name}?").format(
+            first=number(first, 1), to=number(to, 1), name=name
+        ),
+        options=[_("it rises"), _("it stays the same"), _("it falls")],
+        answer=found.answer,
+        why=f"{_from_to(found.values)}.",
+    )
+
+
+def next_look(cross: Any, step: int, source: Sequence[str], symbol: str) -> Question | None:
+    """Which character the next symbol looks at most."""
+    if step + 1 >= len(cross):
+        return None
+    places, answer = predictions.looked_at(cross[step + 1])
+    return Question(
+        code="look",
+        state=("".join(source), step, [round(float(one), 4) for one in cross[step + 1]]),
+        text=_("The next symbol of the answer is “{symbol}”. Which character of the text does it look at most?").format(
+            symbol=symbol
+        ),
+        options=[_("{number}: “{character}”").format(number=number(one + 1), character=source[one]) for one in places],
+        answer=answer,
+        why=_("Its weight: {value}.").format(value=percent(float(cross[step + 1][places[answer]]))),
+    )
+
+
+def paths(target: Sequence[int], frames: int, *, skip: bool) -> Question:
+    """How many valid paths one more frame gives."""
+    now, then = (ctc.count_paths(target, count, skip=skip) for count in (frames, frames + 1))
+    options, answer = predictions.among(then, (now, now + 1, 2 * now))
+    return Question(
+        code="paths",
+        state=(list(target), frames, skip),
+        text=_("The target has {now} valid paths over {frames} frames. How many over one frame more?").format(
+            now=number(now), frames=number(frames)
+        ),
+        options=[number(one) for one in options],
+        answer=answer,
+        why=_("Every state can wait or move on, so the paths multiply: {now} → {then}.").format(
+            now=number(now), then=number(then)
+        ),
+    )
+
+
+def last_word(references: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]], place: int) -> Question | None:
+    """What dropping the hypothesis's last word does to the rate."""
+    if not hypotheses[place]:
+        return None
+    shorter = [list(one[:-1]) if index == place else list(one) for index, one in enumerate(hypotheses)]
+    lists = [list(one) for one in references]
+    now, then = (metrics.word_errors(lists, [list(each) for each in one]).rate for one in (hypotheses, shorter))
+    if now is None or then is None:
+        return None
+    return Question(
+        code="word",
+        state=(lists, [list(one) for one in hypotheses], place),
+        text=_("The last word of the hypothesis, “{word}”, is dropped. What happens to the word error rate?").format(
+            word=hypotheses[place][-1]
+        ),
+        options=[_("it rises"), _("it stays the same"), _("it falls")],
+        answer=predictions.trend(now, then),
+        why=f"{percent(now, 1)} → {percent(then, 1)}.",
+    )
