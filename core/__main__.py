@@ -1,4 +1,4 @@
-"""`python -m core`: train, evaluate, faithful, record, verify, setup, bench."""
+"""`python -m core`: train, evaluate, faithful, pairs, record, verify, setup, bench."""
 
 from core.cli import main
 

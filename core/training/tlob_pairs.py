@@ -1,0 +1,139 @@
+"""Small TLOBs that differ in their number of pairs alone, trained alike (the experiment of tlob-architecture 1.2 and 7.3).
+
+Every run has the same data, windows, steps and rate; two runs of one number of pairs differ in their seed alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from core import scores
+from core.device import best_device
+from core.market.features import input_names
+from core.market.labels import Head, momentum_calls
+from core.models.parameters import count
+from core.models.tlob import CLASSES, TLOB, TLOBConfig
+from core.training.loop import Callback, LoopSettings, fit
+from core.training.tlob import MarketData, TLOBTask, TLOBTraining, predict
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairsSettings:
+    """What all runs have in common.
+
+    Attributes:
+        steps: T, the rows of a window. head: label and horizon.
+        epochs: of `batches` batches of `batch` windows each; the weights of the best epoch by validation accuracy are scored.
+        rate: AdamW's, at the peak of warm-up cosine. dropout: inside the MLPs.
+    """
+
+    steps: int = 24
+    head: Head = ("smoothed", 10)
+    epochs: int = 4
+    batches: int = 100
+    batch: int = 32
+    rate: float = 2e-3
+    dropout: float = 0.1
+
+    def config(self, pairs: int) -> TLOBConfig:
+        """The document's BTC network but for its shorter windows, with the lean layers of its parameter table (D4)."""
+        return TLOBConfig(steps=self.steps, features=len(input_names("ladder")), pairs=pairs, qkv="single", dropout=self.dropout)
+
+
+class PairsTask(TLOBTask):
+    """TLOB's, but every window counts alike and the epoch with the highest accuracy wins, since accuracy is what is compared."""
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        return {"score": _mean(accuracies(model, self.markets, "validation"), "accuracy")}
+
+
+def accuracies(model: nn.Module, markets: Sequence[MarketData], part: str, *, every: int = 1) -> dict[str, dict[str, float]]:
+    """Market -> accuracy, macro_f1 and matthews of the likeliest class at every so many-th window of a part."""
+    return {
+        market.name: _summary(market.labels[ends, 0], predict(model, market, ends, "ladder", batch=256)[:, 0].argmax(axis=-1))
+        for market in markets
+        for ends in [market.ends[part][::every]]
+    }
+
+
+def naive_rules(markets: Sequence[MarketData], head: Head) -> dict[str, dict[str, dict[str, float]]]:
+    """Rule -> market -> scores on the test part: the momentum rule (D8), and the class that training saw most."""
+    found: dict[str, dict[str, dict[str, float]]] = {"momentum": {}, "commonest": {}}
+    for market in markets:
+        ends = market.ends["test"]
+        truth = market.labels[ends, 0]
+        calls = momentum_calls(market.rows, head[1], market.alphas[0])[ends]
+        commonest = int(np.bincount(market.labels[market.ends["train"], 0], minlength=len(CLASSES)).argmax())
+        found["momentum"][market.name] = _summary(truth, calls)
+        found["commonest"][market.name] = _summary(truth, np.full_like(truth, commonest))
+    return found
+
+
+def run_one(
+    markets: Sequence[MarketData], settings: PairsSettings, *, pairs: int, seed: int, callbacks: Sequence[Callback] = ()
+) -> dict[str, Any]:
+    """Train one network; returns its row of the results."""
+    training = TLOBTraining(
+        batch=settings.batch,
+        windows_per_epoch=settings.batch * settings.batches,
+        quiet=1.0,
+        class_weight_power=0.0,
+        seed=seed,
+    )
+    loop = LoopSettings(
+        epochs=settings.epochs, steps_per_epoch=settings.batches, peak_rate=settings.rate, warmup=50, ema=0.98, seed=seed
+    )
+    torch.manual_seed(seed)
+    model = TLOB(settings.config(pairs))
+    began = time.perf_counter()
+    progress = fit(model, PairsTask(markets, training), loop, device=best_device(), callbacks=callbacks)
+    seconds = time.perf_counter() - began
+    scored = {part: accuracies(model, markets, part, every=5 if part == "train" else 1) for part in ("train", "test")}
+    return {
+        "pairs": pairs,
+        "seed": seed,
+        "parameters": count(model),
+        "optimiser_steps": progress.step,
+        "best_epoch": progress.best_epoch,
+        "seconds": round(seconds, 1),
+        "train_accuracy": round(_mean(scored["train"], "accuracy"), 4),
+        "validation_accuracy": round(progress.best_score, 4),
+        "test_accuracy": round(_mean(scored["test"], "accuracy"), 4),
+        "test_macro_f1": round(_mean(scored["test"], "macro_f1"), 4),
+        "by_market": {name: {key: round(value, 4) for key, value in one.items()} for name, one in scored["test"].items()},
+    }
+
+
+def run_all(
+    markets: Sequence[MarketData],
+    settings: PairsSettings,
+    *,
+    pairs: Sequence[int],
+    seeds: Sequence[int],
+    done: Callable[[list[dict[str, Any]]], None],
+    callbacks: Callable[[str], Sequence[Callback]] = lambda title: (),
+) -> list[dict[str, Any]]:
+    """Every number of pairs with every seed, seed by seed; `done` gets the rows after each run, so that none is lost."""
+    rows: list[dict[str, Any]] = []
+    for seed in seeds:
+        for one in pairs:
+            rows.append(run_one(markets, settings, pairs=one, seed=seed, callbacks=callbacks(f"{one} pairs, seed {seed}")))
+            done(rows)
+    return rows
+
+
+def _summary(truth: NDArray[np.int64], called: NDArray[np.int64]) -> dict[str, float]:
+    return scores.summary(scores.confusion_matrix(truth, called))
+
+
+def _mean(found: dict[str, dict[str, float]], name: str) -> float:
+    """A score's mean over markets, each counting alike."""
+    return float(np.mean([one[name] for one in found.values()]))
