@@ -45,6 +45,11 @@ QueueItem = QueuedRow | ConfirmedUntil | Trade | None
 """An item of the worker's queue; None is a gap."""
 
 
+def ends_window(batch: Sequence[QueueItem], lengths: Sequence[int], span: int) -> list[bool]:
+    """For each item whether it is a row that ends a whole window, `lengths` and `span` as in `ledger_items`."""
+    return [isinstance(item, QueuedRow) and length >= span for item, length in zip(batch, lengths, strict=True)]
+
+
 def ledger_items(
     batch: Sequence[QueueItem],
     lengths: Sequence[int],

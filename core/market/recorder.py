@@ -15,10 +15,12 @@ from pathlib import Path
 
 from core.market.book import STEP_MS, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedState, Trade
+from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedState, SharedEvent, Trade
+from core.market.queue_items import ConfirmedUntil
 from core.market.recordings.layout import GROUP_ROWS
 from core.market.recordings.segment_writer import JOURNAL_S, SegmentWriter
 from core.market.sampler import GridRow, GridSampler
+from core.market.shared_steps import SharedStep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +120,9 @@ class EventRecorder:
 
     def take(self, event: FeedEvent) -> None:
         """One event of the feed."""
+        if isinstance(event, SharedEvent):
+            self._take_shared(event)
+            return
         self._heed_clock()
         if isinstance(event, OrderBookSnapshot):
             if self._wall:
@@ -137,6 +142,22 @@ class EventRecorder:
                 self._gap("resync" if event.resync else "reconnect", event.message)
             self._state, self._message = event.state, event.message
             self._report()
+
+    def _take_shared(self, event: SharedEvent) -> None:
+        """What another process made of the market: its rows and trades, but not each change of the book."""
+        self._sampler.gap()
+        for item in event.items if isinstance(event, SharedStep) else ():
+            if item is None:
+                self._gap("reconnect")
+            elif isinstance(item, Trade):
+                self._writer.add_trade(item)
+            elif isinstance(item, ConfirmedUntil):
+                self._sampler.confirm(item.until_ms + 1)
+            else:
+                if not item.provisional:
+                    self._sampler.confirm(item.timestamp + 1)
+                self._provisional.append((item.timestamp, item.levels))
+        self._keep([])
 
     async def tick(self) -> None:
         """Rows by this machine's clock, until `seconds` have passed."""

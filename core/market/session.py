@@ -13,7 +13,7 @@ import math
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -21,19 +21,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.book import LEVELS, STEP_MS, FloatArray, OrderBookSnapshot
+from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, Trade
+from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, SharedEvent, Trade
 from core.market.forecasters.live import LivePeers
 from core.market.forecasters.protocol import task_of
 from core.market.ledger.keeper import LedgerKeeper
 from core.market.predictor import POOLED, Predictions, Predictor
-from core.market.queue_items import ConfirmedUntil, ProvisionalRow, QueuedRow, QueueItem, ledger_items
+from core.market.queue_items import ConfirmedUntil, ProvisionalRow, QueuedRow, QueueItem, ends_window, ledger_items
 from core.market.recent_rows import RecentRows
+from core.market.running_window import RunningWindow
 from core.market.sampler import GridRow, GridSampler
 from core.market.scoreboard import HeadScores, Scoreboard
+from core.market.session_share import SessionShare
 from core.market.session_view import LatencyLog, Status, View
-from core.market.stream import FrameContent, FrameKind, SessionPresent, StepCollector, encode, score_rows
+from core.market.shared_steps import SharedStep
+from core.market.stream import FrameContent, FrameKind, SessionPresent, StepCollector, encode
 from core.market.windows import FrozenWindow
 from core.messages import compose
 
@@ -80,10 +83,8 @@ class MarketSession:
         self._announced_ms = 0  # the confirmation that the worker was last told of
         self._jumps = CLOCK.jumps
         self._run_lock = asyncio.Lock()  # one run at a time
-        self._queue: asyncio.Queue[QueueItem] = asyncio.Queue(maxsize=4 * BATCH)
-        # of the worker alone: the rows since the last gap, their number, and the time of the last row
-        self._window: deque[FloatArray] = deque(maxlen=predictor.window)
-        self._run_length = self._last_ms = 0
+        self._queue: asyncio.Queue[QueueItem | SharedEvent] = asyncio.Queue(maxsize=4 * BATCH)
+        self._window, self._share = RunningWindow(predictor.window), SessionShare(feed)  # of the worker alone
 
     # -- in the background loop -------------------------------------------------------------------------------------
 
@@ -132,6 +133,10 @@ class MarketSession:
     async def _take(self, event: FeedEvent) -> None:
         for listen in tuple(self.listeners):
             listen(event)
+        if isinstance(event, SharedEvent):
+            self._sampler.gap()  # rows of one's own begin with a book of one's own
+            await self._queue.put(event)
+            return
         await self._heed_clock()
         if isinstance(event, OrderBookSnapshot):
             before, self._received_ns = self._received_ns, event.received_ns
@@ -189,7 +194,7 @@ class MarketSession:
         """Process the waiting items in batches."""
         while True:
             batch = await self._next_batch()
-            work = asyncio.create_task(asyncio.to_thread(self._process, batch))
+            work = asyncio.create_task(asyncio.to_thread(self._process_all, batch))
             try:
                 await asyncio.shield(work)
             finally:
@@ -197,7 +202,7 @@ class MarketSession:
             for _ in batch:
                 self._queue.task_done()
 
-    async def _next_batch(self) -> list[QueueItem]:
+    async def _next_batch(self) -> list[QueueItem | SharedEvent]:
         """What waits, at least one item. Trades wait for the row that follows them, but no longer than a step."""
         batch = [await self._queue.get()]
         with contextlib.suppress(TimeoutError):
@@ -208,33 +213,31 @@ class MarketSession:
 
     # -- in the worker thread ---------------------------------------------------------------------------------------
 
-    def _process(self, batch: list[QueueItem]) -> None:
-        lengths: list[int] = []  # after each item: rows since the last gap
-        windows: list[FloatArray] = []
-        newest_ms = 0  # when the last of the windows ends
-        for item in batch:
-            if item is None:
-                self._restart_window()
-            elif isinstance(item, QueuedRow):
-                if item.timestamp != self._last_ms + STEP_MS:
-                    self._restart_window()
-                self._last_ms = item.timestamp
-                self._window.append(item.levels[: 4 * LEVELS])
-                self._run_length += 1
-                if len(self._window) == self.predictor.window:
-                    windows.append(np.stack(self._window))
-                    newest_ms = item.timestamp
-            lengths.append(self._run_length)
-        predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
-        self.latencies.predictions += len(windows)
-        if self.ledger is not None:
-            self.ledger.take(ledger_items(batch, lengths, windows, predictions, span=self.predictor.window))
-        if predictions is not None:
+    def _process_all(self, batch: list[QueueItem | SharedEvent]) -> None:
+        for items, given in self._share.parts(batch):
+            self._process(items, given)
+
+    def _process(self, batch: Sequence[QueueItem], given: SharedStep | None) -> None:
+        """Take a batch in; its predictions are made here, unless they are given by the process that leads."""
+        lengths, windows, newest_ms = self._window.take(batch)
+        if given is None:
+            predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
+            predicted: Sequence[bool] = ends_window(batch, lengths, self.predictor.window)
+            self.latencies.predictions += len(windows)
+            rows = sum(isinstance(item, QueuedRow) for item in batch)
+            if not self._share.keep(batch, predicted, predictions, self._board, self._step + rows):
+                self._window.restart()
+                return
+            if self.ledger is not None:
+                self.ledger.take(ledger_items(batch, lengths, windows, predictions, span=self.predictor.window))
+        else:
+            predictions, predicted = given.predictions, given.predicted
+        if predictions is not None and windows:
             self.peers.offer(newest_ms, windows[-1], predictions.probabilities[-1], predictions.calls[-1])
         done_ns = CLOCK.now_ns()
         with self._lock:
             used, fresh = 0, None
-            for item, self._since_gap in zip(batch, lengths, strict=True):
+            for item, self._since_gap, whole in zip(batch, lengths, predicted, strict=True):
                 if item is None:
                     self._drop_provisional()
                 elif isinstance(item, ConfirmedUntil):
@@ -244,19 +247,16 @@ class MarketSession:
                     self._trades.append((float(item.exchange_ms), item.price, item.size, side))
                     self.frames.add_trade(self._trades[-1])
                 else:
-                    whole = self._since_gap >= self.predictor.window
                     fresh = item if item.received_ns != self._row_received_ns else None
                     self._row_received_ns = item.received_ns
                     self._write(item, predictions if whole else None, used)
                     used += whole
+            if given is not None:
+                self._received_ns, self._step = self._row_received_ns, given.step or self._step
             if predictions is not None and fresh is not None:
                 self._time(fresh, predictions, done_ns)
             self.frames.publish(self._present, self._board.log.dtype)
             self._snapshot = None
-
-    def _restart_window(self) -> None:
-        self._window.clear()
-        self._run_length = 0
 
     def _write(self, row: QueuedRow, predictions: Predictions | None, which: int) -> None:
         newest = self._rows.newest
@@ -359,7 +359,7 @@ class MarketSession:
             step=self._step,
             status=self._status(self._state, self._age_ms(), warm := min(self._since_gap, self.predictor.window)),
             warm=warm,
-            scores=score_rows(self._board),
+            scores=self._share.scores(self._board),
             received_ms=self._row_received_ns / 1e6,
             provisional=len(self._provisional),
             began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
@@ -405,7 +405,7 @@ class MarketSession:
     def latest_scores(self, head: int) -> tuple[int, float, float]:
         """Over a head's latest scored predictions: how many, Matthews correlation of TLOB, and of momentum."""
         with self._lock:
-            line = score_rows(self._board)[head]
+            line = self._share.scores(self._board)[head]
         return int(line[5]), line[6], line[7]
 
     def scores(self, head: int) -> HeadScores:

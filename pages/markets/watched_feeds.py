@@ -10,6 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed
+from core.market.feeds.redis_feed import shared
 from core.market.hub import hub
 from core.market.ledger.keeper import LedgerKeeper, ledger_folder
 from core.market.predictor import Predictor
@@ -33,7 +34,7 @@ def watch_only(keys: Iterable[str]) -> None:
 
 
 def new_session(feed: Feed, predictor: Predictor) -> MarketSession:
-    """A session of the feed; a live one with a ledger, unless that is switched off."""
+    """A session of the feed; a live one with a ledger and shared with other servers, as the settings have it."""
     folder = ledger_folder()
     keeper = LedgerKeeper(folder, feed.key, predictor) if isinstance(feed, LiveFeed) and folder is not None else None
-    return MarketSession(feed, predictor, ledger=keeper)
+    return MarketSession(shared(feed, predictor) if isinstance(feed, LiveFeed) else feed, predictor, ledger=keeper)

@@ -75,7 +75,11 @@ class BookLost:
     from_ns: int
 
 
-FeedEvent = OrderBookSnapshot | Trade | StatusChange | Confirmation | BookLost
+class SharedEvent:
+    """What came from another process that follows the same market, or says who leads (`core.market.shared_steps`)."""
+
+
+FeedEvent = OrderBookSnapshot | Trade | StatusChange | Confirmation | BookLost | SharedEvent
 
 
 class FeedFailed(Exception):

@@ -1,0 +1,297 @@
+"""A live feed that several processes share through Redis: one follows the venue and predicts, the others read what it wrote.
+
+Switched on by `OBSERVATORY_REDIS=redis://host:port/0`. Whoever holds the market's lease (`redis_lease`) leads; a reader asks for
+the lease whenever it may have run out, and first reads to the end of the stream. A leader that
+lost it reads on from where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange
+from core.market.feeds.redis_lease import LEASE_MS, RENEWALS, FencedStream, Lease, MarketKeys
+from core.market.predictor import Predictions, Predictor
+from core.market.queue_items import QueueItem
+from core.market.shared_steps import GAP, Leading, SharedStep, StepError, decode_step, encode_step
+from core.messages import compose, sentence
+
+if TYPE_CHECKING:
+    from redis import Redis
+    from redis.asyncio import Redis as AsyncRedis
+
+REDIS_VARIABLE: Final = "OBSERVATORY_REDIS"
+"""Environment variable: address of the Redis server by which processes share live feeds; none: each follows its own."""
+TIMEOUT_S: Final = 1.0
+"""Most that Redis may take to answer."""
+BLOCK_MS: Final = 250
+"""How long a reader waits for an entry before it asks for the lease."""
+AT_ONCE: Final = 64
+"""Entries read at once."""
+AGAIN_S: Final = 0.5
+"""Between attempts to reach Redis."""
+TOLD_S: Final = 30.0
+"""How long a reader says that it missed something."""
+
+log = logging.getLogger(__name__)
+
+
+def shared_by() -> str | None:
+    """Redis' address by the environment; None where feeds are not shared."""
+    return os.environ.get(REDIS_VARIABLE, "").strip() or None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clients:
+    """Connections to one Redis: one for threads that write, and one for the loop; each call fails rather than be sent twice."""
+
+    threads: Redis
+    loop: AsyncRedis
+
+
+def connect(url: str) -> Clients:
+    """Clients of the server at this address, not connected yet.
+
+    Raises:
+        FeedFailed: where the package is missing, or the address is none of Redis'.
+    """
+    try:
+        from redis import Redis
+        from redis.asyncio import Redis as AsyncRedis
+        from redis.asyncio.retry import Retry as AsyncRetry
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+    except ImportError as error:
+        raise FeedFailed(
+            compose("{variable} is set, and the package redis is missing: pip install redis", variable=REDIS_VARIABLE)
+        ) from error
+    limits: dict[str, Any] = {"socket_timeout": TIMEOUT_S, "socket_connect_timeout": TIMEOUT_S, "protocol": 2}
+    try:
+        return Clients(
+            threads=Redis.from_url(url, retry=Retry(NoBackoff(), 0), **limits),
+            loop=AsyncRedis.from_url(url, retry=AsyncRetry(NoBackoff(), 0), **limits),
+        )
+    except ValueError as error:
+        raise FeedFailed(
+            compose("{variable} is no address of a Redis server, such as redis://localhost:6379/0", variable=REDIS_VARIABLE)
+        ) from error
+
+
+class SharedFeed:
+    """A live feed shared with other processes; see `core.market.feeds.protocol.Feed`.
+
+    Args:
+        inner: followed while this process leads.
+        predictor: of the session; processes with another checkpoint share another stream.
+        clients: of the Redis server, made in `events`.
+        lease_ms: after so long without a sign of it a leader is taken for dead.
+
+    Attributes:
+        leads: whether this process leads now. taken_over: how often it has begun to. missed: entries that were trimmed before it
+            read them. entries: read so far.
+    """
+
+    def __init__(self, inner: Feed, predictor: Predictor, clients: Callable[[], Clients], *, lease_ms: int = LEASE_MS) -> None:
+        self.inner, self.key, self.market = inner, inner.key, inner.market
+        self.clock: Literal["wall", "event"] = inner.clock
+        self.leads, self.taken_over, self.missed, self.entries = False, 0, 0, 0
+        self._keys = MarketKeys(f"{self.key}:{fingerprint(predictor)}")
+        self._make_clients, self._lease_ms = clients, lease_ms
+        self._status = StatusChange(state=FeedState.CONNECTING)
+        self._last_id, self._number = "0", 0  # of the newest entry read or written; its number, 0 where unknown
+        self._fenced: FencedStream | None = None
+        self._refused, self._appending = False, threading.Lock()
+        self._told_until: float | None = None
+
+    # -- in the background loop -------------------------------------------------------------------------------------
+
+    async def events(self) -> AsyncIterator[FeedEvent]:
+        """See `protocol.Feed.events`.
+
+        Raises:
+            FeedFailed: as `inner`, and where Redis' address cannot be used or other processes run another version.
+        """
+        from redis.exceptions import RedisError
+
+        yield StatusChange(state=FeedState.CONNECTING)
+        clients = self._make_clients()
+        lease = Lease(clients.loop, self._keys, lease_ms=self._lease_ms)
+        self._fenced = FencedStream(clients.threads, self._keys, lease_ms=self._lease_ms)
+        token: str | None = None
+        try:
+            while True:
+                try:
+                    token = await lease.acquire()
+                    async with aclosing(self._read(clients.loop, block_ms=None if token else BLOCK_MS)) as read:
+                        async for event in read:
+                            yield event
+                    held = token is not None and await lease.renew(token)
+                    _heed_cancel()
+                    if token is not None and held:
+                        async with aclosing(self._lead(lease, token)) as led:
+                            async for event in led:
+                                yield event
+                        await lease.release(token)  # where it was given up, not lost
+                except RedisError as error:
+                    log.warning("the shared stream of %s: %s", self.key, type(error).__name__)
+                    yield Leading(None)
+                    message = sentence(compose("Redis, by which servers share this market, cannot be reached; trying again"))
+                    self._status = StatusChange(state=FeedState.RECONNECTING, message=message)
+                    yield self._status
+                    await asyncio.sleep(AGAIN_S)
+        except StepError as error:
+            raise FeedFailed(sentence(str(error))) from error
+        finally:
+            self.leads = False
+            try:
+                if token is not None:
+                    await lease.release(token)
+            except RedisError:
+                log.info("the lease of %s runs out by itself", self.key)
+            finally:
+                await clients.loop.aclose()
+                clients.threads.close()
+
+    async def _read(self, client: AsyncRedis, *, block_ms: int | None) -> AsyncGenerator[FeedEvent]:
+        """What was written since the last entry; all of it where `block_ms` is None, else waiting for it so long."""
+        while True:
+            answer: Any = await client.xread({self._keys.stream: self._last_id}, count=AT_ONCE, block=block_ms)
+            entries = answer[0][1] if answer else []
+            for identity, fields in entries:
+                for event in self._taken(identity.decode(), fields):
+                    yield event
+            if block_ms is not None or not entries:
+                return
+
+    def _taken(self, identity: str, fields: dict[bytes, bytes]) -> Iterator[FeedEvent]:
+        step, number = decode_step(fields), int(fields[b"n"])
+        skipped = number - self._number - 1 if self._number else 0
+        self._last_id, self._number, self.entries = identity, number, self.entries + 1
+        if skipped:
+            self.missed += max(skipped, 0)
+            self._told_until = time.monotonic() + TOLD_S
+            log.warning("%s: %d entries were trimmed before they were read", self.key, skipped)
+            yield GAP
+            message = compose("While this server was away, {count} updates of this market went by unread", count=skipped)
+            yield StatusChange(state=step.status.state, message=sentence(message))
+        elif step.status != self._status or (self._told_until is not None and time.monotonic() > self._told_until):
+            self._told_until = None
+            yield step.status
+        self._status = step.status
+        yield step
+
+    async def _lead(self, lease: Lease, token: str) -> AsyncGenerator[FeedEvent]:
+        """Follow the venue until the lease is lost."""
+        self._refused, self.leads = False, True
+        self.taken_over += 1
+        log.info("this process leads %s", self.key)
+        queue: asyncio.Queue[FeedEvent | Exception | None] = asyncio.Queue(maxsize=256)
+        tasks = [asyncio.create_task(self._follow_inner(queue)), asyncio.create_task(self._hold(lease, token, queue))]
+        try:
+            yield Leading(token)
+            yield StatusChange(state=FeedState.CONNECTING, gap=True)
+            while True:
+                event = await queue.get()
+                if event is None:
+                    break
+                if isinstance(event, Exception):
+                    raise event
+                if isinstance(event, StatusChange):
+                    self._status = replace(event, gap=False, resync=False)
+                    await asyncio.to_thread(self._append, token, SharedStep(**_EMPTY, status=self._status))
+                yield event
+            log.warning("this process leads %s no longer", self.key)
+            yield Leading(None)
+        finally:
+            self.leads = False
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.to_thread(self._await_append)  # what is read next begins after it
+
+    async def _follow_inner(self, queue: asyncio.Queue[FeedEvent | Exception | None]) -> None:
+        events: Any = self.inner.events()
+        try:
+            async for event in events:
+                await queue.put(event)
+            await queue.put(FeedFailed(sentence(compose("The feed has ended"))))
+        except Exception as error:
+            await queue.put(error)
+        finally:
+            await events.aclose()
+
+    async def _hold(self, lease: Lease, token: str, queue: asyncio.Queue[FeedEvent | Exception | None]) -> None:
+        """Renew the lease; None goes into the queue once it is lost, and what Redis raised where it cannot be reached."""
+        try:
+            while not self._refused and await lease.renew(token):
+                await asyncio.sleep(self._lease_ms / RENEWALS / 1e3)
+            await queue.put(None)
+        except Exception as error:
+            await queue.put(error)
+
+    # -- in the session's worker thread -----------------------------------------------------------------------------
+
+    def share(
+        self,
+        token: str,
+        items: Sequence[QueueItem],
+        predicted: Sequence[bool],
+        predictions: Predictions | None,
+        *,
+        step: int,
+        scores: Any,
+    ) -> bool:
+        """Write a batch down for the others; False where this process leads no more, and the batch is nobody's."""
+        values = {"items": tuple(items), "predicted": tuple(predicted), "predictions": predictions, "step": step}
+        return self._append(token, SharedStep(**values, scores=scores, status=self._status))  # type: ignore[arg-type]
+
+    def _append(self, token: str, step: SharedStep) -> bool:
+        from redis.exceptions import RedisError
+
+        assert self._fenced is not None
+        with self._appending:
+            try:
+                written = None if self._refused else self._fenced.append(token, encode_step(step))
+            except RedisError as error:
+                log.warning("the shared stream of %s: %s", self.key, type(error).__name__)
+                written = None
+            if written is None:
+                self._refused = True
+                return False
+            self._last_id, self._number = written
+            return True
+
+    def _await_append(self) -> None:
+        with self._appending:
+            self._refused = True
+
+
+def _heed_cancel() -> None:
+    """A client that waits with a time limit may swallow that its task was cancelled at the same moment."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
+_EMPTY: Final[dict[str, Any]] = {"items": (), "predicted": (), "predictions": None}
+
+
+def fingerprint(predictor: Predictor) -> str:
+    """Names a checkpoint by its card, which holds its weights' hash."""
+    return hashlib.sha256(json.dumps(predictor.card, sort_keys=True, default=str).encode()).hexdigest()[:12]
+
+
+def shared(feed: Feed, predictor: Predictor) -> Feed:
+    """The feed, shared with other processes where the environment says so."""
+    url = shared_by()
+    return feed if url is None else SharedFeed(feed, predictor, lambda: connect(url))
