@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.cells import cell_text
-from core.figures.style import DIVERGING, ORANGE, SEQUENTIAL, Scale, base_layout
+from core.figures.style import DIVERGING, MOVED, ORANGE, SEQUENTIAL, VIOLET, Scale, base_layout
 
 MOST_NUMBERS: Final = 14
 """Columns up to which numbers are written into the cells."""
@@ -36,6 +36,7 @@ class Matrix:
         signed: diverging colours around zero; else from 0 up.
         top: value at which the colours end; the largest in size where None.
         outlined: cells to outline, (first row, last row, first column, last column), from 0 on.
+        moved: cells that a change of a dial moved, likewise; they flash once. before: (rows, columns) the values before it.
     """
 
     values: NDArray[np.floating]
@@ -47,6 +48,8 @@ class Matrix:
     signed: bool = True
     top: float | None = None
     outlined: tuple[tuple[int, int, int, int], ...] = ()
+    moved: tuple[tuple[int, int, int, int], ...] = ()
+    before: NDArray[np.floating] | None = None
 
     @property
     def finite(self) -> NDArray[np.float32]:
@@ -146,11 +149,14 @@ def matrices_figure(
             {"text": f"<b>{matrix.name}</b>", "xref": f"{x} domain", "yref": f"{y} domain", "x": 0, "y": 1, "xanchor": "left",
              "yanchor": "bottom", "align": "left", "showarrow": False, "font": {"size": 13}}
         )  # fmt: skip
-        for first_row, last_row, first, last in matrix.outlined:
-            layout["shapes"].append(
-                {"type": "rect", "xref": x, "yref": y, "x0": first - 0.5, "x1": last + 0.5, "y0": first_row - 0.5,
-                 "y1": last_row + 0.5, "layer": "above", "line": {"color": ORANGE, "width": 2.5}}
-            )  # fmt: skip
+        layout["shapes"] += [
+            {"type": "rect", "xref": x, "yref": y, "x0": first - 0.5, "x1": last + 0.5, "y0": first_row - 0.5,
+             "y1": last_row + 0.5, "layer": "above", "line": {"color": colour, "width": width}, "name": name}
+            for colour, width, name, cells in (
+                (VIOLET, 1.5, MOVED, matrix.moved), (ORANGE, 2.5, "outlined", matrix.outlined)
+            )
+            for first_row, last_row, first, last in cells
+        ]  # fmt: skip
         traces.append(_heatmap(matrix, x, y, pale=numbers, bar=bar and number == 0))
         if numbers:
             traces.append(cell_text(matrix.values, form).update(xaxis=x, yaxis=y))
@@ -165,9 +171,19 @@ def _heatmap(matrix: Matrix, x: str, y: str, *, pale: bool, bar: bool) -> dict[s
         "xaxis": x, "yaxis": y, "colorscale": scale, "zmin": -matrix.end if matrix.signed else 0.0, "zmax": matrix.end,
         "showscale": bar, "colorbar": {"thickness": 8, "ticks": "", "outlinewidth": 0, "nticks": 5},
         "xgap": int(max(down, across) <= 40), "ygap": int(max(down, across) <= 40),
-        "customdata": [[f"{row}, {column}" for column in matrix.column_names] for row in matrix.row_names],
+        "customdata": [
+            [f"{row}, {column}{_ghost(matrix, i, j)}" for j, column in enumerate(matrix.column_names)]
+            for i, row in enumerate(matrix.row_names)
+        ],
         "hovertemplate": "%{customdata}: %{z:.4~g}<extra></extra>",
     }  # fmt: skip
+
+
+def _ghost(matrix: Matrix, row: int, column: int) -> str:
+    """The value before a change, where it was another."""
+    if matrix.before is None or matrix.before[row, column] == matrix.values[row, column]:
+        return ""
+    return f": {matrix.before[row, column]:.4g} →"
 
 
 def _axis(names: Sequence[str], most: int) -> dict[str, Any]:

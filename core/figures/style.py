@@ -57,6 +57,10 @@ TEMPLATE: Final = go.layout.Template(
 """Template of all figures; small, because every live figure sends it to the browser."""
 
 
+MOVED: Final = "moved"
+"""Name of shapes around what a change of a dial moved; the browser lets them flash once (assets/scripts/live_plot.js)."""
+
+
 def base_layout(
     *,
     x_title: str = "",

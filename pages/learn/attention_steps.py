@@ -16,7 +16,7 @@ from core.lecture.attention_steps import Mask, Steps
 from core.lecture.moved import Moved
 from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MOST_TOKENS, TokenError
-from pages.learn import diagram, frame, matrix_editor, predict, questions
+from pages.learn import diagram, frame, matrix_editor, predict, questions, what_moved
 from pages.learn.frame import Dial, tex
 from pages.learn.predict import Question
 from pages.shared import controls, url_state

@@ -1,8 +1,6 @@
 """The block diagram that heads a lesson: its blocks open the page's parts, and what the dial in play changes lights up.
 
-slot = diagram.slot()                       # above the dials
-...
-diagram.show(attention_diagram(...), slot, part=part, dial="dial", parts=PARTS)
+`slot` comes above the dials (inside of the fragment, where the page has one), `show` once the page's numbers are known.
 """
 
 from __future__ import annotations
@@ -21,6 +19,8 @@ from pages.shared.language import _, number
 
 PARTS: Final = "diagram:parts"
 """Session state: the part on display and the name of each part."""
+PLACE: Final = "diagram:place"
+"""Session state: the container that `slot` made."""
 GO: Final = "diagram:go"
 """Session state: a block was clicked, and the whole page is to run with its part."""
 
@@ -30,11 +30,11 @@ def begin(part: str, parts: Mapping[str, str]) -> None:
     st.session_state[PARTS] = (part, dict(parts))
 
 
-def slot() -> Any:
-    """The diagram's place, to be filled once the page's numbers are known."""
+def slot() -> None:
+    """Make the diagram's place here; `show` fills it once the page's numbers are known."""
     if st.session_state.pop(GO, False):
         st.rerun()
-    return st.container(key="learn_diagram")
+    st.session_state[PLACE] = st.container(key="learn_diagram")
 
 
 def write(value: float) -> str:
@@ -42,18 +42,18 @@ def write(value: float) -> str:
     return number(round(value, 2) + 0.0, 2)
 
 
-def show(diagram: Diagram, place: Any, *, dial: str = "", only: str = "") -> None:
+def show(diagram: Diagram, *, dial: str = "", only: str = "") -> None:
     """Draw a diagram.
 
     Args:
-        place: from `slot`.
-        dial: key of the choice among dials (`frame.dials`). only: code of the dial of a part that has no other.
+        dial: key of the choice among dials (`frame.dials`), of which the chosen one lights up what it changes.
+        only: code of the dial of a part that has no other.
     """
     query = st.query_params.to_dict()
     part, parts = st.session_state.get(PARTS, ("", {}))
     look = Look(
         part=part,
-        dial=only or str(st.session_state.get(dial) or ""),
+        dial=only or (str(st.session_state.get(dial) or "") if dial else ""),
         names=parts,
         link=lambda code: f"?{urlencode(query | {'part': code})}",
     )
@@ -67,7 +67,7 @@ def show(diagram: Diagram, place: Any, *, dial: str = "", only: str = "") -> Non
             "text": _("The diagram in words"),
         },
     }
-    with place:
+    with st.session_state[PLACE]:
         browser_component("diagram", style("diagram.css"))(
             key="lesson_diagram", data=json.dumps(data, ensure_ascii=False).encode(), on_part_change=_open
         )

@@ -11,7 +11,7 @@ from core.figures.learn.diagrams.norms import norms_diagram
 from core.lecture import activations, norm_examples, norms, notebooks
 from core.lecture.norms import Norm
 from core.lecture.shown_digits import digits_needed
-from pages.learn import diagram, frame, predict, questions
+from pages.learn import diagram, frame, predict, questions, what_moved
 from pages.shared.language import _, number, percent
 from pages.shared.live_plot import static_plot
 

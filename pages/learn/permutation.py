@@ -15,7 +15,7 @@ from core.lecture import attention_steps, notebooks, permutation, tokens
 from core.lecture.moved import Moved
 from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MOST_TOKENS, TokenError
-from pages.learn import diagram, frame, predict, questions
+from pages.learn import diagram, frame, predict, questions, what_moved
 from pages.learn.frame import Dial, tex
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _, significant

@@ -18,7 +18,7 @@ from core.lecture.shown_digits import digits_needed, flat
 from core.market.book import read_rows
 from core.market.library import recordings
 from core.market.predictor import load_predictor
-from pages.learn import diagram, frame, position_choices, predict, questions
+from pages.learn import diagram, frame, position_choices, predict, questions, what_moved
 from pages.learn.frame import tex
 from pages.learn.position_choices import PositionChoices
 from pages.learn.predict import Question

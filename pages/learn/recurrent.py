@@ -19,7 +19,7 @@ from core.lecture.tokens import TokenError
 from core.market import library
 from core.market.book import BookError, read_rows
 from core.market.library import LibraryError
-from pages.learn import diagram, frame, matrix_editor, predict, questions
+from pages.learn import diagram, frame, matrix_editor, predict, questions, what_moved
 from pages.learn.frame import Dial, tex
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _, number, significant

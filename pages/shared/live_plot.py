@@ -33,6 +33,9 @@ SAMPLE_EVERY_S: Final = 5.0
 CSS: Final = """
 .live-plot { margin: 0; width: 100%; position: relative; }
 .live-plot > div { width: 100%; height: 100%; }
+@keyframes live-plot-moved { from { fill: #6A5FD9; fill-opacity: 0.55; } to { fill: #6A5FD9; fill-opacity: 0; } }
+.live-plot-moved { animation: live-plot-moved 1.4s ease-out; }
+@media (prefers-reduced-motion: reduce) { .live-plot-moved { animation: none; } }
 .live-plot-missing {
   position: absolute; inset: 0; display: grid; place-items: center; margin: 0; text-align: center; opacity: 0.8;
 }

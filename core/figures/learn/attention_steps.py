@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from core.figures.style import BLUE, GREY, ORANGE, SERIES, base_layout
 from core.messages import translate as _
 
+MOST_LABELLED = 8
+"""Bars that have room for their change as text."""
+
 
 def row_bars(
     values: NDArray[np.floating],
@@ -20,11 +23,13 @@ def row_bars(
     y_title: str,
     even: float | None = None,
     mark: int | None = None,
+    before: NDArray[np.floating] | None = None,
 ) -> go.Figure:
     """One bar per token, with a dotted line at an even share.
 
     Args:
         even: height of the dotted line. mark: index of the bar in another colour.
+        before: heights before a change, drawn as faded bars; a bar that changed is labelled `0.31 → 0.51`.
     """
     places = list(range(len(names)))
     colours = [ORANGE if index == mark else BLUE for index in places]
@@ -33,12 +38,24 @@ def row_bars(
          "hovertemplate": "%{text}: %{y:.4~g}<extra></extra>",
          "text": list(names), "textposition": "none", "name": y_title}
     ]  # fmt: skip
+    if before is not None:
+        changed = ~np.isclose(before, values, rtol=1e-9, atol=1e-12)
+        traces[0]["textposition"] = "none"
+        traces.insert(0, {"type": "bar", "x": places, "y": before, "name": _("before"), "width": 0.95, "hoverinfo": "skip",
+                          "marker": {"color": GREY, "opacity": 0.35}})  # fmt: skip
+        if len(names) <= MOST_LABELLED:
+            label = np.where(changed, [f"{old:.2f} → {new:.2f}" for old, new in zip(before, values, strict=True)], "")
+            traces.append(
+                {"type": "scatter", "mode": "text", "x": places, "y": np.maximum(before, values), "text": label.tolist(),
+                 "textposition": "top center", "textfont": {"size": 11}, "hoverinfo": "skip", "name": "moved",
+                 "cliponaxis": False}
+            )  # fmt: skip
     if even is not None:
         traces.append(
             {"type": "scatter", "x": [-0.5, len(names) - 0.5], "y": [even, even], "mode": "lines", "name": _("All alike"),
              "line": {"color": GREY, "dash": "dot", "width": 2}, "hovertemplate": "%{y:.4~g}"}
         )  # fmt: skip
-    layout = base_layout(y_title=y_title, height=230, keep=y_title, legend=False) | {"bargap": 0.3}
+    layout = base_layout(y_title=y_title, height=230, keep=y_title, legend=False) | {"bargap": 0.3, "barmode": "overlay"}
     layout["xaxis"] = {"tickmode": "array", "tickvals": places, "ticktext": list(names), "range": [-0.5, len(names) - 0.5]}
     layout["yaxis"] |= {"rangemode": "tozero"}
     return go.Figure({"data": traces, "layout": layout})

@@ -21,19 +21,20 @@ def sample_figure(
     *,
     group: Mapping[int, tuple[int, int, int, int]],
     name: str,
+    moved: tuple[tuple[int, int, int, int], ...] = (),
 ) -> go.Figure:
     """One sample of a batch (samples, steps, channels) before and, below, after a norm: channels down, time across.
 
     Args:
         sample: which, from 0 on; the colours' ends are the whole batch's.
         group: sample -> cells that share the chosen cell's mean and variance (rows are channels).
-        name: of the norm.
+        name: of the norm. moved: cells after the norm that a change of a dial moved.
     """
     outlined = (group[sample],) if sample in group else ()
     matrices = [
         Matrix(
             values=x[sample].T, name=title.format(n=sample + 1, norm=name), x_title=_("Time"), y_title=_("Channel"),
-            top=float(np.abs(x).max()) or 1.0, outlined=outlined,
+            top=float(np.abs(x).max()) or 1.0, outlined=outlined, moved=moved if x is after else (),
         )
         for x, title in ((before, _("sample {n}, before")), (after, _("sample {n}, {norm}")))
     ]  # fmt: skip

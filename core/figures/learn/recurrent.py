@@ -82,8 +82,12 @@ def states_figure(bands: Sequence[Band], *, steps: Sequence[str], at: int, unit:
     return go.Figure({"data": traces, "layout": layout})
 
 
-def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str) -> go.Figure:
-    """One unit through time: its gates above on a scale from 0 to 1, its states below."""
+def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str, before: Array | None = None) -> go.Figure:
+    """One unit through time: its gates above on a scale from 0 to 1, its states below.
+
+    Args:
+        before: (time,) its state before a change of a dial, drawn faded.
+    """
     colours, dashes = (ORANGE, GREEN, VIOLET, BROWN, BLUE, GREY), ("dot", "dash", "solid")
     traces: list[dict[str, Any]] = [
         {"type": "scatter", "x": np.arange(1, len(band.values) + 1), "y": band.values[:, unit], "mode": "lines",
@@ -92,6 +96,8 @@ def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str) -> g
          "yaxis": "y" if band.gate else "y2", "hovertemplate": "%{y:.3f}"}
         for number, band in enumerate(lines)
     ]  # fmt: skip
+    if before is not None:
+        traces.append(_faded(before) | {"yaxis": "y2"})
     layout = base_layout(height=380, hover="x unified", keep="unit")
     layout["xaxis"] = {"title": {"text": x_title}, "anchor": "y2"}
     layout["yaxis"] = {"title": {"text": _("Gate")}, "domain": [0.55, 1], "range": [0, 1]}
@@ -100,15 +106,23 @@ def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str) -> g
     return go.Figure({"data": traces, "layout": layout})
 
 
-def line_figure(values: Array, *, at: int, x_title: str, y_title: str) -> go.Figure:
-    """One number per step."""
+def line_figure(values: Array, *, at: int, x_title: str, y_title: str, before: Array | None = None) -> go.Figure:
+    """One number per step; `before`, those before a change of a dial, faded."""
     trace = {
         "type": "scatter", "x": np.arange(1, len(values) + 1), "y": values, "mode": "lines+markers", "marker": {"size": 4},
         "line": {"color": BLUE, "width": 2}, "hovertemplate": "%{x}: %{y:.3f}<extra></extra>",
     }  # fmt: skip
     layout = base_layout(x_title=x_title, y_title=y_title, height=220, keep=y_title, legend=False)
     layout["shapes"] = [_mark(at + 1)]
-    return go.Figure({"data": [trace], "layout": layout})
+    return go.Figure({"data": [*([_faded(before)] if before is not None else []), trace], "layout": layout})
+
+
+def _faded(values: Array) -> dict[str, Any]:
+    """A line as it was before a change."""
+    return {
+        "type": "scatter", "x": np.arange(1, len(values) + 1), "y": values, "mode": "lines", "name": _("before"),
+        "line": {"color": GREY, "width": 5}, "opacity": 0.4, "hovertemplate": "%{y:.3f}",
+    }  # fmt: skip
 
 
 def gradients_figure(*, rnn: Array, lstm: Array, attention: Array, forget: Array, x_title: str) -> go.Figure:

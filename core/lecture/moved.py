@@ -1,0 +1,93 @@
+"""What a change of a dial moved in a matrix: which cells, which rows not at all, and where most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Rectangle = tuple[int, int, int, int]
+"""First row, last row, first column, last column, from 0 on."""
+
+SAME: Final = 1e-9
+"""Difference, as a share of the largest entry, up to which two numbers count as the same: rounding is far below."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """Two states of a matrix of one shape.
+
+    Attributes:
+        before, after: (rows, columns). cells: where they differ.
+    """
+
+    before: Array
+    after: Array
+    cells: NDArray[np.bool_]
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Rows in which something moved."""
+        return tuple(int(row) for row in np.flatnonzero(self.cells.any(axis=1)))
+
+    @property
+    def still(self) -> tuple[int, ...]:
+        """Rows in which nothing moved."""
+        return tuple(int(row) for row in np.flatnonzero(~self.cells.any(axis=1)))
+
+    @property
+    def most(self) -> tuple[int, int]:
+        """Row and column of the largest change; an entry that became or was infinite counts as the largest."""
+        with np.errstate(invalid="ignore"):
+            change = np.where(self.cells, np.abs(self.after - self.before), 0.0)
+        row, column = np.unravel_index(int(np.argmax(np.nan_to_num(change, nan=np.inf, posinf=np.inf))), change.shape)
+        return int(row), int(column)
+
+    @property
+    def rectangles(self) -> tuple[Rectangle, ...]:
+        """The cells that moved as few rectangles, none overlapping."""
+        return rectangles(self.cells)
+
+
+def compare(before: Array, after: Array) -> Moved:
+    """The difference of two matrices; minus infinity equals minus infinity.
+
+    Raises:
+        ValueError: for matrices of different shapes.
+    """
+    if before.shape != after.shape:
+        raise ValueError(f"a matrix of {before.shape} cannot be compared with one of {after.shape}: compare equal shapes")
+    finite = np.isfinite(before) & np.isfinite(after)
+    largest = max((float(np.abs(one[np.isfinite(one)]).max(initial=0.0)) for one in (before, after)), default=0.0)
+    with np.errstate(invalid="ignore"):
+        cells = np.where(finite, np.abs(after - before) > SAME * largest, before != after)
+    cells &= ~(np.isnan(before) & np.isnan(after))
+    return Moved(before=before, after=after, cells=cells)
+
+
+def stacked(*states: Array) -> Array:
+    """States (time, units) as rows, a row a unit, those of each under the one before."""
+    return np.concatenate([one.T for one in states])
+
+
+def rectangles(cells: NDArray[np.bool_]) -> tuple[Rectangle, ...]:
+    """True cells as rectangles: runs within a row, joined with the same run in the rows below.
+
+    >>> rectangles(np.array([[True, True, False], [True, True, True]]))
+    ((0, 0, 0, 1), (1, 1, 0, 2))
+    """
+    found: list[Rectangle] = []
+    grown: dict[tuple[int, int], Rectangle] = {}
+    for row, line in enumerate(cells):
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], line, [False]]).astype(np.int8)))
+        runs = [(int(first), int(end) - 1) for first, end in edges.reshape(-1, 2)]
+        now = {}
+        for run in runs:
+            first = grown[run][0] if run in grown else row
+            now[run] = (first, row, *run)
+        found += [one for run, one in grown.items() if run not in now]
+        grown = now
+    return tuple(sorted([*found, *grown.values()]))
