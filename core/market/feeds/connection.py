@@ -38,7 +38,7 @@ class Timeouts:
         quiet_s: after so long without a message the venue is asked for its book: an equal one confirms the book kept here.
             NEXO/USDT on Binance stands still for more than ten seconds some 1,700 times a day.
         again_s: until it is asked once more where the books differ, since a message may have been under way.
-        differing_s: the stream is given up where only the deeper levels differ for so long.
+        differing_s: the stream is given up where only sizes or deeper levels differ for so long, and do not move.
         silent_s: the stream is given up after so long where no book can be asked for; and so often a market that stands still is
             looked up in the list of markets.
         unusable_s: books that cannot be used are skipped for so long.
@@ -86,6 +86,8 @@ class Connection:
         self._depth = KnownDepth()
         self._check: StreamCheck | None = None
         self._refusal: Exception | None = None
+        self._watching: asyncio.Future[Any] | None = None  # ccxt at work on the next book
+        self._watched = False  # whether the books' socket was made
         self._compares = False
         self._recent: deque[tuple[float, FloatArray]] = deque()  # streamed books and their times, monotonic seconds
         self._last: OrderBookSnapshot | None = None
@@ -132,6 +134,9 @@ class Connection:
             await exchange.load_markets(True)
         if not exchange.markets:
             raise UnusableBook(compose("{name} sends an empty list of markets", name=name))
+        gone = reload and (symbol not in exchange.markets or exchange.markets[symbol].get("active") is False)
+        if gone:
+            raise FeedFailed(compose("{name} no longer trades {symbol}: choose another market", name=name, symbol=symbol))
         if symbol not in exchange.markets:
             near = nearest(symbol, [known for known in exchange.markets if isinstance(known, str)])
             if near:
@@ -139,8 +144,6 @@ class Connection:
                     compose("{name} has no market {symbol!r}: the nearest are {near}", name=name, symbol=symbol, near=near)
                 )
             raise FeedFailed(compose("{name} has no market {symbol!r}", name=name, symbol=symbol))
-        if reload and exchange.markets[symbol].get("active") is False:
-            raise FeedFailed(compose("{name} no longer trades {symbol}: choose another market", name=name, symbol=symbol))
 
     async def _forward_failure(self, following: Coroutine[Any, Any, None]) -> None:
         """Put the failure of the books into the queue."""
@@ -185,6 +188,12 @@ class Connection:
     def _client(self, url: str) -> Any:
         """ccxt's client of a socket, which would otherwise stop reading at the first error, unnoticed."""
         known = url in (self._exchange.clients or {})
+        if not known and asyncio.current_task() is self._watching:
+            if self._watched:  # the socket ended between two reads; ccxt would open another without a word of what was missed
+                import ccxt
+
+                raise ccxt.NetworkError(f"{self._exchange.id} closed the socket")
+            self._watched = True
         client = self._make_client(url)  # type: ignore[misc]  # there wherever there is a socket
         if not known:
             read = client.handle_message
@@ -222,16 +231,17 @@ class Connection:
     async def _watch(self) -> None:
         depth = socket_levels(self._exchange.id, self._exchange.markets[self._symbol])
         self._hook()
-        watching: asyncio.Future[Any] | None = None
         quiet_since, asks = time.monotonic(), _Asks()
         try:
             while True:
-                watching = watching or asyncio.ensure_future(self._exchange.watch_order_book(self._symbol, depth))
-                await asyncio.wait({watching, self._fault}, timeout=self._patience(asks), return_when=asyncio.FIRST_COMPLETED)
+                if self._watching is None:
+                    self._watching = asyncio.ensure_future(self._exchange.watch_order_book(self._symbol, depth))
+                waiting = {self._watching, self._fault}
+                await asyncio.wait(waiting, timeout=self._patience(asks), return_when=asyncio.FIRST_COMPLETED)
                 if self._fault.done():
                     self._fault.result()
-                if watching.done():
-                    book, watching = watching.result(), None
+                if self._watching.done():
+                    book, self._watching = self._watching.result(), None
                     quiet_since, asks = time.monotonic(), _Asks()
                     self._depth.narrow(book, depth)
                     await self._hand_on(book)
@@ -243,16 +253,17 @@ class Connection:
                 raise
             log.info("%s has no socket for %s (%s): asking for its books instead", self._name, self._symbol, error)
         finally:
-            if watching is not None:
-                watching.cancel()
-                await asyncio.gather(watching, return_exceptions=True)
+            if self._watching is not None:
+                self._watching.cancel()
+                await asyncio.gather(self._watching, return_exceptions=True)
         self._compares = False
         await self._poll()
 
     def _patience(self, asks: _Asks) -> float:
         if self._unusable is not None:
             return self._timeouts.unusable_s
-        return self._timeouts.again_s if asks.touch_differs else self._timeouts.quiet_s
+        soon = asks.touch_differs or asks.moved_since_s is not None or asks.differing == 1
+        return self._timeouts.again_s if soon else self._timeouts.quiet_s
 
     async def _ask(self, quiet_s: float, asks: _Asks) -> None:
         """Nothing has arrived for a while: ask for the book, to tell a quiet market from a dead stream.
@@ -281,11 +292,17 @@ class Connection:
         elif not np.array_equal(book.levels, self._last.levels):
             touch_differs = not np.array_equal(book.levels[:3:2], self._last.levels[:3:2])  # best ask and best bid
             asks.differing_since_s = quiet_s if asks.differing_since_s is None else asks.differing_since_s
-            if (touch_differs and asks.touch_differs) or quiet_s - asks.differing_since_s >= self._timeouts.differing_s:
+            asks.differing += 1
+            if asks.moved_since_s is None and asks.asked is not None and not np.array_equal(book.levels, asks.asked):
+                asks.moved_since_s = quiet_s
+            asks.asked = book.levels
+            moved = asks.moved_since_s is not None and quiet_s - asks.moved_since_s >= self._timeouts.settle_s
+            lasting = quiet_s - asks.differing_since_s >= self._timeouts.differing_s
+            if (touch_differs and asks.touch_differs) or moved or lasting:
                 raise WentQuiet(compose("{name} stopped sending while its book moved on", name=name))
             asks.touch_differs = touch_differs
             return
-        asks.touch_differs, asks.differing_since_s = False, None
+        asks.touch_differs, asks.differing_since_s, asks.moved_since_s, asks.asked, asks.differing = False, None, None, None, 0
         await self._queue.put(replace(self._last, received_ns=asked_ns))
 
     async def _hand_on(self, book: Mapping[str, Any]) -> None:
@@ -392,8 +409,16 @@ class Connection:
 
 @dataclass
 class _Asks:
-    """What was learnt by asking since the last message: see `Connection._ask`."""
+    """What was learnt by asking since the last message: see `Connection._ask`.
+
+    Attributes:
+        differing: books in a row that differed from the stream's. asked: the last of them. differing_since_s: of the first.
+        moved_since_s: when one was found to differ from the one asked before: the venue's book moves, and nothing arrives.
+    """
 
     touch_differs: bool = False
+    differing: int = 0
+    asked: FloatArray | None = None
     differing_since_s: float | None = None
+    moved_since_s: float | None = None
     next_listing_s: float = 0.0

@@ -108,7 +108,7 @@ class LiveFeed:
                 differences = (0 if lived_s >= AGREED_S else differences) + isinstance(error, BooksDiffer)
                 if differences >= MOST_DIFFERENCES and transport == "auto":
                     transport = "poll"
-                reload_markets = isinstance(error, (UnusableBook, WentQuiet))
+                reload_markets = isinstance(error, (UnusableBook, WentQuiet)) or failure.verdict is RetryVerdict.DOUBTFUL
                 wait_s = max(failure.retry_after_s, self._wait_s(failure, failures))
                 failures += 1
                 resync = failure.verdict is RetryVerdict.RESYNC

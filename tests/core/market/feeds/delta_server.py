@@ -1,6 +1,7 @@
-"""Servers on 127.0.0.1 that speak Kraken's and Bybit's market-data protocols, as ccxt reads them, about a made-up market.
+"""Servers on 127.0.0.1 that speak Binance's, Kraken's and Bybit's market-data protocols, as ccxt reads them.
 
-One market, its book a dictionary per side. Each step changes it, and goes out as one message of changes unless a test loses it.
+One made-up market, its book a dictionary per side. Each step changes it, and goes out as one message of changes unless a test
+loses it. A server can refuse, fall silent, delist its market and go away.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import json
 import time
 import zlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from aiohttp import WSMsgType, web
 
-from core.market.book import FloatArray, interleave
+from core.market.book import BookError, FloatArray, interleave
 
 Side = dict[int, int]
 """Price in ticks to size in lots."""
@@ -39,17 +42,41 @@ class DeltaServer(ABC):
         self.number = 1_000
         self.snapshots = self.asked = 0
         self.history: list[tuple[float, FloatArray]] = []
+        """Each book and since when it holds, seconds; NaN for a book of which no row can be made."""
         self.port = 0
+        self.clock: Callable[[], float] = time.time
+        self.stamp_s = 0.0
+        """How far the venue's clock is ahead of this machine's."""
+        self.refuses_requests: int | None = None
+        self.refuses_sockets: int | None = None
+        self.delisted = False
+        self.deaf: set[web.WebSocketResponse] = set()
+        """Sockets that stay open but are sent nothing."""
 
     async def __aenter__(self) -> DeltaServer:
         app = web.Application()
         app.router.add_get("/{path:.*}", self._answer)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        self.port = self._runner.addresses[0][1]
+        await self.open_port()
         return self
+
+    async def open_port(self) -> None:
+        """Listen, at the same port as before."""
+        self._site = web.TCPSite(self._runner, "127.0.0.1", self.port)
+        await self._site.start()
+        self.port = self._runner.addresses[0][1]
+
+    async def go_away(self) -> None:
+        """Refuse connections and cut those there are."""
+        await self._site.stop()
+        self.cut()
+
+    def cut(self) -> None:
+        """End every socket without a closing handshake."""
+        for socket in list(self.sockets):
+            if socket._req is not None and socket._req.transport is not None:
+                socket._req.transport.abort()
 
     async def __aexit__(self, *error: object) -> None:
         await self._runner.cleanup()
@@ -67,15 +94,36 @@ class DeltaServer(ABC):
             for i in range(60):
                 side.setdefault(first + sign * i, self._size())
             side[first + sign * int(self._random.choice(levels or range(12)))] = self._size()
+        return self.changed_since(before)
+
+    def changed_since(self, before: dict[tuple[str, int], int]) -> str:
+        """The message about what has changed in the book since a `view`; from now on the book is as it is."""
         after = self._view()
         self.number += 1
-        self.history.append((time.time(), self.top()))
+        self.remember()
         changes = [(*key, after.get(key, 0)) for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
+        return json.dumps(self._delta(changes))
+
+    def remember(self) -> None:
+        """Note the present book in the history."""
+        try:
+            levels = self.top()
+        except BookError:
+            levels = np.full(40, np.nan)
+        self.history.append((self.clock(), levels))
+
+    def view(self) -> dict[tuple[str, int], int]:
+        """The levels that the stream tells of: side and price to size."""
+        return self._view()
+
+    def message(self, changes: list[Change]) -> str:
+        """A message of any changes, whatever the book is, with the next number."""
+        self.number += 1
         return json.dumps(self._delta(changes))
 
     async def send(self, text: str) -> None:
         """Send a message to everyone."""
-        for socket in list(self.sockets):
+        for socket in self.sockets - self.deaf:
             with contextlib.suppress(ConnectionError):
                 await socket.send_str(text)
 
@@ -97,18 +145,30 @@ class DeltaServer(ABC):
 
     # -- the protocol -------------------------------------------------------------------------------------------------
 
+    @property
+    def stamp_ms(self) -> int:
+        """The venue's clock."""
+        return int((self.clock() + self.stamp_s) * 1e3)
+
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        if request.headers.get("Upgrade", "").lower() != "websocket":
+        upgrade = request.headers.get("Upgrade", "").lower() == "websocket"
+        refusal = self.refuses_sockets if upgrade else self.refuses_requests
+        if refusal is not None:
+            return web.Response(status=refusal, text="no")
+        if not upgrade:
             return web.json_response(self._reply(request.match_info["path"]))
         socket = web.WebSocketResponse(heartbeat=None)
         await socket.prepare(request)
-        async for message in socket:
-            if message.type is not WSMsgType.TEXT:
-                continue
-            for answer in self._on_text(json.loads(message.data)):
-                await socket.send_str(json.dumps(answer))
-                self.sockets.add(socket)
-        self.sockets.discard(socket)
+        try:
+            async for message in socket:
+                if message.type is not WSMsgType.TEXT or socket in self.deaf:
+                    continue
+                for answer in self._on_text(json.loads(message.data)):
+                    self.sockets.add(socket)
+                    await socket.send_str(json.dumps(answer))
+        finally:
+            self.sockets.discard(socket)
+            self.deaf.discard(socket)
         return socket
 
     @abstractmethod
@@ -123,6 +183,43 @@ class DeltaServer(ABC):
 
     @abstractmethod
     def _delta(self, changes: list[Change]) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def heartbeat(self) -> str:
+        """What the venue sends where nothing happens."""
+
+
+class BinanceDeltaServer(DeltaServer):
+    """Binance's spot streams: diff depth by update number."""
+
+    exchange, symbol, depth = "binance", "BTC/USDT", 60
+
+    def configure(self, exchange: Any) -> None:
+        exchange.enableRateLimit = False
+        exchange.urls["api"]["public"] = f"http://127.0.0.1:{self.port}/api/v3"
+        exchange.urls["api"]["ws"]["spot"] = f"ws://127.0.0.1:{self.port}/stream/ws"
+
+    def _reply(self, path: str) -> Any:
+        if path.endswith("exchangeInfo"):
+            entry = {"symbol": "BTCUSDT", "status": "BREAK" if self.delisted else "TRADING", "baseAsset": "BTC"}
+            entry |= {"quoteAsset": "USDT", "isSpotTradingAllowed": True, "permissions": ["SPOT"]}
+            filters = [{"filterType": "PRICE_FILTER", "minPrice": "0.1", "maxPrice": "1000000.0", "tickSize": "0.1"}]
+            filters.append({"filterType": "LOT_SIZE", "minQty": "0.001", "maxQty": "9000.0", "stepSize": "0.001"})
+            return {"timezone": "UTC", "serverTime": self.stamp_ms, "rateLimits": [], "symbols": [entry | {"filters": filters}]}
+        self.asked += 1
+        self.snapshots += bool(self.sockets)
+        asks, bids = ([] if self.delisted else [[f"{p / 10:.1f}", f"{s / 1000:.3f}"] for p, s in side] for side in self.best(60))
+        return {"lastUpdateId": self.number, "asks": asks, "bids": bids}
+
+    def _on_text(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
+        return [{"result": None, "id": asked["id"]}]
+
+    def _delta(self, changes: list[Change]) -> dict[str, Any]:
+        sides = {key: [[f"{p / 10:.1f}", f"{s / 1000:.3f}"] for side, p, s in changes if side == key] for key in ("a", "b")}
+        return {"e": "depthUpdate", "E": self.stamp_ms, "s": "BTCUSDT", "U": self.number, "u": self.number, **sides}
+
+    def heartbeat(self) -> str:
+        return json.dumps({"result": None, "id": 0})
 
 
 class KrakenServer(DeltaServer):
@@ -146,8 +243,12 @@ class KrakenServer(DeltaServer):
                 },
             }
         if path.endswith("AssetPairs"):
+            if self.delisted:
+                return {"error": [], "result": {}}
             pair = {"altname": "XBTUSD", "wsname": "XBT/USD", "base": "XXBT", "quote": "ZUSD", "status": "online"}
             return {"error": [], "result": {"XXBTZUSD": pair | {"pair_decimals": 1, "lot_decimals": 8, "ordermin": "0.0001"}}}
+        if self.delisted:
+            return {"error": ["EQuery:Unknown asset pair"]}
         self.asked += 1
         asks, bids = ([[f"{p / 10:.1f}", f"{s / 1000:.3f}", 1_700_000_000] for p, s in side] for side in self.best(100))
         return {"error": [], "result": {"XXBTZUSD": {"asks": asks, "bids": bids}}}
@@ -155,6 +256,9 @@ class KrakenServer(DeltaServer):
     def _on_text(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
         if asked.get("method") != "subscribe" or asked["params"]["channel"] != "book":
             return []
+        if self.delisted:
+            answer = {"error": "Currency pair not supported BTC/USD", "method": "subscribe", "success": False}
+            return [answer | {"req_id": asked.get("req_id")}]
         self.snapshots += 1
         asks, bids = ([{"price": p / 10, "qty": s / 1000} for p, s in side] for side in self.best(self.depth))
         data = {"symbol": self.symbol, "asks": asks, "bids": bids, "checksum": self.checksum()}
@@ -165,8 +269,14 @@ class KrakenServer(DeltaServer):
             name: [{"price": price / 10, "qty": size / 1000} for side, price, size in changes if side == key]
             for name, key in (("asks", "a"), ("bids", "b"))
         }
-        data = {"symbol": self.symbol, **sides, "checksum": self.checksum(), "timestamp": "2023-10-06T17:35:55.440295Z"}
+        data = {"symbol": self.symbol, **sides, "checksum": self.checksum(), "timestamp": self._stamp()}
         return {"channel": "book", "type": "update", "data": [data]}
+
+    def _stamp(self) -> str:
+        return datetime.fromtimestamp(self.stamp_ms / 1e3, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+    def heartbeat(self) -> str:
+        return json.dumps({"channel": "heartbeat"})
 
     def checksum(self) -> int:
         """Of whole numbers: prices have one decimal and sizes eight, so that leaving out the point multiplies by ten to that."""
@@ -190,25 +300,38 @@ class BybitServer(DeltaServer):
             entry = {"symbol": "BTCUSDT", "baseCoin": "BTC", "quoteCoin": "USDT", "status": "Trading", "marginTrading": "none"}
             lots = {"basePrecision": "0.001", "quotePrecision": "0.1", "minOrderQty": "0.001", "maxOrderQty": "100"}
             entry |= {"lotSizeFilter": lots, "priceFilter": {"tickSize": "0.1"}}
+            if self.delisted:
+                entry["status"] = "Closed"
             return {"retCode": 0, "retMsg": "OK", "result": {"category": "spot", "list": [entry]}}
+        if self.delisted:
+            return {"retCode": 10001, "retMsg": "params error: symbol invalid BTCUSDT", "result": {}}
         self.asked += 1
         return {"retCode": 0, "retMsg": "OK", "result": self._book(200)}
 
     def _book(self, depth: int) -> dict[str, Any]:
         asks, bids = ([[f"{p / 10:.1f}", f"{s / 1000:.3f}"] for p, s in side] for side in self.best(depth))
-        return {"s": "BTCUSDT", "a": asks, "b": bids, "ts": 1672765737733, "u": self.number}
+        return {"s": "BTCUSDT", "a": asks, "b": bids, "ts": self.stamp_ms, "u": self.number}
 
     def _on_text(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
         if asked.get("op") != "subscribe" or not asked["args"][0].startswith("orderbook."):
             return []
+        if self.delisted:
+            text = f"Invalid symbol :[{asked['args'][0]}]"
+            return [{"success": False, "ret_msg": text, "op": "subscribe", "req_id": asked.get("req_id")}]
         self.snapshots += 1
         answer = {"success": True, "ret_msg": "", "op": "subscribe"}
-        return [answer, {"topic": "orderbook.50.BTCUSDT", "type": "snapshot", "ts": 1, "data": self._book(self.depth)}]
+        return [
+            answer,
+            {"topic": "orderbook.50.BTCUSDT", "type": "snapshot", "ts": self.stamp_ms, "data": self._book(self.depth)},
+        ]
 
     def _delta(self, changes: list[Change]) -> dict[str, Any]:
         sides = {key: [[f"{p / 10:.1f}", f"{s / 1000:.3f}"] for side, p, s in changes if side == key] for key in ("a", "b")}
         data = {"s": "BTCUSDT", **sides, "u": self.number, "seq": 7 * self.number}
-        return {"topic": "orderbook.50.BTCUSDT", "type": "delta", "ts": 2, "data": data}
+        return {"topic": "orderbook.50.BTCUSDT", "type": "delta", "ts": self.stamp_ms, "data": data}
+
+    def heartbeat(self) -> str:
+        return json.dumps({"success": True, "ret_msg": "pong", "op": "ping"})
 
 
 class UnnumberedBybitServer(BybitServer):
