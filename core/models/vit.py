@@ -194,11 +194,9 @@ class ViT(nn.Module):
 
     def _read(self, tokens: Tensor) -> Tensor:
         """(batch, n, width) -> (batch, width): the last layer works out the class token alone, the only one that is read."""
-        if not computes_plainly():
-            tokens, _ = self.encode(tokens, layers=slice(-1))
-            tokens, _ = self.layers[-1](tokens, first=1)  # (batch, n, width) -> (batch, 1, width)
-        else:
-            tokens, _ = self.encode(tokens)
+        last = None if computes_plainly() else self.layers[-1]
+        for layer in self.layers:
+            tokens, _ = layer(tokens, first=1 if layer is last else None)
         return tokens[:, 0]
 
     @overload
