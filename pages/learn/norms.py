@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
+import numpy as np
 import streamlit as st
 
 from core.figures.learn import norms as figures
+from core.figures.learn.attention_steps import grouped_bars
 from core.figures.learn.diagrams.norms import norms_diagram
-from core.lecture import activations, norm_examples, norms, notebooks
+from core.lecture import activations, norm_examples, norms, notebooks, uses
 from core.lecture.norms import Norm
 from core.lecture.shown_digits import digits_needed
 from pages.learn import diagram, frame, predict, questions, what_moved
@@ -288,6 +290,41 @@ def depth() -> dict[str, Any]:
     return {"LAYERS": last, "SEED": chosen["seed"], **notebooks.on_screen(shown)}
 
 
+def without_root() -> dict[str, Any]:
+    """LayerNorm beside the notebook's formula, which lacks the square root (D22)."""
+    chosen = frame.dials(
+        "root_dial",
+        {
+            "scale": frame.slider(_("All features times"), 0.1, 10.0, key="root_scale", default=2.0, step=0.1, short=_("Scale")),
+            "sample": frame.slider(_("Item"), 1, 3, key="root_item", default=1),
+        },
+    )
+    drawn = np.round(norms.example_batch()[chosen["sample"] - 1, 0].numpy(), 2)
+    x = chosen["scale"] * drawn
+    right, written = uses.without_root(x)
+    frame.equation(
+        r"\hat x = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} \qquad \text{D22: } \frac{x - \mu}{\sigma^2 + \varepsilon}",
+        rf"\begin{{aligned}} \sigma &= {frame.tex(float(x.std()))},\ \sigma^2 = {frame.tex(float(x.var()))} \\ "
+        rf"\mathrm{{std}}(\hat x) &= {frame.tex(float(right.std()))} \\ "
+        rf"\text{{D22: }} &= {frame.tex(float(written.std()))} \end{{aligned}}",
+        note=_("without the root the spread is 1 over the spread of the input"),
+    )
+    static_plot(
+        grouped_bars({"x": x, _("with the root"): right, _("without"): written}, x_title=_("Feature"), y_title=_("Value")),
+        key="root_bars",
+        alt=_("Four features of an item, with LayerNorm and with the formula that lacks the root."),
+    )
+    frame.check(
+        _("Both agree only where the spread is 1; here they differ by {gap} at most.").format(
+            gap=number(float(np.abs(right - written).max()), 3)
+        ),
+        holds=float(np.abs(right - written).max()) < 0.01,
+    )
+    frame.look_for(frame.passage(PAGE, "without_root"))
+    shown = {"with the root": right, "without": written, "spread with": right.std(), "spread without": written.std()}
+    return {"X": drawn, "SCALE": chosen["scale"], **notebooks.on_screen(shown)}
+
+
 part = frame.open_page(
     PAGE,
     _("Norms, activations, dropout"),
@@ -297,10 +334,18 @@ part = frame.open_page(
         "softmax": _("Stable softmax"),
         "dropout": _("Dropout"),
         "depth": _("Post-norm, pre-norm"),
+        "without_root": _("Without the root"),
     },
 )
 diagram.slot()
-parts = {"norms": normalisation, "activations": activation, "softmax": softmax, "dropout": dropout, "depth": depth}
+parts = {
+    "norms": normalisation,
+    "activations": activation,
+    "softmax": softmax,
+    "dropout": dropout,
+    "depth": depth,
+    "without_root": without_root,
+}
 values = parts[part]()
 frame.close_page(
     PAGE,

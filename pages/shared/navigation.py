@@ -207,6 +207,20 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     ),
     PageEntry(file="pages/learn/cost.py", section="Learn", title=N_("Cost"), icon=":material/speed:", url="cost"),
     PageEntry(
+        file="pages/learn/matrices.py",
+        section="Learn",
+        title=N_("Matrix operations"),
+        icon=":material/calculate:",
+        url="matrices",
+    ),
+    PageEntry(
+        file="pages/learn/uses.py",
+        section="Learn",
+        title=N_("Uses and notation"),
+        icon=":material/hub:",
+        url="uses",
+    ),
+    PageEntry(
         file="pages/learn/leakage.py",
         section="Learn",
         title=N_("The leakage lab"),

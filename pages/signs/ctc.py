@@ -28,8 +28,8 @@ CELL: Final = "cell"
 
 def page() -> None:
     """Top to bottom."""
-    controls.page_header(_("CTC lab"), prose("ctc_lead"))
-    lesson.head("ctc")
+    lesson.head("ctc", title=_("CTC lab"))
+    st.markdown(prose("ctc_lead"))
     diagram.begin("", {})
     diagram.slot()
     problem = ctc_source.pick()
@@ -264,7 +264,7 @@ def _gradient(found: Lattice, problem: Problem) -> None:
 def _collapse() -> None:
     st.subheader(_("Collapse a path of your own"), anchor=False)
     text = st.text_input(
-        _("Path, labels apart by spaces, - for the blank"), value="H H - O L - L A A", key="path", bind="query-params"
+        _("Path, labels apart by spaces, - for the blank"), value="H H ε O O L A", key="path", bind="query-params"
     )
     names = [BLANK_NAME if word in {"-", "_", "ε"} else word for word in text.split()]
     merged, sentence = ctc_lab.collapsed(names)
