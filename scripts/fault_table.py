@@ -23,20 +23,20 @@ from tests.core.market.helpers import real_rows, tiny_config, tiny_predictor
 OUT = Path(__file__).resolve().parent.parent / "docs" / "faults.md"
 HEAD = """# Faults of an exchange
 
-Made by `python -m scripts.fault_table` (tests/core/market/feeds/venue_faults.py holds the faults): a server on the loopback speaks
-Binance's, Kraken's and Bybit's protocols as the installed ccxt reads them, its market moves fifty times a second, and it misbehaves. A session
-predicts and scores the feed, a recorder records it. A row is wrong where it equals no book that the venue had in the second before
-(longer by as long as the process itself was held up).
+Made by `python -m scripts.fault_table` (tests/core/market/feeds/venue_faults.py holds the faults): a server on the loopback
+speaks Binance's, Kraken's and Bybit's protocols as the installed ccxt reads them, its market moves fifty times a second, and it
+misbehaves. A session predicts and scores the feed, a recorder records it. A row is wrong where it equals no book that the venue
+had in the second before (longer by as long as the process itself was held up).
 
-- **noticed**: seconds from the beginning of the fault until the feed announced a break or ended; a dash where nothing was to be announced.
-- **live again**: seconds from the venue's recovery to the first book after the last break; negative where a new connection had
-  got past the fault before it was over.
+- **noticed**: seconds from the beginning of the fault until the feed announced a break or ended; a dash where nothing was to be
+  announced.
+- **live again**: seconds from the venue's recovery to the first book after the last break.
 - **wrong**: rows recorded, predicted from, scored. Bar: none.
 - **withdrawn**: wrong rows that were on the page as provisional until the break was noticed; they are scored and recorded nowhere
   ([D27](decisions.md#d27)).
 
-A refusal for the place (451) and a market that is no longer traded end the feed with a sentence, since another attempt would get the same answer.
-A `Retry-After` header is waited for.
+A refusal for the place (451) and a market that is no longer traded end the feed with a sentence, since another attempt would get
+the same answer. A `Retry-After` header is waited for.
 
 | venue | fault | noticed, s | live again, s | wrong | withdrawn | what the page says |
 | --- | --- | ---: | ---: | ---: | ---: | --- |
@@ -91,7 +91,8 @@ def main() -> None:
     text = HEAD + "\n".join(map(line, found)) + "\n"
     wrong = sum(not one.sound for one in found)
     late = [one.live_s for one in found if one.live_s is not None]
-    text += f"\n{len(found)} lines, {wrong} with a wrong row; live again within {max(late, default=0.0):.1f} s of the recovery at most.\n"
+    slowest = max(late, default=0.0)
+    text += f"\n{len(found)} lines, {wrong} with a wrong row; live again within {slowest:.1f} s of the recovery at most.\n"
     if o.only:
         print(text.removeprefix(HEAD))
     else:

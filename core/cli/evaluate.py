@@ -38,9 +38,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--data",
         nargs="+",
         required=True,
-        type=Path,
+        type=options.place,
         metavar="FILE_OR_FOLDER",
-        help="one market's Parquet or CSV files; or a folder, every recording of which is scored",
+        help="one market's Parquet or CSV files; or a folder or a store's URL (s3://...), every recording of which is scored",
     )
     p.add_argument("--horizon", type=int, default=None, help="steps ahead; the first of the card's where left out")
     p.add_argument("--label", choices=LABEL_KINDS, default="smoothed")
@@ -57,6 +57,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _run_tlob(o: argparse.Namespace) -> None:
+    o.data = options.here(o.data)
     if o.out is not None or any(place.is_dir() for place in o.data):
         scored = evaluate_recordings.run(o)
         print(json.dumps(scored) if o.json else evaluate_recordings.table(scored))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core import checkpoints
+from core.cli.progress import counting_bar
+from core.market.recordings.stores import copied, is_store
 
 if TYPE_CHECKING:
     from core.training.loop import LoopSettings
@@ -70,6 +73,20 @@ def loop_settings(o: argparse.Namespace, *, steps: int, **further: Any) -> LoopS
 def add_test(p: argparse.ArgumentParser, *, part: str = "the test part") -> None:
     """`--test` and `--no-test`: whether the test part is scored for the card."""
     p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help=f"score {part} for the card")
+
+
+def place(text: str) -> Path | str:
+    """A path, or the URL of a store or of a file in one, as it was typed: `here` makes a path of it."""
+    return text if is_store(text) else Path(text)
+
+
+def here(places: Iterable[Path | str]) -> list[Path]:
+    """Paths of this machine: those given, and up-to-date copies of what lies at URLs.
+
+    Raises:
+        BookError: where a store does not answer.
+    """
+    return [one if isinstance(one, Path) else copied(one, progress=counting_bar("file")) for one in places]
 
 
 def add_json(p: argparse.ArgumentParser) -> None:

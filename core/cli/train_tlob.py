@@ -16,6 +16,7 @@ from core.market.features import TRANSFORM_KINDS, directed_inputs, input_names
 from core.market.labels import HORIZONS, LABEL_KINDS, Head
 from core.market.predictor import Predictor
 from core.market.recordings.layout import is_segment
+from core.market.scoring.recordings import find_recordings
 from core.models.deeplob import DeepLOBConfig
 from core.models.tlob import TLOBConfig
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
@@ -59,9 +60,9 @@ def _add_data(p: argparse.ArgumentParser) -> None:
         nargs="+",
         action="append",
         required=True,
-        type=Path,
+        type=options.place,
         metavar="FILE",
-        help="one market's Parquet or CSV files; repeat the option for each market",
+        help="one market's Parquet or CSV files, a folder or a store's URL (s3://...); repeat the option for each market",
     )
     p.add_argument(
         "--share", nargs="+", type=float, help="share of the windows from each market, in the order given; equal where left out"
@@ -112,6 +113,7 @@ def _deeplob(o: argparse.Namespace, outputs: int) -> DeepLOBConfig:
 
 
 def _train(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBConfig], o: argparse.Namespace) -> None:
+    o.data = [_files_of(group) for group in o.data]
     files = [MarketFiles(paths=tuple(group)) for group in o.data]
     if o.share is not None and len(o.share) != len(files):
         raise ValueError(f"{len(o.share)} shares for {len(files)} markets: give one a market")
@@ -146,6 +148,19 @@ def _train(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBCo
     )
     _complete_card(path, o, files, heads, config.steps)
     print(f"wrote {path.name} and its weights")
+
+
+def _files_of(group: list[Path | str]) -> list[Path]:
+    """The files of one market: those named, and all of the folders named."""
+    places = options.here(group)
+    if all(place.is_file() for place in places):
+        return places
+    days = find_recordings(places)
+    markets = sorted({day.market for day in days})
+    if len(markets) > 1:
+        names = ", ".join(markets)
+        raise ValueError(f"the folder holds {len(markets)} markets ({names}): give each its own --data")
+    return [path for day in days for path in sorted(day.paths)]
 
 
 ELSEWHERE = frozenset(("folder", "state", "progress", "data", "start", "run", "command", "model"))

@@ -10,10 +10,11 @@ import streamlit as st
 
 from core.market.book import BookError
 from core.market.library import LibraryError
-from core.market.recordings.layout import library_folder
+from core.market.recordings.layout import library_address, library_folder
 from core.market.recordings.listing import LibraryEntry, bundled_recordings, list_recordings
 from core.market.recordings.place import RecordingPlace
 from core.market.recordings.segment_writer import restore_recordings
+from core.market.recordings.stores import is_address
 from core.service.access import Action
 from pages.markets import library_actions, record_switch, upload_panel
 from pages.shared import controls, permissions, url_state
@@ -25,14 +26,19 @@ def place() -> RecordingPlace | None:
     typed = url_state.text(
         _("Folder or URL"),
         key="place",
-        placeholder=str(library_folder()),
-        help=_("Empty: the library's folder. A folder below it, or the URL of a web server that lists its files."),
+        placeholder=library_address() or str(library_folder()),
+        help=_(
+            "Empty: the library's folder. A folder below it, or the URL of a web server that lists its files, or of a store, as "
+            "s3://bucket/folder."
+        ),
     ).strip()
     if typed and not permissions.guard(Action.SERVER_FOLDER):
         return None
     try:
-        if typed.lower().startswith(("http://", "https://")):
+        if is_address(typed):
             return RecordingPlace(typed)
+        if not typed and (library := library_address()):
+            return RecordingPlace(library)
         root = library_folder().resolve()
         wanted = (root / typed).resolve()
         if wanted != root and root not in wanted.parents:

@@ -20,8 +20,9 @@ from typing import Final
 from core.market.feeds.background import background_loop
 from core.market.hub import Hub, TooManyFeeds, hub
 from core.market.recorder import EventRecorder
-from core.market.recordings.layout import library_folder
+from core.market.recordings.layout import library_address, library_folder
 from core.market.recordings.segment_writer import SegmentWriter
+from core.market.recordings.sending import sender
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.messages import Message, compose
@@ -49,10 +50,16 @@ class RecordingStatus:
     problem: str
 
 
+def recording_folder() -> Path:
+    """Where the app records: the library's folder; where the library is a store, the folder from which recordings are sent."""
+    address = library_address()
+    return sender(address).folder if address else library_folder()
+
+
 class BackgroundRecorder:
     """The app's recordings, one a feed. May be called from any thread."""
 
-    def __init__(self, folder: Callable[[], Path] = library_folder, sessions: Callable[[], Hub] = hub) -> None:
+    def __init__(self, folder: Callable[[], Path] = recording_folder, sessions: Callable[[], Hub] = hub) -> None:
         self._folder, self._sessions = folder, sessions
         self._lock = threading.Lock()
         self._running: dict[str, _FeedRecording] = {}

@@ -14,8 +14,10 @@ from typing import Final
 
 import pyarrow as pa
 
+from core.market.recordings.stores import below_cache, is_store
+
 FOLDER_VARIABLE: Final = "OBSERVATORY_RECORDINGS"
-"""Environment variable: the folder of the library, where the app records and converts to."""
+"""Environment variable: the folder or the store of the library, where the app records and converts to."""
 DEFAULT_FOLDER: Final = Path("recordings")
 ROWS, TRADES, UPDATES, EVENTS = "rows", "trades", "updates", "events"
 KINDS: Final = (ROWS, TRADES, UPDATES, EVENTS)
@@ -47,8 +49,15 @@ _DATE: Final = re.compile(r"[_-]?(250ms|native\w*)?[_-]*\d{4}-?\d{2}-?\d{2}.*$")
 
 
 def library_folder() -> Path:
-    """The library's folder by the environment."""
-    return Path(os.environ.get(FOLDER_VARIABLE, "").strip() or DEFAULT_FOLDER)
+    """The library's folder by the environment; of a library in a store, this machine's folder for what is fetched from there."""
+    address = library_address()
+    return below_cache("library", address) if address else Path(os.environ.get(FOLDER_VARIABLE, "").strip() or DEFAULT_FOLDER)
+
+
+def library_address() -> str | None:
+    """Address of the store that is the library by the environment; None for a folder."""
+    named = os.environ.get(FOLDER_VARIABLE, "").strip().rstrip("/")
+    return named if is_store(named) else None
 
 
 def market_folder(market: str) -> str:

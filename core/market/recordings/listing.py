@@ -6,6 +6,7 @@ are kept until a file changes.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 from collections import OrderedDict
@@ -24,8 +25,9 @@ import pyarrow.parquet as pq
 from core.market import library
 from core.market.book import LEVELS, STEP_MS
 from core.market.recordings.layout import market_of, recording_of
-from core.market.recordings.place import RecordingPlace, StoredFile
+from core.market.recordings.place import RecordingPlace
 from core.market.recordings.row_files import POINTS, FileSummary, footer_summary
+from core.market.recordings.stores import StoredFile
 from core.messages import Message, compose
 
 CARRY_MS: Final = 60_000
@@ -233,10 +235,13 @@ def _summarise(place: RecordingPlace, file: StoredFile) -> FileSummary:
                 return known
             names = parquet.schema_arrow.names
             _need(names)
-            if place.remote:
+            if place.remote and place.store is None:
                 columns = parquet.read(columns=["timestamp", "ask_price_1", "bid_price_1"])
     with _database().cursor() as database:
-        values: dict[str, Any] = {} if columns is not None else {"file": file.address}
+        if place.store is not None:  # queried where it lies
+            with contextlib.suppress(ValueError):  # known already
+                database.register_filesystem(place.store.files_system)
+        values: dict[str, Any] = {} if columns is not None else {"file": _for_query(place, file)}
         table = "columns" if columns is not None else "read_csv($file)" if csv else "read_parquet($file)"
         if columns is not None:
             database.register("columns", columns)
@@ -258,6 +263,11 @@ def _summarise(place: RecordingPlace, file: StoredFile) -> FileSummary:
         levels=sum(name.startswith("ask_price_") for name in names),
         market="",
     )
+
+
+def _for_query(place: RecordingPlace, file: StoredFile) -> str:
+    """A file's address as DuckDB takes it."""
+    return file.address if place.store is None else place.store.files_system.unstrip_protocol(file.address)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A folder of this machine, or a URL that lists files, as a place of recordings."""
+"""A folder of this machine, a store's, or a URL that lists files, as a place of recordings."""
 
 from __future__ import annotations
 
@@ -6,44 +6,44 @@ import io
 import ipaddress
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from core.market.book import BookError
+from core.market.recordings.layout import library_address
+from core.market.recordings.stores import Store, StoredFile, is_store
 from core.messages import compose
 
 HOSTS_VARIABLE: Final = "OBSERVATORY_RECORDING_HOSTS"
-"""Comma-separated names of hosts, besides this machine, whose recordings may be listed and fetched."""
+"""Comma-separated names of hosts, besides this machine, whose recordings may be listed and fetched; and of stores, "s3://bucket"."""
 MOST_FILES: Final = 50_000
 TIMEOUT_S: Final = 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoredFile:
-    """A file of a place: its path below it, its whole address, its bytes, and a number that changes with its content."""
-
-    relative: str
-    address: str
-    size: int
-    stamp: float
-
-
 class RecordingPlace:
-    """A folder, or an http(s) address of a page whose links are files and folders, as web servers make of a folder.
+    """A folder, a store's address, or an http(s) address of a page whose links are files and folders.
+
+    Attributes:
+        store: where it is a store's. remote: whether files have to be fetched.
 
     Raises:
-        BookError: for a host that may not be asked.
+        BookError: for a host or a store that may not be asked.
     """
 
     def __init__(self, address: str) -> None:
         self.address = address.strip()
-        self.remote = self.address.lower().startswith(("http://", "https://"))
-        if self.remote:
+        self.store: Store | None = None
+        self.remote = self.address.lower().startswith(("http://", "https://")) or is_store(self.address)
+        if is_store(self.address):
+            _check_store(self.address)
+            self.store = Store(self.address)
+            self.address = self.store.address
+            self._files: Any = self.store.files_system
+        elif self.remote:
             self.address = self.address.rstrip("/") + "/"
             _check_host(self.address)
-            self._files: Any = _http()
+            self._files = _http()
 
     def files(self) -> list[StoredFile]:
         """Every file below it that is not hidden.
@@ -51,7 +51,7 @@ class RecordingPlace:
         Raises:
             BookError: where it is not there, does not answer, or holds too many.
         """
-        found = list(self._remote_files() if self.remote else self._local_files())
+        found = list(self.store.files() if self.store else self._remote_files() if self.remote else self._local_files())
         if len(found) > MOST_FILES:
             raise BookError(
                 compose("{place} holds more than {most} files: choose a folder below it", place=self.address, most=MOST_FILES)
@@ -62,6 +62,8 @@ class RecordingPlace:
         """The file, for reading at any position; whole in memory where a server cannot send parts of it."""
         if not self.remote:
             return Path(file.address).open("rb")
+        if self.store is not None:
+            return self._files.open(file.address, "rb")
         sends_parts = bool(self._files.info(file.address).get("partial"))
         return self._files.open(file.address) if sends_parts else io.BytesIO(self._files.cat_file(file.address))
 
@@ -100,6 +102,16 @@ class RecordingPlace:
         except Exception as error:  # whatever the web server or the network does
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise BookError(compose("{place} does not list its files: {reason}", place=self.address, reason=why)) from error
+
+
+def _check_store(address: str) -> None:
+    bucket = "/".join(address.split("/")[:3])
+    library = library_address() or ""
+    allowed = {name.strip().rstrip("/") for name in os.environ.get(HOSTS_VARIABLE, "").split(",")} - {""}
+    if not (address.rstrip("/") == library or address.startswith(f"{library}/") or bucket in allowed) or "/../" in f"{address}/":
+        raise BookError(
+            compose("{host} may not be asked: name the hosts of recordings in {variable}", host=bucket, variable=HOSTS_VARIABLE)
+        )
 
 
 def _http() -> Any:

@@ -1,0 +1,156 @@
+"""Recordings in a store that speaks S3, served by moto on the loopback."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from moto.server import ThreadedMotoServer
+from pyarrow import fs
+
+from core.cli import main
+from core.market import library
+from core.market.book import BookError, read_rows
+from core.market.recordings import changes
+from core.market.recordings.listing import list_recordings
+from core.market.recordings.place import RecordingPlace
+from core.market.recordings.row_files import write_rows
+from core.market.recordings.sending import SegmentSender
+from core.market.recordings.stores import Store, copied, is_store
+from tests.core.market.helpers import save_tiny
+
+SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
+ADDRESS = "s3://bucket/library"
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ThreadedMotoServer]:
+    """An empty bucket, and a cache of its own."""
+    server = ThreadedMotoServer("127.0.0.1", free_port(), verbose=False)
+    server.start()
+    endpoint = f"http://127.0.0.1:{server._port}"
+    for name, value in (("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b"), ("AWS_ENDPOINT_URL", endpoint)):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("OBSERVATORY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OBSERVATORY_RECORDING_HOSTS", "s3://bucket")
+    fs.S3FileSystem(endpoint_override=endpoint, region="us-east-1", allow_bucket_creation=True).create_dir("bucket")
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def hours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two hours as the library writes them, trades beside, a file of another program, and a half-written one."""
+    folder, rows = tmp_path_factory.mktemp("hours"), read_rows(SAMPLE)
+    for hour, part in (("22", rows[:400]), ("23", rows[400:800])):
+        path = folder / "x-BTC-USDT" / "2024-08-08" / hour / f"rows_{part.timestamps[0]}.parquet"
+        path.parent.mkdir(parents=True)
+        write_rows(path, [(part.timestamps, part.levels)], levels=10, market="BTC/USDT")
+        path.with_name(path.name.replace("rows", "trades")).write_bytes(b"x" * 100)
+    shutil.copy(SAMPLE, folder / "foreign.parquet")
+    (folder / "x-BTC-USDT" / "2024-08-08" / "23" / ".rows_9.parquet.part").write_bytes(b"half")
+    return folder
+
+
+def test_what_is_sent_is_listed_as_here_and_copied_back(server: ThreadedMotoServer, hours: Path, tmp_path: Path) -> None:
+    waiting = tmp_path / "waiting"
+    shutil.copytree(hours, waiting)
+    sender = SegmentSender(ADDRESS, waiting)
+    order = [path.name.partition("_")[0] for path in sender.waiting() if "23" in path.parts]
+    assert order == ["trades", "rows"]  # whoever finds an hour's rows finds the rest
+    assert sender.send_waiting() and not sender.waiting()
+    assert (waiting / "x-BTC-USDT/2024-08-08/23/.rows_9.parquet.part").exists()  # which is no file yet
+
+    here, there = list_recordings(hours), list_recordings(ADDRESS)  # "foreign" by a query of DuckDB, the others by their footers
+    assert [(one.name, one.rows, one.gaps, one.start_ms, one.mids, one.market) for one in here] == [
+        (one.name, one.rows, one.gaps, one.start_ms, one.mids, one.market) for one in there
+    ]
+    assert not any(one.problem for one in there) and len(there) == 2
+
+    back = copied(ADDRESS)
+    wanted = sorted(path.relative_to(hours) for path in hours.rglob("*.parquet"))
+    assert sorted(path.relative_to(back) for path in back.rglob("*.parquet")) == wanted
+    assert all((back / name).read_bytes() == (hours / name).read_bytes() for name in wanted)
+    stamp = (back / "foreign.parquet").stat().st_mtime_ns
+    Store(ADDRESS).files_system.rm(f"bucket/library/{wanted[-1].as_posix()}")
+    copied(ADDRESS)
+    assert (back / "foreign.parquet").stat().st_mtime_ns == stamp  # not fetched again
+    assert not (back / wanted[-1]).exists()
+
+    changes.fetch(RecordingPlace(ADDRESS), there[0], tmp_path / "library")
+    assert (tmp_path / "library" / "foreign.parquet").read_bytes() == SAMPLE.read_bytes()
+
+
+def test_while_the_store_is_away_recordings_wait_and_then_arrive_whole(
+    server: ThreadedMotoServer, hours: Path, tmp_path: Path
+) -> None:
+    waiting, port = tmp_path / "waiting", server._port
+    shutil.copytree(hours, waiting)
+    server.stop()
+    sender = SegmentSender(ADDRESS, waiting)
+    before = sender.waiting()
+    assert not sender.send_waiting()
+    assert sender.waiting() == before and "does not take recordings" in sender.problem
+
+    again = ThreadedMotoServer("127.0.0.1", port, verbose=False)
+    again.start()
+    try:
+        assert sender.send_waiting() and not sender.problem
+        assert sorted(file.relative for file in Store(ADDRESS).files()) == sorted(
+            path.relative_to(waiting).as_posix() for path in before
+        )
+    finally:
+        again.stop()
+
+
+def test_a_file_is_seen_whole_or_not_at_all_and_never_replaced(server: ThreadedMotoServer, tmp_path: Path) -> None:
+    store = Store(ADDRESS)
+    with store.files_system.open("bucket/library/rows_1.parquet", "wb") as file:
+        file.write(b"half")
+        assert store.size_of("rows_1.parquet") is None
+    (tmp_path / "rows_1.parquet").write_bytes(b"another")
+    sender = SegmentSender(ADDRESS, tmp_path)
+    assert not sender.send_waiting()
+    assert "has another file rows_1.parquet already" in sender.problem
+    assert store.files_system.cat_file("bucket/library/rows_1.parquet") == b"half"
+    (tmp_path / "rows_1.parquet").write_bytes(b"half")  # sent before, and the process killed before it was deleted here
+    assert sender.send_waiting() and not sender.waiting()
+
+
+def test_a_command_reads_a_store_as_it_reads_a_folder(
+    server: ThreadedMotoServer, hours: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_tiny(tmp_path / "card", read_rows(SAMPLE)[:300])
+    SegmentSender(ADDRESS, shutil.copytree(hours / "x-BTC-USDT", tmp_path / "waiting" / "x-BTC-USDT").parent).send_waiting()
+    answers = []
+    for place in (str(hours / "x-BTC-USDT"), f"{ADDRESS}/x-BTC-USDT"):
+        words = ["evaluate", "tlob", "--data", place, "--checkpoint", "tiny", "--folder", str(tmp_path / "card"), "--json"]
+        assert main(words) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0]["samples"] > 500
+    assert answers[0] == answers[1]
+
+
+def test_other_stores_of_fsspec_and_what_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_store("s3://a/b") and is_store("memory://a") and not is_store("http://a/b") and not is_store("a/b")
+    store = Store("memory://library")
+    store.put("a/rows_1.parquet", b"12")
+    assert [(file.relative, file.size) for file in store.files()] == [("a/rows_1.parquet", 2)]
+    with pytest.raises(BookError, match="^nowhere://a cannot be used: "):
+        Store("nowhere://a")
+    with pytest.raises(BookError, match=r"^s3://a may not be asked: name the hosts of recordings in OBSERVATORY_"):
+        RecordingPlace("s3://a/b")
+    monkeypatch.setenv("OBSERVATORY_RECORDINGS", "s3://a/b")
+    assert RecordingPlace("s3://a/b/c").remote
+    with pytest.raises(BookError):
+        RecordingPlace("s3://a/b/../../c")
