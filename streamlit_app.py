@@ -18,7 +18,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.garbage_collection import freeze_loaded
 from pages.markets import stream_route
-from pages.shared import controls, language, navigation, permissions, service_routes
+from pages.shared import controls, language, log_output, navigation, permissions, service_routes
 from pages.shared.assets import Assets, page_html
 from pages.signs import live_route
 
@@ -30,7 +30,8 @@ ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 
 @asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
-    """Stop the feeds with the server; the hub exists only where a page has used it."""
+    """Set the logs up with the server, and stop the feeds with it; the hub exists only where a page has used it."""
+    log_output.set_up()
     yield
     hub = sys.modules.get("core.market.hub")
     if hub is not None:

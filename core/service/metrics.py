@@ -9,9 +9,11 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from core.market.feeds.redis_feed import SharedFeed
 from core.market.hub import Hub, hub
 from core.market.ledger.keeper import ledger_folder
 from core.market.session_view import STAGES
+from core.service.logs import ERRORS
 
 PREFIX = "observatory_"
 
@@ -38,6 +40,9 @@ class SessionMetrics(Collector):
             "Time a step takes, by stage; total is from book received to predicted.",
             labels=["feed", "stage"],
         )
+        leads = GaugeMetricFamily(f"{PREFIX}leads", "1 where this process leads a feed shared by Redis.", labels=["feed"])
+        read = CounterMetricFamily(f"{PREFIX}shared_entries", "Entries read of a feed that another leads.", labels=["feed"])
+        missed = CounterMetricFamily(f"{PREFIX}shared_missed", "Entries trimmed before they were read.", labels=["feed"])
         watched = {feed.key: feed.viewers for feed in self._hub.watched()}
         for session in self._hub.sessions():
             key = session.feed.key
@@ -52,10 +57,14 @@ class SessionMetrics(Collector):
             if session.ledger is not None:
                 written.add_metric([key], session.ledger.count)
                 stopped.add_metric([key], float(session.ledger.problem is not None))
+            if isinstance(session.feed, SharedFeed):
+                leads.add_metric([key], float(session.feed.leads))
+                read.add_metric([key], session.feed.entries)
+                missed.add_metric([key], session.feed.missed)
             for stage in STAGES:
                 buckets, total = session.latencies.histogram(stage)
                 latency.add_metric([key, stage], buckets=buckets, sum_value=total)
-        yield from (steps, gaps, predictions, states, viewers, sockets, waiting, written, stopped, latency)
+        yield from (steps, gaps, predictions, states, viewers, sockets, waiting, written, stopped, latency, leads, read, missed)
 
 
 class LedgerFiles(Collector):
@@ -71,6 +80,19 @@ class LedgerFiles(Collector):
         yield GaugeMetricFamily(f"{PREFIX}ledger_bytes", "Bytes of all ledgers' segments.", value=sum(sizes))
 
 
+class Errors(Collector):
+    """Warnings and errors that were logged."""
+
+    def collect(self) -> Iterable[Metric]:
+        """One counter."""
+        errors = CounterMetricFamily(
+            f"{PREFIX}errors", "Warnings and errors logged, by kind of exception.", labels=["level", "logger", "kind"]
+        )
+        for labels, count in list(ERRORS.counts.items()):
+            errors.add_metric(labels, count)
+        yield errors
+
+
 def _segments(folder: Path) -> list[Path]:
     return list(folder.rglob("*.parquet")) if folder.is_dir() else []
 
@@ -80,5 +102,6 @@ def metrics() -> bytes:
     registry = CollectorRegistry()
     registry.register(SessionMetrics(hub()))
     registry.register(LedgerFiles())
+    registry.register(Errors())
     ProcessCollector(registry=registry)
     return generate_latest(registry)

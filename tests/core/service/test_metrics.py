@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from core.market.session_view import BUCKETS_S, LatencyLog
 from core.service import health as health_module
 from core.service import metrics as metrics_module
 from core.service.health import health
+from core.service.logs import ERRORS
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying, wait_until
 from tests.core.market.helpers import real_rows, tiny_predictor
 
@@ -67,6 +69,19 @@ def test_the_numbers_of_a_session(families: dict[str, Metric], watched: Hub) -> 
     assert value(families["observatory_queue_items"]) == 0
     assert value(families["observatory_feed_states"], state="reconnecting") == 1
     assert value(families["observatory_ledger_segments"]) == 1 and value(families["observatory_ledger_bytes"]) == 5
+
+
+def test_what_was_logged_is_counted_by_kind(families: dict[str, Metric], watched: Hub) -> None:
+    def count() -> float:
+        found = {family.name: family for family in text_string_to_metric_families(metrics_module.metrics().decode())}
+        labels = {"level": "warning", "logger": "core.market", "kind": "TimeoutError"}
+        same = [one.value for one in found["observatory_errors"].samples if one.labels == labels]
+        return sum(same)
+
+    before = count()
+    caught = (TimeoutError, TimeoutError(), None)
+    ERRORS.handle(logging.LogRecord("core.market", logging.WARNING, __file__, 1, "no answer", None, caught))
+    assert count() == before + 1
 
 
 def test_every_timed_batch_is_in_each_stages_histogram(families: dict[str, Metric], watched: Hub) -> None:
