@@ -11,11 +11,13 @@ from core import checkpoints
 from core.device import use_one_thread
 from core.explain import faithfulness
 from core.explain.faithfulness import Curves, Evidence
+from core.explain.queries_keys import JointSample
 from core.explain.rollout import rollout
 from core.models.vit import CLASSES
 from core.vision import analysis as analyses
 from core.vision import classifier as classifiers
 from core.vision import evidence as evidences
+from core.vision import joint_sample as joint_samples
 from core.vision import photograph_scores, walkthrough
 from core.vision.analysis import PictureAnalysis, TokenShares
 from core.vision.classifier import Classifier
@@ -76,6 +78,13 @@ def maps(analysis: PictureAnalysis) -> dict[str, Any]:
     """Weights (heads, n, n) by the layer's number from 1; after the layers the "rollout", (1, n, n)."""
     layers = list(analysis.maps.values())
     return {str(i + 1): weights for i, weights in enumerate(layers)} | {ROLLOUT: rollout(layers)[None]}
+
+
+@st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=HASHES)
+def joint_sample(classifier: Classifier) -> JointSample:
+    """Queries and keys over the bundled images."""
+    use_one_thread()
+    return joint_samples.joint_sample(classifier)
 
 
 @st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=HASHES)

@@ -12,8 +12,10 @@ from core.device import use_one_thread
 from core.explain import attribution, faithfulness
 from core.explain.attribution import Attribution, BaselineKind
 from core.explain.faithfulness import Curves
+from core.explain.queries_keys import JointSample
 from core.explain.rollout import rollout
 from core.market import evidence as evidences
+from core.market import joint_sample as joint_samples
 from core.market import predictor as predictors
 from core.market.calibration import MOVING
 from core.market.predictor import MarketCard, Predictor
@@ -104,6 +106,20 @@ def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
     predictor = _fitting(window)
     entry = predictor.market(window.market)
     return faithfulness.deletion_curves(evidences.evidence(predictor, entry, window.levels, head=head, label=label))
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def joint_sample(name: str, weights_sha256: str) -> JointSample:
+    """Queries and keys of a checkpoint over windows of the bundled recordings.
+
+    Args:
+        weights_sha256: of the checkpoint, part of the cache's key.
+
+    Raises:
+        CheckpointError: where it is missing or damaged.
+    """
+    use_one_thread()
+    return joint_samples.joint_sample(predictor_of(name))
 
 
 def _fitting(window: FrozenWindow) -> Predictor:

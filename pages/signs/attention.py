@@ -9,7 +9,7 @@ from core.signs import gloss_measures
 from core.signs.gloss_measures import ClipMeasures
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
-from pages.shared import controls, faithfulness_view, url_state
+from pages.shared import controls, faithfulness_view, queries_keys_view, url_state
 from pages.shared.language import _, number, prose
 from pages.signs import attention_frames, attention_spread, cached_results, clip_and_model, recognise_attention
 from pages.signs.cached_results import Clip
@@ -20,12 +20,25 @@ def body(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
     """Everything below the pickers; a fragment that reruns alone when a map, a gloss or a measure is chosen."""
     with st.spinner(_("Following the attention…"), show_time=True):
         measures = cached_results.measures(recogniser, clip)
-    views = {"maps": _("Attention maps"), "frames": _("Frames behind each gloss"), "truth": _("Is it telling the truth?")}
+    views = {
+        "maps": _("Attention maps"),
+        "frames": _("Frames behind each gloss"),
+        "truth": _("Is it telling the truth?"),
+        "qk": _("Queries and keys"),
+    }
     view = url_state.choice(st.segmented_control, _("View"), views, key="sview", required=True)
     map_shown, rows_shown = None, None
     if view == "maps":
         map_shown = recognise_attention.show(clip, found, rolled=measures.rolled)
         attention_spread.show(found, measures)
+    elif view == "qk":
+        queries_keys_view.show(
+            lambda: cached_results.joint_sample(recogniser),
+            titles=recognise_attention.titles(found),
+            class_name=lambda name: _("blank") if name == recogniser.vocabulary.names[0] else name,
+            of=_("Over the {count} bundled clips that this model reads."),
+            label_is=_("A frame's class is its likeliest label."),
+        )
     elif not measures.glosses:
         controls.notice(
             "empty",

@@ -12,10 +12,12 @@ from core import checkpoints
 from core.device import use_one_thread
 from core.explain import faithfulness
 from core.explain.faithfulness import Curves, Evidence
+from core.explain.queries_keys import JointSample
 from core.figures import strip as strips
 from core.figures.signs import TRAIL
 from core.signs import evidence as evidences
 from core.signs import gloss_measures, recognition, uploaded_weights, video
+from core.signs import joint_sample as joint_samples
 from core.signs.gloss_measures import ClipMeasures
 from core.signs.hands import model_files
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser
@@ -153,3 +155,10 @@ def picture(clip: Clip, index: int) -> bytes:
     if clip.kind == "tracks":
         return strips.hands_picture(clip.data, max(0, index - TRAIL), index)
     return video.sheet(clip.data, [index])[0]
+
+
+@st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=HASHES)
+def joint_sample(recogniser: Recogniser) -> JointSample:
+    """Queries and keys over the bundled clips."""
+    use_one_thread()
+    return joint_samples.joint_sample(recogniser)
