@@ -207,6 +207,38 @@ def test_every_page_of_the_sources_exists() -> None:
             assert span.partition("?")[0] in urls, span
 
 
+SECTIONS = {"tlob-architecture": 24, "vit-report": 40, "iiga-equations": 52, "sequence-modelling": 7, "attention-notebook": 10}
+"""How many sections each document has; its headings were counted by hand."""
+
+
+def views() -> Iterator[tuple[str, list[str]]]:
+    """Each section's anchor in docs/sources.md, and the views that show it."""
+    for anchor, cell in re.findall(r'^\| <a id="([^"]+)">.*\| ([^|]*) \|$', read("docs/sources.md"), flags=re.MULTILINE):
+        yield anchor, sorted(code_spans(cell))
+
+
+def test_every_section_of_the_documents_has_a_view() -> None:
+    assert {document: len(found) for document, found in sections().items()} == SECTIONS
+    without = [anchor for anchor, found in views() if not found]
+    assert not without, f"{len(without)} sections without a view"
+    assert len(list(views())) == sum(SECTIONS.values())
+
+
+def test_every_view_of_the_sources_is_a_part_of_its_page() -> None:
+    """`page?part=code` names a part that the page offers, `page?other=code` a choice in the code of its pages."""
+    files = {entry.url: ROOT / entry.file for entry in ENTRIES}
+    for _anchor, found in views():
+        for url, _, query in (view.partition("?") for view in found):
+            for name, _, code in (one.partition("=") for one in filter(None, query.split("&"))):
+                source = read(str(files[url].relative_to(ROOT)))
+                if name == "part":
+                    offered = source[source.index("open_page(") - 600 :] + source.partition("PARTS")[2]
+                    assert re.search(rf'"{code}": ', offered), f"{url} has no part {code}"
+                else:
+                    beside = [path.read_text(encoding="utf-8") for path in files[url].parent.glob("*.py")]
+                    assert any(f'"{code}"' in text for text in beside), f"{url}?{query}"
+
+
 def test_the_table_of_sources_agrees_with_the_index() -> None:
     """Each row names the module of every equation of its section."""
     rows = dict(re.findall(r'^\| <a id="([^"]+)"></a>(.*)$', read("docs/sources.md"), flags=re.MULTILINE))
