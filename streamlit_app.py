@@ -18,7 +18,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.garbage_collection import freeze_loaded
 from pages.markets import stream_route
-from pages.shared import controls, language, log_output, navigation, permissions, service_routes
+from pages.shared import controls, language, log_output, navigation, permissions, service_routes, upload_caps
 from pages.shared.assets import Assets, page_html
 from pages.signs import live_route
 
@@ -57,6 +57,7 @@ def main() -> None:
             language.switch()
             permissions.sign_in_button()
         controls.presentation_switch()
+    upload_caps.show_refusal()
     page.run()
     freeze_loaded()
 
@@ -77,6 +78,11 @@ if get_script_run_ctx(suppress_warning=True) is None:
         Route(first, to_the_first),
         *(Route(url, page_html) for url in others),
     ]
-    app = st.App(__file__, routes=routes, lifespan=lifespan, middleware=[Middleware(service_routes.HostCheck)])
+    app = st.App(
+        __file__,
+        routes=routes,
+        lifespan=lifespan,
+        middleware=[Middleware(service_routes.HostCheck), Middleware(upload_caps.UploadCheck)],
+    )
 else:
     main()

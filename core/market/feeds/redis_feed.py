@@ -19,8 +19,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.redis_lease import LEASE_MS, RENEWALS, FencedStream, Lease, MarketKeys
+from core.market.feeds.venues import ccxt_modules
 from core.market.predictor import Predictions, Predictor
 from core.market.queue_items import QueueItem
 from core.market.shared_steps import GAP, Leading, SharedStep, StepError, decode_step, encode_step
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 REDIS_VARIABLE: Final = "OBSERVATORY_REDIS"
 """Environment variable: address of the Redis server by which processes share live feeds; none: each follows its own."""
-TIMEOUT_S: Final = 1.0
+TIMEOUT_S: Final = 1.5
 """Most that Redis may take to answer."""
 BLOCK_MS: Final = 250
 """How long a reader waits for an entry before it asks for the lease."""
@@ -124,6 +126,8 @@ class SharedFeed:
         from redis.exceptions import RedisError
 
         yield StatusChange(state=FeedState.CONNECTING)
+        if isinstance(self.inner, LiveFeed):  # importing ccxt takes a second, which a lease would not outlast on a busy machine
+            await asyncio.to_thread(ccxt_modules)
         clients = self._make_clients()
         lease = Lease(clients.loop, self._keys, lease_ms=self._lease_ms)
         self._fenced = FencedStream(clients.threads, self._keys, lease_ms=self._lease_ms)

@@ -1,0 +1,77 @@
+"""Refuses uploads that would be too much for the server's memory, before they are read, and tells the page why."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from typing import Any, Final
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit.runtime import Runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.messages import Message, translate
+from core.service.uploads import UploadCaps
+from pages.shared import controls
+
+UPLOAD: Final = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+$")
+MOST_REFUSALS: Final = 256
+
+_refusals: OrderedDict[str, Message] = OrderedDict()
+
+
+class UploadCheck:
+    """Passes an upload on where there is room for it."""
+
+    def __init__(self, app: ASGIApp, caps: UploadCaps | None = None) -> None:
+        self.app, self.caps = app, caps or UploadCaps()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Look at uploads alone."""
+        found = UPLOAD.search(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
+        if found is None:
+            await self.app(scope, receive, send)
+            return
+        visitor, length = found[1], Headers(scope=scope).get("content-length", "")
+        if not length.isdigit():
+            await PlainTextResponse("An upload says its size first (Content-Length).\n", status_code=411)(scope, receive, send)
+            return
+        size = int(length)
+        refusal = self.caps.begin(visitor, size, held_uploads())
+        if refusal is not None:
+            tell(visitor, refusal)
+            await PlainTextResponse(f"{refusal}\n", status_code=413)(scope, receive, send)
+            return
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self.caps.end(visitor, size)
+
+
+def held_uploads() -> dict[str, int]:
+    """Bytes that Streamlit keeps of each visitor's uploads."""
+    if not Runtime.exists():
+        return {}
+    storage: dict[str, dict[str, Any]] = getattr(Runtime.instance().uploaded_file_mgr, "file_storage", {})
+    return {visitor: sum(len(one.data) for one in list(files.values())) for visitor, files in list(storage.items())}
+
+
+def tell(visitor: str, refusal: Message) -> None:
+    """Have the visitor's page run again and show why."""
+    _refusals[visitor] = refusal
+    while len(_refusals) > MOST_REFUSALS:
+        _refusals.popitem(last=False)
+    if Runtime.exists():
+        info = Runtime.instance()._session_mgr.get_active_session_info(visitor)
+        if info is not None:
+            info.session.request_rerun(None)
+
+
+def show_refusal() -> None:
+    """Why this visitor's last upload was refused, once."""
+    context = get_script_run_ctx()
+    refusal = _refusals.pop(context.session_id, None) if context else None
+    if refusal is not None:
+        controls.notice("closed", translate(refusal))

@@ -1,0 +1,303 @@
+"""`python -m scripts.replica_takeover WIRE`: two servers share a market through Redis behind nginx, and the leader is killed.
+
+WIRE is a wire capture as `tests/core/market/feeds/binance_server.py` reads it; a local exchange replays it at its own pace, each
+message in the middle of a 250 ms step, so that every process makes the same rows of it. A third server follows the market by
+itself. Of the ledgers of the two it is checked that no step was predicted twice, and that every prediction is the third's but for
+the steps between the kill and the takeover. Needs redis-server and nginx; takes about three minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import aiohttp
+import numpy as np
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from core.market.book import STEP_MS
+from core.market.ledger.records import JOURNAL, PredictionRecord
+from core.market.ledger.segments import prediction_files, read_header, read_journal, read_predictions
+from core.market.ledger.verification import shipped_predictors, verify
+from tests.core.market.feeds.binance_server import BinanceServer, read_wire
+
+ROOT = Path(__file__).resolve().parents[1]
+RUN_EVERY_S = 5.0
+PATCH = """
+import os
+from core.market.feeds import venues
+real = venues.make_exchange
+def make_exchange(exchange, symbol=None, configure=None):
+    def local(made):
+        made.enableRateLimit = False
+        web, socket = (f"{kind}://127.0.0.1:{os.environ['LOCAL_EXCHANGE']}" for kind in ("http", "ws"))
+        api = made.urls["api"]
+        api["public"], api["fapiPublic"] = f"{web}/api/v3", f"{web}/fapi/v1"
+        api["ws"]["spot"], api["ws"]["linear"] = f"{socket}/stream/ws", f"{socket}/ws"
+    return real(exchange, symbol, local if symbol else configure)
+venues.make_exchange = make_exchange
+"""
+"""A `sitecustomize` that points ccxt's Binance at the local exchange."""
+
+
+@dataclass
+class Replica:
+    """One server: its address, its ledger, its process."""
+
+    name: str
+    port: int
+    ledger: Path
+    process: subprocess.Popen[bytes]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+def options() -> argparse.Namespace:
+    """The command line."""
+    p = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    p.add_argument("wire", type=Path)
+    p.add_argument("--port", type=int, default=8551, help="the first of six ports in a row (default: %(default)s)")
+    p.add_argument("--before", type=float, default=60, help="seconds until the leader is killed (default: %(default)s)")
+    p.add_argument("--after", type=float, default=50, help="seconds from then on (default: %(default)s)")
+    return p.parse_args()
+
+
+async def replay(exchange: BinanceServer) -> None:
+    """Send the capture at its own pace, each step's messages 100 ms after the step began."""
+    first: int | None = None
+    began = time.time()
+    while not exchange.exhausted:
+        message = exchange.wire.after[exchange.next]
+        first = first if first is not None else message["E"]
+        due = began + (message["E"] - first) / 1e3
+        due = (due * 1e3 // STEP_MS * STEP_MS + 100) / 1e3
+        if (wait := due - time.time()) > 0:
+            await asyncio.sleep(wait)
+        await exchange.send_next()
+
+
+@contextlib.contextmanager
+def running(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process until the block ends."""
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **environment})
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def nginx_configuration(folder: Path, listen: int, ports: tuple[int, int]) -> Path:
+    """That of deploy/, on loopback and as a plain user."""
+    text = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
+    text = text.replace("app1:8501", f"127.0.0.1:{ports[0]}").replace("app2:8501", f"127.0.0.1:{ports[1]}")
+    text = re.sub(r"listen \d+;", f"listen 127.0.0.1:{listen};", text)
+    temporary = "".join(f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    text = text.replace("http {", f"http {{\naccess_log off;\n{temporary}")
+    path = folder / "nginx.conf"
+    path.write_text(f"daemon off;\npid {folder}/nginx.pid;\nerror_log {folder}/nginx.log;\n{text}", encoding="utf-8")
+    return path
+
+
+async def number(client: aiohttp.ClientSession, replica: Replica, name: str) -> float:
+    """A sum over a metric's lines; NaN where the server does not answer."""
+    with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+        async with client.get(f"{replica.url}/metrics", timeout=aiohttp.ClientTimeout(total=2)) as answer:
+            lines = (await answer.text()).splitlines()
+            return sum(float(line.rsplit(" ", 1)[1]) for line in lines if re.match(rf"{name}(_total)?\{{", line))
+    return float("nan")
+
+
+async def until(condition: object, seconds: float, what: str) -> float:
+    """Seconds until an asynchronous condition holds."""
+    began = time.monotonic()
+    while not await condition():  # type: ignore[operator]
+        if time.monotonic() - began > seconds:
+            raise TimeoutError(f"{what} did not happen within {seconds:g} s")
+        await asyncio.sleep(0.05)
+    return time.monotonic() - began
+
+
+def predictions(folder: Path) -> list[PredictionRecord]:
+    """Every prediction of a ledger's one market."""
+    (market,) = (path.parent for path in folder.glob("*/ledger.json"))
+    heads = read_header(market).heads
+    sealed = [record for path in prediction_files(market) for record, _ in read_predictions(path, heads)[1]]
+    lines, _ = read_journal(market / JOURNAL)
+    return sealed + [line.record for line in lines if line.record is not None]
+
+
+def compare(group: list[Path], alone: Path) -> dict[str, object]:
+    """The ledgers of the servers that share against that of the one that does not."""
+    parts = [predictions(folder) for folder in group]
+    expected = {record.timestamp: record for record in predictions(alone)}
+    every = [record for part in parts for record in part]
+    times = [record.timestamp for record in every]
+    both = [record for record in every if record.timestamp in expected]
+    same_window = [record for record in both if record.window == expected[record.timestamp].window]
+    apart = [float(np.abs(r.probabilities - expected[r.timestamp].probabilities).max()) for r in same_window]
+    checked = [verify(folder, shipped_predictors()) for folder in [*group, alone]]
+    edges = sorted((min(r.timestamp for r in part), max(r.timestamp for r in part)) for part in parts if part)
+    return {
+        "predicted by each": [len(part) for part in parts],
+        "predicted alone": len(expected),
+        "steps predicted twice": len(times) - len(set(times)),
+        "compared": len(both),
+        "with another window": len(both) - len(same_window),
+        "largest difference of a probability": max(apart, default=None),
+        "seconds between the last prediction and the next server's first": [
+            (later[0] - earlier[1]) / 1e3 for earlier, later in pairwise(edges)
+        ],
+        "ledgers hold": [one.difference is None for one in checked],
+        "late": [one.late for one in checked],
+    }
+
+
+class Visitor:
+    """A visitor of the live page without a browser: its script runs every few seconds, which keeps the feed running.
+
+    Attributes:
+        answers: messages received since the newest connection.
+    """
+
+    def __init__(self, client: aiohttp.ClientSession, address: str) -> None:
+        self._client, self._address, self.answers = client, address, 0
+        self.task = asyncio.create_task(self._visit())
+
+    async def _visit(self) -> None:
+        while True:
+            with contextlib.suppress(aiohttp.ClientError, TimeoutError, ConnectionError):
+                await self._connect()
+            await asyncio.sleep(0.5)
+
+    async def _connect(self) -> None:
+        self.answers = 0
+        run = BackMsg()
+        run.rerun_script.query_string = "source=live&ex=binance&sym=BTC%2FUSDT"
+        address = f"{self._address}/_stcore/stream".replace("http", "ws", 1)
+        async with self._client.ws_connect(address, protocols=["streamlit"], max_msg_size=0) as socket:
+            asking = asyncio.create_task(self._ask(socket, run.SerializeToString()))
+            try:
+                async for _message in socket:
+                    self.answers += 1
+            finally:
+                asking.cancel()
+
+    @staticmethod
+    async def _ask(socket: aiohttp.ClientWebSocketResponse, run: bytes) -> None:
+        while True:
+            await socket.send_bytes(run)
+            await asyncio.sleep(RUN_EVERY_S)
+
+
+async def measure(o: argparse.Namespace, folder: Path) -> dict[str, object]:
+    """The run; see the module."""
+    redis, venue, first, second, third, front = range(o.port, o.port + 6)
+    (folder / "sitecustomize.py").write_text(PATCH, encoding="utf-8")
+    async with contextlib.AsyncExitStack() as stack:
+        command = ["redis-server", "--port", str(redis), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+        stack.enter_context(running(command, folder / "redis.log"))
+        stack.enter_context(running(["nginx", "-c", str(nginx_configuration(folder, front, (first, second)))], folder / "n.log"))
+        exchange = await stack.enter_async_context(BinanceServer(read_wire(o.wire), port=venue))
+        replicas = []
+        for name, port in (("one", first), ("two", second), ("alone", third)):
+            ledger = folder / name
+            environment = {"PYTHONPATH": f"{folder}:{ROOT}", "LOCAL_EXCHANGE": str(venue), "OBSERVATORY_LEDGER": str(ledger)}
+            if name != "alone":
+                environment["OBSERVATORY_REDIS"] = f"redis://127.0.0.1:{redis}/0"
+            command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py", "--server.port", str(port)]
+            process = stack.enter_context(running(command, folder / f"{name}.log", OMP_NUM_THREADS="1", **environment))
+            replicas.append(Replica(name, port, ledger, process))
+        client = await stack.enter_async_context(aiohttp.ClientSession())
+        one, two, alone = replicas
+
+        for replica in replicas:
+
+            async def answers(replica: Replica = replica) -> bool:
+                with contextlib.suppress(aiohttp.ClientError):
+                    async with client.get(f"{replica.url}/healthz") as answer:
+                        return answer.status == 200
+                return False
+
+            await until(answers, 90, f"the start of {replica.name}")
+        through = Visitor(client, f"http://127.0.0.1:{front}")
+        Visitor(client, alone.url)
+
+        async def follows() -> bool:
+            return len(exchange.sockets) >= 2
+
+        await until(follows, 60, "the first connections")
+        stack.callback(asyncio.create_task(replay(exchange)).cancel)
+
+        async def led() -> bool:
+            return any([(await number(client, replica, "observatory_leads")) == 1 for replica in (one, two)])
+
+        await until(led, 30, "the first lease")
+        leader, reader = (one, two) if await number(client, one, "observatory_leads") == 1 else (two, one)
+        Visitor(client, reader.url)
+        await asyncio.sleep(o.before)
+        sockets = exchange.connections
+        result: dict[str, object] = {
+            "connections to the venue while one led": sockets,
+            "predictions of the reader": await number(client, reader, "observatory_predictions"),
+            "steps": [await number(client, replica, "observatory_steps") for replica in replicas],
+        }
+        steps = await number(client, reader, "observatory_steps")
+        leader.process.kill()
+        killed = time.monotonic()
+
+        async def leads() -> bool:
+            return await number(client, reader, "observatory_leads") == 1
+
+        result["seconds to the lease"] = round(await until(leads, 30, "the takeover"), 2)
+
+        async def goes_on() -> bool:
+            return await number(client, reader, "observatory_steps") > steps + 1
+
+        await until(goes_on, 30, "the first row")
+        result["seconds to the first row"] = round(time.monotonic() - killed, 2)
+
+        async def answered() -> bool:
+            return through.answers > 0
+
+        result["seconds to the page by nginx"] = round(time.monotonic() - killed + await until(answered, 60, "the page"), 2)
+        await asyncio.sleep(o.after)
+    result |= compare([one.ledger, two.ledger], alone.ledger)
+    return result
+
+
+def main() -> None:
+    """Measure and print."""
+    o = options()
+    for needed in ("redis-server", "nginx"):
+        if shutil.which(needed) is None:
+            sys.exit(f"{needed} is not installed: apt-get install {needed}")
+    folder = Path(tempfile.mkdtemp())
+    print(f"logs and ledgers in {folder}")
+    print(json.dumps(asyncio.run(measure(o, folder)), indent=1))
+
+
+if __name__ == "__main__":
+    main()
