@@ -18,7 +18,6 @@ from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MOST_TOKENS, TokenError
 from pages.learn import diagram, frame, matrix_editor, predict, questions, what_moved
 from pages.learn.frame import Dial, tex
-from pages.learn.predict import Question
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _, number, significant
 from pages.shared.live_plot import Point, live_plot, static_plot
@@ -238,11 +237,11 @@ def tell(view: str, moved: Moved | None, choices: AttentionChoices, *, keys: boo
 
 def project(choices: AttentionChoices, steps: Steps) -> None:
     """X, and Q, K and V from it."""
-    i = choices.query
+    i, w_q = choices.query, frame.tex_matrix(choices.weights["W_Q"])
     frame.equation(
         r"Q = XW_Q, \qquad K = XW_K, \qquad V = XW_V",
-        rf"\begin{{aligned}} x_{{{i + 1}}} &= {frame.tex_row(choices.x[i])} \\ q_{{{i + 1}}} = x_{{{i + 1}}} W_Q &= "
-        rf"{frame.tex_row(attention_steps.concatenate_heads(steps.q)[i])} \end{{aligned}}",
+        rf"\begin{{aligned}} x_{{{i + 1}}} &= {frame.tex_row(choices.x[i])} \\ W_Q &= {w_q} \\ "
+        rf"q_{{{i + 1}}} = x_{{{i + 1}}} W_Q &= {frame.tex_row(attention_steps.concatenate_heads(steps.q)[i])} \end{{aligned}}",
         note=_("Query {number}: {word}.").format(number=i + 1, word=choices.names[i]),
     )
     joined = [attention_steps.concatenate_heads(one) for one in (steps.q, steps.k, steps.v)]
@@ -251,6 +250,10 @@ def project(choices: AttentionChoices, steps: Steps) -> None:
         with column:
             matrix(values, choices, name, f"steps_{name}", moved=moved if name == "Q" else None)
     tell("queries", moved, choices)
+    for column, name in zip(st.columns(4)[1:], ("W_Q", "W_K", "W_V"), strict=True):
+        with column:
+            drawn = Matrix(values=choices.weights[name], name=name, x_title=_("Channel"), y_title=_("Channel of X"))
+            static_plot(matrix_figure(drawn), key=f"steps_{name}", alt=_("The matrix {name}.").format(name=name))
 
 
 def scores(choices: AttentionChoices, steps: Steps) -> None:
@@ -288,10 +291,13 @@ def scores(choices: AttentionChoices, steps: Steps) -> None:
 def softmax(choices: AttentionChoices, steps: Steps) -> None:
     """The weights of all queries, of one query, and their entropy."""
     i, head = choices.query, choices.head
-    row, weights = steps.masked[head, i], steps.weights[head, i]
+    raw, row, weights = steps.raw[head, i], steps.masked[head, i], steps.weights[head, i]
     frame.equation(
-        r"A_{ij} = \frac{e^{S_{ij}}}{\sum_{j'} e^{S_{ij'}}}, \qquad H_i = -\sum_j A_{ij} \ln A_{ij}",
-        rf"\begin{{aligned}} S_{{{i + 1}}} &= {frame.tex_row(row, 4)} \\ A_{{{i + 1}}} &= {frame.tex_row(weights, 4)} \\ "
+        r"S_i = \frac{q_i K^\top}{\tau\sqrt{d_k}}, \quad A_{ij} = \frac{e^{S_{ij}}}{\sum_{j'} e^{S_{ij'}}}, \quad "
+        r"H_i = -\sum_j A_{ij} \ln A_{ij}",
+        rf"\begin{{aligned}} q_{{{i + 1}}} K^\top &= {frame.tex_row(raw, 4)} \\ "
+        rf"\tau\sqrt{{d_k}} &= {tex(choices.temperature, 2)} \cdot \sqrt{{{steps.key_width}}} \\ "
+        rf"S_{{{i + 1}}} &= {frame.tex_row(row, 4)} \\ A_{{{i + 1}}} &= {frame.tex_row(weights, 4)} \\ "
         rf"H_{{{i + 1}}} &= {tex(steps.entropy[head, i])} \end{{aligned}}",
         note=_("In nats; looking at all {count} keys alike would be {entropy}.").format(
             count=choices.count, entropy=number(choices.even_entropy, 3)
@@ -396,19 +402,22 @@ def body(which: str) -> None:
         controls.error_box(_("Write 1 to {most} words, with blanks between.").format(most=MOST_TOKENS))
         frame.link_only()
         return
+    shown, below = st.container(), st.container()
     if which == "project":
-        editors(choices)
+        with below:
+            editors(choices)
         choices = with_edits(choices)
     steps = attention_steps.steps(
         choices.x, choices.weights, heads=choices.heads, mask=choices.mask, temperature=choices.temperature
     )
     key = choices.strongest(steps)
     diagram.show(attention_diagram(steps, head=choices.head, query=choices.query, key=key, write=diagram.write), dial="dial")
-    predict.ask(lambda: question(which, choices, steps))
-    {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": multi_head}[which](choices, steps)
-    if which != "project":
-        _summary(choices, steps)
-    frame.look_for(frame.passage(PAGE, which))
+    with shown:
+        predict.ask(lambda: questions.attention(which, choices, steps))
+        {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": multi_head}[which](choices, steps)
+        if which != "project":
+            _summary(choices, steps)
+        frame.look_for(frame.passage(PAGE, which))
     frame.close_page(
         PAGE,
         sources=_(
@@ -417,16 +426,6 @@ def body(which: str) -> None:
         ),
         values=choices.taken(which, steps),
     )
-
-
-def question(which: str, choices: AttentionChoices, steps: Steps) -> Question | None:
-    """What to predict on this part."""
-    if which == "project":
-        i = choices.query
-        return questions.projected_rows(choices.x, choices.weights["W_Q"], i, choices.names[i])
-    if which == "heads":
-        return questions.heads(steps, choices.weights)
-    return questions.temperature(steps, choices.weights, head=choices.head, query=choices.query, names=choices.names)
 
 
 def _summary(choices: AttentionChoices, steps: Steps) -> None:

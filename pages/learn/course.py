@@ -40,8 +40,8 @@ def page() -> None:
 
 
 def _card(one: Lesson) -> None:
-    lesson.link(one, label=f"**{course.number(one)} · {lesson.title(one)}**")
-    needs = ", ".join(lesson.title(course.lesson(code)) for code in one.needs)
+    lesson.link(one, label=f"**{course.number(one)} · {lesson.title_of(one)}**")
+    needs = ", ".join(lesson.title_of(course.lesson(code)) for code in one.needs)
     needed = _("needs: {lessons}").format(lessons=needs) if needs else _("needs nothing before")
     st.caption(_("{minutes} min").format(minutes=number(one.minutes)) + " · " + needed)
     st.markdown(lesson.question(one))

@@ -14,6 +14,7 @@ The prose is in `assets/text/<language>/learn_<page>.md`, one section `## name` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ import streamlit as st
 
 from core.device import use_one_thread
 from pages.learn import diagram, lesson, take_along
+from pages.learn.tex_lines import lines
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose_section, significant
 from pages.shared.url_state import Number
@@ -105,7 +107,6 @@ def open_page(page: str, title: str, *, parts: Mapping[str, str] | None = None) 
     """
     use_one_thread()
     st.session_state[SLOT] = None
-    controls.page_header(title)
     head = st.container()
     with st.container(key="lesson_lead"):
         st.markdown(passage(page, "lead"))
@@ -115,7 +116,7 @@ def open_page(page: str, title: str, *, parts: Mapping[str, str] | None = None) 
             st.segmented_control, _("Part"), parts, key="part", required=True, label_visibility="collapsed", width="stretch"
         )
     with head:
-        lesson.head(page.replace("_", "-"), part)
+        lesson.head(page.replace("_", "-"), part, title=title)
     diagram.begin(part, parts or {})
     take_along.begin(page, title, part, (parts or {}).get(part, ""))
     return part
@@ -136,10 +137,10 @@ def controls_block(key: str = "") -> Any:
 
 
 def dials(key: str, offered: Mapping[str, Dial], *, label: str | None = None, first: str | None = None) -> dict[str, Any]:
-    """The dials' names, and beside them the widget of the chosen dial; under both the place of the view's equations.
+    """The dials' names and the widget of the chosen dial, and beside them the place of the view's equations.
 
-    The widgets of the other dials are drawn but hidden, so that each keeps its value and its URL parameter. Presentation mode shows
-    the chosen dial alone.
+    The widgets of the other dials are drawn but hidden, so that each keeps its value and its URL parameter. Presentation mode
+    shows the chosen dial alone.
 
     Args:
         key: of the choice of a dial, and its URL parameter.
@@ -152,21 +153,24 @@ def dials(key: str, offered: Mapping[str, Dial], *, label: str | None = None, fi
     """
     names = {code: dial.label for code, dial in offered.items()}
     values: dict[str, Any] = {}
-    with st.container(key=f"lesson_dials_{key}"):
-        left, right = st.columns(2, gap="medium") if len(offered) > 1 else (None, st.container())
+    presenting = controls.presenting()  # the style sheet then puts the equations beside dial and figure
+    left: AbstractContextManager[Any]
+    right: AbstractContextManager[Any]
+    left, right = (nullcontext(), nullcontext()) if presenting else st.columns(2, gap="large")
+    with left, st.container(key=f"lesson_dials_{key}"):
         on = next(iter(offered))
-        if left is not None:
-            with left, st.container(key=f"dial_names_{key}"):
+        if len(offered) > 1:
+            with st.container(key=f"dial_names_{key}"):
                 on = url_state.choice(st.pills, label or _("Change one thing"), names, key=key, default=first, required=True)
-        with right:
-            for code, dial in offered.items():
-                with st.container(key=f"dial_{'on' if code == on else 'off'}_{key}_{code}"):
-                    values[code] = dial.draw()
-        if left is not None:
-            rest = [f"{dial.label}: {_value_text(dial, values[code])}" for code, dial in offered.items() if code != on]
-            with left, st.container(key=f"dial_rest_{key}"):
+        for code, dial in offered.items():
+            with st.container(key=f"dial_{'on' if code == on else 'off'}_{key}_{code}"):
+                values[code] = dial.draw()
+        rest = [f"{dial.label}: {_value_text(dial, values[code])}" for code, dial in offered.items() if code != on]
+        if rest:
+            with st.container(key=f"dial_rest_{key}"):
                 st.caption(" · ".join(rest))
-    st.session_state[SLOT] = st.container(key=f"lesson_equation_{key}")
+    with right:
+        st.session_state[SLOT] = st.container(key=f"lesson_equation_{key}")
     return values
 
 
@@ -181,7 +185,7 @@ def _value_text(dial: Dial, value: Any) -> str:
 
 
 def equation(formula: str, calculation: str = "", *, note: str = "") -> None:
-    """The equation, and beside it the same equation with this page's numbers; both LaTeX, under the dials.
+    """The equation, and under it the same equation with this page's numbers; both LaTeX, beside the dials.
 
     Args:
         formula: as the document writes it. calculation: its values written by `tex`, `tex_row` and `tex_matrix`.
@@ -191,16 +195,21 @@ def equation(formula: str, calculation: str = "", *, note: str = "") -> None:
     slot = st.session_state.get(SLOT)
     if slot is None:
         slot = st.session_state[SLOT] = st.container(key="lesson_equation")
-    left, right = (slot, slot) if controls.presenting() else slot.columns(2, gap="medium")
-    with left:
+    broken = lines if controls.presenting() else _whole
+    with slot:
         st.caption(_("The equation"))
-        st.latex(formula)
-    if calculation:
-        with right:
+        for line in broken(formula):
+            st.latex(line)
+        if calculation:
             st.caption(_("With the numbers on this page"))
-            st.latex(calculation)
+            for line in broken(calculation):
+                st.latex(line)
             if note:
                 st.caption(note)
+
+
+def _whole(formula: str) -> list[str]:
+    return [formula]
 
 
 def tex(value: float, digits: int = 3) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.errors import StreamlitPageNotFoundError
 
 from core.lecture import course
 from core.lecture.course import Lesson
@@ -37,7 +38,7 @@ def entry(of: Lesson) -> PageEntry:
     return next(one for one in ENTRIES if one.url == of.url)
 
 
-def title(of: Lesson) -> str:
+def title_of(of: Lesson) -> str:
     """Its title in the reader's language."""
     return _(TITLES.get(of.code) or entry(of).title)
 
@@ -64,7 +65,9 @@ def written(value: float | int | str) -> str:
     return number(value) if isinstance(value, int) else significant(value)
 
 
-def link(to: Lesson, *, label: str = "", icon: str | None = None, icon_first: bool = True, key: str = "") -> None:
+def link(
+    to: Lesson, *, label: str = "", icon: str | None = None, icon_first: bool = True, key: str = "", help: str | None = None
+) -> None:
     """A link to a lesson, which keeps the class, the question and presentation mode."""
     query: dict[str, Any] = predict.links()
     if to.parts:
@@ -72,25 +75,44 @@ def link(to: Lesson, *, label: str = "", icon: str | None = None, icon_first: bo
     if controls.presenting():
         query[controls.PRESENTATION] = "true"
     with st.container(key=f"lesson_{key}", width="content") if key else st.container(width="content"):
-        st.page_link(
-            entry(to).file,
-            label=label or title(to),
-            icon=icon,
-            icon_position="left" if icon_first else "right",
-            query_params=query,
-        )
+        try:
+            st.page_link(
+                entry(to).file,
+                label=label or title_of(to),
+                icon=icon,
+                icon_position="left" if icon_first else "right",
+                query_params=query,
+                help=help,
+            )
+        except StreamlitPageNotFoundError:  # a page that runs by itself, without the navigation
+            st.caption(label or title_of(to))
 
 
-def head(url: str, part: str = "") -> None:
-    """The row under the title; nothing on a page that the course does without."""
+def head(url: str, part: str = "", *, title: str = "") -> None:
+    """The first row: the page's title and, of a lesson, its place, its texts and the switch of the question.
+
+    Args:
+        title: shown in the row; empty where the page has shown it.
+    """
     dress()
     here = course.lesson_of(url, part)
-    if here is None:
-        return
     with st.container(key="lesson_head", horizontal=True, vertical_alignment="center", gap="small"):
-        before, after = course.before(here), course.after(here)
+        if title:
+            st.title(title, anchor=False, width="content")
+        if here is not None:
+            _place(here)
+            with st.container(key="lesson_texts", horizontal=True, width="content"):
+                _texts(here, part)
+            predict.switch()
+
+
+def _place(here: Lesson) -> None:
+    """The lesson's number, with links to the one before and the one after."""
+    before, after = course.before(here), course.after(here)
+    with st.container(key="lesson_place", horizontal=True, vertical_alignment="center", gap="xxsmall", width="content"):
         if before is not None:
-            link(before, icon=":material/arrow_back:", key="before")
+            at = number(course.number(before))
+            link(before, label=at, help=title_of(before), icon=":material/arrow_back:", key="before")
         st.caption(
             _("**Lesson {n} of {count}** · {minutes} min").format(
                 n=number(course.number(here)), count=number(len(course.LESSONS)), minutes=number(here.minutes)
@@ -98,15 +120,17 @@ def head(url: str, part: str = "") -> None:
             width="content",
         )
         if after is not None:
-            link(after, icon=":material/arrow_forward:", icon_first=False, key="after")
-        with st.container(key="lesson_texts", horizontal=True, width="content"):
-            told = story(here, part)
-            if told:
-                with st.popover(_("Story"), icon=":material/auto_stories:", help=_("This part, told in two minutes.")):
-                    st.markdown(told)
-            with st.popover(_("For the instructor"), icon=":material/cast_for_education:"):
-                notes(here)
-        predict.switch()
+            at = number(course.number(after))
+            link(after, label=at, help=title_of(after), icon=":material/arrow_forward:", icon_first=False, key="after")
+
+
+def _texts(here: Lesson, part: str) -> None:
+    told = story(here, part)
+    if told:
+        with st.popover(_("Story"), icon=":material/auto_stories:", help=_("This part, told in two minutes.")):
+            st.markdown(told)
+    with st.popover(_("For the instructor"), icon=":material/cast_for_education:"):
+        notes(here)
 
 
 def dress() -> None:

@@ -40,6 +40,19 @@ def projected_rows(x: Any, weights: Any, row: int, name: str) -> Question:
     )
 
 
+def attention(part: str, choices: Any, steps: Steps) -> Question | None:
+    """What to predict on a part of the attention page.
+
+    Args:
+        choices: the page's, with `x`, `weights`, `names`, `query` and `head`.
+    """
+    if part == "project":
+        return projected_rows(choices.x, choices.weights["W_Q"], choices.query, choices.names[choices.query])
+    if part == "heads":
+        return heads(steps, choices.weights)
+    return temperature(steps, choices.weights, head=choices.head, query=choices.query, names=choices.names)
+
+
 def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int, names: Sequence[str]) -> Question | None:
     """Which word wins at another temperature."""
     if not steps.mask[query].any():

@@ -135,8 +135,10 @@ def _trellis(found: Lattice, problem: Problem) -> None:
         if isinstance(point.x, int | float) and isinstance(point.y, int | float):
             st.session_state[CELL] = f"{int(point.x)}.{int(point.y)}"
 
+    drawn = figures.trellis_figure(found, problem.names, quantity=quantity, best=best.states, selected=cell)
     live_plot(
-        figures.trellis_figure(found, problem.names, quantity=quantity, best=best.states, selected=cell),
+        drawn,
+        play=figures.trellis_play(drawn, _frame_captions(found, problem)),
         key="ctc_trellis",
         height=max(280, 140 + figures.ROW_PX * len(found.states)),
         on_click=frame_cell,
@@ -153,6 +155,20 @@ def _trellis(found: Lattice, problem: Problem) -> None:
             else "–",
         )
     )
+
+
+def _frame_captions(found: Lattice, problem: Problem) -> list[str]:
+    """For each frame: the probability of all beginnings of the target so far, and the state that carries most of it."""
+    return [
+        _("Frame {frame}: the states' α add up to {sum}; most in state {state} ({label}), {most}").format(
+            frame=number(one.frame + 1),
+            sum=significant(one.total),
+            state=one.state,
+            label=problem.names[found.states[one.state]],
+            most=significant(one.most),
+        )
+        for one in ctc_lab.forward_sums(found)
+    ]
 
 
 def _cell(found: Lattice) -> tuple[int, int]:

@@ -39,8 +39,8 @@ AREA: Final[dict[str, Any]] = {"widget": st.text_area, "height": "content"}
 
 def page() -> None:
     """Top to bottom."""
-    controls.page_header(_("Metrics lab"), prose("metrics_lead"))
-    lesson.head("metrics")
+    lesson.head("metrics", title=_("Metrics lab"))
+    st.markdown(prose("metrics_lead"))
     references, hypotheses = _pick()
     if len(references) != len(hypotheses):
         controls.error_box(
@@ -144,9 +144,12 @@ def _wer(references: list[Sentence], hypotheses: list[Sentence], place: int) -> 
     left, right = st.columns([3, 2])
     whole = filled == size
     with left:
-        path = figures.alignment_path(steps) if whole else ()
+        drawn = figures.table_figure(table, reference, hypothesis, filled=size, path=figures.alignment_path(steps))
+        captions = [_plain(_cell(metrics.edit_cell(table, reference, hypothesis, entry), reference, hypothesis))
+                    for entry in range(size)]  # fmt: skip
         static_plot(
-            figures.table_figure(table, reference, hypothesis, filled=filled, path=path),
+            drawn,
+            play=figures.table_play(drawn, len(hypothesis) + 1, captions, start=filled - 1),
             key="metrics_table",
             filename="levenshtein",
             alt=_("Levenshtein's table: the fewest edits between the beginnings of both sentences."),
@@ -197,6 +200,11 @@ def _filled(size: int) -> int:
             state.pop(key, None)
     state[SIZE] = size
     return size if size < 2 else url_state.slider(_("Entries filled"), 1, size, key=STEP, default=size)
+
+
+def _plain(markdown: str) -> str:
+    """Without the marks of bold and code."""
+    return markdown.replace("**", "").replace("`", "")
 
 
 def _cell(cell: EditCell, reference: Sentence, hypothesis: Sentence) -> str:
