@@ -68,12 +68,25 @@ class LivePlot {
     const wanted = [...frame.traces, frame.layout];
     for (const part of wanted) if (part.value !== undefined) this.parts.set(part.name, part.value);
     this.plot.setAttribute("aria-label", this.chrome.alt);
-    this.figure.style.height = `${this.chrome.height}px`;
+    this.figure.style.height = `${this.height()}px`;
     if (wanted.some((part) => !this.parts.has(part.name))) return this.askAgain();
     const names = new Set(wanted.map((part) => part.name));
     for (const name of this.parts.keys()) if (!names.has(name)) this.parts.delete(name);
     this.next = { frame, sentAt: frame.sentAt };
     return this.draw();
+  }
+
+  // The same frame once more, for a player that cuts it differently.
+  again() {
+    this.next ??= this.last;
+    return this.draw();
+  }
+
+  // In a lesson on a projector, a figure that has the width to itself takes seven tenths of the screen's height.
+  height() {
+    const wanted = this.chrome.height;
+    if (!presenting() || this.figure.clientWidth < 0.5 * innerWidth) return wanted;
+    return Math.max(wanted, Math.round(0.66 * innerHeight));
   }
 
   // A new frame under a pressed pointer would end the reader's drag or swallow the click: wait, but not for ever.
@@ -115,18 +128,34 @@ class LivePlot {
     }
   }
 
+  // A frame that can be played brings its player.
+  async prepare({ play }) {
+    if (!play) return;
+    if (!this.player) {
+      const { Player } = await import(new URL(play.script, location.origin).href);
+      this.player = new Player(this);
+    }
+    this.player.take(play);
+  }
+
   // The newest frame, unless it looks like the one shown: a paused feed costs nothing.
   async show(Plotly) {
     const { frame, sentAt } = this.next;
     this.next = null;
+    this.last = { frame };
+    await this.prepare(frame);
     const ground = theme(this.parent);
-    const { height, language } = this.chrome;
-    const look = JSON.stringify([frame.traces.map((part) => part.name), frame.layout.name, ground, height, language]);
+    const { language } = this.chrome;
+    const height = this.height();
+    const played = this.player && [this.player.at, this.player.said.length];
+    const look = JSON.stringify([frame.traces.map((part) => part.name), frame.layout.name, ground, height, language, played]);
     if (look === this.look) return;
     const started = performance.now();
     // Copies, because plotly writes into what it is given; arrays are strings here, so a copy is cheap.
-    const traces = identified(frame.traces.map((part) => ({ ...this.parts.get(part.name) })));
-    await Plotly.react(this.plot, traces, this.layout(frame, ground), this.config(Plotly));
+    const traces = identified(frame.traces.map((part) => legible({ ...this.parts.get(part.name) })));
+    const layout = this.layout(frame, ground);
+    this.player?.layout(layout);
+    await Plotly.react(this.plot, this.player?.traces(traces) ?? traces, layout, this.config(Plotly));
     this.look = look;
     this.flash();
     if (this.updates === 0) this.listen();
@@ -141,7 +170,8 @@ class LivePlot {
     layout.template = merge(ground, layout.template ?? {});
     layout.uirevision ??= "keep";
     layout.autosize = true;
-    layout.height = this.chrome.height;
+    layout.height = this.height();
+    if (presenting()) enlarge(layout);
     layout.separators ??= separators(this.chrome.language);
     // A finger that drags a plot means to scroll the page.
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode ??= false;
@@ -248,6 +278,7 @@ class LivePlot {
 
   close() {
     this.closed = true;
+    this.player?.close();
     this.resizer.disconnect();
     this.viewer.disconnect();
     window.removeEventListener("beforeprint", this.onPrint);
@@ -286,6 +317,23 @@ function identified(traces) {
   return traces;
 }
 
+const LEGIBLE_PX = 20; // of every number in a lesson on a projector
+
+export function presenting() {
+  return document.querySelector(".lesson-presenting") !== null;
+}
+
+// The sizes that a figure sets itself, raised for a projector.
+function enlarge(layout) {
+  for (const note of layout.annotations ?? []) note.font = { ...note.font, size: Math.max(note.font?.size ?? 0, LEGIBLE_PX) };
+}
+
+function legible(trace) {
+  if (!presenting()) return trace;
+  const font = { ...trace.textfont, size: Math.max(trace.textfont?.size ?? 0, LEGIBLE_PX) };
+  return trace.type === "scatter" || trace.type === "heatmap" || trace.type === "bar" ? { ...trace, textfont: font } : trace;
+}
+
 function painted() {
   return document.hidden ? Promise.resolve() : new Promise((done) => requestAnimationFrame(() => done()));
 }
@@ -302,7 +350,8 @@ export function theme(element) {
   const background = css(element, "--st-background-color", "#ffffff");
   const axis = { gridcolor: line, linecolor: line, tickcolor: line, zerolinecolor: line };
   const space = { ...axis, backgroundcolor: "rgba(0,0,0,0)" };
-  const size = 0.86 * parseFloat(getComputedStyle(document.documentElement).fontSize); // grows with the page's text
+  const grown = 0.86 * parseFloat(getComputedStyle(document.documentElement).fontSize); // grows with the page's text
+  const size = presenting() ? Math.max(grown, LEGIBLE_PX) : grown;
   return {
     layout: {
       font: { color: text, family: css(element, "--st-font", "sans-serif"), size: Math.round(size) || 13 },

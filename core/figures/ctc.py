@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.cells import cell_text
+from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
 from core.messages import translate as _
 from core.signs.ctc import Lattice, lattice, sources_of
@@ -153,6 +154,13 @@ def trellis_figure(
     figure.update_yaxes(range=[states - 0.4, -0.6], tickvals=list(range(states)), ticktext=ticks, showgrid=False)
     figure.update_xaxes(range=[0.4, steps + 0.6], dtick=1 if steps <= 24 else None, showgrid=False)
     return figure
+
+
+def trellis_play(figure: go.Figure, captions: Sequence[str]) -> Play:
+    """The trellis of `trellis_figure`, filled frame by frame; a caption a frame. It opens full."""
+    cut = [index for index, trace in enumerate(figure.data) if trace.mode == "lines" or trace.name == "states"]
+    frames = [PlayFrame(shown=(step + 1,) * len(cut), caption=caption) for step, caption in enumerate(captions)]
+    return Play(how=dict.fromkeys(cut, "upto"), frames=frames, start=len(frames) - 1)
 
 
 def _quantity(quantity: Quantity) -> str:

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.cells import cell_text
+from core.figures.play import How, Play, PlayFrame
 from core.figures.style import ORANGE, SEQUENTIAL_CLEAR, base_layout
 from core.messages import translate as _
 from core.signs.edits import Edit
@@ -75,6 +76,24 @@ def table_figure(
         tickvals=list(range(table.shape[0])), ticktext=["–", *reference], range=[table.shape[0] - 0.5, -0.5], **common
     )
     return figure
+
+
+def table_play(figure: go.Figure, columns: int, captions: Sequence[str], *, start: int) -> Play:
+    """The table of `table_figure` (filled to its end and framed), entry by entry; a caption an entry.
+
+    Args:
+        columns: of the table. start: the entry that is shown first, from 0 on. A path is drawn with the last entry.
+    """
+    kinds = {index: getattr(trace, "mode", None) for index, trace in enumerate(figure.data)}
+    last = len(captions) - 1
+    frames = []
+    for entry, caption in enumerate(captions):
+        row, column = divmod(entry, columns)
+        box = {"x0": column - 0.48, "x1": column + 0.48, "y0": row - 0.48, "y1": row + 0.48}
+        shown = tuple((10**6 if entry == last else 0) if mode == "lines" else entry + 1 for mode in kinds.values())
+        frames.append(PlayFrame(shown=shown, caption=caption, layout={f"shapes.0.{name}": value for name, value in box.items()}))
+    how: dict[int, How] = {index: "cells" if mode is None else "points" for index, mode in kinds.items()}
+    return Play(how=how, frames=frames, start=start, every_ms=300)
 
 
 def alignment_path(steps: Sequence[Edit]) -> list[tuple[int, int]]:

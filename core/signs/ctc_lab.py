@@ -206,6 +206,24 @@ def alpha_terms(found: Lattice, t: int, s: int) -> list[Term]:
     return [Term(state=source, value=float(np.exp(found.alpha[t - 1, source]))) for source in sources]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ForwardSum:
+    """One frame of the forward recursion: the sum of its alphas, and the state with the largest."""
+
+    frame: int
+    total: float
+    state: int
+    most: float
+
+
+def forward_sums(found: Lattice) -> list[ForwardSum]:
+    """The alphas of each frame, as probabilities: what the paths so far carry, of which some will never finish."""
+    alpha = np.exp(found.alpha)
+    return [
+        ForwardSum(frame=t, total=float(row.sum()), state=int(row.argmax()), most=float(row.max())) for t, row in enumerate(alpha)
+    ]
+
+
 def emission(found: Lattice, t: int, s: int) -> float:
     """The probability that frame t gives the label of state s."""
     return float(np.exp(found.log_probabilities[t, found.states[s]]))

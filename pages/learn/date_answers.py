@@ -8,9 +8,11 @@ from typing import Any
 import streamlit as st
 
 from core.device import use_one_thread
+from core.figures.learn.transformer import visible
 from core.lecture import dates
 from core.lecture.date_reader import DateReader, DateReading, random_texts
 from core.lecture.decoding import DateHypothesis, inside_decoder_layer, inside_encoder_layer
+from pages.shared.language import _, number, percent
 
 SAMPLES = 150
 """Texts of each kind in the histogram of certainty."""
@@ -66,3 +68,18 @@ def certainty(folder: str) -> tuple[Any, Any]:
     seed = int(one.card["seed"])
     held_out = [pair.text for pair in dates.sample_pairs("validation", SAMPLES, seed=seed)]
     return one.certainty(held_out), one.certainty(random_texts(SAMPLES))
+
+
+def symbol_captions(reading: DateReading, cross: Any) -> list[str]:
+    """For each symbol of the answer: what was written, what comes next and what it looked at."""
+    text = visible(list(reading.text))
+    return [
+        _("{so_far} + “{symbol}” ({probability}), looking most at “{character}” ({weight})").format(
+            so_far="▷" + "".join(reading.characters[:step]),
+            symbol=symbol,
+            probability=percent(reading.symbol_probabilities[step], 1),
+            character=text[int(cross[step].argmax())],
+            weight=number(float(cross[step].max()), 2),
+        )
+        for step, symbol in enumerate(reading.characters)
+    ]

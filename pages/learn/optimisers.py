@@ -69,6 +69,19 @@ def _walks(surface: SurfaceName, rate: float, decay: float) -> dict[str, Optimis
     }
 
 
+def _step_captions(walks: dict[str, OptimiserWalk]) -> list[str]:
+    """Each step's losses, the start first; a walk that has ended keeps its last."""
+    names = optimiser_names()
+    return [
+        _("Step {step}: loss {losses}").format(
+            step=number(step),
+            losses=" · ".join(f"{names[code]} {significant(float(walk.losses[min(step, len(walk.losses) - 1)]))}"
+                              for code, walk in walks.items()),
+        )
+        for step in range(STEPS + 1)
+    ]  # fmt: skip
+
+
 @st.cache_data(show_spinner=False, max_entries=8)
 def _heights(surface: SurfaceName) -> tuple[Any, Any, Any]:
     return optimisers.height_map(optimisers.SURFACES[surface])
@@ -98,9 +111,10 @@ def surface() -> dict[str, Any]:
     static_plot(
         figures.surface_figure(
             x, y, heights, {name: walk.points for name, walk in walks.items()}, names=names,
-            minima=optimisers.SURFACES[where].minima, step=t,
+            minima=optimisers.SURFACES[where].minima, step=STEPS,
         ),
         key="surface_plot",
+        play=figures.surface_play({name: walk.points for name, walk in walks.items()}, _step_captions(walks), start=t),
         alt=_("Level lines of the loss, and the path of each optimiser up to this step."),
     )  # fmt: skip
     frame.look_for(frame.passage(PAGE, "surface"))

@@ -204,6 +204,20 @@ def tell(cell: str, moved: Moved | None, choices: RecurrentChoices, extra: Seque
     what_moved.tell(f"{cell} states", moved, rows=unit_names(extra), columns=steps)
 
 
+def step_captions(choices: RecurrentChoices, quantities: dict[str, Any], unit: int) -> list[str]:
+    """One unit's numbers at each step; of a quantity with fewer units, the first."""
+    return [
+        _("Step {step} ({name}), unit {unit}: {numbers}").format(
+            step=number(step + 1),
+            name=name,
+            unit=number(unit + 1),
+            numbers=", ".join(f"{code} = {number(values[step, unit if unit < values.shape[1] else 0], 3)}"
+                              for code, values in quantities.items()),
+        )
+        for step, name in enumerate(choices.steps)
+    ]  # fmt: skip
+
+
 def rnn(choices: RecurrentChoices) -> dict[str, Any]:
     """h_t = tanh(W_hx x_t + W_hh h_{t-1} + b_h), unrolled; returns the numbers on screen."""
     run = recurrence.run_rnn(choices.x, choices.rnn)
@@ -220,14 +234,17 @@ def rnn(choices: RecurrentChoices) -> dict[str, Any]:
         note=_("Step {step} ({name}), unit {unit}.").format(step=t + 1, name=choices.steps[t], unit=k + 1),
     )
     moved = follow("rnn", stacked(run.h, run.y[:, :1]), choices, [_("output y")])
+    drawn = figures.states_figure(
+        [Band(name=_("x, the input"), values=choices.x), Band(name=_("h, the hidden state"), values=run.h)],
+        steps=choices.steps,
+        at=t,
+        unit=k,
+        x_title=choices.title,
+    )
+    captions = step_captions(choices, {"h": run.h, "y": run.y}, k)
     static_plot(
-        figures.states_figure(
-            [Band(name=_("x, the input"), values=choices.x), Band(name=_("h, the hidden state"), values=run.h)],
-            steps=choices.steps,
-            at=t,
-            unit=k,
-            x_title=choices.title,
-        ),
+        drawn,
+        play=figures.states_play(drawn, captions, at=t),
         key="rnn_states",
         alt=_("The input and the hidden state through time, a row a unit."),
     )
@@ -273,10 +290,13 @@ def lstm(choices: RecurrentChoices) -> dict[str, Any]:
     ]
     left, right = st.columns([3, 2])
     with left:
+        drawn = figures.states_figure(
+            [Band(name=_("x, the input"), values=choices.x), *bands], steps=choices.steps, at=t, unit=k, x_title=choices.title
+        )
+        captions = step_captions(choices, {"f": run.f, "i": run.i, "o": run.o, "c": run.c, "h": run.h}, k)
         static_plot(
-            figures.states_figure(
-                [Band(name=_("x, the input"), values=choices.x), *bands], steps=choices.steps, at=t, unit=k, x_title=choices.title
-            ),
+            drawn,
+            play=figures.states_play(drawn, captions, at=t),
             key="lstm_states",
             alt=_("Input, gates, candidate, cell and state through time, a row a unit."),
         )

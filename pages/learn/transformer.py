@@ -143,9 +143,12 @@ def decode(reader: DateReader, reading: DateReading) -> dict[str, Any]:
     so_far = "".join(reading.characters[:step])
     st.markdown(_("So far: `{text}`, next: `{symbol}`").format(text=so_far or "▷", symbol=reading.characters[step]))
     maps = figures.decoding_maps(cross, causal, source=list(reading.text), target=reading.characters, step=step)
+    last = len(reading.characters) - 1
+    whole = figures.decoding_maps(cross, causal, source=list(reading.text), target=reading.characters, step=last)[0]
+    play = figures.decoding_play(date_answers.symbol_captions(reading, cross), start=step)
     left, right = st.columns(2)
     with left:
-        static_plot(maps[0], key="cross_map", alt=_("Which characters of the text each answered symbol looked at."))
+        static_plot(whole, play=play, key="cross_map", alt=_("Which characters of the text each answered symbol looked at."))
     with right:
         static_plot(maps[1], key="causal_map", alt=_("Which earlier symbols of the answer each answered symbol looked at."))
     frame.look_for(frame.passage(PAGE, "decode"))

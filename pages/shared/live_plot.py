@@ -24,6 +24,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.figures import wire
+from core.figures.play import Play
 from pages.shared import assets
 from pages.shared.language import _, current
 
@@ -33,6 +34,20 @@ SAMPLE_EVERY_S: Final = 5.0
 CSS: Final = """
 .live-plot { margin: 0; width: 100%; position: relative; }
 .live-plot > div { width: 100%; height: 100%; }
+.live-plot:focus-visible { outline: 2px solid var(--st-primary-color, currentColor); outline-offset: 2px; border-radius: 0.3rem; }
+.live-player { display: flex; flex-wrap: wrap; gap: 0.4rem; align-items: center; margin: 0.2rem 0 0.4rem; }
+.live-player button, .live-player select {
+  font: inherit; color: inherit; background: transparent; border: 1px solid var(--st-border-color, currentColor);
+  border-radius: 0.4rem; min-width: 2.6rem; min-height: 2.2rem; font-size: 1.05rem; cursor: pointer;
+}
+.live-player button:focus-visible, .live-player select:focus-visible, .live-player input:focus-visible {
+  outline: 2px solid var(--st-primary-color, currentColor); outline-offset: 1px;
+}
+.live-player .live-player-toggle { background: var(--st-primary-color, currentColor); color: var(--st-background-color, Canvas); }
+.live-player select option { color: initial; }
+.live-player-slider { flex: 1 1 8rem; min-width: 6rem; accent-color: var(--st-primary-color, auto); }
+.live-player-count { font-variant-numeric: tabular-nums; opacity: 0.75; font-size: 0.85rem; }
+.live-player-caption { flex-basis: 100%; margin: 0; font-variant-numeric: tabular-nums; min-height: 1.4em; }
 @keyframes live-plot-moved { from { fill: #6A5FD9; fill-opacity: 0.55; } to { fill: #6A5FD9; fill-opacity: 0; } }
 .live-plot-moved { animation: live-plot-moved 1.4s ease-out; }
 @media (prefers-reduced-motion: reduce) { .live-plot-moved { animation: none; } }
@@ -86,6 +101,7 @@ def live_plot(
     on_hover: Callable[[Point], None] | None = None,
     latency_from_ms: float | None = None,
     filename: str | None = None,
+    play: Play | None = None,
 ) -> DrawSample | None:
     """Draw a figure, or update the one drawn under this key.
 
@@ -98,6 +114,7 @@ def live_plot(
         on_hover: the same for a point under the pointer.
         latency_from_ms: Unix time of the event this frame shows; where given, the plot measures event to drawn.
         filename: of downloads, without suffix; the key where None.
+        play: makes it a figure that plays by itself, with a bar of controls under it.
 
     Returns:
         The latest latency sample of this reader's browser, None before the first (which takes a few seconds).
@@ -117,6 +134,8 @@ def live_plot(
     extra: dict[str, Any] = {"chrome": chrome}
     if latency_from_ms is not None:
         extra["sentAt"] = latency_from_ms
+    if play is not None:
+        extra["play"] = {**play.message(), "script": assets.script("player.js"), "words": _player_words()}
     memory = f"{key}:sent"
     message, st.session_state[memory] = wire.frame(wire.split(figure), _already_sent(memory), extra)
     result = _component()(
@@ -131,7 +150,13 @@ def live_plot(
 
 
 def static_plot(
-    figure: go.Figure | Mapping[str, Any], *, key: str, alt: str, filename: str | None = None, height: int | None = None
+    figure: go.Figure | Mapping[str, Any],
+    *,
+    key: str,
+    alt: str,
+    filename: str | None = None,
+    height: int | None = None,
+    play: Play | None = None,
 ) -> None:
     """Draw a figure that changes only with the page's choices, with the same look and downloads as a live one.
 
@@ -139,7 +164,7 @@ def static_plot(
         height: pixels; the figure's own, else 360, where None.
     """
     given = figure.layout.height if isinstance(figure, go.Figure) else figure.get("layout", {}).get("height")
-    live_plot(figure, key=key, height=height or int(given or 360), alt=alt, filename=filename)
+    live_plot(figure, key=key, height=height or int(given or 360), alt=alt, filename=filename, play=play)
 
 
 @cache
@@ -174,6 +199,18 @@ def _deliver(key: str, name: str, call: Callable[[Point], None]) -> Callable[[],
             call(Point(**{**event, "index": tuple(event["index"])}))
 
     return deliver
+
+
+def _player_words() -> dict[str, str]:
+    return {
+        "play": _("Play"),
+        "pause": _("Pause"),
+        "back": _("One step back"),
+        "ahead": _("One step ahead"),
+        "place": _("Place"),
+        "speed": _("Speed"),
+        "keys": _("Space plays and pauses; arrow keys step and change the speed."),
+    }
 
 
 def _labels() -> dict[str, Any]:

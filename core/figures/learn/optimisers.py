@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET, base_layout
 from core.messages import translate as _
 
@@ -56,6 +57,15 @@ def surface_figure(
     layout["xaxis"] |= {"range": [float(x[0]), float(x[-1])], "showgrid": False}
     layout["yaxis"] |= {"range": [float(y[0]), float(y[-1])], "showgrid": False}
     return go.Figure({"data": traces, "layout": layout})
+
+
+def surface_play(walks: Mapping[str, Array], captions: Sequence[str], *, start: int) -> Play:
+    """The paths of `surface_figure` (drawn to the last step), step by step; a caption a step, the start first."""
+    frames = [
+        PlayFrame(shown=tuple(min(step + 1, len(points)) for points in walks.values()), caption=caption)
+        for step, caption in enumerate(captions)
+    ]
+    return Play(how=dict.fromkeys(range(1, 1 + len(walks)), "points"), frames=frames, start=start, every_ms=60)
 
 
 def losses_figure(

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, BROWN, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout
 from core.messages import translate as _
 
@@ -80,6 +81,18 @@ def states_figure(bands: Sequence[Band], *, steps: Sequence[str], at: int, unit:
     }  # fmt: skip
     layout["shapes"].append(_mark(at))
     return go.Figure({"data": traces, "layout": layout})
+
+
+def states_play(figure: go.Figure, captions: Sequence[str], *, at: int) -> Play:
+    """The heatmaps of `states_figure`, unrolled step by step; a caption a step."""
+    mark = len(figure.layout.shapes) - 1
+    frames = [
+        PlayFrame(
+            shown=(step + 1,) * len(figure.data), caption=caption, layout={f"shapes.{mark}.x0": step, f"shapes.{mark}.x1": step}
+        )
+        for step, caption in enumerate(captions)
+    ]
+    return Play(how=dict.fromkeys(range(len(figure.data)), "columns"), frames=frames, start=at, every_ms=400)
 
 
 def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str, before: Array | None = None) -> go.Figure:

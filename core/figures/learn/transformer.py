@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.matrix import Matrix, matrix_figure
+from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, base_layout
 from core.messages import translate as _
 
@@ -75,6 +76,15 @@ def decoding_maps(
     )  # fmt: skip
     left, right = (matrix_figure(one, numbers=False, bar=False, height=400, keep="decoding") for one in maps)
     return left, right
+
+
+def decoding_play(captions: Sequence[str], *, start: int) -> Play:
+    """The cross-attention map of `decoding_maps` (drawn to the last step), symbol by symbol; a caption a symbol."""
+    frames = [
+        PlayFrame(shown=(step + 1,), caption=caption, layout={"shapes.0.y0": step - 0.5, "shapes.0.y1": step + 0.5})
+        for step, caption in enumerate(captions)
+    ]
+    return Play(how={0: "rows"}, frames=frames, start=start, every_ms=900)
 
 
 def encoder_map(weights: NDArray[np.floating], source: Sequence[str]) -> go.Figure:
