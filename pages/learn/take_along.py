@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -114,8 +114,8 @@ def _plain(markdown: str) -> str:
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"[*`$]|\\\\", "", markdown))
 
 
-def sheet(values: Mapping[str, Any], worked: list[Worked], *, lead: str, look: str) -> str:
-    """The handout of the view on display, HTML.
+def sheet(values: Mapping[str, Any], worked: list[Worked], *, lead: str, look: str) -> Callable[[], str]:
+    """A function that writes the handout of the view on display, HTML; it needs no session, as a download is made without one.
 
     Args:
         worked: its equations. lead, look: the page's first sentence and what to look for, Markdown.
@@ -126,7 +126,8 @@ def sheet(values: Mapping[str, Any], worked: list[Worked], *, lead: str, look: s
         title=title, part=name, lead=_plain(lead), look=_plain(look), worked=worked, address=link, qr=qr_code(link),
         given={key: value for key, value in values.items() if key != ASKED}, asked=values.get(ASKED, {}),
     )  # fmt: skip
-    return handout.page(content, _words())
+    words = _words()
+    return lambda: handout.page(content, words)
 
 
 def foot(values: Mapping[str, Any], *, lead: str = "", look: str = "") -> None:
@@ -140,6 +141,7 @@ def foot(values: Mapping[str, Any], *, lead: str = "", look: str = "") -> None:
     code, label = code_of_view(values), f"{title}: {name}" if name else title
     filename = f"{page}-{part}" if part else page
     heading = f"# {label}\n\n{address()}"
+    write = sheet(values, worked, lead=lead, look=look)
     with st.expander(_("Take it along"), icon=":material/backpack:"):
         st.caption(
             _("Numpy or PyTorch is all it needs. Its last lines assert that it finds the numbers that are on this screen.")
@@ -153,7 +155,7 @@ def foot(values: Mapping[str, Any], *, lead: str = "", look: str = "") -> None:
                 _("Script (.py)"), code.encode, key=f"{filename}_snippet", filename=f"{filename}.py", mime="text/x-python"
             )
             controls.download_bytes(
-                _("Handout to print (A4)"), lambda: sheet(values, worked, lead=lead, look=look).encode(),
+                _("Handout to print (A4)"), lambda: write().encode(),
                 key=f"{filename}_handout", filename=f"{filename}.html", mime="text/html",
             )  # fmt: skip
         st.code(_cut(code), language="python", height=360)

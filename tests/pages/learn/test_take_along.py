@@ -45,7 +45,7 @@ def taken() -> dict[str, tuple[str, str]]:
     def keep(values: Mapping[str, Any], **_more: Any) -> None:
         page, _title, part, _name = st.session_state[take_along.VIEW]
         worked = st.session_state.pop(take_along.WORKED, [])
-        sheet = take_along.sheet(values, worked, lead="*Lead*", look="Look")
+        sheet = take_along.sheet(values, worked, lead="*Lead*", look="Look")()
         found[f"{page}/{part or 'all'}"] = (take_along.code_of_view(values), sheet)
 
     with pytest.MonkeyPatch.context() as patch:
