@@ -31,7 +31,7 @@ export function receive({ data, parentElement, setTriggerValue }) {
   if (drawn !== view.drawn) {
     view.drawn = drawn;
     view.drawing.innerHTML = drawn;
-    view.caption.textContent = said.words.hint;
+    view.caption.textContent = said.hint;
     view.root.setAttribute("aria-label", said.title);
     if (before.size) flash(view.drawing, before);
     if (focused) view.drawing.querySelector(`svg a[data-part="${focused}"]`)?.focus();

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from core.figures.learn.diagrams.blocks import Diagram
-from core.figures.learn.diagrams.drawing import Look, describe, svg
+from core.figures.learn.diagrams.drawing import Look, svg
 from pages.shared.browser_component import browser_component, style
 from pages.shared.language import _, number
 
@@ -61,11 +61,7 @@ def show(diagram: Diagram, *, dial: str = "", only: str = "") -> None:
         "wide": svg(diagram, look, narrow=False),
         "narrow": svg(diagram, look, narrow=True),
         "title": diagram.title,
-        "text": describe(diagram),
-        "words": {
-            "hint": _("A block opens its part; the orange ones change with the dial in play."),
-            "text": _("The diagram in words"),
-        },
+        "hint": _("A block opens its part; the orange ones change with the dial in play."),
     }
     with st.session_state[PLACE]:
         browser_component("diagram", style("diagram.css"))(
