@@ -6,9 +6,11 @@ which the system releases when the process ends, however it ends.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import io
 import json
+import os
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,6 +19,10 @@ from typing import IO, Final
 import pyarrow as pa
 
 ENDING: Final = ".journal.part"
+
+
+class JournalError(ValueError):
+    """A journal is damaged: what comes after the damage cannot be read."""
 
 
 class Journal:
@@ -37,8 +43,9 @@ class Journal:
             self._append(json.dumps({"market": market, "name": name}).encode())
         elif self.locked:
             first = next(self._entries(), b"")
-            about = json.loads(first) if first.startswith(b"{") else {}
-            self.market, self.name = str(about.get("market", "")), str(about.get("name", ""))
+            with contextlib.suppress(ValueError, AttributeError):  # damaged: the rows may be whole nevertheless
+                about = json.loads(first)
+                self.market, self.name = str(about.get("market", "")), str(about.get("name", ""))
 
     def write(self, tables: Mapping[str, pa.Table]) -> None:
         """Append tables, and hand them to the system, which keeps them if this process is killed.
@@ -56,13 +63,17 @@ class Journal:
         self._append(entry.getvalue())
 
     def tables(self, kind: str) -> Iterator[pa.Table]:
-        """The tables of a kind, in their order; an entry that was cut off in the middle of a write is left out."""
+        """The tables of a kind, in their order; an entry that was cut off in the middle of a write is left out.
+
+        Raises:
+            JournalError: at the first entry that is damaged.
+        """
         for entry in self._entries():
             start = 0
             while not entry.startswith(b"{") and start + 16 <= len(entry):
                 length = int.from_bytes(entry[start + 8 : start + 16], "little")
-                if entry[start : start + 8].decode().strip() == kind:
-                    yield pa.ipc.open_stream(entry[start + 16 : start + 16 + length]).read_all()
+                if entry[start : start + 8].rstrip() == kind.encode():
+                    yield _table(entry[start + 16 : start + 16 + length])
                 start += 16 + length
 
     @property
@@ -73,6 +84,11 @@ class Journal:
     def close(self) -> None:
         """Release the file."""
         self._file.close()
+
+    def set_aside(self) -> None:
+        """Keep a damaged journal under a name by which it is not taken up again."""
+        self.path.replace(self.path.with_name(f"{self.path.name}.damaged"))
+        self.close()
 
     def remove(self) -> None:
         """Delete the journal."""
@@ -92,11 +108,22 @@ class Journal:
 
     def _entries(self) -> Iterator[bytes]:
         with self.path.open("rb") as file:
+            left = os.fstat(file.fileno()).st_size
             while len(head := file.read(8)) == 8:
                 length = int.from_bytes(head, "little")
-                if len(entry := file.read(length)) < length:
+                left -= 8 + length
+                if left < 0:
                     return
-                yield entry
+                yield file.read(length)
+
+
+def _table(data: bytes) -> pa.Table:
+    try:
+        table = pa.ipc.open_stream(data).read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise JournalError("an entry of the journal is damaged") from error
+    return table
 
 
 def abandoned_journals(folder: Path) -> Iterator[Journal]:

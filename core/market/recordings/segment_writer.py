@@ -5,7 +5,9 @@ Until an hour is complete, it lies in a journal, from which the next recording r
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import logging
 import shutil
 import threading
 import time
@@ -18,10 +20,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.market.book import LEVELS, STEP_MS, FloatArray, OrderBookSnapshot
+from core.market.book import LEVELS, MOST_LEVELS, STEP_MS, FloatArray, OrderBookSnapshot
 from core.market.feeds.protocol import Trade
+from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
 from core.market.feeds.trades import trades_table
-from core.market.journal import ENDING, Journal, abandoned_journals, remove_leftovers
+from core.market.journal import ENDING, Journal, JournalError, abandoned_journals, remove_leftovers
 from core.market.recordings.layout import (
     EVENTS,
     EVENTS_SCHEMA,
@@ -45,6 +48,11 @@ JOURNAL_S: Final = 1.0
 FREE_SPACE: Final = 256 * 2**20
 """Bytes left free on the disk, at least: room to make files of the journal."""
 JOURNAL_ROWS: Final = pa.schema([("timestamp", pa.int64()), ("levels", pa.list_(pa.float64()))])
+SCHEMAS: Final = {ROWS: JOURNAL_ROWS, TRADES: TRADES_SCHEMA, UPDATES: UPDATES_SCHEMA, EVENTS: EVENTS_SCHEMA}
+MOST_MS: Final = 32_503_680_000_000
+"""The year 3000."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -238,18 +246,23 @@ class SegmentWriter:
     def _restore(self) -> None:
         """Make segments of the journals of killed processes, and remove the half-written files they left."""
         for journal in abandoned_journals(self.folder):
-            self._write_segment(journal, restored=True)
-            journal.remove()
+            try:
+                self._write_segment(journal, restored=True)
+            except (KeyError, ValueError, TypeError, OverflowError, pa.ArrowException) as error:
+                log.warning("the journal %s is damaged: %r", journal.path.name, error)
+                journal.set_aside()
+            else:
+                journal.remove()
         remove_leftovers(self.folder)
 
     def _write_segment(self, journal: Journal, *, restored: bool = False) -> Path | None:
         count, width, first = 0, 4 * LEVELS, None
-        for table in journal.tables(ROWS):
+        for table in _readable(journal, ROWS):
             count += table.num_rows
             width = max(width, max(table["levels"].combine_chunks().value_lengths().to_pylist()))
             first = table["timestamp"][0].as_py() if first is None else first
         others = {
-            kind: pa.concat_tables(tables) if (tables := list(journal.tables(kind))) else None
+            kind: pa.concat_tables(tables) if (tables := list(_readable(journal, kind))) else None
             for kind in (TRADES, UPDATES, EVENTS)
         }
         moments = [first] if first is not None else [_moment(table) for table in others.values() if table is not None]
@@ -324,9 +337,30 @@ def _tables(chunk: _Chunk, taken: tuple[int, int, int, int]) -> dict[str, pa.Tab
     return tables
 
 
+def _readable(journal: Journal, kind: str) -> Iterator[pa.Table]:
+    """The journal's tables of a kind that are as they were written, up to the first damage."""
+    with contextlib.suppress(JournalError):
+        for table in journal.tables(kind):
+            if table.schema != SCHEMAS[kind] or not table.num_rows or (kind == ROWS and not _are_books(table)):
+                return
+            yield table
+
+
+def _are_books(table: pa.Table) -> bool:
+    levels = table["levels"].combine_chunks()
+    widths = levels.value_lengths().to_numpy(zero_copy_only=False)
+    stamps = table["timestamp"].to_numpy()
+    sound = not table["timestamp"].null_count and not levels.null_count and not levels.flatten().null_count
+    return bool(
+        sound
+        and ((widths >= 4 * LEVELS) & (widths <= 4 * MOST_LEVELS) & (widths % 4 == 0)).all()
+        and ((stamps > 0) & (stamps < MOST_MS)).all()
+    )
+
+
 def _blocks(journal: Journal) -> Iterator[RowBlock]:
     """The journal's rows, a save at a time."""
-    for table in journal.tables(ROWS):
+    for table in _readable(journal, ROWS):
         levels = table["levels"].combine_chunks()
         widths = levels.value_lengths().to_numpy()
         values = np.full((len(widths), int(widths.max())), np.nan)

@@ -254,6 +254,8 @@ class KrakenServer(DeltaServer):
         return {"error": [], "result": {"XXBTZUSD": {"asks": asks, "bids": bids}}}
 
     def _on_text(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
+        if asked.get("method") == "ping":
+            return [{"method": "pong", "req_id": asked.get("req_id")}]
         if asked.get("method") != "subscribe" or asked["params"]["channel"] != "book":
             return []
         if self.delisted:
@@ -313,6 +315,8 @@ class BybitServer(DeltaServer):
         return {"s": "BTCUSDT", "a": asks, "b": bids, "ts": self.stamp_ms, "u": self.number}
 
     def _on_text(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
+        if asked.get("op") == "ping":
+            return [json.loads(self.heartbeat())]
         if asked.get("op") != "subscribe" or not asked["args"][0].startswith("orderbook."):
             return []
         if self.delisted:
