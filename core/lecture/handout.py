@@ -19,6 +19,11 @@ NUMBER: Final = r"-?\d[\d.]*(?:\{,\}\d+)?(?:\{,\}\d+)*(?:\s*\\cdot\s*10\^\{-?\d+
 MATRIX: Final = r"\\begin\{bmatrix\}(?:(?!\\begin).)*?\\end\{bmatrix\}"
 ENDS: Final = r"(?=\s*(?:\\\\|\\end\{(?:aligned|gathered)\}|$|,|\\quad|\\qquad|\\;|\\approx))"
 RESULT: Final = re.compile(rf"(=\s*)({NUMBER}|{MATRIX}){ENDS}", re.DOTALL)
+LARGEST: Final = 11.0
+SMALLEST: Final = 6.0
+"""Points of a formula's letters."""
+LINE: Final = 58
+"""Signs of a formula that a line of the sheet takes at the largest size."""
 MOST_CELLS: Final = 72
 """Numbers of a table that still fits the sheet."""
 
@@ -29,7 +34,7 @@ body { font: 11pt/1.4 Georgia, "Times New Roman", serif; color: #111; background
 h1 { font-size: 19pt; margin: 0 0 1mm; } h2 { font-size: 12pt; margin: 5mm 0 1.5mm; border-bottom: 0.3mm solid #999; }
 p { margin: 1mm 0 2mm; } header { display: flex; gap: 6mm; justify-content: space-between; }
 header svg { width: 24mm; height: 24mm; flex: none; } .name { margin: 2mm 0; color: #444; }
-math { font-size: 11pt; } menclose { border: 0.3mm solid #333; padding: 0.5mm; }
+math { font-size: inherit; } menclose { border: 0.3mm solid #333; padding: 0.5mm; }
 .formula { margin: 2mm 0; overflow: hidden; } .note { color: #555; font-size: 9.5pt; }
 table { border-collapse: collapse; font: 9pt/1.3 ui-monospace, monospace; margin: 1mm 4mm 2mm 0; }
 td { border: 0.2mm solid #aaa; padding: 0.6mm 1.6mm; text-align: right; } caption { text-align: left; font-weight: bold; }
@@ -108,13 +113,25 @@ def blank(calculation: str, first: int = 1) -> Blanked:
     return found
 
 
-def mathml(latex: str) -> str:
+def mathml(latex: str, *, inline: bool = False) -> str:
     """LaTeX as MathML. Aligned lines become rows of a table, as the converter knows no others."""
+    latex = re.sub(r"\((-[\d.]+(?:\{,\}\d+)?)\)", r"({\1})", latex)  # a sign before a number, not between two
     latex = re.sub(r"(?<=\d)\{,\}(?=\d)", r"\\text{,}", latex)
     latex = re.sub(r"\\begin\{aligned\}", r"\\begin{array}{rlrl}", latex).replace(r"\end{aligned}", r"\end{array}")
     latex = latex.replace(r"\begin{gathered}", r"\begin{matrix}").replace(r"\end{gathered}", r"\end{matrix}")
     latex = re.sub(r"\\\\\[\w.]+\]", r"\\\\", latex).replace(r"\!", "").replace(r"\textstyle", "")
-    return str(convert(latex, display="block"))
+    return str(convert(latex, display="inline" if inline else "block"))
+
+
+def point_size(latex: str) -> float:
+    """Size of the letters at which the longest line of a formula fits the sheet, points."""
+    plain = re.sub(r"\\(?:begin|end)\{\w+\}", "", latex)
+    longest = max(len(re.sub(r"\\[a-zA-Z]+|[{}&_^\s\\]", "", line)) for line in re.split(r"\\\\", plain))
+    return round(min(LARGEST, max(SMALLEST, LARGEST * LINE / max(longest, 1))), 1)
+
+
+def _formula(latex: str) -> str:
+    return f'<div class="formula" style="font-size: {point_size(latex)}pt">{mathml(latex)}</div>'
 
 
 def _shown(value: Any) -> str:
@@ -146,10 +163,10 @@ def page(handout: Handout, words: Words) -> str:
         blanked = blank(one.calculation, len(answers) + 1)
         answers += blanked.answers
         note = f'<p class="note">{escape(one.note)}</p>' if one.note else ""
-        shown = f'<div class="formula">{mathml(blanked.latex)}</div>' if one.calculation else ""
-        questions.append(f'<div class="formula">{mathml(one.formula)}</div>{shown}{note}')
+        shown = _formula(blanked.latex) if one.calculation else ""
+        questions.append(_formula(one.formula) + shown + note)
     asked = "".join(f'<p><b>{escape(name)}</b> = <span class="blank">&nbsp;</span></p>' for name in handout.asked)
-    key = "".join(f"<p>({number}) {mathml(latex)}</p>" for number, latex in enumerate(answers, 1))
+    key = "".join(f"<p>({number}) {mathml(latex, inline=True)}</p>" for number, latex in enumerate(answers, 1))
     given = "".join(_given(name, value) for name, value in handout.given.items())
     part = f": {escape(handout.part)}" if handout.part else ""
     return f"""<!doctype html>

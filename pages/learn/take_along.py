@@ -37,7 +37,8 @@ LONGEST: Final = 160
 
 EMBED_CSS: Final = """
 [data-testid="stSidebar"], [data-testid="stSidebarCollapsedControl"], [data-testid="stExpandSidebarButton"],
-[class*="st-key-learn_controls_foot"], [data-testid="stHeading"], [data-testid="stAlert"], [data-testid="stExpander"],
+[class*="st-key-learn_controls_foot"], [class*="st-key-learn_controls_lesson"], [data-testid="stHeading"],
+[class*="st-key-lesson_"]:not([class*="st-key-lesson_dials"]), .st-key-learn_diagram, .st-key-predict, [data-testid="stAlert"], [data-testid="stExpander"],
 [data-testid="stMain"] [data-testid="stElementContainer"]:has(> [data-testid="stMarkdown"]),
 [data-testid="stMain"] [data-testid="stElementContainer"]:has(> [data-testid="stButtonGroup"][class*="stretch"]),
 [data-testid="stMain"] [data-testid="stDataFrame"], .st-key-part,
@@ -74,7 +75,7 @@ def address(**parameters: str) -> str:
 
 def qr_code(text: str) -> str:
     """A QR code as SVG, black on white, its quiet zone included."""
-    return str(segno.make(text, error="m", micro=False).svg_inline(scale=4, border=4, light="#fff"))
+    return str(segno.make(text, error="m", micro=False).svg_inline(border=4, light="#fff", omitsize=True))
 
 
 def frame_code(title: str) -> str:

@@ -42,7 +42,7 @@ def roles() -> dict[str, Any]:
     """One word's query, key or value is made longer: which numbers move."""
     names, x, weights = _draw(WIDTH, 0)
     words = {str(index): name for index, name in enumerate(names)}
-    kinds = {"v": _("its value"), "k": _("its key"), "q": _("its query")}
+    kinds = {"v": _("the value"), "k": _("the key"), "q": _("the query")}
     chosen = frame.dials(
         "role_dial",
         {
