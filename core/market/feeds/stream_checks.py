@@ -77,6 +77,7 @@ class BybitSequence:
     def __init__(self) -> None:
         self._last: int | None = None
         self._consecutive = 0
+        self._skipped = False  # whether a number was missing since the last snapshot
 
     @property
     def reliable(self) -> bool:
@@ -90,11 +91,16 @@ class BybitSequence:
         number, last = int(message["data"]["u"]), self._last
         self._last = number
         if message.get("type") == "snapshot" or number == 1 or last is None:
+            self._skipped = False
             return True
         if number != last + 1:
-            return not self.reliable
+            self._skipped = True
+            if self.reliable:
+                return False
+            self._consecutive = 0
+            return True
         self._consecutive += 1
-        return True
+        return not (self._skipped and self.reliable)  # the numbers do count, so that the one skipped before was a message
 
 
 def check_for(exchange: Any, symbol: str) -> StreamCheck | None:

@@ -132,3 +132,15 @@ def test_a_level_that_only_one_book_has_differs_unless_it_lies_past_the_tenth() 
     deeper = asks[-1] + [1.0, 0.0]
     without_fourth = interleave(np.vstack([np.delete(asks, 3, axis=0), deeper]), bids)
     assert differing_levels(without_fourth, [BOOK]) == {("ask", asks[3, 0])} == differing_levels(BOOK, [without_fourth])
+
+
+def test_a_number_that_was_missing_before_bybits_were_trusted_is_not_forgotten() -> None:
+    """Silence right after the snapshot: the messages that come then follow one another, but not the snapshot."""
+    check = BybitSequence()
+    told = [
+        check.in_step({"topic": "orderbook.50.BTCUSDT", "type": kind, "data": {"u": u}})
+        for kind, u in (("snapshot", 10), ("delta", 90), ("delta", 91), ("delta", 92), ("delta", 93))
+    ]
+    assert told == [True, True, True, True, False]
+    assert check.in_step({"topic": "orderbook.50.BTCUSDT", "type": "snapshot", "data": {"u": 94}})
+    assert check.in_step({"topic": "orderbook.50.BTCUSDT", "type": "delta", "data": {"u": 95}})
