@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -33,6 +32,29 @@ class Ratio:
         return {name: round(value, 4) for name, value in vars(self).items()}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """A candidate and its reference.
+
+    Attributes:
+        units: of work in one call of either.
+        long: whether one call takes a second or more: then each is called three times, without a warm-up.
+    """
+
+    candidate: Work
+    reference: Work
+    units: tuple[float, float] = (1.0, 1.0)
+    long: bool = False
+
+    def measure(self, seconds: float) -> Ratio:
+        """See `measure`."""
+        both, units = (self.candidate, self.reference), self.units
+        if self.long:
+            turns = [[_time(work, 1) * 1e3 / unit for work, unit in zip(both, units, strict=True)] for _ in range(3)]
+            return spread(*zip(*turns, strict=True))
+        return measure(*both, seconds=seconds, units=units)
+
+
 def measure(
     candidate: Work, reference: Work, *, seconds: float, units: tuple[float, float] = (1.0, 1.0), least_turns: int = 5
 ) -> Ratio:
@@ -53,12 +75,20 @@ def measure(
     finally:
         if collects:
             gc.enable()
-    times: Any = np.array(turns)
-    ratios = times[:, 0] / times[:, 1]
-    low, middle, high = np.percentile(ratios, [10, 50, 90])
-    of_candidate, of_reference = np.median(times, axis=0) * 1e3
+    candidates, references = zip(*turns, strict=True)
+    return spread([1e3 * one for one in candidates], [1e3 * one for one in references])
+
+
+def spread(candidates_ms: Sequence[float], references_ms: Sequence[float]) -> Ratio:
+    """Median and percentiles of the ratios of times that were measured side by side, turn by turn."""
+    candidate, reference = np.array(candidates_ms), np.array(references_ms)
+    low, middle, high = np.percentile(candidate / reference, [10, 50, 90])
     return Ratio(
-        ratio=float(middle), low=float(low), high=float(high), candidate_ms=float(of_candidate), reference_ms=float(of_reference)
+        ratio=float(middle),
+        low=float(low),
+        high=float(high),
+        candidate_ms=float(np.median(candidate)),
+        reference_ms=float(np.median(reference)),
     )
 
 

@@ -112,6 +112,20 @@ def interleave(asks: FloatArray, bids: FloatArray) -> FloatArray:
     return levels
 
 
+def all_levels(asks: FloatArray, bids: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """`interleave` and `deeper_levels` at once: (n, 2) a side -> (40,) and (4m,).
+
+    Raises:
+        BookError: as `interleave`.
+    """
+    count = min(len(asks), len(bids), MOST_LEVELS)
+    if count >= LEVELS:
+        whole = np.concatenate([asks[:count, :2], bids[:count, :2]], axis=1).reshape(-1).astype(np.float64)
+        if first_fault(whole[None]) is None:
+            return whole[: 4 * LEVELS], whole[4 * LEVELS :]
+    return interleave(asks, bids), deeper_levels(asks, bids)
+
+
 def deeper_levels(asks: FloatArray, bids: FloatArray) -> FloatArray:
     """(n, 2) price and size a side, best first -> (4m,), the levels from the eleventh to `MOST_LEVELS` that both sides have.
 
@@ -126,6 +140,8 @@ def deeper_levels(asks: FloatArray, bids: FloatArray) -> FloatArray:
 
 def first_fault(rows: FloatArray) -> str | None:
     """What is wrong with the first bad row of (n, 40), as the end of a sentence; None where nothing is."""
+    if rows.size and rows.min() > 0 and rows.max() < LARGEST and _sorted(rows):  # NaN fails the first two
+        return None
     if not np.isfinite(rows).all():
         return compose("has a missing or infinite value in row {row}", row=int(np.argwhere(~np.isfinite(rows))[0, 0]))
     if not (rows > 0).all():
@@ -143,6 +159,12 @@ def first_fault(rows: FloatArray) -> str | None:
             "is unsorted in row {row}: asks must rise and bids must fall from the best", row=int(np.flatnonzero(unsorted)[0])
         )
     return None
+
+
+def _sorted(rows: FloatArray) -> bool:
+    """Whether every row's asks rise from above its best bid, and its bids fall."""
+    asks, bids = rows[:, ASK_PRICES], rows[:, BID_PRICES]
+    return bool((asks[:, 0] > bids[:, 0]).all() and (asks[:, 1:] > asks[:, :-1]).all() and (bids[:, 1:] < bids[:, :-1]).all())
 
 
 @dataclass(frozen=True, kw_only=True)

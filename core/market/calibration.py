@@ -76,12 +76,18 @@ def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def apply_rules(rules: Sequence[CallRule], p: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Each head's rule on its probabilities (heads, 3) -> calibrated probabilities (heads, 3) and calls (heads,), all at once."""
-    temperature, bias, lean = (
-        np.array([getattr(rule, name) for rule in rules]).reshape(-1, 1) for name in ("temperature", "bias", "lean")
-    )
-    calibrated = softmax(np.log(np.maximum(np.asarray(p, dtype=np.float64), 1e-12)) / temperature + bias * MOVING)
-    calls = np.argmax(np.log(np.maximum(calibrated, 1e-12)) + lean * MOVING, axis=-1)
-    return calibrated, calls.astype(np.int64)
+    return answers_of(rules, np.log(np.maximum(np.asarray(p, dtype=np.float64), 1e-12)))
+
+
+def answers_of(rules: Sequence[CallRule], logits: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """`CallRule.probabilities` and `CallRule.call` of every head at once.
+
+    (..., heads, 3) logits -> (..., heads, 3) probabilities and (..., heads) classes called.
+    """
+    temperature, bias, lean = np.array([(rule.temperature, rule.bias, rule.lean) for rule in rules]).reshape(-1, 3).T[..., None]
+    probabilities = softmax(np.asarray(logits, dtype=np.float64) / temperature + bias * MOVING)
+    calls = np.argmax(np.log(np.maximum(probabilities, 1e-12)) + lean * MOVING, axis=-1)
+    return probabilities, calls.astype(np.int64)
 
 
 def fit_rule(logits: NDArray[np.floating], truth: NDArray[np.int64], *, maximise: Score) -> CallRule:

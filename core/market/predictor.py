@@ -22,7 +22,7 @@ from torch import Tensor
 from core import checkpoints
 from core.device import best_device
 from core.market.book import FloatArray
-from core.market.calibration import CallRule
+from core.market.calibration import CallRule, answers_of
 from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, input_names, transform
 from core.market.labels import LABEL_KINDS, SMOOTHING, Head, LabelKind, classify, momentum_move, smoothing_steps
 from core.market.shared_passes import SharedPasses
@@ -175,9 +175,7 @@ class Predictor:
             ready = time.perf_counter()
             parts.append(self.logits(inputs))
             features_s, model_s = features_s + ready - began, model_s + time.perf_counter() - ready
-        logits = np.concatenate(parts)
-        probabilities = np.stack([rule.probabilities(logits[:, i]) for i, rule in enumerate(market.rules)], axis=1)
-        calls = np.stack([rule.call(probabilities[:, i]) for i, rule in enumerate(market.rules)], axis=1)
+        probabilities, calls = answers_of(market.rules, np.concatenate(parts))
         return Predictions(
             probabilities=probabilities.astype(np.float32),
             calls=calls.astype(np.int8),

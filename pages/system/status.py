@@ -8,16 +8,20 @@ import streamlit as st
 
 from core import checkpoints, usage
 from core.bench.benchmarks import BENCHMARKS, Benchmark
-from core.bench.ratio import Ratio, measure
+from core.bench.growth import GROWTHS, Curve, measured
+from core.bench.ratio import Ratio
+from core.figures.growth import growth_figure
 from core.market.hub import hub
 from core.messages import translate
 from core.models.vit import ViT, ViTConfig
 from core.runs.epoch_time import BATCH, IMAGES, STEPS, EpochTime, epoch_times
 from pages.shared import controls, language, navigation, url_state
 from pages.shared.language import _, duration, ngettext, number, percent, size
+from pages.shared.live_plot import static_plot
 
 TIMED = "system:timed"
 SPEED = "system:speed"
+GROWN = "system:grown"
 SECONDS = 1.0
 """Spent on each benchmark."""
 
@@ -122,10 +126,10 @@ def speed() -> None:
     st.markdown(_("How fast are the models beside named references on this machine? As `python -m core bench` says."))
     if st.button(_("Measure"), icon=":material/speed:", key="system_speed"):
         bar, found = st.progress(0.0), []
-        for count, one in enumerate(BENCHMARKS.values()):
-            bar.progress(count / len(BENCHMARKS), text=translate(one.what))
-            pair = one.make()
-            found.append((one, measure(pair.candidate, pair.reference, seconds=SECONDS, units=pair.units)))
+        wanted = [one for one in BENCHMARKS.values() if one.quick]
+        for count, one in enumerate(wanted):
+            bar.progress(count / len(wanted), text=translate(one.what))
+            found.append((one, one.make().measure(SECONDS)))
         bar.empty()
         st.session_state[SPEED] = found
     rows: list[tuple[Benchmark, Ratio]] = st.session_state.get(SPEED, [])
@@ -144,6 +148,30 @@ def speed() -> None:
     ]
     st.table(table)
     st.caption(_("Measured in turns while the app goes on; a ratio below 1 is faster than the reference."))
+
+
+def growth() -> None:
+    """Measures how cost grows when the button is pressed, and draws each curve beside the operations counted."""
+    st.markdown(_("How does the cost grow with longer windows, more levels, more markets and longer recordings?"))
+    if st.button(_("Measure growth"), icon=":material/trending_up:", key="system_growth"):
+        bar, found = st.progress(0.0), []
+        for count, one in enumerate(GROWTHS.values()):
+            bar.progress(count / len(GROWTHS), text=translate(one.what))
+            found.append(measured(one))
+        bar.empty()
+        st.session_state[GROWN] = found
+    curves: list[Curve] = st.session_state.get(GROWN, [])
+    left_and_right = st.columns(2) if curves else []
+    for at, curve in enumerate(curves):
+        with left_and_right[at % 2]:
+            static_plot(growth_figure(curve), key=f"system_growth_{at}", alt=translate(curve.what))
+    if curves:
+        st.caption(
+            _(
+                "Both axes are logarithmic: a straight line is a power of the size, and its slope the exponent. "
+                "Small sizes cost more than their operations, since calling each one takes time too."
+            )
+        )
 
 
 def checkpoint_cards() -> None:
@@ -211,6 +239,7 @@ try:
 except checkpoints.CheckpointError as error:
     controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
 speed()
+growth()
 st.subheader(_("Checkpoints"), anchor=False)
 checkpoint_cards()
 about()

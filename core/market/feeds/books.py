@@ -17,8 +17,7 @@ from core.market.book import (
     MOST_LEVELS,
     BookError,
     OrderBookSnapshot,
-    deeper_levels,
-    interleave,
+    all_levels,
 )
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Trade
@@ -35,20 +34,20 @@ def snapshot_of(book: Mapping[str, Any], *, confirms: bool = True) -> OrderBookS
     """
     received_ns = CLOCK.now_ns()
     try:
+        sides = (book["asks"][:MOST_LEVELS], book["bids"][:MOST_LEVELS])
         asks, bids = (
-            np.array([level[:2] for level in book[side][:MOST_LEVELS]], dtype=np.float64).reshape(-1, 2)
-            for side in ("asks", "bids")
+            np.array([[level[0] for level in side], [level[1] for level in side]], dtype=np.float64).T for side in sides
         )
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, LookupError) as error:
         raise BookError(compose("the book has a level that is not a price and a size")) from error
-    nonce = book.get("nonce")
+    nonce, (levels, deep) = book.get("nonce"), all_levels(asks, bids)
     return OrderBookSnapshot(
-        levels=interleave(asks, bids),
+        levels=levels,
         exchange_ms=int(book.get("timestamp") or received_ns // 1_000_000),
         received_ns=received_ns,
         sequence=int(nonce) if isinstance(nonce, int | float) else None,
         confirms=confirms,
-        deep=deeper_levels(asks, bids),
+        deep=deep,
     )
 
 
@@ -98,6 +97,8 @@ class KnownDepth:
 
     def without_unknown(self, snapshot: OrderBookSnapshot) -> OrderBookSnapshot:
         """The snapshot without levels past the tenth that are deeper than the book is known."""
+        if not len(snapshot.deep) or (snapshot.deep[-4] <= self._ask and snapshot.deep[-2] >= self._bid):
+            return snapshot  # the deepest of all is known
         known = (snapshot.deep[ASK_PRICES] <= self._ask) & (snapshot.deep[BID_PRICES] >= self._bid)
         return snapshot if known.all() else replace(snapshot, deep=snapshot.deep[: 4 * int(known.argmin())])
 

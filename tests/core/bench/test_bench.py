@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import torch
 
 from core.bench import ratio
-from core.bench.benchmarks import BENCHMARKS, plain_beam_search, selected
+from core.bench.benchmarks import BENCHMARKS, selected
+from core.bench.networks import plain_beam_search
+from core.bench.ratio import Pair, spread
 from core.cli import main
+from core.market.book import OrderBookSnapshot
 from core.signs.decoding import beam_search
 
 
@@ -35,7 +39,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(ratio.time, "perf_counter", lambda: clock.now)
+    monkeypatch.setattr("core.bench.ratio.time.perf_counter", lambda: clock.now)
     return clock
 
 
@@ -57,6 +61,27 @@ def test_one_disturbed_turn_is_in_the_spread_and_not_in_the_ratio(clock: Clock) 
     assert found.ratio == pytest.approx(1) and found.high > 5
 
 
+def test_long_work_is_called_three_times_and_times_side_by_side_give_their_ratios(clock: Clock) -> None:
+    found = ratio.Pair(candidate=clock.work(2, 3, 5), reference=clock.work(1), long=True).measure(60)
+    assert found.ratio == pytest.approx(3) and found.candidate_ms == pytest.approx(3_000) and clock.now == pytest.approx(13)
+    assert spread([10, 30], [100, 100]).ratio == pytest.approx(0.2)
+
+
+def test_an_aim_is_a_ratio_or_a_difference() -> None:
+    found = spread([1_500.0], [1_000.0])
+    assert BENCHMARKS["start"].reached(found) == pytest.approx(500) and BENCHMARKS["import"].reached(found) == pytest.approx(1.5)
+
+
+def test_the_feed_makes_the_book_that_ccxt_keeps() -> None:
+    pair = BENCHMARKS["feed"].make()
+    assert isinstance(pair, Pair)
+    for _ in range(40):
+        snapshot, book = cast(OrderBookSnapshot, pair.candidate()), cast(dict[str, Any], pair.reference())
+    assert (
+        snapshot.levels[:4].tolist() == [*book["asks"][0][:2], *book["bids"][0][:2]] and snapshot.sequence == book["nonce"] == 40
+    )
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_plain_beam_search_finds_the_same_sentence(seed: int) -> None:
     logits = torch.randn(30, 40, generator=torch.Generator().manual_seed(seed)).mul(3)
@@ -64,9 +89,10 @@ def test_the_plain_beam_search_finds_the_same_sentence(seed: int) -> None:
     assert plain_beam_search(frames) == beam_search(frames)[0].labels
 
 
-@pytest.mark.parametrize("name", ["tlob", "tlob-maps", "features", "vit-1"])
+@pytest.mark.parametrize("name", ["tlob", "tlob-maps", "tlob-peak", "features", "feed", "peers", "vit-1"])
 def test_a_benchmark_runs(name: str) -> None:
     pair = BENCHMARKS[name].make()
+    assert isinstance(pair, Pair)
     pair.candidate()
     pair.reference()
 
