@@ -49,7 +49,7 @@ class LogFormatter(JsonFormatter):
         log_data |= {"level": record.levelname, "logger": record.name}
         super().add_fields(log_data, record, {"message": redacted(record.getMessage())})
         log_data["message"] = redacted(record.getMessage())
-        for dropped in ("exc_info", "exc_text", "stack_info"):
+        for dropped in ("exc_info", "exc_text", "stack_info", "color_message"):
             log_data.pop(dropped, None)
         if record.exc_info and record.exc_info[0] is not None:
             frames = traceback.extract_tb(record.exc_info[2])[-MOST_FRAMES:]

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,26 +51,34 @@ class AppServer:
 
 
 @contextlib.contextmanager
-def serve(script: Path, folder: Path, *, root: Path = ROOT) -> Iterator[AppServer]:
+def serve(
+    script: Path, folder: Path, *, root: Path = ROOT, port: int | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[AppServer]:
     """Run a Streamlit script until the block ends; its log is `folder/server.log`.
 
     Args:
-        root: working folder, whose `core` and `pages` the script imports.
+        root: working folder, whose `core` and `pages` the script imports. port: a free one where None.
+        environment: variables besides this process's own.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = port or free_port()
     log = folder / "server.log"
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    variables = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
     with log.open("wb") as out:
-        process = subprocess.Popen(command, cwd=root, stdout=out, stderr=subprocess.STDOUT, env=environment)
+        process = subprocess.Popen(command, cwd=root, stdout=out, stderr=subprocess.STDOUT, env=variables)
     server = AppServer(f"http://localhost:{port}", log, process)
     try:
         wait_until_up(server)
         yield server
     finally:
         server.stop()
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def wait_until_up(server: AppServer) -> None:
