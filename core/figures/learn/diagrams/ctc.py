@@ -24,7 +24,7 @@ def ctc_diagram(found: Lattice, names: Sequence[str], *, paths: str, cell: tuple
     return Diagram(
         title=_("Block diagram of CTC"),
         blocks=(
-            Block(code="frames", label="P(label | frame)", at=(0, 0), note=f"{frames}×{labels}", part="#ctc_frames", kind="data"),
+            Block(code="frames", label="P(label | t)", at=(0, 0), note=f"{frames}×{labels}", part="#ctc_frames", kind="data"),
             Block(
                 code="target",
                 label=_("target"),

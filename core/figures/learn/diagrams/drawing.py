@@ -230,7 +230,7 @@ def _text(parent: Element, label: str, at: Point, *, size: float, anchor: str = 
     pieces = SUBSCRIPT.split(label)  # plain, {..}, _x, plain, ...
     text.text = pieces[0]
     for index in range(1, len(pieces), 3):
-        subscript = SubElement(text, "tspan", {"dy": "3", "font-size": f"{max(11.0, 0.85 * size):g}"})
+        subscript = SubElement(text, "tspan", {"dy": "3", "font-size": f"{max(12.0, 0.85 * size):g}"})
         subscript.text = pieces[index] or pieces[index + 1]
         if pieces[index + 2]:
             SubElement(text, "tspan", {"dy": "-3"}).text = pieces[index + 2]

@@ -1,0 +1,55 @@
+"""What moved between two states of a matrix: cells, rows, the largest change, rectangles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.lecture import attention_steps, tokens
+from core.lecture.moved import compare, rectangles, stacked
+
+
+def test_only_what_differs_moved() -> None:
+    before = np.array([[0.31, 0.69], [0.5, 0.5], [0.2, 0.8]])
+    after = np.array([[0.51, 0.49], [0.5, 0.5], [0.2, 0.8 + 1e-12]])
+    found = compare(before, after)
+    assert found.rows == (0,) and found.still == (1, 2) and found.most in ((0, 0), (0, 1))
+    assert found.rectangles == ((0, 0, 0, 1),)
+
+
+def test_a_masked_score_that_stays_masked_did_not_move_and_one_that_opens_moved_most() -> None:
+    before = np.array([[-np.inf, 5.0], [-np.inf, 1.0]])
+    after = np.array([[-np.inf, 9.0], [0.1, 1.0]])
+    found = compare(before, after)
+    assert found.cells.tolist() == [[False, True], [True, False]] and found.most == (1, 0)
+
+
+def test_a_causal_mask_leaves_the_earlier_queries_as_they_were() -> None:
+    """Attention by hand: another last word moves no earlier row under a causal mask, and every row without one."""
+    weights = attention_steps.random_weights(4)
+    first, second = (tokens.embed(words.split(), 4) for words in ("the cat sat", "the cat ran"))
+    causal = attention_steps.build_mask("causal", 3)
+    masked = compare(*(attention_steps.steps(x, weights, mask=causal).mixed[0] for x in (first, second)))
+    open_ = compare(*(attention_steps.steps(x, weights).mixed[0] for x in (first, second)))
+    assert masked.still == (0, 1) and masked.rows == (2,)
+    assert open_.still == ()
+
+
+def test_rectangles_cover_each_true_cell_once() -> None:
+    rng = np.random.default_rng(3)
+    for share in (0.1, 0.5, 0.9, 1.0):
+        cells = rng.random((7, 9)) < share
+        covered = np.zeros(cells.shape, dtype=int)
+        for top, bottom, left, right in rectangles(cells):
+            covered[top : bottom + 1, left : right + 1] += 1
+        assert (covered == cells).all()
+    assert rectangles(np.ones((7, 9), dtype=bool)) == ((0, 6, 0, 8),)
+
+
+def test_states_are_stacked_a_row_a_unit() -> None:
+    assert stacked(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0], [6.0]])).tolist() == [[1, 3], [2, 4], [5, 6]]
+
+
+def test_other_shapes_are_refused() -> None:
+    with pytest.raises(ValueError, match="equal shapes"):
+        compare(np.zeros((2, 2)), np.zeros((2, 3)))

@@ -1,0 +1,72 @@
+"""A lesson's diagram and what moved, on the page: numbers equal those of the equation, a change is told and taken back."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+from streamlit.testing.v1 import AppTest
+
+from pages.shared.navigation import ROOT
+from tests.pages.open_page import open_page, ran, words
+
+ATTENTION = ROOT / "pages" / "learn" / "attention_steps.py"
+
+
+def drawn(app: AppTest) -> dict[str, Any]:
+    """What the diagram's component was given."""
+    found = [json.loads(element.proto.bytes) for element in app.get("bidi_component")]
+    return next(one for one in found if "wide" in one)
+
+
+def texts(app: AppTest) -> list[str]:
+    root = ElementTree.fromstring(drawn(app)["wide"])
+    return ["".join(one.itertext()) for one in root.iter() if one.tag.endswith("text")]
+
+
+def test_the_wires_have_the_numbers_of_the_equation() -> None:
+    app = open_page(ATTENTION, part="softmax", t="0.5", q="1")
+    equation = " ".join(one.value for one in app.latex)
+    row = re.search(r"A_\{2\} &= \\begin\{bmatrix\}(.*?)\\end", equation)
+    assert row
+    weights = [float(one) for one in row[1].split(" & ")]
+    wire = next(text for text in texts(app) if text.startswith("A2,"))
+    column, value = re.fullmatch(r"A2,(\d) = ([\d.]+)", wire).groups()  # type: ignore[union-attr]
+    assert abs(weights[int(column) - 1] - float(value)) <= 0.005 + 1e-9 and weights[int(column) - 1] == max(weights)
+
+
+def test_the_diagram_speaks_the_readers_language_and_links_to_parts() -> None:
+    app = open_page(ATTENTION, part="sum", lang="es", t="0.5")
+    root = ElementTree.fromstring(drawn(app)["narrow"])
+    assert root.get("aria-label") == "Diagrama de bloques de la atención"
+    links = {one.get("data-part"): one.get("href") for one in root.iter() if one.get("data-part")}
+    assert set(links) == {"project", "scores", "softmax", "sum", "heads"}
+    assert links["scores"] == "?part=scores&lang=es&t=0.5"
+    assert any(text.endswith("τ = 0,50") for text in texts(app))
+
+
+def test_a_change_is_told_and_taken_back() -> None:
+    app = open_page(ATTENTION, part="softmax")
+    assert "Most moved" not in words(app)
+    app.select_slider(key="t").set_value("0.5")
+    assert "Most moved" in words(ran(app)) and "Every row moved" in words(app)
+    undo = next(button for button in app.button if button.label == "Undo")
+    undo.click()
+    ran(app)
+    assert app.select_slider(key="t").value == "1"
+
+
+def test_a_causal_mask_leaves_the_last_row_alone() -> None:
+    app = open_page(ATTENTION, part="softmax")
+    next(one for one in app.button_group if one.key == "mask").set_value("causal")
+    assert re.search(r"Did not move: mat\.", words(ran(app)))
+
+
+def test_a_shuffle_without_positions_moves_no_words_output() -> None:
+    app = open_page(ROOT / "pages" / "learn" / "permutation.py")
+    next(button for button in app.button if button.label == "Reverse").click()
+    assert "Nothing moved: all 5 rows are as before." in words(ran(app))
+    app.toggle(key="places").set_value(True)
+    assert "Most moved" in words(ran(app))
