@@ -38,12 +38,13 @@ LONGEST: Final = 160
 EMBED_CSS: Final = """
 [data-testid="stSidebar"], [data-testid="stSidebarCollapsedControl"], [data-testid="stExpandSidebarButton"],
 [class*="st-key-learn_controls_foot"], [class*="st-key-learn_controls_lesson"], [data-testid="stHeading"],
-[class*="st-key-lesson_"]:not([class*="st-key-lesson_dials"]), .st-key-learn_diagram, .st-key-predict, [data-testid="stAlert"], [data-testid="stExpander"],
+[class*="st-key-lesson_"]:not([class*="st-key-lesson_dials"]), .st-key-learn_diagram, .st-key-predict,
+[data-testid="stAlert"], [data-testid="stExpander"],
 [data-testid="stMain"] [data-testid="stElementContainer"]:has(> [data-testid="stMarkdown"]),
 [data-testid="stMain"] [data-testid="stElementContainer"]:has(> [data-testid="stButtonGroup"][class*="stretch"]),
 [data-testid="stMain"] [data-testid="stDataFrame"], .st-key-part,
 [data-testid="stMain"] [data-testid="stElementContainer"]:has(> [data-testid="stDownloadButton"]),
-[data-testid="stHorizontalBlock"]:has(.katex-display) { display: none !important; }
+[data-testid="stMain"] [data-testid="stHtml"] { display: none !important; }
 [data-testid="stMain"] [class*="st-key-learn_controls"] [data-testid="stElementContainer"] { display: flex; }
 [data-testid="stMainBlockContainer"] { padding: 0.5rem 0.75rem !important; }
 """

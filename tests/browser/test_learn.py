@@ -58,7 +58,7 @@ def test_a_link_opens_the_exact_state_of_every_page(new_page: NewPage, app: AppS
         page.close()
 
 
-def test_one_control_at_a_time_and_none_while_presenting(new_page: NewPage, app: AppServer) -> None:
+def test_one_control_at_a_time_which_the_arrow_keys_move_while_presenting(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/positions?n=32")
     drawn(page, ".st-key-pe_matrix .live-plot")
     expect(page.get_by_test_id("stSlider").locator("visible=true")).to_have_count(1, timeout=PATIENCE_MS)
@@ -69,8 +69,12 @@ def test_one_control_at_a_time_and_none_while_presenting(new_page: NewPage, app:
     shown = new_page(app, "/positions?n=32&present=true")
     drawn(shown, ".st-key-pe_matrix .live-plot")
     expect(shown.get_by_text("What to look for")).to_be_visible(timeout=PATIENCE_MS)
-    expect(shown.get_by_test_id("stSlider").locator("visible=true")).to_have_count(0, timeout=PATIENCE_MS)
-    expect(shown.get_by_text("Reproduce this")).to_be_hidden(timeout=PATIENCE_MS)
+    expect(shown.get_by_test_id("stSlider").locator("visible=true")).to_have_count(1, timeout=PATIENCE_MS)
+    expect(shown.get_by_text("Change one thing")).to_be_hidden(timeout=PATIENCE_MS)
+    shown.keyboard.press("ArrowRight")
+    shown.wait_for_url(re.compile("pos=6"), timeout=PATIENCE_MS)
+    shown.keyboard.press("PageDown")
+    shown.wait_for_url(re.compile("part=waves"), timeout=PATIENCE_MS)
 
 
 def test_shuffling_moves_the_words_and_the_rows_stay_equal(new_page: NewPage, app: AppServer) -> None:
@@ -90,6 +94,14 @@ def test_the_code_of_the_view_is_downloaded_with_its_values(new_page: NewPage, a
     file = tmp_path / "positions.py"
     download.value.save_as(file)
     assert "LENGTH = 20  # positions" in file.read_text(encoding="utf-8")
+
+
+def test_a_frame_shows_the_figure_and_its_dials_alone(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/permutation?embed=true")
+    drawn(page, ".st-key-permutation_after .live-plot")
+    expect(page.get_by_role("button", name="Reverse")).to_be_visible(timeout=PATIENCE_MS)
+    for hidden in ("Take it along", "What to look for", "The equation", "Order and permutation"):
+        expect(page.get_by_text(hidden).first).not_to_be_visible()
 
 
 @pytest.mark.timeout(480)  # four pages one after the other
