@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import pandas as pd
 import streamlit as st
@@ -10,11 +10,12 @@ import streamlit as st
 from core.figures import ctc as figures
 from core.figures.ctc import Quantity
 from core.figures.learn.diagrams.ctc import ctc_diagram
+from core.lecture import notebooks
 from core.signs import ctc, ctc_lab
 from core.signs.ctc import CTCError, Lattice
 from core.signs.ctc_lab import Problem
 from core.signs.vocabulary import BLANK_NAME
-from pages.learn import diagram, lesson, predict, questions
+from pages.learn import diagram, lesson, predict, questions, take_along
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number, percent, prose, significant
 from pages.shared.live_plot import Point, live_plot, static_plot
@@ -55,7 +56,18 @@ def page() -> None:
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("ctc_reading"))
     lesson.foot("ctc")
+    take_along.begin("ctc", _("CTC lab"), "")
+    take_along.foot(_taken(problem, skip), lead=prose("ctc_lead"))
     controls.link_to_view()
+
+
+def _taken(problem: Problem, skip: bool) -> dict[str, Any]:
+    """Values for the notebook; a target without a path has no loss to find."""
+    given = {"P": problem.probabilities, "TARGET": list(problem.target), "SKIP": skip}
+    try:
+        return given | notebooks.on_screen({"loss": problem.lattice(skip=skip).loss}, 4)
+    except CTCError:
+        return given
 
 
 def _numbers(problem: Problem, skip: bool) -> None:
@@ -238,7 +250,7 @@ def _paths(found: Lattice, problem: Problem) -> None:
         )
     table = pd.DataFrame(rows)
     shown = table.style.format({_("Probability"): significant})
-    st.dataframe(shown, hide_index=True, height=min(38 + 35 * len(table), 320))
+    st.dataframe(shown, hide_index=True, height="content" if len(table) <= 8 else 320)
     st.caption(
         _("They add up to {sum}, which is P(target) as the trellis gives it.").format(
             sum=significant(float(table[_("Probability")].sum()), 4)

@@ -9,10 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import metrics as figures
+from core.figures.learn.diagrams.metrics import metrics_diagram
+from core.lecture import notebooks
 from core.signs import gloss_cleanup, metrics
 from core.signs.edits import edit_table
 from core.signs.metrics import EditCell, Sentence, Smoothing
-from pages.learn import lesson, predict, questions
+from pages.learn import diagram, lesson, predict, questions, take_along
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _, ngettext, number, percent, prose, significant
 from pages.shared.live_plot import static_plot
@@ -41,6 +43,8 @@ def page() -> None:
     """Top to bottom."""
     lesson.head("metrics", title=_("Metrics lab"))
     st.markdown(prose("metrics_lead"))
+    diagram.begin("", {})
+    diagram.slot()
     references, hypotheses = _pick()
     if len(references) != len(hypotheses):
         controls.error_box(
@@ -51,6 +55,7 @@ def page() -> None:
         return
     place = _pick_sentence(len(references))
     predict.ask(lambda: questions.last_word(references, hypotheses, place))
+    _diagram(references, hypotheses, place)
     _wer(references, hypotheses, place)
     _tidied(references, hypotheses)
     _bleu(references, hypotheses, place)
@@ -58,7 +63,34 @@ def page() -> None:
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("metrics_reading"))
     lesson.foot("metrics")
+    take_along.begin("metrics", _("Metrics lab"), "")
+    take_along.foot(_taken(references, hypotheses), lead=prose("metrics_lead"))
     controls.link_to_view()
+
+
+def _diagram(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:
+    """The lesson's diagram: WER and BLEU of all sentences, ROUGE-L of the one shown."""
+    found, grams = metrics.word_errors(references, hypotheses), metrics.bleu(references, hypotheses)
+    rouge = metrics.rouge_l(references[place], hypotheses[place])
+    drawn = metrics_diagram(
+        words=(found.words, sum(map(len, hypotheses))),
+        table=(len(references[place]) + 1, len(hypotheses[place]) + 1),
+        edits=found.errors,
+        matches=sum(grams.matches),
+        common=rouge.common,
+        rate="–" if found.rate is None else percent(found.rate),
+        bleu=percent(grams.score),
+        rouge=percent(rouge.f),
+    )
+    diagram.show(drawn)
+
+
+def _taken(references: list[Sentence], hypotheses: list[Sentence]) -> dict[str, Any]:
+    """Values for the notebook."""
+    found = metrics.word_errors(references, hypotheses)
+    rate = float("nan") if found.rate is None else found.rate
+    given = {"REFERENCES": [list(one) for one in references], "HYPOTHESES": [list(one) for one in hypotheses]}
+    return given | notebooks.on_screen({"rate": rate}, 4)
 
 
 def _pick() -> tuple[list[Sentence], list[Sentence]]:
@@ -293,7 +325,7 @@ def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) ->
         st.latex(_bleu_formula(found, order))
     with right:
         if len(grams):
-            st.dataframe(grams, hide_index=True, height=min(38 + 35 * len(grams), 320))
+            st.dataframe(grams, hide_index=True, height="content" if len(grams) <= 8 else 320)
         else:
             controls.notice("empty", _("An empty hypothesis has no n-grams: BLEU is 0."))
     if found.score == 0 and len(hypotheses) == 1 and 0 < len(hypothesis) < order:

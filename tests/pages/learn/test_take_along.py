@@ -34,6 +34,11 @@ STATES = {
 """Views that are opened away from their first state: URL parameters by page and part."""
 
 
+def file_of(page: str) -> Path:
+    """The page's file: two of the course's lessons are among the signs."""
+    return next(path for folder in ("learn", "signs") if (path := ROOT / "pages" / folder / f"{page}.py").exists())
+
+
 pytestmark = pytest.mark.timeout(480)  # all views are opened once, in the first of these tests
 
 
@@ -55,14 +60,14 @@ def taken() -> dict[str, tuple[str, str]]:
         for path in notebooks.templates():
             page, part = path.parent.name, path.stem
             query = {} if part == "all" else {"part": part}
-            open_page(ROOT / "pages" / "learn" / f"{page}.py", **query, **STATES.get((page, part), {}))
+            open_page(file_of(page), **query, **STATES.get((page, part), {}))
     return found
 
 
 def test_every_view_has_a_template(taken: dict[str, tuple[str, str]]) -> None:
     assert set(taken) == {f"{path.parent.name}/{path.stem}" for path in notebooks.templates()}
     for page in PAGES:
-        source = (ROOT / "pages" / "learn" / f"{page}.py").read_text(encoding="utf-8")
+        source = file_of(page).read_text(encoding="utf-8")
         parts = re.findall(r'^ {4,8}"(\w+)": (?:_\(|"[A-Z])', source.partition("open_page(")[2].partition("\n)")[0], re.MULTILINE)
         assert set(parts) <= {path.stem for path in notebooks.templates() if path.parent.name == page}
 
