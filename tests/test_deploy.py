@@ -12,14 +12,22 @@ from typing import Any
 import pytest
 import yaml
 
+from core.market.feeds import redis_feed
 from core.market.ledger import keeper
-from core.service import access
+from core.service import access, logs
 
 ROOT = Path(__file__).resolve().parents[1]
 DEPLOY = ROOT / "deploy"
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
 NGINX = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
-VARIABLES = {access.HOSTS_VARIABLE, access.OPEN_VARIABLE, access.USERS_VARIABLE, keeper.FOLDER_VARIABLE}
+VARIABLES = {
+    access.HOSTS_VARIABLE,
+    access.OPEN_VARIABLE,
+    access.USERS_VARIABLE,
+    keeper.FOLDER_VARIABLE,
+    logs.LOGS_VARIABLE,
+    redis_feed.REDIS_VARIABLE,
+}
 
 
 def instructions(name: str) -> list[str]:
@@ -45,6 +53,8 @@ def test_the_image_copies_what_is_in_the_repository_and_all_that_the_app_needs()
         "pages",
         "assets",
         "requirements.txt",
+        "requirements-redis.txt",
+        "requirements-sign-in.txt",
         "LICENSE",
         "THIRD_PARTY.md",
     }
@@ -73,6 +83,24 @@ def test_compose_names_what_there_is(compose: dict[str, Any]) -> None:
     assert len({one["volumes"][0] for one in replicas.values()}) == 2  # a ledger has one writer
     assert (DEPLOY / services["nginx"]["volumes"][0].split(":")[0]).samefile(DEPLOY / "nginx.conf")
     assert set(services["nginx"]["depends_on"]) == replicas.keys()
+
+
+def test_the_replicas_share_the_redis_that_compose_starts(compose: dict[str, Any]) -> None:
+    for one in (one for one in compose["services"].values() if "build" in one):
+        (host, port) = re.findall(r"^redis://(\w+):(\d+)/\d+$", one["environment"][redis_feed.REDIS_VARIABLE])[0]
+        assert host in one["depends_on"] and port == "6379"
+        assert compose["services"][host]["command"][0] == "redis-server" and "ports" not in compose["services"][host]
+
+
+def test_a_space_serves_the_port_of_the_image() -> None:
+    front = (DEPLOY / "space" / "README.md").read_text(encoding="utf-8").split("---")[1]
+    values = yaml.safe_load(front)
+    assert values["sdk"] == "docker" and str(values["app_port"]) == instructions("EXPOSE")[0]
+
+
+def test_packages_of_the_system_are_one_a_line() -> None:
+    for line in (ROOT / "packages.txt").read_text(encoding="utf-8").splitlines():
+        assert re.fullmatch(r"[a-z0-9][a-z0-9.+-]+", line)
 
 
 def test_nginx_passes_sockets_and_uploads_to_every_replica(compose: dict[str, Any]) -> None:
