@@ -164,6 +164,13 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         url="attention-steps",
     ),
     PageEntry(
+        file="pages/learn/trained_text.py",
+        section="Learn",
+        title=N_("Trained attention"),
+        icon=":material/text_fields:",
+        url="trained-attention",
+    ),
+    PageEntry(
         file="pages/learn/permutation.py",
         section="Learn",
         title=N_("Order and permutation"),
@@ -219,6 +226,13 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Uses and notation"),
         icon=":material/hub:",
         url="uses",
+    ),
+    PageEntry(
+        file="pages/learn/pairs.py",
+        section="Learn",
+        title=N_("How many pairs?"),
+        icon=":material/layers:",
+        url="pairs",
     ),
     PageEntry(
         file="pages/learn/leakage.py",
