@@ -19,6 +19,7 @@ from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
 from core.figures.learn.diagrams.cost import cost_diagram
 from core.figures.learn.diagrams.ctc import ctc_diagram
 from core.figures.learn.diagrams.drawing import Look, block_width, describe, label_width, svg
+from core.figures.learn.diagrams.metrics import metrics_diagram
 from core.figures.learn.diagrams.norms import norms_diagram
 from core.figures.learn.diagrams.optimisers import optimiser_diagram
 from core.figures.learn.diagrams.permutation import permutation_diagram
@@ -101,6 +102,10 @@ def layer_cost() -> Diagram:
     )
 
 
+def sentences() -> Diagram:
+    return metrics_diagram(words=(7, 7), table=(8, 8), edits=3, matches=9, common=5, rate="42.9 %", bleu="0.0 %", rouge="71.4 %")
+
+
 def chain() -> Diagram:
     return backprop_diagram("layer_norm", backprop.example("layer_norm"), "gamma", write=two)
 
@@ -108,7 +113,8 @@ def chain() -> Diagram:
 DIAGRAMS = {
     "attention_steps": [attention()], "recurrent": [rnn(), lstm(), gradients()], "permutation": [shuffled()],
     "positions": [encoding()], "norms": [norms_diagram({"norms": ("3.41", "0.87")}, {"norms": "InstanceNorm"})],
-    "optimisers": [adam()], "backprop": [chain()], "cost": [layer_cost()], "transformer": [dates()], "ctc": [labels()],
+    "optimisers": [adam()], "backprop": [chain()], "cost": [layer_cost()], "transformer": [dates()],
+    "ctc": [labels()], "metrics": [sentences()],
 }  # fmt: skip
 EVERY = [(page, one) for page, found in DIAGRAMS.items() for one in found]
 ALL = pytest.mark.parametrize(("page", "diagram"), EVERY, ids=[f"{page}-{one.title}" for page, one in EVERY])
@@ -204,10 +210,10 @@ def test_a_drawing_is_sound(page: str, diagram: Diagram) -> None:
 
 @ALL
 def test_a_block_opens_a_part_that_the_page_has(page: str, diagram: Diagram) -> None:
-    if page == "ctc":
+    if page in ("ctc", "metrics"):  # its blocks lead to places of the page
         assert diagram.parts == set()
-        source = (LEARN.parent / "signs" / "ctc.py").read_text(encoding="utf-8")
-        source += (LEARN.parent / "signs" / "ctc_source.py").read_text(encoding="utf-8")
+        files = sorted((LEARN.parent / "signs").glob(f"{page}*.py"))
+        source = "".join(path.read_text(encoding="utf-8") for path in files)
         for block in diagram.blocks:
             assert not block.part or f'"{block.part[1:].removesuffix("_csv")}"' in source, block.part
         return
@@ -216,7 +222,7 @@ def test_a_block_opens_a_part_that_the_page_has(page: str, diagram: Diagram) -> 
 
 def test_the_labels_fit_in_spanish_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "_translator", catalogue("es").gettext)
-    for build in (attention, rnn, lstm, gradients, shuffled, encoding, adam, chain, layer_cost, dates, labels):
+    for build in (attention, rnn, lstm, gradients, shuffled, encoding, adam, chain, layer_cost, dates, labels, sentences):
         diagram = build()
         assert diagram.title.startswith("Diagrama de bloques")
         for narrow in (False, True):
