@@ -1,9 +1,10 @@
 """`python -m scripts.replica_takeover WIRE`: two servers share a market through Redis behind nginx, and the leader is killed.
 
 WIRE is a wire capture as `tests/core/market/feeds/binance_server.py` reads it; a local exchange replays it at its own pace, each
-message in the middle of a 250 ms step, so that every process makes the same rows of it. A third server follows the market by
-itself. Of the ledgers of the two it is checked that no step was predicted twice, and that every prediction is the third's but for
-the steps between the kill and the takeover. Needs redis-server and nginx; takes about three minutes.
+message in the middle of a 250 ms step, so that every process makes the same rows of it unless the machine is too busy. A third
+server follows the market by itself. Of the ledgers of the two it is checked that no step was predicted twice, that every row is a
+book that the venue had, that every prediction follows from rows and weights, and that it is the third's where both read the same
+window. Needs redis-server and nginx; takes about three minutes.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ import aiohttp
 import numpy as np
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from core.market.book import STEP_MS
+from core.market.book import STEP_MS, BookRows, read_rows
 from core.market.ledger.records import JOURNAL, PredictionRecord
-from core.market.ledger.segments import prediction_files, read_header, read_journal, read_predictions
+from core.market.ledger.segments import confirmed_rows, prediction_files, read_header, read_journal, read_predictions, row_files
 from core.market.ledger.verification import shipped_predictors, verify
 from tests.core.market.feeds.binance_server import BinanceServer, read_wire
 
@@ -149,8 +150,19 @@ def predictions(folder: Path) -> list[PredictionRecord]:
     return sealed + [line.record for line in lines if line.record is not None]
 
 
-def compare(group: list[Path], alone: Path) -> dict[str, object]:
-    """The ledgers of the servers that share against that of the one that does not."""
+def rows(folder: Path) -> BookRows:
+    """Every confirmed row of a ledger's one market."""
+    (market,) = (path.parent for path in folder.glob("*/ledger.json"))
+    parts = [*map(read_rows, row_files(market)), confirmed_rows(read_journal(market / JOURNAL)[0])]
+    times = np.concatenate([part.timestamps for part in parts])
+    return BookRows(timestamps=times, levels=np.concatenate([part.levels for part in parts]))
+
+
+def compare(group: list[Path], alone: Path, history: set[bytes]) -> dict[str, object]:
+    """The ledgers of the servers that share against that of the one that does not, and against the venue's own books."""
+    of_each = [rows(folder) for folder in group]
+    spans = sorted((int(one.timestamps[0]), int(one.timestamps[-1])) for one in of_each if len(one.timestamps))
+    row_times = np.concatenate([one.timestamps for one in of_each])
     parts = [predictions(folder) for folder in group]
     expected = {record.timestamp: record for record in predictions(alone)}
     every = [record for part in parts for record in part]
@@ -159,7 +171,6 @@ def compare(group: list[Path], alone: Path) -> dict[str, object]:
     same_window = [record for record in both if record.window == expected[record.timestamp].window]
     apart = [float(np.abs(r.probabilities - expected[r.timestamp].probabilities).max()) for r in same_window]
     checked = [verify(folder, shipped_predictors()) for folder in [*group, alone]]
-    edges = sorted((min(r.timestamp for r in part), max(r.timestamp for r in part)) for part in parts if part)
     return {
         "predicted by each": [len(part) for part in parts],
         "predicted alone": len(expected),
@@ -167,9 +178,10 @@ def compare(group: list[Path], alone: Path) -> dict[str, object]:
         "compared": len(both),
         "with another window": len(both) - len(same_window),
         "largest difference of a probability": max(apart, default=None),
-        "seconds between the last prediction and the next server's first": [
-            (later[0] - earlier[1]) / 1e3 for earlier, later in pairwise(edges)
-        ],
+        "rows of each": [len(one.timestamps) for one in of_each],
+        "rows in two ledgers": len(row_times) - len(np.unique(row_times)),
+        "rows that the venue never had": sum(book.tobytes() not in history for one in of_each for book in one.levels),
+        "seconds without a row": [(later[0] - earlier[1]) / 1e3 for earlier, later in pairwise(spans)],
         "ledgers hold": [one.difference is None for one in checked],
         "late": [one.late for one in checked],
     }
@@ -243,12 +255,14 @@ async def measure(o: argparse.Namespace, folder: Path) -> dict[str, object]:
 
             await until(answers, 90, f"the start of {replica.name}")
         through = Visitor(client, f"http://127.0.0.1:{front}")
-        Visitor(client, alone.url)
+        visitors = [through, Visitor(client, alone.url)]
+        stack.callback(lambda: [visitor.task.cancel() for visitor in visitors])
 
         async def follows() -> bool:
             return len(exchange.sockets) >= 2
 
         await until(follows, 60, "the first connections")
+        exchange.start_history()
         stack.callback(asyncio.create_task(replay(exchange)).cancel)
 
         async def led() -> bool:
@@ -256,7 +270,7 @@ async def measure(o: argparse.Namespace, folder: Path) -> dict[str, object]:
 
         await until(led, 30, "the first lease")
         leader, reader = (one, two) if await number(client, one, "observatory_leads") == 1 else (two, one)
-        Visitor(client, reader.url)
+        visitors.append(Visitor(client, reader.url))
         await asyncio.sleep(o.before)
         sockets = exchange.connections
         result: dict[str, object] = {
@@ -284,7 +298,8 @@ async def measure(o: argparse.Namespace, folder: Path) -> dict[str, object]:
 
         result["seconds to the page by nginx"] = round(time.monotonic() - killed + await until(answered, 60, "the page"), 2)
         await asyncio.sleep(o.after)
-    result |= compare([one.ledger, two.ledger], alone.ledger)
+        history = {book.tobytes() for _, book in exchange.history}
+    result |= await asyncio.to_thread(compare, [one.ledger, two.ledger], alone.ledger, history)
     return result
 
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import fakeredis
 import numpy as np
 import pytest
 
-from core.market.book import BookRows
+from core.market.book import BookRows, read_rows
 from core.market.feeds import redis_lease
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange, Trade
 from core.market.feeds.redis_feed import Clients, SharedFeed, connect, shared_by
 from core.market.feeds.redis_lease import FencedStream, Lease, MarketKeys
 from core.market.predictor import Predictor
-from core.market.queue_items import ConfirmedUntil, QueuedRow
+from core.market.queue_items import ConfirmedUntil, QueuedRow, QueueItem
+from core.market.recorder import EventRecorder
+from core.market.recordings.segment_writer import SegmentWriter
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.shared_steps import SharedStep, StepError, decode_step, encode_step
@@ -36,7 +39,7 @@ class Replica:
     def __init__(self, server: fakeredis.FakeServer, predictor: Predictor, loop: BackgroundLoop, rows: BookRows) -> None:
         self.loop = loop
         self.venue = ScriptedFeed(replaying(rows), key="live/testville/ABC/USD")
-        self.feed = SharedFeed(self.venue, predictor, lambda: clients_of(server), lease_ms=400)
+        self.feed = SharedFeed(self.venue, predictor, lambda: clients_of(server))
         self.session = MarketSession(self.feed, predictor)
         self.future: Future[None] | None = None
 
@@ -167,7 +170,7 @@ def test_a_reader_takes_over_from_a_leader_that_died(replica: Make, monkeypatch:
 
     monkeypatch.setattr(redis_lease.Lease, "release", died)
     leader.stop()
-    wait_until(lambda: reader.shows(FIRST, LATER), seconds=5)
+    wait_until(lambda: reader.shows(FIRST, LATER))
     window = reader.session.predictor.window
     assert reader.session.latencies.predictions == len(LATER) - window + 1
     assert len(reader.session.view(10_000).predictions) == len(FIRST) + len(LATER) - 2 * (window - 1)
@@ -230,3 +233,24 @@ def test_the_setting_names_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shared_by() == "redis://localhost:1/0"
     with pytest.raises(Exception, match="is no address of a Redis server"):
         connect("http://localhost")
+
+
+def test_a_reader_records_the_rows_that_were_confirmed(tmp_path: Path) -> None:
+    rows = real_rows(4)[:6]
+    trade = Trade(price=1.0, size=2.0, side="sell", exchange_ms=int(rows.timestamps[0]))
+
+    def step(*items: QueueItem) -> SharedStep:
+        return SharedStep(
+            items=items, predicted=(False,) * len(items), predictions=None, status=StatusChange(state=FeedState.LIVE)
+        )
+
+    queued = [QueuedRow(int(t), levels, 1, 2, True) for t, levels in zip(rows.timestamps, rows.levels, strict=True)]
+    with SegmentWriter(tmp_path, "ABC/USD", key="live/testville/ABC/USD", saves=False) as writer:
+        recorder = EventRecorder(writer, wall=True)
+        recorder.take(step(trade, *queued[:3]))
+        recorder.take(step(ConfirmedUntil(queued[1].timestamp)))
+        recorder.take(step(None, *queued[4:]))  # the third was never confirmed
+        recorder.take(step(ConfirmedUntil(queued[5].timestamp)))
+        recorder.stop()
+    found = [read_rows(path) for path in writer.files]
+    assert np.concatenate([one.timestamps for one in found]).tolist() == rows.timestamps[[0, 1, 4, 5]].tolist()
