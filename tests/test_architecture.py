@@ -37,7 +37,7 @@ ALLOWED = {
     "core.signs": SHARED,
     "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market", "core.signs"},
     "core.receipts": {"core.checkpoints", "core.messages"},
-    "core.bench": {*SHARED, "core.checkpoints", "core.market", "core.signs"},
+    "core.bench": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.signs"},
     "core.service": {*SHARED, "core.checkpoints", "core.market"},
     "core.runs": {*SHARED, "core.vision", "core.market", "core.training"},
     "core.training": {
@@ -53,7 +53,7 @@ ALLOWED = {
 }
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 
-OPTIONAL = {"lightgbm", "ai_edge_litert", "redis"}
+OPTIONAL = {"lightgbm", "ai_edge_litert", "ray", "redis"}
 """Packages of scripts, forecasters (requirements-optional.txt), the hand finder (requirements-hands.txt) and shared feeds
 (requirements-redis.txt)."""
 

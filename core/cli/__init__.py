@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from core.cli import bench, evaluate, faithful, pairs, record, setup, train, verify
+from core.cli import backfill, bench, evaluate, faithful, pairs, record, setup, train, verify
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -14,7 +14,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m core", description="Train, evaluate, record and measure the observatory's models."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (train, evaluate, faithful, pairs, record, verify, setup, bench):
+    for command in (train, evaluate, backfill, faithful, pairs, record, verify, setup, bench):
         command.add_parser(commands)
     options = parser.parse_args(verify.with_kind(sys.argv[1:] if arguments is None else arguments))
     try:

@@ -89,6 +89,18 @@ def here(places: Iterable[Path | str]) -> list[Path]:
     return [one if isinstance(one, Path) else copied(one, progress=counting_bar("file")) for one in places]
 
 
+def add_ray(p: argparse.ArgumentParser) -> None:
+    """`--ray`: whether recordings are spread over a Ray cluster."""
+    p.add_argument(
+        "--ray",
+        nargs="?",
+        const="local",
+        default=None,
+        metavar="ADDRESS",
+        help="spread the recordings over the Ray cluster at this address; over this machine's cores without one",
+    )
+
+
 def add_json(p: argparse.ArgumentParser) -> None:
     """`--json`: one JSON object in place of a table."""
     p.add_argument("--json", action="store_true", help="print one JSON object")

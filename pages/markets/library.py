@@ -40,7 +40,10 @@ def place() -> RecordingPlace | None:
         if not typed and (library := library_address()):
             return RecordingPlace(library)
         root = library_folder().resolve()
-        wanted = (root / typed).resolve()
+        try:
+            wanted = (root / typed).resolve()
+        except (OSError, ValueError) as error:
+            raise BookError(_("{name} is no name of a folder.").format(name=repr(typed[:80]))) from error
         if wanted != root and root not in wanted.parents:
             raise BookError(_("{name} lies outside of the library's folder: choose one below it.").format(name=typed))
         return RecordingPlace(str(wanted))

@@ -136,10 +136,14 @@ def entry_of(folder: Path, name: str) -> LibraryEntry | None:
         BookError: where its files cannot be listed.
     """
     inside = folder.resolve()
-    where = (inside / name).resolve()
+    try:
+        where = (inside / name).resolve()
+        found = where.is_dir()
+    except (OSError, ValueError):  # too long a name, or one with a character that no name has
+        return None
     if inside not in where.parents:
         return None
-    files = sorted(where.glob("*/rows_*.parquet")) if where.is_dir() else []
+    files = sorted(where.glob("*/rows_*.parquet")) if found else []
     if not files:
         files = [path for ending in (".parquet", ".csv") if (path := where.with_name(where.name + ending)).is_file()][:1]
     stored = [

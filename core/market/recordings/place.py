@@ -73,7 +73,11 @@ class RecordingPlace:
 
     def _local_files(self) -> Iterator[StoredFile]:
         root = Path(self.address)
-        if not root.is_dir():
+        try:
+            there = root.is_dir()
+        except (OSError, ValueError):  # too long a name, or one with a character that no name has
+            there = False
+        if not there:
             raise BookError(compose("{place} is no folder: give a folder of recordings, or a URL", place=self.address))
         for parent, folders, names in os.walk(root):
             folders[:] = sorted(folder for folder in folders if not folder.startswith("."))

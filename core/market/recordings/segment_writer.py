@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.market.book import LEVELS, MOST_LEVELS, STEP_MS, FloatArray, OrderBookSnapshot
+from core.market.book import LEVELS, MOST_LEVELS, STEP_MS, FloatArray, OrderBookSnapshot, first_fault
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
 from core.market.feeds.trades import trades_table
@@ -351,11 +351,12 @@ def _are_books(table: pa.Table) -> bool:
     widths = levels.value_lengths().to_numpy(zero_copy_only=False)
     stamps = table["timestamp"].to_numpy()
     sound = not table["timestamp"].null_count and not levels.null_count and not levels.flatten().null_count
-    return bool(
-        sound
-        and ((widths >= 4 * LEVELS) & (widths <= 4 * MOST_LEVELS) & (widths % 4 == 0)).all()
-        and ((stamps > 0) & (stamps < MOST_MS)).all()
-    )
+    sound = sound and bool(((widths >= 4 * LEVELS) & (widths <= 4 * MOST_LEVELS) & (widths % 4 == 0)).all())
+    if not sound or not ((stamps > 0) & (stamps < MOST_MS)).all():
+        return False
+    first = np.cumsum(np.append(0, widths[:-1]))
+    values = levels.flatten().to_numpy()
+    return first_fault(values[first[:, None] + np.arange(4 * LEVELS)]) is None
 
 
 def _blocks(journal: Journal) -> Iterator[RowBlock]:
