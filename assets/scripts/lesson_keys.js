@@ -1,19 +1,11 @@
 // Keys of a lesson. R reveals the answer. While presenting: the arrow keys move the dial in play, Page up and Page down open the
 // part before or after it, and the lesson before or after at the ends.
 if (!window.lessonKeys) {
-  const shown = (selector) => [...document.querySelectorAll(selector)].find((one) => one.offsetParent !== null);
   const typing = (element) =>
-    element.isContentEditable || element.matches?.('textarea, select, input:not([type="radio"]):not([type="checkbox"])');
+    element.isContentEditable || element.matches?.('textarea, select, input:not([type="radio"]):not([type="checkbox"]):not([type="range"])');
 
   const move = (key) => {
     const dial = '[class*="st-key-dial_on_"]';
-    const thumb = shown(`${dial} [role="slider"]`);
-    if (thumb) {
-      thumb.focus({ preventScroll: true });
-      thumb.dispatchEvent(new KeyboardEvent("keydown", { key, code: key, bubbles: true, cancelable: true }));
-      thumb.dispatchEvent(new KeyboardEvent("keyup", { key, code: key, bubbles: true, cancelable: true }));
-      return true;
-    }
     const step = key === "ArrowRight" || key === "ArrowUp" ? 1 : -1;
     return choose(`${dial} [data-testid="stButtonGroup"] button`, step) || press(`${dial} [data-testid="stCheckbox"] input`);
   };
@@ -32,6 +24,14 @@ if (!window.lessonKeys) {
     return Boolean(found);
   };
 
+  const presenting = () => Boolean(document.querySelector(".lesson-presenting"));
+
+  // A slider moves by itself for the arrow keys once it has the focus; nothing else does while presenting.
+  setInterval(() => {
+    if (!presenting() || document.activeElement !== document.body) return;
+    document.querySelector('[class*="st-key-dial_on_"] input[type="range"]')?.focus({ preventScroll: true });
+  }, 300);
+
   const page = (step) =>
     choose(".st-key-part button", step) || press(step > 0 ? ".st-key-lesson_after a" : ".st-key-lesson_before a");
 
@@ -41,9 +41,9 @@ if (!window.lessonKeys) {
     const presenting = Boolean(document.querySelector('.st-key-present input:checked, .lesson-presenting'));
     let done = false;
     if (event.key === "r" || event.key === "R") done = press(".st-key-predict_reveal button");
-    else if (presenting && event.key.startsWith("Arrow") && event.target.getAttribute?.("role") !== "slider") done = move(event.key);
-    else if (presenting && event.key === "PageDown") done = page(1);
-    else if (presenting && event.key === "PageUp") done = page(-1);
+    else if (presenting() && event.key.startsWith("Arrow") && event.target.type !== "range") done = move(event.key);
+    else if (presenting() && event.key === "PageDown") done = page(1);
+    else if (presenting() && event.key === "PageUp") done = page(-1);
     if (done) event.preventDefault();
   };
   document.addEventListener("keydown", (event) => window.lessonKeys(event), true);

@@ -17,6 +17,8 @@ MOST_NUMBERS: Final = 14
 """Columns up to which numbers are written into the cells."""
 ROW_PX: Final = 30
 FRAME_PX: Final = 92
+BELOW_PX: Final = 28
+"""Height of a colour bar under a matrix, with its numbers."""
 TITLE_PX: Final = 44
 
 PALE_SIGNED: Final[Scale] = [(0.0, "rgba(213,112,31,0.6)"), (0.5, "rgba(133,140,150,0.05)"), (1.0, "rgba(47,126,199,0.6)")]
@@ -91,7 +93,7 @@ def matrix_figure(
     Args:
         numbers: write the values into the cells; up to `MOST_NUMBERS` columns where None.
         form: d3's format of a number.
-        bar: a colour bar; where there are no numbers if None.
+        bar: a colour bar on the right; where there are no numbers if None. A matrix with numbers has a flat one below.
         height: pixels; by the rows where None.
         keep: plotly's uirevision; the matrix's name where None.
     """
@@ -101,7 +103,8 @@ def matrix_figure(
         numbers=written,
         form=form,
         bar=not written if bar is None else bar,
-        height=height or FRAME_PX + ROW_PX * len(matrix.values),
+        below=written and bar is None,
+        height=height or FRAME_PX + ROW_PX * len(matrix.values) + (BELOW_PX if written and bar is None else 0),
         keep=matrix.name if keep is None else keep,
     )
 
@@ -113,6 +116,7 @@ def matrices_figure(
     numbers: bool = False,
     form: str = ".2f",
     bar: bool = False,
+    below: bool = False,
     height: int = 320,
     row_gap: float = 0.3,
     keep: str = "matrices",
@@ -121,7 +125,7 @@ def matrices_figure(
 
     Args:
         numbers: write the values into the cells. form: d3's format of a number.
-        bar: a colour bar, of the first matrix's scale.
+        bar: a colour bar, of the first matrix's scale. below: it lies under the matrices instead.
         row_gap: room between rows of matrices, as a share of a matrix's height.
     """
     across = min(across, len(matrices))
@@ -130,7 +134,8 @@ def matrices_figure(
     width, tall = 1 / (across + gap * (across - 1)), 1 / (down + row_gap * (down - 1))
     traces: list[Any] = []
     layout = base_layout(keep=keep, legend=False, height=height)
-    layout |= {"margin": {"t": TITLE_PX, "b": 8, "l": 8, "r": 8}, "annotations": [], "shapes": []}
+    foot = 8 + (48 + BELOW_PX if below else 0)
+    layout |= {"margin": {"t": TITLE_PX, "b": foot, "l": 8, "r": 8}, "annotations": [], "shapes": []}
     for number, matrix in enumerate(matrices):
         row, column = divmod(number, across)
         suffix = str(number + 1) if number else ""
@@ -157,19 +162,20 @@ def matrices_figure(
             )
             for first_row, last_row, first, last in cells
         ]  # fmt: skip
-        traces.append(_heatmap(matrix, x, y, pale=numbers, bar=bar and number == 0))
+        traces.append(_heatmap(matrix, x, y, pale=numbers, bar=(bar or below) and number == 0, below=below))
         if numbers:
             traces.append(cell_text(matrix.values, form).update(xaxis=x, yaxis=y))
     return go.Figure({"data": traces, "layout": layout})
 
 
-def _heatmap(matrix: Matrix, x: str, y: str, *, pale: bool, bar: bool) -> dict[str, Any]:
+def _heatmap(matrix: Matrix, x: str, y: str, *, pale: bool, bar: bool, below: bool) -> dict[str, Any]:
+    flat = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "ypad": 0, "x": 0.5, "len": 1.0}
     scale = (PALE_SIGNED if matrix.signed else PALE) if pale else DIVERGING if matrix.signed else SEQUENTIAL
     down, across = matrix.values.shape
     return {
         "type": "heatmap", "name": matrix.name, "z": matrix.finite, "x": list(range(across)), "y": list(range(down)),
         "xaxis": x, "yaxis": y, "colorscale": scale, "zmin": -matrix.end if matrix.signed else 0.0, "zmax": matrix.end,
-        "showscale": bar, "colorbar": {"thickness": 8, "ticks": "", "outlinewidth": 0, "nticks": 5},
+        "showscale": bar, "colorbar": {"thickness": 8, "ticks": "", "outlinewidth": 0, "nticks": 5} | (flat if below else {}),
         "xgap": int(max(down, across) <= 40), "ygap": int(max(down, across) <= 40),
         "customdata": [
             [f"{row}, {column}{_ghost(matrix, i, j)}" for j, column in enumerate(matrix.column_names)]

@@ -77,7 +77,8 @@ def _positions() -> Numbers:
 def _norms() -> Numbers:
     normal = nn.functional.layer_norm(torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), (3,))
     return {
-        "low": float(normal[0]), "high": float(normal[2]), "scale": 1 / (1 - 0.3), "most": math.log(torch.finfo(torch.float32).max)
+        "low": float(normal[0]), "high": float(normal[2]), "scale": 1 / (1 - 0.3),
+        "most": math.log(torch.finfo(torch.float32).max),
     }  # fmt: skip
 
 
@@ -127,7 +128,8 @@ def _metrics() -> Numbers:
     short = metrics.bleu([["A", "B", "C", "D", "E"]], [["A", "B", "C"]], order=4, smoothing="none")
     unigram = metrics.bleu([["A", "B", "C", "D", "E"]], [["A", "B", "C"]], order=1, smoothing="none")
     return {
-        "over": 100 * (long.rate or 0.0), "corpus": 100 * (two.rate or 0.0), "bleu4": 100 * short.score, "bleu1": 100 * unigram.score
+        "over": 100 * (long.rate or 0.0), "corpus": 100 * (two.rate or 0.0), "bleu4": 100 * short.score,
+        "bleu1": 100 * unigram.score,
     }  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def among(true: int, others: Sequence[int], *, most: int = 4) -> tuple[tuple[int
 
 
 def winner(found: Steps, weights: dict[str, Array], *, temperature: float, head: int, query: int) -> Outcome:
-    """The key that a query looks at most at another temperature; values: its weight now and then, and the entropy now and then."""
+    """The key that a query looks at most at another temperature; values: its weight and the entropy, each now and then."""
     then = attention_steps.steps(found.x, weights, heads=len(found.q), mask=found.mask, temperature=temperature)
     key = strongest(then.weights[head, query], 1)[0][0]
     row = then.weights[head, query]
@@ -105,7 +105,7 @@ def most_alike(matrix: Array, pos: int) -> Outcome:
 def reach(
     x: Array, rnn: Weights, lstm: Weights, *, cell: Literal["rnn", "lstm"], factor: float = 1.0, shift: float = 0.0, seed: int = 0
 ) -> Outcome:
-    """Whether a cell's gradient reaches farther back once W_hh is scaled, or the forget bias moved; values: steps now and then."""
+    """Whether a cell's gradient reaches farther back once W_hh is scaled, or the forget bias moved; values: steps."""
     now = gradients_through_time(x, rnn, lstm, seed=seed).reach(cell)
     moved = gradients_through_time(x, scale_weight(rnn, "W_hh", factor), shift_weight(lstm, "b_f", shift), seed=seed).reach(cell)
     return Outcome(answer=trend(now, moved), values=(now, moved))

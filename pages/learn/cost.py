@@ -135,7 +135,7 @@ def models() -> dict[str, Any]:
 def _table(rows: list[dict[str, Any]], name: str) -> None:
     table = pd.DataFrame(rows)
     shown = {column: st.column_config.NumberColumn(format="localized") for column in table.select_dtypes("number").columns}
-    st.dataframe(table, hide_index=True, width="stretch", height=min(38 + 35 * len(table), 460), column_config=shown)
+    st.dataframe(table, hide_index=True, width="stretch", height="content", column_config=shown)
     with frame.controls_block(f"{name}_table"):
         controls.download_table(_("Table"), lambda: table, key=f"cost_{name}", filename=f"cost-{name}", formats=("csv",))
 

@@ -71,6 +71,7 @@ def test_one_control_at_a_time_which_the_arrow_keys_move_while_presenting(new_pa
     expect(shown.get_by_text("What to look for")).to_be_visible(timeout=PATIENCE_MS)
     expect(shown.get_by_test_id("stSlider").locator("visible=true")).to_have_count(1, timeout=PATIENCE_MS)
     expect(shown.get_by_text("Change one thing")).to_be_hidden(timeout=PATIENCE_MS)
+    shown.wait_for_function("document.activeElement.type === 'range'", timeout=PATIENCE_MS)
     shown.keyboard.press("ArrowRight")
     shown.wait_for_url(re.compile("pos=6"), timeout=PATIENCE_MS)
     shown.keyboard.press("PageDown")

@@ -57,7 +57,8 @@ def row_bars(
         )  # fmt: skip
     layout = base_layout(y_title=y_title, height=230, keep=y_title, legend=False) | {"bargap": 0.3, "barmode": "overlay"}
     layout["xaxis"] = {"tickmode": "array", "tickvals": places, "ticktext": list(names), "range": [-0.5, len(names) - 0.5]}
-    layout["yaxis"] |= {"rangemode": "tozero"}
+    layout["yaxis"] |= {"rangemode": "tozero", "automargin": False}
+    layout["margin"] = {"l": 60, "r": 8, "t": 28, "b": 8}  # bars under bars: their tokens lie under each other
     return go.Figure({"data": traces, "layout": layout})
 
 

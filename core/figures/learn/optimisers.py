@@ -36,7 +36,8 @@ def surface_figure(
     """
     traces: list[dict[str, Any]] = [
         {"type": "contour", "x": x, "y": y, "z": np.log10(heights - heights.min() + 0.05).astype(np.float32),
-         "colorscale": SEQUENTIAL, "showscale": False, "ncontours": 18, "contours": {"coloring": "lines"},
+         "colorscale": SEQUENTIAL, "showscale": True, "ncontours": 18, "contours": {"coloring": "lines"},
+         "colorbar": {"thickness": 8, "outlinewidth": 0, "ticks": "", "title": {"text": _("log loss"), "side": "right"}},
          "line": {"width": 1}, "hoverinfo": "skip", "opacity": 0.7, "name": _("loss")}
     ]  # fmt: skip
     for code, points in walks.items():

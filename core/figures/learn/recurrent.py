@@ -15,6 +15,8 @@ from core.figures.style import BLUE, BROWN, DIVERGING, GREEN, GREY, ORANGE, SEQU
 from core.messages import translate as _
 
 Array = NDArray[np.float64]
+SIDES: Final = {"l": 52, "r": 76, "t": 28, "b": 8}
+"""Margins, in pixels, of figures that stand one under another: their steps lie under each other."""
 BAND_PX: Final = 96
 FRAME_PX: Final = 90
 
@@ -42,6 +44,7 @@ def states_figure(bands: Sequence[Band], *, steps: Sequence[str], at: int, unit:
     """
     height, gap = 1 / (len(bands) + 0.28 * (len(bands) - 1)), 0.28
     layout = base_layout(height=FRAME_PX + BAND_PX * len(bands), keep="states", legend=False) | {"annotations": [], "shapes": []}
+    layout["margin"] = SIDES
     traces: list[dict[str, Any]] = []
     for number, band in enumerate(bands):
         suffix = str(number + 1) if number else ""
@@ -62,6 +65,7 @@ def states_figure(bands: Sequence[Band], *, steps: Sequence[str], at: int, unit:
             "autorange": "reversed",
             "showgrid": False,
             "nticks": 4,
+            "automargin": False,
             "dtick": max(1, units // 3),
         }
         layout["annotations"].append(
@@ -127,6 +131,8 @@ def line_figure(values: Array, *, at: int, x_title: str, y_title: str, before: A
     }  # fmt: skip
     layout = base_layout(x_title=x_title, y_title=y_title, height=220, keep=y_title, legend=False)
     layout["shapes"] = [_mark(at + 1)]
+    layout["margin"] = SIDES
+    layout["yaxis"]["automargin"] = False
     return go.Figure({"data": [*([_faded(before)] if before is not None else []), trace], "layout": layout})
 
 

@@ -1,0 +1,77 @@
+"""Answers to what a change will show, against what the changed state itself gives, or a closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from core.lecture import attention_steps, predictions, tokens
+from core.lecture.course import LESSONS
+from core.lecture.course_numbers import numbers_of
+from core.lecture.optimisers import OPTIMISERS, SURFACES
+
+WORDS = ["a", "b", "c", "d", "e"]
+
+
+def test_the_winner_is_that_of_a_softmax_at_the_other_temperature() -> None:
+    x, weights = tokens.embed(WORDS, 4), attention_steps.random_weights(4)
+    found = predictions.winner(attention_steps.steps(x, weights), weights, temperature=0.1, head=0, query=2)
+    scores = torch.tensor((x @ weights["W_Q"])[2] @ (x @ weights["W_K"]).T / (0.1 * 4**0.5))
+    expected = torch.softmax(scores, 0)
+    assert found.answer == int(expected.argmax()) and not found.tied
+    assert np.isclose(found.values[1], float(expected.max()))
+    twice = tokens.embed(["a", "b", "a"], 4)
+    double = predictions.winner(attention_steps.steps(twice, weights), weights, temperature=0.1, head=0, query=1)
+    assert {double.answer, *double.tied} in ({1}, {0, 2})  # the same word twice is one key
+
+
+def test_one_row_moves_and_heads_multiply_the_weights() -> None:
+    x, weights = tokens.embed(WORDS, 4), attention_steps.random_weights(4)
+    assert predictions.rows_changed(x, weights["W_Q"], 3) == 1
+    assert predictions.weights_counted(attention_steps.steps(x, weights), weights, 4) == 4 * 5 * 5
+
+
+def test_reading_backwards_by_the_theorem() -> None:
+    x, weights = tokens.embed(WORDS, 4), attention_steps.random_weights(4)
+    for positions, causal, answer in ((False, "none", 0), (True, "none", 2), (False, "fixed", 2), (False, "permuted", 0)):
+        assert predictions.read_backwards(x, weights, heads=1, positions=positions, causal=causal).answer == answer
+
+
+def test_norms_dropout_clipping_cost_by_closed_form() -> None:
+    place = {"sample": 1, "step": 5, "channel": 2}
+    assert predictions.tripled("layer", level=3.0, **place).answer == predictions.TRENDS.index("stays")
+    assert predictions.tripled("none", level=3.0, **place).answer == predictions.TRENDS.index("rises")
+    assert predictions.dropped_mean(0.5).answer == 1
+    assert predictions.clipped_double((3.0, 4.0), 1.0).values == (1.0, 1.0)
+    assert predictions.clipped_double((0.3, 0.4), 10.0).answer == predictions.TRENDS.index("rises")
+    t, d = 128, 40
+    factor = (24 * t * d**2 + 8 * t**2 * d) / (12 * t * d**2 + 2 * t**2 * d)
+    assert np.isclose(predictions.doubled_tokens(t, d, 1).values[0], factor)
+    assert predictions.doubled_heads(t, d, 2).options[predictions.doubled_heads(t, d, 2).answer] == 2
+    assert predictions.softmax_after(0).answer == 0 and predictions.softmax_after(120).answer == 2
+
+
+def test_the_lowest_loss_is_recomputed_for_plain_descent() -> None:
+    found = predictions.lowest_loss("bowl", rate=0.03, decay=0.1, step=50)
+    point = np.array(SURFACES["bowl"].start)
+    for _step in range(50):
+        point = point - 0.03 * SURFACES["bowl"].gradient(point)
+    at = OPTIMISERS.index("sgd")
+    assert np.isclose(found.values[at], float(SURFACES["bowl"].value(point)), rtol=1e-6)
+    assert found.values[found.answer] == min(found.values)
+
+
+def test_options_hold_the_truth_once() -> None:
+    for true, others in ((3, (3, 1, 2, 9)), (0, (0, 0, 5)), (7, (-1, 7))):
+        options, answer = predictions.among(true, others)
+        assert options[answer] == true and len(set(options)) == len(options)
+
+
+def test_every_lesson_has_its_numbers_and_some_are_known() -> None:
+    found = {lesson.code: numbers_of(lesson.code) for lesson in LESSONS}
+    assert found["permutation"]["orders"] == 120 and found["permutation"]["means"] == 1
+    assert found["heads"]["parameters"] == 4 * 512**2 and found["cost"]["mib"] == 48
+    assert found["transformer"]["pairs"] == 55 and found["cost"]["crossing"] == 1024
+    assert found["ctc"]["llama"] == 6 and found["ctc"]["merged"] == "L"
+    assert np.isclose(float(found["metrics"]["over"]), 240) and np.isclose(float(found["metrics"]["corpus"]), 10)
+    assert np.isclose(float(found["backprop"]["g1"]), 0.21) and np.isclose(float(found["optimisers"]["limit"]), 0.1)
