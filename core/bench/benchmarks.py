@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Final, Protocol
 
-from core.bench import networks, pieces
+from core.bench import networks
 from core.bench.ratio import Ratio
 from core.messages import compose
 
@@ -41,6 +42,16 @@ class Benchmark:
         return found.candidate_ms - found.reference_ms if self.more_ms else found.ratio
 
 
+def _piece(name: str) -> Callable[[], Measurable]:
+    """A function of `core.bench.pieces`, which needs packages that a machine for training alone does not have."""
+
+    def make() -> Measurable:
+        measurable: Measurable = getattr(import_module("core.bench.pieces"), name)()
+        return measurable
+
+    return make
+
+
 LISTING: Final = compose("the document's listing, one pass")
 ENCODER: Final = compose("nn.TransformerEncoder of its size")
 
@@ -65,27 +76,27 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
         what=compose("inputs of a new row, computed anew"),
         reference=compose("shipped TLOB, one window"),
         aim=0.05,
-        make=pieces.features,
+        make=_piece("features"),
     ),
     "feed": Benchmark(
         what=compose("a message of Binance to a book of the program"),
         reference=compose("ccxt alone with the same messages"),
         aim=1.15,
-        make=pieces.feed,
+        make=_piece("feed"),
         quick=False,
     ),
     "step": Benchmark(
         what=compose("a step of a market with a viewer, processor time"),
         reference=compose("the time between two steps"),
         aim=0.02,
-        make=pieces.Step,
+        make=_piece("a_step"),
         quick=False,
     ),
     "peers": Benchmark(
         what=compose("all shipped forecasters and TLOB, one window"),
         reference=compose("TLOB alone"),
         aim=1.5,
-        make=pieces.peers,
+        make=_piece("peers"),
     ),
     "vit-256": Benchmark(
         what=compose("ViT forward, batch 256"), reference=ENCODER, aim=1.0, make=lambda: networks.vit_forward(256), quick=False
@@ -98,7 +109,7 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
         what=compose("IIGA on a film of 120 frames, file to glosses"),
         reference=compose("decoding the frames alone"),
         aim=2.0,
-        make=pieces.film,
+        make=_piece("film"),
         quick=False,
     ),
     "beam": Benchmark(
@@ -112,14 +123,14 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
         what=compose("import core.models.tlob"),
         reference=compose("import torch"),
         aim=1.05,
-        make=pieces.importing,
+        make=_piece("importing"),
         quick=False,
     ),
     "start": Benchmark(
         what=compose("streamlit run to the first answer"),
         reference=compose("an empty Streamlit app"),
         aim=1_000,
-        make=pieces.starting,
+        make=_piece("starting"),
         more_ms=True,
         quick=False,
     ),

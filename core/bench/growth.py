@@ -47,8 +47,8 @@ class Curve:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Growth:
-    """One curve to measure.
+class Enlarged:
+    """What is made larger, and what then grows.
 
     Attributes:
         make: a size's work. operations: of a size.
@@ -97,25 +97,25 @@ def _rows(count: int) -> Work:
     return lambda: predictor.predict(windows_of(rows, ends, predictor.window), entry)
 
 
-GROWTHS: Final[Mapping[str, Growth]] = {
-    "steps": Growth(
+GROWTHS: Final[Mapping[str, Enlarged]] = {
+    "steps": Enlarged(
         what=compose("steps in a window, the document's TLOB"),
         sizes=(64, 128, 256, 512),
         make=lambda n: _network(replace(BTC, steps=n)),
         operations=lambda n: _macs(replace(BTC, steps=n)),
     ),
-    "levels": Growth(
+    "levels": Enlarged(
         what=compose("levels a side, each with its own channels"),
         sizes=(10, 20, 40, 80),
         make=lambda n: _network(replace(BTC, features=4 * n, width=4 * n)),
         operations=lambda n: _macs(replace(BTC, features=4 * n, width=4 * n)),
     ),
-    "markets": Growth(what=compose("markets that share one pass"), sizes=(1, 2, 4, 8, 16), make=_together, operations=float),
-    "rows": Growth(what=compose("rows of a recording"), sizes=(16, 32, 64, 128), make=_rows, operations=float),
+    "markets": Enlarged(what=compose("markets that share one pass"), sizes=(1, 2, 4, 8, 16), make=_together, operations=float),
+    "rows": Enlarged(what=compose("rows of a recording"), sizes=(16, 32, 64, 128), make=_rows, operations=float),
 }
 
 
-def measured(growth: Growth) -> Curve:
+def measured(growth: Enlarged) -> Curve:
     """Measure one curve; some seconds."""
     works = [growth.make(size) for size in growth.sizes]
     times = [[_time(work) for work in works] for _ in range(TURNS + 1)][1:]  # the first warms up

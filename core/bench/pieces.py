@@ -117,7 +117,7 @@ def feed() -> Pair:
 
 
 @dataclass(frozen=True)
-class Step:
+class _Step:
     """What steps of a session take of the processor, beside the time between two steps."""
 
     def measure(self, seconds: float) -> Ratio:
@@ -143,6 +143,11 @@ class Step:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         return found
+
+
+def a_step() -> _Step:
+    """A session's steps, beside the time between two of them."""
+    return _Step()
 
 
 def peers() -> Pair:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import plotly.graph_objects as go
 
-from core.bench.growth import Curve
 from core.figures.style import BLUE, GREY, base_layout
 from core.messages import translate as _
 
 
-def growth_figure(curve: Curve) -> go.Figure:
-    """Milliseconds over size, both axes logarithmic; the counted operations are scaled to meet the last measured point."""
-    scale = curve.ms[-1] / curve.operations[-1]
+def growth_figure(
+    what: str, sizes: Sequence[int], ms: Sequence[float], operations: Sequence[float], *, exponent: float, theory: float
+) -> go.Figure:
+    """Milliseconds over size, both axes logarithmic; the counted operations are scaled to meet the last measured point.
+
+    Args:
+        what: what grows. exponent, theory: of the measured times and of the operations.
+    """
+    scale = ms[-1] / operations[-1]
     traces = [
-        {"type": "scatter", "mode": "lines+markers", "x": curve.sizes, "y": curve.ms, "line": {"color": BLUE, "width": 2.5},
-         "name": _("measured: exponent {value}").format(value=f"{curve.exponent:.2f}"), "hovertemplate": "%{x}: %{y:.2f} ms"},
-        {"type": "scatter", "mode": "lines", "x": curve.sizes, "y": [scale * one for one in curve.operations],
+        {"type": "scatter", "mode": "lines+markers", "x": sizes, "y": ms, "line": {"color": BLUE, "width": 2.5},
+         "name": _("measured: exponent {value}").format(value=f"{exponent:.2f}"), "hovertemplate": "%{x}: %{y:.2f} ms"},
+        {"type": "scatter", "mode": "lines", "x": sizes, "y": [scale * one for one in operations],
          "line": {"color": GREY, "width": 2, "dash": "dash"}, "hoverinfo": "skip",
-         "name": _("operations counted: {value}").format(value=f"{curve.theory:.2f}")},
+         "name": _("operations counted: {value}").format(value=f"{theory:.2f}")},
     ]  # fmt: skip
-    layout = base_layout(x_title=_(curve.what).capitalize(), y_title=_("Milliseconds"), keep=curve.what, height=320)
+    layout = base_layout(x_title=_(what).capitalize(), y_title=_("Milliseconds"), keep=what, height=320)
     for axis in ("xaxis", "yaxis"):
         layout[axis] |= {"type": "log"}
-    layout["xaxis"] |= {"tickvals": list(curve.sizes)}
+    layout["xaxis"] |= {"tickvals": list(sizes)}
     return go.Figure({"data": traces, "layout": layout})

@@ -164,7 +164,10 @@ def growth() -> None:
     left_and_right = st.columns(2) if curves else []
     for at, curve in enumerate(curves):
         with left_and_right[at % 2]:
-            static_plot(growth_figure(curve), key=f"system_growth_{at}", alt=translate(curve.what))
+            figure = growth_figure(
+                curve.what, curve.sizes, curve.ms, curve.operations, exponent=curve.exponent, theory=curve.theory
+            )
+            static_plot(figure, key=f"system_growth_{at}", alt=translate(curve.what))
     if curves:
         st.caption(
             _(

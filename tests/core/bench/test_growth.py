@@ -19,7 +19,8 @@ def test_a_curve_is_measured_and_drawn_beside_what_is_counted(name: str) -> None
     one = growth.GROWTHS[name]
     curve = growth.measured(replace(one, sizes=one.sizes[:2]))
     assert min(curve.ms) > 0 and len(curve.ms) == len(curve.operations) == 2
-    measured, counted = growth_figure(curve).data
+    figure = growth_figure(curve.what, curve.sizes, curve.ms, curve.operations, exponent=curve.exponent, theory=curve.theory)
+    measured, counted = figure.data
     assert list(measured.y) == list(curve.ms) and counted.y[-1] == pytest.approx(curve.ms[-1])
 
 
