@@ -66,7 +66,7 @@ def tell(visitor: str, refusal: Message) -> None:
     if Runtime.exists():
         info = Runtime.instance()._session_mgr.get_active_session_info(visitor)
         if info is not None:
-            info.session.request_rerun(None)
+            info.session.request_rerun(info.session._client_state)  # of the page it is on, as Streamlit does after a change
 
 
 def show_refusal() -> None:
