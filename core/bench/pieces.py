@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
 from contextlib import suppress
 from dataclasses import dataclass
@@ -259,7 +258,7 @@ def _wait_for(address: str, process: subprocess.Popen[bytes], patience_s: float 
     """
     end = time.monotonic() + patience_s
     while process.poll() is None and time.monotonic() < end:
-        with suppress(urllib.error.URLError, ConnectionError), urllib.request.urlopen(address, timeout=5):
+        with suppress(OSError), urllib.request.urlopen(address, timeout=5):
             return
         time.sleep(0.01)
     raise RuntimeError(f"{address} did not answer within {patience_s:.0f} s")
