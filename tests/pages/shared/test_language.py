@@ -231,7 +231,7 @@ def test_the_check_lets_translated_ones_pass(source: str) -> None:
 SHOWN_ERRORS = {
     "AlertError", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "FeedFailed", "FindingError",
     "ForecasterError", "FormatError", "GradientError", "LedgerError", "LibraryError", "MissingModels", "OutOfStep",
-    "OwnClassesError", "PictureError", "ReadingError",
+    "ExperimentError", "OwnClassesError", "PictureError", "ReadingError", "TextError",
     "TooManyFeeds", "TrainError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",
 }
 # fmt: on
