@@ -47,6 +47,15 @@ def add_parser(models: Any) -> None:
     p.add_argument(
         "--start", type=Path, default=None, help="begin with this card's weights, a ViT's or a CCT's, or a run's state"
     )
+    p.add_argument("--teacher", type=Path, default=None, metavar="FILE", help="of scripts/photograph_teacher.py")
+    p.add_argument("--soft", type=float, default=1.0, help="weight of the teacher's shares")
+    p.add_argument("--hints", type=float, default=1.0, help="weight of the teacher's features")
+    p.add_argument(
+        "--turned",
+        type=float,
+        default=0.0,
+        help="share of the photographs turned by 90, 180 or 270 degrees; an output tells them",
+    )
     p.add_argument("--mirrored", action="store_true", help="answer with the mean of the image and its mirror image")
     options.add_optimiser(p, rate=1e-3, weight_decay=0.05, ema=0.998, warmup=100)
     options.add_run(p)
@@ -57,6 +66,7 @@ def add_parser(models: Any) -> None:
 def _run(o: argparse.Namespace) -> None:
     from core import checkpoints
     from core.cli.garment_photographs import read_others, read_photographs
+    from core.training.photograph_teacher import Lessons
     from core.training.vit_mixed import MixedTraining
     from core.training.vit_mixed_run import PhotographFiles, run
     from core.training.vit_photographs import VALIDATION_SPLIT
@@ -70,14 +80,19 @@ def _run(o: argparse.Namespace) -> None:
         composites=o.composites,
         others=o.none,
         smoothing=o.smoothing,
+        turned=o.turned,
+        soft=o.soft,
+        hints=o.hints,
         augmentation=Augmentation(warp=0.3),
         seed=o.seed,
     )
     loop = options.loop_settings(o, steps=o.steps)
     files = photograph_files(o.photographs)
     (held_out,) = photograph_files(o.photographs, VALIDATION_SPLIT)
+    train = read_photographs(path for path in files if path != held_out)
     found = PhotographFiles(
-        train=read_photographs(path for path in files if path != held_out),
+        train=train,
+        lessons=None if o.teacher is None else Lessons.read(o.teacher, len(train)),
         held_out=read_photographs([held_out]),
         others=read_others(o.others),
         files=(*files, *(path / "manifest.csv" if path.is_dir() else path for path in o.others)),
@@ -88,7 +103,14 @@ def _run(o: argparse.Namespace) -> None:
         o.data,
         found,
         CCTConfig(
-            width=o.width, heads=o.heads, layers=o.layers, hidden=o.hidden, stem=o.stem, cells=o.cells, mirrored=o.mirrored
+            width=o.width,
+            heads=o.heads,
+            layers=o.layers,
+            hidden=o.hidden,
+            stem=o.stem,
+            cells=o.cells,
+            turns=o.turned > 0,
+            mirrored=o.mirrored,
         ),
         training,
         loop,

@@ -26,6 +26,7 @@ class CCTConfig(ViTConfig):
 
     Attributes:
         stem: channels at the image's size. cells: channels at half of it. Patches must be of 4 pixels.
+        turns: whether one more output says that the image lies on a side or upside down.
         mirrored: answer with the mean of the image's and its mirror image's class token; training always takes one of them.
     """
 
@@ -34,6 +35,7 @@ class CCTConfig(ViTConfig):
     hidden: int = 384
     stem: int = 24
     cells: int = 48
+    turns: bool = False
     mirrored: bool = False
 
     def __post_init__(self) -> None:
@@ -68,6 +70,7 @@ class CCT(ViT):
             nn.Conv2d(c.width, c.width, 1),
         )
         self.rejection = nn.Linear(c.width, 1)
+        self.lying = nn.Linear(c.width, 1) if c.turns else None
         last = self.convolutions[-1]
         assert isinstance(last, nn.Conv2d) and last.bias is not None
         nn.init.zeros_(last.weight)

@@ -86,19 +86,19 @@ class PhotographAugmentation:
         erase: share that loses a rectangle. erase_side: its largest side, pixels.
     """
 
-    degrees: float = 12.0
-    right_angles: float = 0.06
-    nearest: float = 0.8
+    degrees: float = 15.0
+    right_angles: float = 0.0
+    nearest: float = 0.75
     farthest: float = 1.1
-    shift: float = 0.06
+    shift: float = 0.1
     stretch: float = 0.1
     shear: float = 0.08
-    tilt: float = 0.08
+    tilt: float = 0.15
     gamma: float = 0.4
-    contrast: tuple[float, float] = (0.7, 1.3)
-    brightness: float = 0.12
-    invert: float = 0.04
-    erase: float = 0.1
+    contrast: tuple[float, float] = (0.6, 1.4)
+    brightness: float = 0.15
+    invert: float = 0.05
+    erase: float = 0.2
     erase_side: int = 12
 
 

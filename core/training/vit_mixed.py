@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from core.models.cct import CCT
 from core.training.augment import Augmentation, PhotographAugmentation, augment, photograph_views
 from core.training.loop import Batch
+from core.training.photograph_teacher import Lessons, Pupil
 from core.training.vit import GarmentData
 from core.training.vit_photographs import NONE, OtherThings, Photographs, before_backgrounds, invented
 
@@ -31,6 +32,8 @@ class MixedTraining:
         benchmark, photographs, composites, others: images a step: of Fashion-MNIST, photographs of garments, Fashion-MNIST's
             before backgrounds, and pictures of no garments, a quarter of which are invented.
         smoothing: label smoothing, over the outputs.
+        turned: share of the photographs of garments that lie by 90, 180 or 270 degrees, for a CCT with `turns`.
+        turning: weight of that output's loss. soft, hints: weights of the teacher's two parts (`photograph_teacher`).
         augmentation: changes to Fashion-MNIST's images. photograph: changes to all others.
         split_seed: draws Fashion-MNIST's validation images. seed: draws everything else.
     """
@@ -40,6 +43,10 @@ class MixedTraining:
     composites: int = 4
     others: int = 8
     smoothing: float = 0.05
+    turned: float = 0.0
+    turning: float = 0.2
+    soft: float = 1.0
+    hints: float = 1.0
     augmentation: Augmentation = field(default_factory=Augmentation)
     photograph: PhotographAugmentation = field(default_factory=PhotographAugmentation)
     split_seed: int = 0
@@ -47,7 +54,11 @@ class MixedTraining:
 
 
 class MixedTask:
-    """Batches of (images in normalised units, right outputs (batch, 11)); see `MixedTraining` for what is in a batch."""
+    """Batches of (images in normalised units, right outputs (batch, 11), ...); see `MixedTraining` for what is in a batch.
+
+    The further parts are of the photographs of garments, which follow Fashion-MNIST's images: whether each lies turned (n,), and
+    with lessons the teacher's shares and features of each.
+    """
 
     def __init__(
         self,
@@ -58,9 +69,10 @@ class MixedTask:
         training: MixedTraining,
         *,
         steps: int,
+        lessons: Lessons | None = None,
     ) -> None:
         self.garments, self.photographs, self.held_out, self.others = garments, photographs, held_out, others
-        self.training, self.steps = training, steps
+        self.training, self.steps, self.lessons = training, steps, lessons
 
     def normalise(self, images: Tensor) -> Tensor:
         """[0, 1] -> the units the model reads."""
@@ -85,7 +97,8 @@ class MixedTask:
         t, side = self.training, self.garments.train_images.shape[-1]
         images, labels = self.garments.train_images, self.garments.train_labels
         extra = torch.randint(len(labels), (t.composites,), generator=generator)
-        seen = [self.photographs.images[photographs]]
+        given, lies = turned(self.photographs.images[photographs], t.turned, generator)
+        seen = [given]
         right = [_one_hot(labels[garments]), self.photographs.targets[photographs]]
         nothing = [invented(t.others // 4, generator)]
         if len(self.others.train):
@@ -97,16 +110,23 @@ class MixedTask:
         right.append(_one_hot(torch.full((sum(map(len, nothing)),), NONE)))
         views = photograph_views(torch.cat(seen), t.photograph, side, generator)
         both = torch.cat([augment(images[garments], t.augmentation, generator), views])
-        return self.normalise(both), torch.cat(right)
+        taught = () if self.lessons is None else (self.lessons.shares[photographs], self.lessons.features[photographs])
+        return self.normalise(both), torch.cat(right), lies, *taught
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """Negative logarithm of the sum of the right outputs' probabilities, smoothed over all outputs."""
-        images, right = batch
-        assert isinstance(model, CCT)
-        log = model.logits_with_rejection(model.features(images)).log_softmax(dim=1)  # (batch, 11)
+        images, right, lies, *taught = batch
+        cct, t = kept(model), self.training
+        class_tokens = cct.features(images)
+        log = cct.logits_with_rejection(class_tokens).log_softmax(dim=1)  # (batch, 11)
         likelihood = log.masked_fill(~right, IMPOSSIBLE).logsumexp(dim=1)
-        smoothing = self.training.smoothing
-        return -((1 - smoothing) * likelihood + smoothing * log.mean(dim=1)).mean()
+        loss = -((1 - t.smoothing) * likelihood + t.smoothing * log.mean(dim=1)).mean()
+        photographs = class_tokens[t.benchmark : t.benchmark + len(lies)]
+        if cct.lying is not None:
+            loss = loss + t.turning * F.binary_cross_entropy_with_logits(cct.lying(photographs)[:, 0], lies.float())
+        if isinstance(model, Pupil):
+            loss = loss + model.distance(photographs, *taught, soft=t.soft, hints=t.hints)
+        return loss
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """`score`: the mean of the accuracies on Fashion-MNIST's validation images and on the photographs held out (D29).
@@ -114,7 +134,7 @@ class MixedTask:
         `flagged_others` are hats, shorts and skirts; `flagged_nothing` the other things; both where `FLAGGED_GARMENTS` of the
         photographs of garments are flagged.
         """
-        assert isinstance(model, CCT)
+        model = kept(model)
         garments = answers(model, self.normalise(self.garments.validation_images))
         photographs = answers(model, self.normalise(self.held_out.prepared))
         others = answers(model, self.normalise(self.others.validation))
@@ -134,12 +154,27 @@ class MixedTask:
         }
 
 
+def kept(model: nn.Module) -> CCT:
+    """The CCT itself, also of a pupil."""
+    cct = model.cct if isinstance(model, Pupil) else model
+    assert isinstance(cct, CCT)
+    return cct
+
+
+def turned(images: Tensor, share: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Turn a share of square images (n, 1, s, s) by 90, 180 or 270 degrees; also which, (n,) bool."""
+    quarters = torch.randint(1, 4, (len(images),), generator=generator) * (torch.rand(len(images), generator=generator) < share)
+    return torch.stack([image.rot90(int(q), (1, 2)) for image, q in zip(images, quarters, strict=True)]), quarters > 0
+
+
 @torch.no_grad()
 def answers(model: CCT, images: Tensor, *, batch: int = 250) -> NDArray[np.float64]:
     """(n, 11) outputs of normalised images."""
     device = next(model.parameters()).device
+    if not len(images):
+        return np.zeros((0, NONE + 1))
     parts = [model.logits_with_rejection(model.features(part.to(device))).cpu() for part in images.split(batch)]
-    return torch.cat(parts).double().numpy() if len(images) else np.zeros((0, NONE + 1))
+    return torch.cat(parts).double().numpy()
 
 
 def strangeness(outputs: NDArray[np.float64]) -> NDArray[np.float64]:

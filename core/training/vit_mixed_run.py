@@ -17,12 +17,13 @@ from core.models.cct import CCT, CCTConfig
 from core.models.vit import CLASSES
 from core.training.card import Weights, load_start, origin_entries, save_origin, training_entries
 from core.training.loop import Callback, LoopSettings, fit
+from core.training.photograph_teacher import Lessons, Pupil
 from core.training.vit import VALIDATION, data_entries, prepare
 from core.training.vit_evaluation import evaluate, scores, worst_mistakes
 from core.training.vit_mixed import FLAGGED_GARMENTS, MixedTask, MixedTraining, answers, strangeness
 from core.training.vit_photographs import NONE, OtherThings, Photographs, shared_temperature
 from core.vision.calibration import softmax
-from core.vision.classifier import Classifier, strangeness_by_position
+from core.vision.classifier import Classifier, doubt_by_position
 from core.vision.idx import file_paths, read_part
 
 TURNED_UPRIGHT = 0.02
@@ -35,7 +36,7 @@ class PhotographFiles:
 
     Attributes:
         train, held_out: photographs by kind. others: pictures of no garments.
-        files: that they were read from, for the card.
+        files: that they were read from, for the card. lessons: what a teacher knows of those to train on.
         score: the scores of a classifier on the photographs held out (D29), prepared as the page does it.
     """
 
@@ -44,6 +45,7 @@ class PhotographFiles:
     others: OtherThings
     files: tuple[Path, ...]
     score: Callable[[Classifier], dict[str, Any]]
+    lessons: Lessons | None = None
 
 
 def run(
@@ -73,8 +75,9 @@ def run(
     before = None if start is None else load_start(model, start, adapt=lambda weights: with_new_parts(weights, model))
     save_origin(state, before)
     p = photographs
-    task = MixedTask(garments, p.train, p.held_out, p.others, training, steps=loop.steps_per_epoch)
-    progress = fit(model, task, loop, device=best_device(), callbacks=callbacks, resume_from=state)
+    task = MixedTask(garments, p.train, p.held_out, p.others, training, steps=loop.steps_per_epoch, lessons=p.lessons)
+    learner = model if p.lessons is None else Pupil(model, p.lessons)
+    progress = fit(learner, task, loop, device=best_device(), callbacks=callbacks, resume_from=state)
     card: dict[str, Any] = {
         **origin_entries(config, seed=training.seed, started_from=before),
         **data_entries(data, garments, training.split_seed),
@@ -128,10 +131,12 @@ def turning_entry(classifier: Classifier, held_out: Photographs) -> dict[str, An
     """From which margin on a picture counts as turned, and how many of the photographs held out are then set upright."""
     known = ~held_out.targets[:, NONE]
     images = (held_out.prepared[known, 0] * 255).round().byte().numpy()
-    given = strangeness_by_position(classifier, images)
+    given = doubt_by_position(classifier, images)
     margin = round(float(np.quantile(given[:, 0] - given.min(axis=1), 1 - TURNED_UPRIGHT)), 4)
     entry: dict[str, Any] = {
-        "score": "how much less strange a picture is in the likeliest of four positions than as given",
+        "score": "log-odds of lying as given, over those in the likeliest of four positions"
+        if classifier.says_lying
+        else "how much less strange a picture is in the likeliest of four positions than as given",
         "margin": margin,
         "fitted_on": f"{len(images)} photographs held out, of which {TURNED_UPRIGHT:.0%} may be turned",
     }

@@ -144,13 +144,26 @@ class Classifier:
     def quarter_turns(self, images: Images) -> NDArray[np.int64]:
         """(n,): by how many quarter turns counterclockwise each uint8 image (n, 28, 28) lies; 0 also where that is in doubt.
 
-        Each image is read in four positions. It lies so that it is the least strange when set upright, by the card's margin.
+        Each image is read in four positions. It lies so that it is the least in doubt when set upright, by the card's margin.
         """
         if self.turn_margin is None:
             return np.zeros(len(images), np.int64)
-        strangeness = strangeness_by_position(self, images)
-        least = strangeness.argmin(axis=1)
-        return np.where(strangeness[:, 0] - strangeness.min(axis=1) > self.turn_margin, least, 0)
+        doubt = doubt_by_position(self, images)
+        least = doubt.argmin(axis=1)
+        return np.where(doubt[:, 0] - doubt.min(axis=1) > self.turn_margin, least, 0)
+
+    @property
+    def says_lying(self) -> bool:
+        """Whether the model has a trained output for "lies on a side or upside down"."""
+        return isinstance(self.model, CCT) and self.model.lying is not None
+
+    @torch.no_grad()
+    def lying(self, images: Images) -> NDArray[np.float64]:
+        """(n,): logarithm of the odds that a garment lies on a side or upside down, where the model `says_lying`."""
+        assert isinstance(self.model, CCT) and self.model.lying is not None
+        parts = [images[first : first + BATCH] for first in range(0, len(images), BATCH)]
+        found = [self.model.lying(self.model.features(self.normalise(part)))[:, 0].double().cpu().numpy() for part in parts]
+        return np.concatenate(found) if found else np.zeros(0)
 
     @property
     def mirrored(self) -> bool:
@@ -231,10 +244,14 @@ def benchmark_accuracy(metrics: dict[str, Any]) -> float | None:
     return float(scores["accuracy"]) if "accuracy" in scores else None
 
 
-def strangeness_by_position(classifier: Classifier, images: Images) -> NDArray[np.float64]:
-    """(n, 28, 28) -> (n, 4): strangeness as given, and turned clockwise by 90, 180 and 270 degrees."""
+def doubt_by_position(classifier: Classifier, images: Images) -> NDArray[np.float64]:
+    """(n, 28, 28) -> (n, 4): doubt as given, and turned clockwise by 90, 180 and 270 degrees.
+
+    It is the model's own output for lying where it has one, else its strangeness.
+    """
+    doubt = classifier.lying if classifier.says_lying else classifier.strangeness
     positions = [np.ascontiguousarray(np.rot90(images, -quarters, axes=(1, 2))) for quarters in range(4)]
-    return np.stack([classifier.strangeness(one) for one in positions], axis=1)
+    return np.stack([doubt(one) for one in positions], axis=1)
 
 
 def energy(logits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from core.cli.garment_photographs import read_others, read_photographs
 from core.models.cct import CCT, CCTConfig
 from core.models.vit import CLASSES
 from core.training.augment import PhotographAugmentation, photograph_views
+from core.training.photograph_teacher import Lessons, Pupil
 from core.training.vit import prepare
 from core.training.vit_mixed import MixedTask, MixedTraining, strangeness
 from core.training.vit_photographs import (
@@ -40,6 +41,7 @@ from tests.core.vision import test_idx as idx_files
 from tests.core.vision.test_photographs import PHOTOS, write
 
 DIMENSIONS = ("width", "heads", "layers", "hidden", "stem", "cells")
+UPRIGHT = torch.zeros(5, dtype=torch.bool)
 SMALL = CCTConfig(width=16, heads=2, layers=1, hidden=16, stem=4, cells=4)
 
 
@@ -140,12 +142,12 @@ def test_right_angles_are_torchs_rotations() -> None:
 def test_a_batch_holds_what_the_settings_say_and_repeats(real: Photographs) -> None:
     first, again, other = (list(task(real).batches(epoch)) for epoch in (0, 0, 1))
     assert len(first) == 3
-    for (images, right), (same, _), (different, _) in zip(first, again, other, strict=True):
+    for (images, right, _), (same, *_), (different, *_) in zip(first, again, other, strict=True):
         assert images.shape == (18, 1, 28, 28) and right.shape == (18, NONE + 1)
         assert right.any(dim=1).all() and right[-4:, NONE].all() and not right[-4:, :NONE].any()
         torch.testing.assert_close(images, same)
         assert not torch.equal(images, different)
-    (images, right), *_ = task(real, others=0).batches(0)
+    (images, right, _), *_ = task(real, others=0).batches(0)
     assert len(images) == len(right) == 6 + 5 + 1  # without pictures of other things, only invented ones
 
 
@@ -155,7 +157,7 @@ def test_with_one_right_output_the_loss_is_torchs_cross_entropy(real: Photograph
     images, labels = torch.randn(12, 1, 28, 28), torch.arange(12) % (NONE + 1)
     outputs = model.logits_with_rejection(model.features(images))
     expected = F.cross_entropy(outputs, labels, label_smoothing=0.05)
-    found = task(real).loss(model, (images, F.one_hot(labels, NONE + 1).bool()))
+    found = task(real).loss(model, (images, F.one_hot(labels, NONE + 1).bool(), UPRIGHT))
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
@@ -167,7 +169,27 @@ def test_with_several_right_outputs_their_probabilities_are_summed(real: Photogr
     right[0, [2, 6]] = True
     p = model.logits_with_rejection(model.features(images)).softmax(dim=1)[0]
     expected = -(0.95 * (p[2] + p[6]).log() + 0.05 * p.log().mean())
-    torch.testing.assert_close(task(real).loss(model, (images, right)), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(task(real).loss(model, (images, right, UPRIGHT)), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_a_pupil_also_imitates_its_teacher_on_the_photographs(real: Photographs) -> None:
+    """By PyTorch's own losses, on the rows after Fashion-MNIST's images; an output of its own says which are turned."""
+    torch.manual_seed(0)
+    lessons = Lessons(shares=torch.rand(10, 3).softmax(dim=1), features=torch.randn(10, 4))
+    one = task(real)
+    one.lessons, one.training = lessons, replace(one.training, turned=0.5, soft=0.7, hints=0.3, turning=0.2)
+    pupil = Pupil(CCT(replace(SMALL, turns=True)), lessons).eval()
+    batch = next(one.batches(0))
+    images, right, lies, shares, matched = batch
+    assert lies.any() and not lies.all()
+    without = CCT(SMALL).eval()
+    without.load_state_dict(pupil.cct.state_dict(), strict=False)
+    plain = task(real).loss(without, (images, right, lies))
+    tokens = pupil.cct.features(images)[6:11]
+    assert pupil.cct.lying is not None
+    expected = plain + 0.2 * F.binary_cross_entropy(pupil.cct.lying(tokens)[:, 0].sigmoid(), lies.float())
+    expected = expected + 0.7 * F.cross_entropy(pupil.kinds(tokens), shares) + 0.3 * F.mse_loss(pupil.features(tokens), matched)
+    torch.testing.assert_close(one.loss(pupil, batch), expected, atol=1e-4, rtol=1e-4)
 
 
 def test_strangeness_is_the_odds_of_the_last_output() -> None:
