@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.navigation import ENTRIES, ROOT
@@ -87,6 +88,7 @@ def main() -> None:
     parser.add_argument("--pages", nargs="+", metavar="NAME", help="some of the pages, by the end of their address")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    st.page_link = lambda *_, **__: None  # type: ignore[assignment]  # a page alone knows no other pages
     empty = AppTest.from_string(EMPTY, default_timeout=120)
     empty.run()
     empty_ms = median(timed(empty) for _ in range(5))
