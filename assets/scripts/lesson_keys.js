@@ -38,13 +38,14 @@ if (!window.lessonKeys) {
   window.lessonKeys = (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !event.isTrusted) return;
     if (!document.querySelector('[class*="st-key-lesson_"]') || typing(event.target)) return;
-    const presenting = Boolean(document.querySelector('.st-key-present input:checked, .lesson-presenting'));
     let done = false;
     if (event.key === "r" || event.key === "R") done = press(".st-key-predict_reveal button");
     else if (presenting() && event.key.startsWith("Arrow") && event.target.type !== "range") done = move(event.key);
     else if (presenting() && event.key === "PageDown") done = page(1);
     else if (presenting() && event.key === "PageUp") done = page(-1);
-    if (done) event.preventDefault();
+    if (!done) return;
+    event.preventDefault();
+    event.stopPropagation(); // a slider with the focus would take Page down for itself
   };
   document.addEventListener("keydown", (event) => window.lessonKeys(event), true);
 }
