@@ -27,6 +27,9 @@ from core.messages import compose
 Transport = Literal["auto", "socket", "poll"]
 ConnectionEvent = OrderBookSnapshot | Trade | Confirmation | BookLost
 
+NEWS_S = 0.05
+"""Seconds in which ccxt hands on by itself what a message has changed."""
+
 log = logging.getLogger(__name__)
 
 
@@ -108,6 +111,7 @@ class Connection:
                 compose("{name} has no socket for order books: ask for its books one by one instead", name=self._name)
             )
         self._fault: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         tasks = [asyncio.create_task(self._forward_failure(self._watch() if socket else self._poll()))]
         if self._with_trades and self._exchange.has.get("watchTrades"):
             tasks.append(asyncio.create_task(self._follow_trades()))
@@ -209,6 +213,8 @@ class Connection:
 
     def _check_message(self, client: Any, message: Any) -> None:
         self._handle(client, message)  # type: ignore[misc]  # there wherever there is a socket
+        if not self._news.done():
+            self._news.set_result(None)
         if self._check is not None and not self._check.in_step(message):
             self._fail(OutOfStep(compose("an update of {name} went missing", name=self._name)))
 
@@ -232,22 +238,39 @@ class Connection:
         depth = socket_levels(self._exchange.id, self._exchange.markets[self._symbol])
         self._hook()
         quiet_since, asks = time.monotonic(), _Asks()
+        asked_at, streamed = quiet_since, False
         try:
             while True:
                 if self._watching is None:
                     self._watching = asyncio.ensure_future(self._exchange.watch_order_book(self._symbol, depth))
                 waiting = {self._watching, self._fault}
-                await asyncio.wait(waiting, timeout=self._patience(asks), return_when=asyncio.FIRST_COMPLETED)
+                if self._news.done():
+                    self._news = asyncio.get_running_loop().create_future()
+                patience_s = self._patience(asks)
+                await asyncio.wait({*waiting, self._news}, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+                if self._news.done() and not self._watching.done():
+                    await asyncio.wait(waiting, timeout=NEWS_S, return_when=asyncio.FIRST_COMPLETED)
                 if self._fault.done():
                     self._fault.result()
+                unseen = None if self._watching.done() or not streamed else self._unseen()
+                if unseen is not None:
+                    quiet_since, asks = time.monotonic(), _Asks()
+                    asked_at = quiet_since
+                    self._depth.narrow(unseen, depth)
+                    await self._hand_on(unseen)
+                    continue
                 if self._watching.done():
                     book, self._watching = self._watching.result(), None
+                    streamed = True
                     quiet_since, asks = time.monotonic(), _Asks()
+                    asked_at = quiet_since
                     self._depth.narrow(book, depth)
                     await self._hand_on(book)
                     continue
                 self._give_up_unusable()
-                await self._ask(time.monotonic() - quiet_since, asks)
+                if time.monotonic() - asked_at >= patience_s:
+                    asked_at = time.monotonic()
+                    await self._ask(time.monotonic() - quiet_since, asks)
         except self._not_supported() as error:
             if self._transport == "socket":
                 raise
@@ -258,6 +281,20 @@ class Connection:
                 await asyncio.gather(self._watching, return_exceptions=True)
         self._compares = False
         await self._poll()
+
+    def _unseen(self) -> Any | None:
+        """The book as ccxt has it, where it differs from the last one handed on.
+
+        ccxt tells of a message only if it is being waited for at that moment: one that comes right after another would be seen
+        with the next, and before a silence not at all.
+        """
+        book = (self._exchange.orderbooks or {}).get(self._symbol)
+        if book is None or self._last is None or self._unusable is not None:
+            return None
+        try:
+            return None if np.array_equal(snapshot_of(book).levels, self._last.levels) else book
+        except BookError:
+            return book
 
     def _patience(self, asks: _Asks) -> float:
         if self._unusable is not None:
