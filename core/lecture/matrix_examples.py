@@ -65,3 +65,8 @@ def reshaped(shape: Shape, x: Array) -> Array:
         "eye": lambda: torch.eye(3, dtype=torch.float64) @ values,
     }[shape]()
     return np.array(made.numpy())
+
+
+def summary(x: Array) -> dict[str, float]:
+    """Mean, sum, norm and variance of all entries (vit-report section 3.4)."""
+    return {"mean": float(x.mean()), "sum": float(x.sum()), "norm": float(np.linalg.norm(x)), "variance": float(x.var())}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -116,7 +115,7 @@ def statistics() -> dict[str, Any]:
                 alt=_("Mean and standard deviation along one axis, before and afterwards."),
             )  # fmt: skip
     frame.look_for(frame.passage(PAGE, "statistics"))
-    whole = {"mean": x.mean(), "sum": x.sum(), "norm": float(np.linalg.norm(x)), "variance": x.var()}
+    whole = matrix_examples.summary(x)
     st.caption(" · ".join(f"{name} {frame.tex(float(value), 2).replace('{,}', ',')}" for name, value in whole.items()))
     shown = {"top left": y[0, 0], "largest": y.max(), "mean of the rows": y.mean(axis=1)} | whole
     return {"X": x, "OVER": over, **notebooks.on_screen(shown)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-import numpy as np
 import streamlit as st
 
 from core.figures.learn import norms as figures
@@ -299,7 +298,7 @@ def without_root() -> dict[str, Any]:
             "sample": frame.slider(_("Item"), 1, 3, key="root_item", default=1),
         },
     )
-    drawn = np.round(norms.example_batch()[chosen["sample"] - 1, 0].numpy(), 2)
+    drawn = notebooks.rounded(norms.example_batch()[chosen["sample"] - 1, 0].numpy(), 2)
     x = chosen["scale"] * drawn
     right, written = uses.without_root(x)
     frame.equation(
@@ -316,9 +315,9 @@ def without_root() -> dict[str, Any]:
     )
     frame.check(
         _("Both agree only where the spread is 1; here they differ by {gap} at most.").format(
-            gap=number(float(np.abs(right - written).max()), 3)
+            gap=number(float(abs(right - written).max()), 3)
         ),
-        holds=float(np.abs(right - written).max()) < 0.01,
+        holds=float(abs(right - written).max()) < 0.01,
     )
     frame.look_for(frame.passage(PAGE, "without_root"))
     shown = {"with the root": right, "without": written, "spread with": right.std(), "spread without": written.std()}

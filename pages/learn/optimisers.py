@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final, cast
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -149,7 +148,7 @@ def surface() -> dict[str, Any]:
         key="surface_losses",
         alt=_("Loss by step for each optimiser."),
     )  # fmt: skip
-    start = np.array(optimisers.SURFACES[where].start)
+    start = notebooks.rounded(optimisers.SURFACES[where].start, 6)
     walked = {"SURFACE": where, "NAME": chosen["adam"], "RATE": chosen["rate"], "DECAY": decay, "STEPS": t, "START": start}
     return walked | notebooks.on_screen({"g": step.g, "before": step.before, "theta": step.after}, 4)
 
@@ -254,7 +253,7 @@ def book() -> dict[str, Any]:
     )  # fmt: skip
     rows, up = task.test_inputs, task.test_targets
     shown = {"held-out loss": book_task.loss(theta, rows, up), "held-out accuracy": book_task.accuracy(theta, rows, up)}
-    return {"THETA": theta, "ROWS": np.round(rows, 3), "UP": up.astype(int), **notebooks.on_screen(shown)}
+    return {"THETA": theta, "ROWS": notebooks.rounded(rows), "UP": up.astype(int), **notebooks.on_screen(shown)}
 
 
 def schedule() -> dict[str, Any]:
@@ -334,7 +333,7 @@ def clipping() -> dict[str, Any]:
         alt=_("Gradient norm by step of a walk into the long bowl, before and after clipping."),
     )  # fmt: skip
     shown = {"norm": length, "clipped": after, "norms of the walk": norms[:3]}
-    return {"G": np.array(before), "LARGEST": largest, **notebooks.on_screen(shown)}
+    return {"G": notebooks.rounded(before, 6), "LARGEST": largest, **notebooks.on_screen(shown)}
 
 
 @st.cache_data(show_spinner=False, max_entries=64)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
 import streamlit as st
 
 from core.checkpoints import names
@@ -119,8 +118,10 @@ class PositionChoices:
         elif part == "waves":
             shown = {"omega": one.frequency, "wavelength": one.wavelength} if self.sinusoidal else {"wave": matrix[:12, pair]}
         elif part == "similarity":
-            pos, other = matrix[self.pos], matrix[self.other]
-            shown = {"dot": positions.dot_products(matrix)[self.pos, self.other], "distance": float(np.linalg.norm(pos - other))}
+            shown = {
+                "dot": positions.dot_products(matrix)[self.pos, self.other],
+                "distance": positions.distances(matrix)[self.pos, self.other],
+            }
             values["OTHER"] = self.other
         elif part == "rotation":
             found = self.moved()
