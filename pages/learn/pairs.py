@@ -85,8 +85,8 @@ def _verdict(found: PairsExperiment) -> str:
         horizon=number(s["head"][1]),
         windows=number(found.test_windows),
     )
-    if found.spread != found.spread:
-        said = _("With one seed each, no difference between numbers of pairs can be told from chance here.")
+    if any(len(found.of(one)) < 2 for one in found.pairs):
+        said = _("Not every number of pairs has a second seed: **no difference between them can be told from chance here.**")
     elif found.gain <= found.spread:
         said = _(
             "Two seeds of one number of pairs differ as much as the numbers of pairs do: **this shows no best number of pairs.**"
