@@ -49,7 +49,7 @@ def general(value: float) -> str:
 
 
 def attention() -> Diagram:
-    return attention_diagram(STEPS, head=0, query=2, key=1, write=two)
+    return attention_diagram(STEPS, head=0, query=1, key=0, write=two)
 
 
 def rnn() -> Diagram:
@@ -138,8 +138,8 @@ def parts_of(page: str) -> set[str]:
 def test_attentions_wires_have_the_weights_of_torch() -> None:
     q, k = torch.tensor(X @ WEIGHTS["W_Q"]), torch.tensor(X @ WEIGHTS["W_K"])
     scores = q @ k.T / (0.5 * 2)
-    assert label(attention(), "weights", "z") == f"A_{{3,2}} = {two(float(scores.softmax(-1)[2, 1]))}"
-    assert label(attention(), "scores", "weights") == f"S_{{3,2}} = {two(float(scores[2, 1]))}".replace("-", "−")
+    assert label(attention(), "weights", "z") == f"A_{{2,1}} = {two(float(scores.softmax(-1)[1, 0]))}"
+    assert label(attention(), "scores", "weights") == f"S_{{2,1}} = {two(float(scores[1, 0]))}".replace("-", "−")
 
 
 def test_the_lstms_wires_have_the_numbers_of_torchs_cell() -> None:
