@@ -229,7 +229,7 @@ def test_the_check_lets_translated_ones_pass(source: str) -> None:
 
 # fmt: off
 SHOWN_ERRORS = {
-    "AlertError", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "FeedFailed", "FindingError",
+    "AlertError", "ClassError", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "FeedFailed", "FindingError",
     "ForecasterError", "FormatError", "GradientError", "LedgerError", "LibraryError", "MissingModels", "OutOfStep",
     "ExperimentError", "OwnClassesError", "PictureError", "ReadingError", "TextError",
     "TooManyFeeds", "TrainError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",
