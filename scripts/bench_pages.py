@@ -94,9 +94,8 @@ def main() -> None:
     again_ms = median(timed(again) for _ in range(5))
     rows = {}
     if not options.json:
-        print(
-            f"an empty page: opened {empty_ms:.0f} ms, again {again_ms:.0f} ms\n{'page':<20}{'opening':>9}{'median':>9}{'p95':>9}  slowest dial"
-        )
+        print(f"an empty page: opened {empty_ms:.0f} ms, again {again_ms:.0f} ms")
+        print(f"{'page':<20}{'opening':>9}{'median':>9}{'p95':>9}  slowest dial")
     for entry in ENTRIES:
         if options.pages and entry.url not in options.pages:
             continue
