@@ -42,6 +42,11 @@ def sentence(clause: str) -> Message:
     return _message("{clause}.", {"clause": clause}, capital=True)
 
 
+def restored(template: str, values: dict[str, Any], *, capital: bool) -> Message:
+    """A message by its three attributes, as another process took it apart."""
+    return _message(template, values, capital=capital)
+
+
 def register(translator: Translator, numbers: Translator | None = None) -> None:
     """Set the functions that turn English into the reader's language, for the whole process.
 

@@ -19,7 +19,7 @@ from core.market.feeds.protocol import FeedState, SharedEvent, StatusChange, Tra
 from core.market.labels import UNKNOWN
 from core.market.predictor import Predictions
 from core.market.queue_items import ConfirmedUntil, QueuedRow, QueueItem
-from core.messages import Message, compose, sentence
+from core.messages import Message, compose, restored
 
 VERSION: Final = 1
 _NO_PROBABILITIES: Final = np.zeros((0, 0, 3), dtype=np.float32)
@@ -170,7 +170,7 @@ def _unpacked(value: Any) -> str:
     if isinstance(value, str):
         return value
     values = {name: _unpacked(one) if isinstance(one, (dict, str)) else one for name, one in value["values"].items()}
-    return sentence(values["clause"]) if value["capital"] else compose(value["template"], **values)
+    return restored(value["template"], values, capital=bool(value["capital"]))
 
 
 def parts(batch: Iterable[QueueItem | SharedEvent]) -> Iterable[list[QueueItem] | SharedEvent]:
