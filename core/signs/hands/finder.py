@@ -13,14 +13,12 @@ from PIL import Image
 from core.signs.hands import model_files, palms, regions
 from core.signs.hands.palms import Floats
 from core.signs.hands.regions import Region
-from core.signs.hands.tracker import LANDMARKS, MARGINS, Hand, same_hand
+from core.signs.hands.tracker import LANDMARKS, MARGINS, SURE, Hand, same_hand
 
 SIDE: Final = 224
 """Height and width of the landmark model's input, pixels."""
 LEAST_PRESENCE: Final = 0.5
 """Of a hand that is followed."""
-FIRST_PRESENCE: Final = 0.9
-"""Of a hand that was not there before: photographed hands reach 0.98, fruit and packages in shops up to 0.88."""
 
 
 class HandFinder:
@@ -81,7 +79,7 @@ class HandFinder:
                 hand = self.landmarks(picture, region)
                 # a second look, from the landmarks: the first region comes from the palm alone
                 hand = (self.landmarks(picture, regions.of_landmarks(hand.points)) or hand) if hand else None
-                sure = hand is not None and hand.presence >= FIRST_PRESENCE
+                sure = hand is not None and hand.presence >= SURE
                 if hand is not None and sure and not any(same_hand(hand, other) for other in found):
                     found.append(hand)
                 if len(found) == most:
