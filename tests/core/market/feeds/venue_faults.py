@@ -33,8 +33,7 @@ LATE_S: Final = 1.0
 SENTINEL: Final = 987_654_321
 """A size in lots that stands for what a faulty message holds instead."""
 STEP_S: Final = 0.02
-MOST_S: Final = 30.0
-"""Longest wait for a feed to be live, or to end."""
+MOST_S: Final = 30.0  # longest wait for a feed to be live, or to end
 
 
 class Exchange:
@@ -338,8 +337,7 @@ async def try_fault(
 
 def wrong_rows(times: Any, levels: FloatArray, history: Sequence[tuple[float, FloatArray]], late_s: float) -> Any:
     """(n,) whether a row equals no book that the venue had in the `late_s` seconds before."""
-    since = np.array([when for when, _ in history])
-    wrong = np.zeros(len(times), dtype=bool)
+    since, wrong = np.array([when for when, _ in history]), np.zeros(len(times), dtype=bool)
     for index, (timestamp, book) in enumerate(zip(np.asarray(times) / 1e3, levels, strict=True)):
         first, last = np.searchsorted(since, [timestamp - late_s, timestamp], side="right")
         wrong[index] = not any(np.array_equal(book[:40], known) for _, known in history[max(first - 1, 0) : last])
