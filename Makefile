@@ -27,7 +27,7 @@ numeric: $(VENV)/.installed-dev
 hands: $(VENV)/.hands
 
 $(VENV)/.hands: requirements-hands.txt core/signs/hands/model_files.py | $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-hands.txt
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements-hands.txt
 	$(BIN)/python -m core setup hands
 	@touch $@
 
@@ -46,9 +46,9 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements.txt
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements-dev.txt
 	@touch $(VENV)/.installed $@
