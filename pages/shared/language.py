@@ -15,6 +15,7 @@ where they are shown.
 from __future__ import annotations
 
 import gettext
+import math
 import re
 from contextvars import ContextVar
 from datetime import datetime
@@ -161,7 +162,9 @@ def number(value: float, digits: int = 0, *, sign: bool = False) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """A number with as many decimals as this many significant digits need: 0.0411 or 0,0411."""
+    """A number with as many decimals as this many significant digits need: 0.0411 or 0,0411; ∞, and a dash for what is none."""
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞" if value > 0 else "-∞"
     return str(numbers.format_decimal(float(f"{value:.{digits}g}"), format="@" + "#" * (digits - 1), locale=_locale()))
 
 
