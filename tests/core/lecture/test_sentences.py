@@ -145,7 +145,7 @@ def test_how_many_channels_stand_still() -> None:
 
 
 def test_where_the_plain_softmax_overflows() -> None:
-    shift = float(re.findall(r"slide to (\d+)", passage("norms", "softmax"))[0])
+    shift = float(re.findall(r"from (\d+) on", passage("norms", "softmax"))[0])
     scores, safe, plain = norm_examples.softmax_pair(shift)
     assert scores.max() == 89 and np.isnan(plain).any() and np.isfinite(safe).all()
     assert np.isfinite(norm_examples.softmax_pair(shift - 1)[2]).all()
