@@ -16,8 +16,8 @@ import torch
 
 COMBINATIONS = (
     # PyTorch's kernels, MKL's kernels, threads, tests
-    ("default", "SSE4_2", 1, tuple(f"tests/core/{folder}" for folder in ("nn", "models", "explain", "vision", "market"))),
-    ("avx2", "AVX2", 2, tuple(f"tests/core/{folder}" for folder in ("nn", "models", "explain"))),
+    ("default", "SSE4_2", 1, tuple(f"tests/core/{folder}" for folder in ("nn", "models", "explain"))),
+    ("avx2", "AVX2", 2, tuple(f"tests/core/{folder}" for folder in ("nn", "models"))),
 )
 LEVELS = ("default", "avx2", "avx512")
 PYTEST = ("--numprocesses", "2", "--dist", "loadfile", "--timeout", "600")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from core.market.library import recordings
 from core.market.windows import from_npz
-from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.conftest import NewPage
 from tests.browser.server import AppServer
 
 PATIENCE_MS = 60_000
@@ -151,13 +150,3 @@ def test_no_option_of_a_row_is_hidden_on_a_phone(new_page: NewPage, app: AppServ
         options = page.locator('[data-testid="stMain"] [data-testid="stButtonGroup"] button')
         expect(options.nth(6)).to_be_visible(timeout=PATIENCE_MS)
         page.wait_for_function(OPTIONS_WITHIN_THEIR_ROWS, timeout=PATIENCE_MS)
-
-
-def test_it_looks_right_at_every_width(screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer) -> None:
-    for path, name, plot in (
-        ("/attention?second=100", "attention-maps", MAP),
-        ("/attention?second=100&view=inputs&lang=es", "attention-inputs", ".st-key-attribution_book .live-plot"),
-    ):
-        for page in screens(app, path, name):
-            drawn(page, plot)
-            assert_fits(page)

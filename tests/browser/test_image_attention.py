@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -13,7 +12,7 @@ from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
 from core.vision.evidence import hidden_answer, mask_of
 from core.vision.gallery import gallery
-from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.conftest import NewPage
 from tests.browser.server import AppServer
 
 PATIENCE_MS = 60_000
@@ -99,13 +98,3 @@ def test_the_picture_comes_along_to_the_next_page(new_page: NewPage, app: AppSer
     page.wait_for_url(re.compile(r"/classify\?.*item=4"), timeout=PATIENCE_MS)
     drawn(page, ".st-key-classify_ranking .live-plot")
     assert re.search("item=4(&|$)", page.url) and re.search("vlayer=2(&|$)", page.url)
-
-
-def test_it_looks_right_at_every_width(screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer) -> None:
-    for path, name, plot in (
-        ("/garment-attention?item=3&inside=maps&token=24&lang=es", "garment-attention-maps", MAP),
-        ("/garment-attention?item=0&inside=hide&hide=26.27.33", "garment-attention-hide", HIDE),
-    ):
-        for page in screens(app, path, name):
-            drawn(page, plot)
-            assert_fits(page)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from core.vision.classifier import load_classifier
 from core.vision.gallery import gallery
 from core.vision.pictures import decode
 from core.vision.preprocessing import prepare
-from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.conftest import NewPage
 from tests.browser.server import AppServer
 
 PATIENCE_MS = 60_000
@@ -165,13 +164,3 @@ def test_the_steps_to_tokens_walk_on(new_page: NewPage, app: AppServer) -> None:
     page.mouse.click(box["x"] + box["width"] * 0.5 / 7, box["y"] + box["height"] * 1.5 / 7)
     page.wait_for_url(re.compile("patch=8"), timeout=PATIENCE_MS)
     expect(page.locator(".st-key-tokens_embedded").get_by_text("Embedding of Patch 8")).to_be_visible(timeout=PATIENCE_MS)
-
-
-def test_they_look_right_at_every_width(screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer) -> None:
-    for path, name, plot in (
-        ("/classify?item=3", "classify", OVERLAY),
-        ("/tokens?item=3&stage=softmax&lang=es", "tokens", ".st-key-tokens_weights .live-plot"),
-    ):
-        for page in screens(app, path, name):
-            drawn(page, plot)
-            assert_fits(page)

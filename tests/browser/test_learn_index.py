@@ -29,10 +29,3 @@ def test_every_formula_of_the_index_is_drawn(new_page: NewPage, app: AppServer) 
     page = new_page(app, "/equations?doc=iiga-equations&lang=en")
     expect(page.locator(".katex-display")).to_have_count(20, timeout=PATIENCE_MS)
     expect(page.locator(".katex-error")).to_have_count(0)
-
-
-def test_a_pass_is_timed_when_asked(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/cost?part=modules&setup=vit&t_vit=5&lang=en")
-    expect(page.get_by_text("Not timed yet.")).to_be_visible(timeout=PATIENCE_MS)
-    page.get_by_role("button", name="Time a forward pass on this machine").click()
-    expect(page.get_by_text("One forward pass here", exact=True)).to_be_visible(timeout=PATIENCE_MS)

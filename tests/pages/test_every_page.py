@@ -1,4 +1,4 @@
-"""Every page of the navigation runs, in every language, without an exception."""
+"""Every page of the navigation runs, in every language, without an exception; in English a browser opens them."""
 
 from __future__ import annotations
 
@@ -43,9 +43,8 @@ def title_in(code: str, entry: PageEntry) -> str:
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.url)
 def test_page_runs_in_every_language(entry: PageEntry) -> None:
-    english = title_in("en", entry)
     for code in language.LANGUAGES.keys() - {"en"}:
-        assert title_in(code, entry) == language.catalogue(code).gettext(english)
+        assert title_in(code, entry) == language.catalogue(code).gettext(entry.title)
 
 
 def test_the_navigation_is_sound() -> None:

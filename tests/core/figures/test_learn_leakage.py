@@ -18,6 +18,8 @@ def score(first: float, momentum: float) -> LabScore:
         momentum_f1=0.3,
         epochs=np.ones(3, int),
         rows=9,
+        called=np.ones((3, 3, 3), int),
+        peer_called=np.ones((3, 3, 3), int),
     )
 
 

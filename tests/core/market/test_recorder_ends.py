@@ -48,7 +48,7 @@ def expected(count: int) -> np.ndarray:
     return np.array([market.step(MarketSettings()).levels for _ in range(count)])
 
 
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_loses_nothing(tmp_path: Path, ending: signal.Signals) -> None:
     process, reported = recording(tmp_path, 9)
     process.send_signal(ending)

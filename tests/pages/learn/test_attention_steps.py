@@ -29,7 +29,7 @@ def test_a_link_opens_the_exact_state() -> None:
     link = {"words": "a b a", "q": "1", "t": "0.5", "mask": "causal", "heads": "2", "head": "1", "wq": "0.1_1.5"}
     app = open_page(PAGE, part="softmax", **link)
     assert r"S_{2}" in text(app) and r"-\infty" in text(app)
-    assert "SENTENCE = 'a b a'" in text(app) and "EDITS = {'W_Q': {(0, 1): 1.5}}" in text(app)
+    assert "Words: a b a" in text(app) and "Mask: Causal" in text(app)
     assert app.query_params["wq"] == "0.1_1.5" and app.query_params["mask"] == "causal"
 
 

@@ -38,7 +38,7 @@ def test_a_link_opens_a_model_at_another_size_and_times_it_when_asked(monkeypatc
 
     monkeypatch.setattr("core.lecture.cost_count.pass_times", times)
     app = open_page(PAGE, part="modules", setup="dates", t_dates="8", d_dates="32", cost_dial="t")
-    assert "TOKENS = 8" in app.code[0].value and "WIDTH = 32" in app.code[0].value
+    assert "T = 8\n" in app.code[0].value and "D = 32\n" in app.code[0].value
     assert app.success and not app.warning and not asked
     next(button for button in app.button if button.key == "cost:time").click()
     ran(app)
