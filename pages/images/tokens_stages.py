@@ -15,7 +15,7 @@ from core.vision.classifier import Classifier
 from core.vision.pictures import Bytes
 from core.vision.walkthrough import ViTWalkthrough
 from pages.images.class_names import garment
-from pages.learn.frame import equation, tex, tex_row
+from pages.learn.frame import equation_here, tex, tex_row
 from pages.shared import url_state
 from pages.shared.language import _, number, percent, significant
 from pages.shared.live_plot import live_plot
@@ -55,7 +55,7 @@ def patches(place: Place) -> None:
     grey = walkthrough.tiles(place.image, config.patch)[place.token - 1]
     units = place.walk.patches[place.token - 1]
     row, column = divmod(int(grey.argmax()), config.patch)
-    equation(
+    equation_here(
         r"x = \frac{g / 255 - \mu}{\sigma}",
         rf"x = \frac{{{int(grey[row, column])} / 255 - {tex(one.mean, 4)}}}{{{tex(one.std, 4)}}} = {tex(float(units.max()), 4)}",
         note=_("The patch's brightest pixel, in row {row} and column {column}.").format(row=row + 1, column=column + 1),
@@ -91,7 +91,7 @@ def embedding(place: Place) -> None:
     channel = url_state.slider(_("Channel to work out"), 1, config.width, key="byhand", default=1) - 1
     pieces = walk.contribution(patch, channel)
     total, bias, whole = float(pieces.sum()), float(walk.bias[channel]), float(walk.embedded[patch, channel])
-    equation(
+    equation_here(
         r"e_c = \sum_{i} W_{c,i}\, x_i + b_c",
         rf"e_{{{channel + 1}}} = {tex(total, 4)} {'+' if bias >= 0 else '-'} {tex(abs(bias), 4)} = {tex(whole, 4)}",
     )
@@ -121,7 +121,7 @@ def positions(place: Place) -> None:
     )
     content = walk.content(place.token)
     position, both = walk.positions[place.token], walk.tokens[place.token]
-    equation(
+    equation_here(
         rf"z_i = e_i + s\,PE_i, \quad s = {tex(config.position_scale, 1)}",
         rf"\begin{{aligned}} e &= {_row(content)} \\ s\,PE &= {_row(position)} \\ z &= {_row(both)} \end{{aligned}}",
     )
@@ -156,7 +156,7 @@ def scores(place: Place) -> None:
             "Their product, over the root of {width}, is the score."
         ).format(layer=place.layer + 1, head=place.head + 1, width=width)
     )
-    equation(
+    equation_here(
         r"s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}",
         rf"\begin{{aligned}} q &= {_row(q)} \\ k &= {_row(k)} \\ s_{{{place.token},{key}}} &= "
         rf"\frac{{{tex(score * width**0.5)}}}{{{tex(width**0.5)}}} = {tex(score)} \end{{aligned}}",
@@ -177,7 +177,7 @@ def softmax(place: Place) -> None:
             "1. The largest score is taken off first, which changes no weight and keeps the powers small."
         ).format(count=len(row))
     )
-    equation(
+    equation_here(
         r"a_{ij} = \frac{e^{s_{ij} - \max_k s_{ik}}}{\sum_k e^{s_{ik} - \max_k s_{ik}}}",
         rf"a_{{{place.token},{best}}} = \frac{{1}}{{{tex(total)}}} = {tex(float(weights[best]), 4)}",
         note=_("The key with the largest score, token {key}.").format(key=best),
@@ -227,7 +227,7 @@ def layer(place: Place) -> None:
         ).format(heads=config.heads, layers=config.layers)
     )
     mixed = one.heads[place.head, place.token]
-    equation(
+    equation_here(
         r"\begin{aligned} h_i &= \textstyle\sum_j a_{ij} v_j \\ y &= \mathrm{LN}(x + W_O [h^1 \dots h^H]) \\ "
         r"z &= \mathrm{LN}(y + \mathrm{FFN}(y)) \end{aligned}",
         rf"h_{{{place.token}}} = {_row(mixed)}",
@@ -258,7 +258,7 @@ def classes(place: Place) -> None:
         st.markdown(_("This model's answer is the mean of these scores and of those of the mirror image."))
     logit = float(walk.logits[best])
     powers, probabilities, total = walkthrough.softmax_table(walk.logits / walk.temperature)
-    equation(
+    equation_here(
         r"p_c = \frac{e^{(l_c - \max l) / T}}{\sum_k e^{(l_k - \max l) / T}}",
         rf"p_{{{best + 1}}} = \frac{{{tex(float(powers[best]), 0)}}}{{{tex(total, 4)}}} = {tex(float(probabilities[best]), 4)}",
         note=_("{name}: logit {logit}, temperature {temperature}, probability {share}.").format(

@@ -208,6 +208,19 @@ def equation(formula: str, calculation: str = "", *, note: str = "") -> None:
                 st.caption(note)
 
 
+def equation_here(formula: str, calculation: str, *, note: str = "") -> None:
+    """The equation, and beside it the same with this page's numbers, where it is called: for a page that is no lesson."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption(_("The equation"))
+        st.latex(formula)
+    with right:
+        st.caption(_("With the numbers on this page"))
+        st.latex(calculation)
+        if note:
+            st.caption(note)
+
+
 def _whole(formula: str) -> list[str]:
     return [formula]
 
@@ -258,6 +271,7 @@ def check(sentence: str, *, holds: bool) -> None:
 
 def link_only() -> None:
     """The foot of a page that an error leaves without values for its snippet: the link to this view."""
+    st.session_state[SLOT] = None
     with controls_block("foot"):
         controls.link_to_view()
 
@@ -269,6 +283,7 @@ def close_page(page: str, *, sources: str, values: Mapping[str, Any] | None = No
         sources: documents and sections, and decisions (D11), translated.
         values: for the view's template in `assets/snippets` (see `take_along`).
     """
+    st.session_state[SLOT] = None  # a fragment that runs again alone makes its own place
     lesson.foot(page.replace("_", "-"), str(st.session_state.get("part") or ""))
     with controls_block("foot"):
         take_along.foot(values or {}, lead=passage(page, "lead"), look=st.session_state.pop(LOOK, ""))
