@@ -86,6 +86,29 @@ class AttentionConfig(ModelConfig):
         raise NotImplementedError
 
 
+@dataclass(frozen=True, kw_only=True)
+class SymbolsConfig(AttentionConfig):
+    """The configuration of a Transformer over symbols.
+
+    Attributes:
+        vocabulary: V, symbols. layers: their number. hidden: d_ff. length: longest sequence, in symbols.
+    """
+
+    vocabulary: int
+    layers: int
+    hidden: int
+    length: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if min(self.vocabulary, self.width, self.heads, self.layers, self.hidden, self.length) < 1:
+            raise ValueError(compose("vocabulary, width, heads, layers, hidden and length must each be 1 or more"))
+
+    def sequence_lengths(self, among: Iterable[int]) -> set[int]:
+        """Up to the longest sequence."""
+        return {length for length in among if length <= self.length}
+
+
 def check_window(x: Tensor, *, name: str, steps: int, features: int) -> None:
     """Compare a batch's windows with what a model of the order book takes.
 

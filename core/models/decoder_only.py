@@ -5,7 +5,6 @@ symbols (batch, n) -> E + positions -> layers (causal self-attention, feed-forwa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, overload
 
@@ -13,12 +12,12 @@ import torch
 from torch import Tensor, nn
 
 from core.messages import compose
-from core.models.config import AttentionConfig
+from core.models.config import SymbolsConfig
 from core.nn import AttentionMaps, EncoderLayer, SinusoidalPositions, causal_mask
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecoderOnlyConfig(AttentionConfig):
+class DecoderOnlyConfig(SymbolsConfig):
     """Everything that shapes the network.
 
     Attributes:
@@ -35,15 +34,6 @@ class DecoderOnlyConfig(AttentionConfig):
     hidden: int = 384
     length: int = 128
     dropout: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if min(self.vocabulary, self.width, self.heads, self.layers, self.hidden, self.length) < 1:
-            raise ValueError(compose("vocabulary, width, heads, layers, hidden and length must each be 1 or more"))
-
-    def sequence_lengths(self, among: Iterable[int]) -> set[int]:
-        """Up to the longest sequence."""
-        return {length for length in among if length <= self.length}
 
     def example_inputs(self, length: int) -> tuple[Tensor, ...]:
         """A sequence of `length` symbols."""

@@ -6,7 +6,6 @@ target (batch, T) -> E + positions -> decoder layers (causal self-attention, cro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, overload
 
@@ -14,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from core.messages import compose
-from core.models.config import AttentionConfig
+from core.models.config import SymbolsConfig
 from core.nn import AttentionMaps, EncoderLayer, FeedForward, MultiHeadAttention, SinusoidalPositions, causal_mask
 
 DATE_SYMBOLS: Final = 11
@@ -22,7 +21,7 @@ DATE_SYMBOLS: Final = 11
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransformerConfig(AttentionConfig):
+class TransformerConfig(SymbolsConfig):
     """Everything that shapes the network.
 
     Attributes:
@@ -45,15 +44,6 @@ class TransformerConfig(AttentionConfig):
     padding: int = 0
     position_scale: float = 1.0
     dropout: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if min(self.vocabulary, self.width, self.heads, self.layers, self.hidden, self.length) < 1:
-            raise ValueError(compose("vocabulary, width, heads, layers, hidden and length must each be 1 or more"))
-
-    def sequence_lengths(self, among: Iterable[int]) -> set[int]:
-        """Up to the longest source."""
-        return {length for length in among if length <= self.length}
 
     def example_inputs(self, length: int) -> tuple[Tensor, ...]:
         """A source of `length` symbols, and a target of `DATE_SYMBOLS`."""

@@ -197,28 +197,32 @@ def equation(formula: str, calculation: str = "", *, note: str = "") -> None:
         slot = st.session_state[SLOT] = st.container(key="lesson_equation")
     broken = lines if controls.presenting() else _whole
     with slot:
-        st.caption(_("The equation"))
-        for line in broken(formula):
-            st.latex(line)
+        _formula(broken(formula))
         if calculation:
-            st.caption(_("With the numbers on this page"))
-            for line in broken(calculation):
-                st.latex(line)
-            if note:
-                st.caption(note)
+            _calculation(broken(calculation), note)
 
 
 def equation_here(formula: str, calculation: str, *, note: str = "") -> None:
     """The equation, and beside it the same with this page's numbers, where it is called: for a page that is no lesson."""
     left, right = st.columns(2, gap="medium")
     with left:
-        st.caption(_("The equation"))
-        st.latex(formula)
+        _formula([formula])
     with right:
-        st.caption(_("With the numbers on this page"))
-        st.latex(calculation)
-        if note:
-            st.caption(note)
+        _calculation([calculation], note)
+
+
+def _formula(lines: list[str]) -> None:
+    st.caption(_("The equation"))
+    for line in lines:
+        st.latex(line)
+
+
+def _calculation(lines: list[str], note: str) -> None:
+    st.caption(_("With the numbers on this page"))
+    for line in lines:
+        st.latex(line)
+    if note:
+        st.caption(note)
 
 
 def _whole(formula: str) -> list[str]:
