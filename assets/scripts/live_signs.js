@@ -3,6 +3,7 @@
 const SIDE = 480; // pixels of a frame's longer side, as it is sent
 const QUALITY = 0.75;
 const EVERY_MS = 100; // ten frames a second at most
+const RATE_OVER = 20; // frames over which the rate shown is measured
 const BONES = [
   [0, 1], [1, 2], [2, 3], [3, 4], [0, 5], [5, 6], [6, 7], [7, 8], [5, 9], [9, 10], [10, 11], [11, 12],
   [9, 13], [13, 14], [14, 15], [15, 16], [13, 17], [0, 17], [17, 18], [18, 19], [19, 20],
@@ -124,7 +125,10 @@ class LiveSigns {
     this.running = true;
     this.label();
     this.answer.textContent = "";
+    this.note.textContent = "";
     this.frames = 0;
+    this.answered = [];
+    this.due = 0;
     if (!navigator.mediaDevices?.getUserMedia) return this.fail(this.words.insecure);
     try {
       const wanted = { facingMode: this.facing, width: { ideal: 640 }, height: { ideal: 480 } };
@@ -175,7 +179,6 @@ class LiveSigns {
       this.timer = setTimeout(() => this.send(), EVERY_MS);
       return;
     }
-    this.sent = performance.now();
     const share = Math.min(1, SIDE / Math.max(videoWidth, videoHeight));
     this.sheet.width = Math.round(videoWidth * share);
     this.sheet.height = Math.round(videoHeight * share);
@@ -185,8 +188,9 @@ class LiveSigns {
 
   receive(found) {
     if (!this.running) return;
-    const wait = Math.max(0, EVERY_MS - (performance.now() - this.sent));
-    this.timer = setTimeout(() => this.send(), wait);
+    // On a grid of tenths of a second, so that a timer's delay is made up for by the next; what is late is not caught up.
+    this.due = Math.max(performance.now(), this.due + EVERY_MS);
+    this.timer = setTimeout(() => this.send(), this.due - performance.now());
     if (found.error) return this.say(found.error, true);
     this.frames += 1;
     this.root.dataset.frames = this.frames;
@@ -204,8 +208,11 @@ class LiveSigns {
         ? this.words.now.replace("{gloss}", found.now).replace("{share}", share)
         : this.words.between;
     this.say(now);
-    const rate = 1000 / Math.max(EVERY_MS, performance.now() - this.sent);
-    this.note.textContent = this.words.pace.replace("{rate}", rate.toFixed(0)).replace("{ms}", found.ms.toFixed(0));
+    this.answered.push(performance.now());
+    if (this.answered.length > RATE_OVER) {
+      const rate = (1000 * RATE_OVER) / (this.answered.at(-1) - this.answered.shift());
+      this.note.textContent = this.words.pace.replace("{rate}", rate.toFixed(1)).replace("{ms}", found.ms.toFixed(0));
+    }
     drawAttention(this.attention, found.attention, getComputedStyle(this.root).getPropertyValue("--live-bar") || "#6A5FD9");
   }
 }

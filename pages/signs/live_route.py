@@ -26,7 +26,7 @@ MOST_VIEWERS: Final = 4
 """Cameras read at once: each takes about a third of a core at ten frames a second."""
 BUSY, REFUSED, NOT_SET_UP = 4429, 4403, 4404
 """Codes with which the socket is closed."""
-_readers: set[LiveReader] = set()
+_viewers: set[WebSocket] = set()
 
 
 @cache
@@ -45,18 +45,14 @@ async def hands_stream(websocket: WebSocket) -> None:
         await websocket.close(code=REFUSED)
         return
     await websocket.accept()
-    if len(_readers) >= MOST_VIEWERS:
+    if len(_viewers) >= MOST_VIEWERS:
         await _refuse(
             websocket, language, BUSY, compose("{most} cameras are being read already: try again later", most=MOST_VIEWERS)
         )
         return
+    _viewers.add(websocket)  # before the next await, in which others may come
     try:
         reader = await asyncio.to_thread(_reader)
-    except MissingModels as error:
-        await _refuse(websocket, language, NOT_SET_UP, str(error))
-        return
-    _readers.add(reader)
-    try:
         while True:
             data = await websocket.receive_bytes()
             try:
@@ -64,10 +60,12 @@ async def hands_stream(websocket: WebSocket) -> None:
             except ValueError as error:
                 answer = {"error": translate_to(language, str(error))}
             await websocket.send_text(json.dumps(answer))
+    except MissingModels as error:
+        await _refuse(websocket, language, NOT_SET_UP, str(error))
     except (WebSocketDisconnect, KeyError):
         return
     finally:
-        _readers.discard(reader)
+        _viewers.discard(websocket)
 
 
 async def _refuse(websocket: WebSocket, language: str, code: int, sentence: str) -> None:

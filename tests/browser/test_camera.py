@@ -30,14 +30,16 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def y4m(picture: Image.Image, path: Path) -> Path:
-    """A film of a still, as Chromium's pretended camera plays it: planes of 4:2:0 luma and chroma."""
-    sheet = Image.new("RGB", SIZE, "white")
-    fitted = picture.convert("RGB").resize((round(picture.width * SIZE[1] / picture.height), SIZE[1]))
-    sheet.paste(fitted, ((SIZE[0] - fitted.width) // 2, 0))
-    luma, *chroma = (np.asarray(plane) for plane in sheet.convert("YCbCr").split())
-    frame = b"FRAME\n" + luma.tobytes() + b"".join(plane[::2, ::2].tobytes() for plane in chroma)
-    path.write_bytes(f"YUV4MPEG2 W{SIZE[0]} H{SIZE[1]} F10:1 Ip A1:1 C420jpeg\n".encode() + frame * 5)
+def y4m(pictures: list[Image.Image], path: Path) -> Path:
+    """A film of ten pictures a second, as Chromium's pretended camera plays it over and over: planes of 4:2:0 luma and chroma."""
+    film = f"YUV4MPEG2 W{SIZE[0]} H{SIZE[1]} F10:1 Ip A1:1 C420jpeg\n".encode()
+    for picture in pictures:
+        sheet = Image.new("RGB", SIZE, "white")
+        fitted = picture.convert("RGB").resize((round(picture.width * SIZE[1] / picture.height), SIZE[1]))
+        sheet.paste(fitted, ((SIZE[0] - fitted.width) // 2, 0))
+        luma, *chroma = (np.asarray(plane) for plane in sheet.convert("YCbCr").split())
+        film += b"FRAME\n" + luma.tobytes() + b"".join(plane[::2, ::2].tobytes() for plane in chroma)
+    path.write_bytes(film)
     return path
 
 
@@ -81,7 +83,9 @@ def photograph(page: Page) -> None:
 def test_a_garment_before_the_camera_is_ranked(filming: Filming, tmp_path: Path) -> None:
     labels = gallery()[1]
     trousers = CLASSES.index("Trouser")
-    film = y4m(Image.open(shop_picture(tmp_path, int(np.flatnonzero(labels == trousers)[0]), "shown.png")), tmp_path / "film.y4m")
+    film = y4m(
+        [Image.open(shop_picture(tmp_path, int(np.flatnonzero(labels == trousers)[0]), "shown.png"))] * 5, tmp_path / "film.y4m"
+    )
     page = filming(film, "/classify?from=camera")
     photograph(page)
     page.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
@@ -92,7 +96,7 @@ def test_a_garment_before_the_camera_is_ranked(filming: Filming, tmp_path: Path)
 def test_signs_before_the_camera_become_a_clip(filming: Filming, tmp_path: Path) -> None:
     clip = samples.clip_samples()[0]
     still = read_video(clip.path.read_bytes(), size=224, fps=8).frames[0]
-    film = y4m(Image.fromarray(still), tmp_path / "film.y4m")
+    film = y4m([Image.fromarray(still)] * 5, tmp_path / "film.y4m")
     page = filming(film, "/recognise?input=camera")
     for count in ("1 picture taken", "2 pictures taken"):
         photograph(page)
@@ -109,7 +113,7 @@ def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming, tmp_p
     recogniser = load_recogniser(HANDS)
     frames = read_video(clip.path.read_bytes(), size=recogniser.image_size, fps=8).frames
     still = frames[int(recogniser.log_probabilities(frames)[:, recogniser.vocabulary.index["1"]].argmax())]
-    page = filming(y4m(Image.fromarray(still), tmp_path / "film.y4m"), "/sign-live")
+    page = filming(y4m([Image.fromarray(still)] * 5, tmp_path / "film.y4m"), "/sign-live")
     page.get_by_role("button", name="Start the camera").click(timeout=PATIENCE_MS)
     live = page.locator(".live-signs")
     expect(live).to_have_attribute("data-hands", "1", timeout=PATIENCE_MS)

@@ -91,7 +91,7 @@ def test_each_frame_gets_an_answer_and_a_bad_one_a_sentence(reader: None) -> Non
         "a frame has 500000 bytes: 400000 at most",
     ]
     assert last["frame"] == 1
-    assert not live_route._readers
+    assert not live_route._viewers
 
 
 def test_another_sites_page_is_refused(reader: None) -> None:
@@ -100,7 +100,7 @@ def test_another_sites_page_is_refused(reader: None) -> None:
 
 
 def test_too_many_cameras_are_told_so_in_their_language(reader: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_route, "_readers", set(range(4)))
+    monkeypatch.setattr(live_route, "_viewers", set(range(4)))
     socket = serve(Socket(jpeg(8, 8), lang="es"))
     assert socket.closed == live_route.BUSY
     assert socket.got == [{"error": "ya se están leyendo 4 cámaras: inténtalo más tarde"}]
