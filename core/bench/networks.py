@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from core import checkpoints
 from core.bench.ratio import Pair, Work
 from core.market.predictor import load_predictor
-from core.models.folded_tlob import for_prediction
+from core.models.for_prediction import for_prediction
 from core.models.tlob import BTC, TLOB
 from core.models.vit import ViT, ViTConfig
 from core.signs.decoding import beam_search

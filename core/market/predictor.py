@@ -28,7 +28,7 @@ from core.market.labels import LABEL_KINDS, SMOOTHING, Head, LabelKind, classify
 from core.market.shared_passes import SharedPasses
 from core.messages import compose
 from core.models.deeplob import DeepLOB, DeepLOBConfig
-from core.models.folded_tlob import for_prediction
+from core.models.for_prediction import for_prediction
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 
 DEFAULT = "tlob"
@@ -183,6 +183,10 @@ class Predictor:
             features_ms=features_s * 1e3,
             model_ms=model_s * 1e3,
         )
+
+    def probabilities(self, windows: FloatArray, market: MarketCard) -> NDArray[np.float32]:
+        """Raw windows (n, window, 40), n small -> (n, heads, 3), those of `predict`."""
+        return answers_of(market.rules, self.logits(self.inputs(windows, market)))[0].astype(np.float32)
 
     def _momentum(self, windows: FloatArray, market: MarketCard) -> NDArray[np.int8]:
         recent = windows[:, -SMOOTHING:]  # the longest average that the rule takes

@@ -21,15 +21,9 @@ from torch.nn import functional as F
 from core.models.config import check_window
 from core.models.tlob import TLOB, TLOBLayer, upside_down
 from core.nn import AttentionMaps, FeedForward
-from core.nn.plain import computes_plainly
 
 CHUNK = 8
 """Windows at a time: more at once would leave the processor's cache between two operations."""
-
-
-def for_prediction(model: nn.Module) -> nn.Module:
-    """The folded network of a TLOB; any other network, and every one where plain networks are asked for, as it is."""
-    return FoldedTLOB(model) if isinstance(model, TLOB) and not computes_plainly() else model
 
 
 class _Affine(nn.Module):

@@ -79,7 +79,8 @@ class MultiHeadAttention(nn.Module):
 
     def split_heads(self, x: Tensor) -> Tensor:
         """(batch, length, heads * d_k) -> (batch, heads, length, d_k)."""
-        x = x.view(*x.shape[:-1], self.heads, -1)  # (batch, length, heads * d_k) -> (batch, length, heads, d_k)
+        # (batch, length, heads * d_k) -> (batch, length, heads, d_k), d_k named since no -1 can be worked out of an empty batch
+        x = x.unflatten(-1, (self.heads, x.shape[-1] // self.heads))
         return x.transpose(1, 2)  # -> (batch, heads, length, d_k)
 
     def forward(

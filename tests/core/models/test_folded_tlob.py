@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from core.market.predictor import load_predictor
-from core.models.folded_tlob import CHUNK, FoldedTLOB, for_prediction
+from core.models.folded_tlob import CHUNK, FoldedTLOB
+from core.models.for_prediction import for_prediction
 from core.models.tlob import TLOB, TLOBConfig
 from core.nn.plain import SWITCH
 
