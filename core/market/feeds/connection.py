@@ -19,14 +19,14 @@ from core.market.book import STEP_MS, BookError, FloatArray, OrderBookSnapshot
 from core.market.feeds.books import KnownDepth, snapshot_of, trade_of
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import BooksDiffer, OutOfStep, UnusableBook, WentQuiet
-from core.market.feeds.protocol import BookLost, Confirmation, FeedFailed, Trade
+from core.market.feeds.protocol import BookLost, Confirmation, FeedFailed, FeedState, StatusChange, Trade
 from core.market.feeds.stream_checks import CHECKED_BY_CCXT, StreamCheck, check_for, differing_levels
 from core.market.feeds.timeouts import Timeouts
 from core.market.feeds.venues import nearest, poll_levels, socket_levels
 from core.messages import compose
 
 Transport = Literal["auto", "socket", "poll"]
-ConnectionEvent = OrderBookSnapshot | Trade | Confirmation | BookLost
+ConnectionEvent = OrderBookSnapshot | Trade | Confirmation | BookLost | StatusChange
 
 NEWS_S = 0.05
 """Seconds in which ccxt hands on by itself what a message has changed."""
@@ -235,6 +235,8 @@ class Connection:
                     continue
                 if self._watching.done():
                     book, self._watching = self._watching.result(), None
+                    if not streamed:
+                        await self._leave_asked(book)
                     streamed = True
                     quiet_since, asks = time.monotonic(), _Asks()
                     asked_at = quiet_since
@@ -265,10 +267,15 @@ class Connection:
         book = (self._exchange.orderbooks or {}).get(self._symbol)
         if book is None or self._last is None or self._unusable is not None:
             return None
-        try:
-            return None if np.array_equal(snapshot_of(book).levels, self._last.levels) else book
-        except BookError:
-            return book
+        return None if _same_levels(book, self._last) else book
+
+    async def _leave_asked(self, book: Any) -> None:
+        """The stream begins with another book than the one asked for before it: when that one ceased to hold is not known.
+
+        Messages confirm the books between themselves. None of them says how long a book held that came before the first.
+        """
+        if self._last is not None and not _same_levels(book, self._last):
+            await self._queue.put(StatusChange(state=FeedState.LIVE, gap=True, resync=True))
 
     def _patience(self, asks: _Asks) -> float:
         if self._unusable is not None:
@@ -354,7 +361,7 @@ class Connection:
         """
         while True:
             await asyncio.sleep(self._timeouts.compare_s)
-            if self._confirms or self._last is None or self._unusable is not None:
+            if self._confirms or not self._recent or self._unusable is not None:  # nothing to compare, or no need to
                 continue
             asked_ns, asked_s = CLOCK.now_ns(), time.monotonic()
             try:
@@ -416,6 +423,13 @@ class Connection:
         import ccxt
 
         return ccxt.NotSupported, ccxt.AuthenticationError, ccxt.BadRequest
+
+
+def _same_levels(book: Any, known: OrderBookSnapshot) -> bool:
+    try:
+        return np.array_equal(snapshot_of(book).levels, known.levels)
+    except BookError:
+        return False
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import ipaddress
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,7 +52,8 @@ class RecordingPlace:
         Raises:
             BookError: where it is not there, does not answer, or holds too many.
         """
-        found = list(self.store.files() if self.store else self._remote_files() if self.remote else self._local_files())
+        listed = self.store.files() if self.store else self._remote_files() if self.remote else self._local_files()
+        found = list(itertools.islice(listed, MOST_FILES + 1))  # no more are looked at: a whole disk takes minutes
         if len(found) > MOST_FILES:
             raise BookError(
                 compose("{place} holds more than {most} files: choose a folder below it", place=self.address, most=MOST_FILES)
@@ -84,7 +86,10 @@ class RecordingPlace:
             for name in names:
                 if not name.startswith("."):
                     path = Path(parent, name)
-                    about = path.stat()
+                    try:
+                        about = path.stat()
+                    except OSError:  # a link to nowhere, or a file that has just been deleted
+                        continue
                     yield StoredFile(
                         relative=path.relative_to(root).as_posix(), address=str(path), size=about.st_size, stamp=about.st_mtime
                     )
@@ -125,7 +130,10 @@ def _http() -> Any:
 
 
 def _check_host(address: str) -> None:
-    host = urlsplit(address).hostname or ""
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:  # brackets with no address of version 6 between them
+        host = address[:80]
     allowed = {name.strip() for name in os.environ.get(HOSTS_VARIABLE, "").split(",")} - {""}
     try:
         here = host == "localhost" or ipaddress.ip_address(host).is_loopback

@@ -6,6 +6,7 @@ loses it. A server can refuse, fall silent, delist its market and go away.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import time
@@ -50,6 +51,8 @@ class DeltaServer(ABC):
         self.refuses_requests: int | None = None
         self.refuses_sockets: int | None = None
         self.delisted = False
+        self.answers_after_s = 0.0
+        """How long a subscription waits for its answer."""
         self.deaf: set[web.WebSocketResponse] = set()
         """Sockets that stay open but are sent nothing."""
 
@@ -163,6 +166,7 @@ class DeltaServer(ABC):
             async for message in socket:
                 if message.type is not WSMsgType.TEXT or socket in self.deaf:
                     continue
+                await asyncio.sleep(self.answers_after_s)
                 for answer in self._on_text(json.loads(message.data)):
                     self.sockets.add(socket)
                     await socket.send_str(json.dumps(answer))

@@ -17,9 +17,10 @@ from core.market.book import BookRows, FloatArray, read_market
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import MOST_DOUBTS, LiveFeed
 from core.market.feeds.protocol import FeedFailed, FeedState
+from core.market.feeds.timeouts import Timeouts
 from core.market.recorder import RecordingProgress, record
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
-from tests.core.market.feeds.delta_server import BybitServer, DeltaServer, KrakenServer, UnnumberedBybitServer
+from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, UnnumberedBybitServer
 
 QUICK = Backoff(first_s=0.02, cap_s=0.05, long_cap_s=0.05)
 LATE_S = 0.45
@@ -291,5 +292,28 @@ def test_a_lost_or_reordered_update_leaves_no_wrong_row(make: type[DeltaServer],
             assert len(rows) >= 8
             if make is not UnnumberedBybitServer:
                 assert server.asked <= 3  # checked by checksum or number, not by asking
+
+    asyncio.run(scenario())
+
+
+def test_the_first_message_does_not_confirm_a_book_asked_for_before_it(tmp_path: Path) -> None:
+    async def one(make: type[DeltaServer]) -> None:
+        async with make() as server:
+            server.remember()
+            server.answers_after_s = 2.0
+            timeouts = Timeouts(quiet_s=1.0)
+            feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, trades=False, timeouts=timeouts)
+            recorded = Recorded(feed, tmp_path / server.exchange)
+
+            async def send_step() -> None:
+                await server.send(server.step(range(5)))
+
+            await during(send_step, recorded.more(6))
+            rows = await recorded.end()
+            assert server.asked >= 1  # before the first message
+            assert wrong_rows(rows, server.history) == 0
+
+    async def scenario() -> None:
+        await asyncio.gather(*map(one, (BinanceDeltaServer, KrakenServer, BybitServer)))
 
     asyncio.run(scenario())
