@@ -138,13 +138,15 @@ def transform(windows: FloatArray, kind: TransformKind, constants: Constants) ->
     out = np.empty((*windows.shape[:-1], len(input_names(kind))), dtype=np.float32)
     mid = (windows[..., 0:1] + windows[..., 2:3]) / 2
     bps = 1e4 / (mid[..., -1:, :] * constants.price_scale_bps)
-    for prices in (ASK_PRICES, BID_PRICES):
+    if kind != "relative":
+        drifts = _from_own_mean(np.stack([windows[..., 0], windows[..., 2], mid[..., 0]]))  # best ask, best bid, mid
+    for index, prices in enumerate((ASK_PRICES, BID_PRICES)):
         side = windows[..., prices]
         if kind == "relative":
             out[..., prices] = (side - mid[..., -1:, :]) * bps
             continue
         distance = side - mid
-        drift, move = _from_own_mean(side[..., 0]), side[..., 1] - side[..., -SMOOTHING:, 1].mean(axis=-1, keepdims=True)
+        drift, move = drifts[index], side[..., 1] - side[..., -SMOOTHING:, 1].mean(axis=-1, keepdims=True)
         if kind == "flow":
             first = len(FEATURES) + prices.start
             out[..., first : first + 8 : 4] = np.arcsinh(np.stack([drift, move], axis=-1) * bps)
@@ -153,18 +155,18 @@ def transform(windows: FloatArray, kind: TransformKind, constants: Constants) ->
         if kind == "drift":
             distance[..., 1] = move
         out[..., : len(FEATURES)][..., prices] = np.arcsinh(distance * bps)
-    drift = _from_own_mean(mid[..., 0]) / mid[..., -1:, 0]
-    steps = [_smoothed_step(drift, threshold) for threshold in constants.thresholds]
+    if kind in ("drift", "flow"):
+        steps = _smoothed_steps(drifts[2] / mid[..., -1:, 0], constants.thresholds)
     if kind == "drift":
-        for level, step in enumerate(steps, FIRST_STEP_LEVEL):
+        for level in range(steps.shape[-1]):
             for prices in (ASK_PRICES, BID_PRICES):
-                out[..., prices.start + level * prices.step] = step
+                out[..., prices.start + (FIRST_STEP_LEVEL + level) * prices.step] = steps[..., level]
     sizes = np.log(windows[..., 1::2])
-    middle = np.median(sizes.reshape(*sizes.shape[:-2], -1), axis=-1)[..., None, None]
+    middle = _median(sizes.reshape(*sizes.shape[:-2], -1))[..., None, None]
     out[..., 1 : len(FEATURES) : 2] = (sizes - middle) / constants.size_scale
     if kind == "flow":
         out[..., len(FEATURES) + 1 : -len(DRIFT_COLUMNS) : 2] = np.log1p(best_price_flow(windows) * np.exp(-middle))
-        out[..., -len(DRIFT_COLUMNS) :] = np.stack(steps, axis=-1)
+        out[..., -len(DRIFT_COLUMNS) :] = steps
     return out
 
 
@@ -193,7 +195,15 @@ def _from_own_mean(series: FloatArray) -> FloatArray:
     return series - np.moveaxis(trailing_mean(np.moveaxis(series, -1, 0), SMOOTHING), 0, -1)
 
 
-def _smoothed_step(drift: FloatArray, threshold: float) -> FloatArray:
-    """-1 below minus the threshold, 0 between, 1 above it, with edges smoothed by tanh."""
+def _smoothed_steps(drift: FloatArray, thresholds: Sequence[float]) -> FloatArray:
+    """(..., steps) -> (..., steps, thresholds): -1 below minus a threshold, 0 between, 1 above it, edges smoothed by tanh."""
+    threshold = np.array(thresholds)
     edge = STEP_WIDTH * threshold
-    return (np.tanh((drift - threshold) / edge) + np.tanh((drift + threshold) / edge)) / 2
+    return (np.tanh((drift[..., None] - threshold) / edge) + np.tanh((drift[..., None] + threshold) / edge)) / 2
+
+
+def _median(values: FloatArray) -> FloatArray:
+    """(..., n) -> (...): `np.median` of finite numbers, which takes four times as long on one window."""
+    half, odd = divmod(values.shape[-1], 2)
+    parted = np.partition(values, (half,) if odd else (half - 1, half), axis=-1)
+    return parted[..., half] if odd else (parted[..., half - 1] + parted[..., half]) / 2

@@ -93,11 +93,12 @@ def fit_alpha(moves: list[FloatArray]) -> float:
 
 def trailing_mean(values: FloatArray, steps: int) -> FloatArray:
     """Mean of the last `steps` values along axis 0, or of as many as there are at the start."""
-    total = np.concatenate([np.zeros_like(values[:1]), np.cumsum(values, axis=0)])
-    t = np.arange(len(values))
-    first = np.maximum(t + 1 - steps, 0)
-    counts = (t + 1 - first).reshape(-1, *[1] * (values.ndim - 1))
-    return (total[t + 1] - total[first]) / counts
+    total = np.cumsum(values, axis=0)
+    mean = np.empty_like(total)
+    mean[steps:] = (total[steps:] - total[:-steps]) / steps
+    start = total[:steps]
+    mean[:steps] = start / np.arange(1, len(start) + 1).reshape(-1, *[1] * (values.ndim - 1))
+    return mean
 
 
 def momentum_move(mid: FloatArray, steps: int) -> FloatArray:

@@ -44,5 +44,11 @@ class CheckpointForecaster:
 
     def predict(self, windows: FloatArray) -> dict[str, NDArray[np.float32]]:
         """(n, 3) by the name of each head that the checkpoint has."""
-        found = self.predictor.predict(windows[:, -self.predictor.window :], self.entry).probabilities
+        found = self._answer(windows[:, -self.predictor.window :])
         return {head_name(head): found[:, index] for index, head in enumerate(self.predictor.heads)}
+
+    def _answer(self, windows: FloatArray) -> NDArray[np.float32]:
+        """Live, one window at a time, the calls and the momentum rule would be computed for nobody."""
+        if len(windows) == 1:
+            return self.predictor.probabilities(windows, self.entry)
+        return self.predictor.predict(windows, self.entry).probabilities

@@ -18,16 +18,15 @@ class MomentumForecaster:
     """
 
     def __init__(self, task: ForecastTask) -> None:
-        self.task = task
+        self.steps = [smoothing_steps(horizon) for _, horizon in task.heads]
+        self.alphas = np.maximum(np.array(task.alphas), 1e-12)
 
     def predict(self, windows: FloatArray) -> NDArray[np.float64]:
-        mid = (windows[..., 0] + windows[..., 2]) / 2
-        logits = np.zeros((len(windows), len(self.task.heads), 3))
-        for index, ((_, horizon), alpha) in enumerate(zip(self.task.heads, self.task.alphas, strict=True)):
-            drift = mid[:, -1] / mid[:, -smoothing_steps(horizon) :].mean(axis=1) - 1
-            distance = np.clip(drift / max(alpha, 1e-12), -50, 50)
-            logits[:, index, 0], logits[:, index, 2] = -distance - 1, distance - 1
-        return softmax(logits)
+        recent = windows[:, -max(self.steps, default=1) :]
+        mid = (recent[..., 0] + recent[..., 2]) / 2
+        moves = {w: mid[:, -1] / mid[:, -w:].mean(axis=1) - 1 for w in set(self.steps)}  # most heads share one average
+        distance = np.clip(np.stack([moves[w] for w in self.steps], axis=1) / self.alphas, -50, 50)  # (n, heads)
+        return softmax(np.stack([-distance - 1, np.zeros_like(distance), distance - 1], axis=-1))
 
 
 class StationaryForecaster:
