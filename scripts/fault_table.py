@@ -12,6 +12,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 from core.device import use_one_thread
@@ -55,18 +56,24 @@ def line(found: Outcome) -> str:
 
 
 async def run(
-    faults: Sequence[Fault], venues: Sequence[type[DeltaServer]], predictor: Predictor, folder: Path, at_once: int
+    faults: Sequence[Fault],
+    venues: Sequence[type[DeltaServer]],
+    predictor: Predictor,
+    folder: Path,
+    at_once: int,
+    times: int = 1,
 ) -> list[Outcome]:
     """Try all faults at all venues; those that need the processor or the clock for themselves come last, one at a time."""
     together = asyncio.Semaphore(at_once)
+    pairs = [(make, fault) for fault in faults for make in venues] * times
+    done = count()
 
     async def one(make: type[DeltaServer], fault: Fault) -> Outcome:
         async with together:
-            found = await try_fault(make, fault, predictor, folder / f"{make.exchange}-{FAULTS.index(fault)}")
-            print(line(found), file=sys.stderr, flush=True)
+            found = await try_fault(make, fault, predictor, Path(tempfile.mkdtemp(dir=folder)))
+            print(f"{next(done) + 1}/{len(pairs)} {line(found)}", *found.details, sep="\n    ", file=sys.stderr, flush=True)
             return found
 
-    pairs = [(make, fault) for fault in faults for make in venues]
     found = list(await asyncio.gather(*(one(make, fault) for make, fault in pairs if not fault.alone)))
     for make, fault in pairs:
         if fault.alone:
@@ -78,22 +85,28 @@ async def run(
 def main() -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--only", nargs="+", choices=sorted(BY_NAME), help="these faults, printed and not written")
+    known = {make.exchange: make for make in VENUES}
+    parser.add_argument("--venue", nargs="+", choices=sorted(known), help="these venues, printed and not written")
+    parser.add_argument("--fault", nargs="+", metavar="WORDS", help="faults whose name begins so, printed and not written")
+    parser.add_argument("--times", type=int, default=1, help="how often each is tried, printed and not written if more than once")
     parser.add_argument("--at-once", type=int, default=3, help="faults tried at the same time")
     o = parser.parse_args()
     use_one_thread()
-    faults = [fault for fault in FAULTS if o.only is None or fault.name in o.only]
+    faults = [fault for fault in FAULTS if o.fault is None or fault.name.startswith(tuple(o.fault))]
+    if not faults:
+        parser.error(f"no fault begins so: the faults are {', '.join(BY_NAME)}")
+    venues = [known[name] for name in o.venue or known]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "checkpoint").mkdir()
         predictor = tiny_predictor(folder / "checkpoint", real_rows(4), (("forward", 5),), config=tiny_config(1, steps=8))
-        found = asyncio.run(run(faults, VENUES, predictor, folder, o.at_once))
+        found = asyncio.run(run(faults, venues, predictor, folder, o.at_once, o.times))
     text = HEAD + "\n".join(map(line, found)) + "\n"
     wrong = sum(not one.sound for one in found)
     late = [one.live_s for one in found if one.live_s is not None]
     slowest = max(late, default=0.0)
     text += f"\n{len(found)} lines, {wrong} with a wrong row; live again within {slowest:.1f} s of the recovery at most.\n"
-    if o.only:
+    if o.fault or o.venue or o.times > 1:
         print(text.removeprefix(HEAD))
     else:
         OUT.write_text(text, encoding="utf-8")

@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import random
 import signal
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -60,8 +61,33 @@ NASTY = (
     "a/" * 3000,
     "%",
     "C:\\x",
+    "/",
+    "/proc/self",
+    "//",
+    "~",
+    "[",
+    "]",
+    ":99999/",
+    "@127.0.0.1:1/",
+    "#",
+    "?",
+    "\r\nHost: x",
+    "\ud800",
+)
+SCHEMES = (
+    "http://",
+    "https://",
+    "HTTP://127.0.0.1:1",
+    "http://localhost:1/",
+    "s3://",
+    "file://",
+    "memory://",
+    "data://",
+    "live/",
+    "",
 )
 ADDRESSES = st.one_of(
+    st.builds("{}{}".format, st.sampled_from(SCHEMES), st.one_of(st.sampled_from(NASTY), st.text(max_size=30))),
     st.sampled_from(NASTY),
     st.text(max_size=80),
     st.builds("{}{}{}".format, st.sampled_from(NASTY), st.text(max_size=9), st.sampled_from(NASTY)),
@@ -72,21 +98,28 @@ def _examples(strategy: st.SearchStrategy[Any], count: int, try_one: Callable[[A
     """Try so many examples, and print what came of them."""
     seen: Counter[Any] = Counter()
     times: list[float] = []
+    slowest: tuple[float, Any] = (0.0, None)
     process = psutil.Process()
-    first = process.memory_info().rss
+    first, started = process.memory_info().rss, time.process_time()
 
     @seeded(number)
     @settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(strategy)
     def one(value: Any) -> None:
+        nonlocal slowest
         began = time.monotonic()
         seen[try_one(value)] += 1
         times.append(time.monotonic() - began)
+        slowest = max(slowest, (times[-1], value), key=lambda one: one[0])
+        if len(times) % 1_000 == 0:
+            print(f"{len(times)} of {count}, {(process.memory_info().rss - first) / 2**20:.0f} MiB", file=sys.stderr, flush=True)
 
     one()
+    spent = time.process_time() - started
     grown = (process.memory_info().rss - first) / 2**20
     print(*(f"{result}: {times}" for result, times in sorted(seen.items(), key=str)), sep="\n")
-    print(f"{len(times)} tries, slowest {max(times):.2f} s, memory grew by {grown:.0f} MiB, no unexpected exception")
+    print(f"{len(times)} tries in {spent:.0f} s of processor, memory grew by {grown:.0f} MiB, no unexpected exception")
+    print(f"slowest: {slowest[0]:.2f} s for {str(slowest[1])[:300]!r}")
 
 
 def _address(text: str) -> str:

@@ -83,16 +83,16 @@ class RecordingPlace:
             raise BookError(compose("{place} is no folder: give a folder of recordings, or a URL", place=self.address))
         for parent, folders, names in os.walk(root):
             folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
+            below = Path(parent).relative_to(root).as_posix().removeprefix(".")
             for name in names:
                 if not name.startswith("."):
-                    path = Path(parent, name)
+                    address = os.path.join(parent, name)  # a path object for each of 50,000 takes seconds
                     try:
-                        about = path.stat()
+                        about = os.stat(address)
                     except OSError:  # a link to nowhere, or a file that has just been deleted
                         continue
-                    yield StoredFile(
-                        relative=path.relative_to(root).as_posix(), address=str(path), size=about.st_size, stamp=about.st_mtime
-                    )
+                    relative = f"{below}/{name}" if below else name
+                    yield StoredFile(relative=relative, address=address, size=about.st_size, stamp=about.st_mtime)
 
     def _remote_files(self) -> Iterator[StoredFile]:
         try:

@@ -10,6 +10,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -89,6 +90,7 @@ class Outcome:
         said: what the page said: state and message, without repeats.
         rows: recorded. wrong: rows recorded, predicted, scored that no book of the venue's equals. shown: the same of rows that
             were shown as provisional, and withdrawn.
+        details: of each wrong row, what is wrong with it.
     """
 
     venue: str
@@ -99,6 +101,7 @@ class Outcome:
     rows: int = 0
     wrong: dict[str, int] = field(default_factory=dict)
     shown: int = 0
+    details: list[str] = field(default_factory=list)
 
     @property
     def sound(self) -> bool:
@@ -330,6 +333,9 @@ async def try_fault(
             "scored": int((tainted & scored).sum()),
         }
         found.rows = 0 if recorded is None else len(recorded)
+        if recorded is not None:
+            found.details += explain("recorded", recorded.timestamps, recorded.levels, history, late_s)
+        found.details += explain("shown", rows.timestamps[:kept], rows.levels[:kept], history, late_s)
         times, levels = seen.provisional_rows()
         found.shown = int(wrong_rows(times, levels, history, late_s).sum()) if len(times) else 0
     return found
@@ -342,6 +348,19 @@ def wrong_rows(times: Any, levels: FloatArray, history: Sequence[tuple[float, Fl
         first, last = np.searchsorted(since, [timestamp - late_s, timestamp], side="right")
         wrong[index] = not any(np.array_equal(book[:40], known) for _, known in history[max(first - 1, 0) : last])
     return wrong
+
+
+def explain(kind: str, times: Any, levels: FloatArray, history: Sequence[tuple[float, FloatArray]], late_s: float) -> list[str]:
+    """A line for each wrong row: its place, and how long ago the venue had replaced its book."""
+    found = []
+    for place in np.flatnonzero(wrong_rows(times, levels, history, late_s)):
+        when = times[place] / 1e3
+        replaced = [
+            later for (_, book), (later, _) in pairwise(history) if later <= when and np.array_equal(levels[place][:40], book)
+        ]
+        age = f"replaced {when - max(replaced):.2f} s before" if replaced else "no book of the venue's until then"
+        found.append(f"{kind}: row {place + 1} of {len(times)}, {age}; {late_s:.2f} s are allowed")
+    return found
 
 
 class _Seen:
