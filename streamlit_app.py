@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
@@ -13,14 +15,13 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.websockets import WebSocket
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.garbage_collection import freeze_loaded
-from pages.markets import stream_route
 from pages.shared import controls, language, log_output, navigation, permissions, service_routes, upload_caps
 from pages.shared.assets import Assets, page_html
-from pages.signs import live_route
 
 SWITCH_S = 0.0005
 """Seconds for which a thread that computes may keep others waiting. Each frame to each viewer ends in a system call, after which
@@ -32,10 +33,31 @@ ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 async def lifespan(_app: object) -> AsyncIterator[None]:
     """Set the logs up with the server, and stop the feeds with it; the hub exists only where a page has used it."""
     log_output.set_up()
+    threading.Thread(target=load, name="loading", daemon=True).start()
     yield
     hub = sys.modules.get("core.market.hub")
     if hub is not None:
         hub.shutdown()
+
+
+def load() -> None:
+    """Import what the first page and its stream need while the browser loads Streamlit's own files: torch takes seconds."""
+    import_module("pages.markets.stream_route")
+    import_module("pages.markets.terminal")
+
+
+async def market_stream(websocket: WebSocket) -> None:
+    """The live page's stream, imported with the first viewer: the server answers before torch is loaded."""
+    from pages.markets import stream_route
+
+    await stream_route.market_stream(websocket)
+
+
+async def hands_stream(websocket: WebSocket) -> None:
+    """The same of the camera page."""
+    from pages.signs import live_route
+
+    await live_route.hands_stream(websocket)
 
 
 def to_the_first(request: Request) -> RedirectResponse:
@@ -70,8 +92,8 @@ if get_script_run_ctx(suppress_warning=True) is None:
     first, *others = (f"/{entry.url}" for entry in navigation.ENTRIES)
     routes = [
         Mount("/assets", Assets()),
-        WebSocketRoute(stream_route.PATH, stream_route.market_stream),
-        WebSocketRoute(live_route.PATH, live_route.hands_stream),
+        WebSocketRoute(navigation.MARKET_STREAM, market_stream),
+        WebSocketRoute(navigation.HANDS_STREAM, hands_stream),
         Route("/healthz", service_routes.healthz),
         Route("/metrics", service_routes.metrics),
         Route("/", page_html),

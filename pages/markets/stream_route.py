@@ -26,8 +26,9 @@ from core.market.hub import hub
 from core.market.session import KEPT_ROWS, MarketSession
 from core.market.stream import STATUSES, Subscription
 from pages.shared.language import translate_to
+from pages.shared.navigation import MARKET_STREAM
 
-PATH: Final = "/stream/market"
+PATH: Final = MARKET_STREAM
 MOST_TICKETS: Final = 4_096
 ALIVE_EVERY_S: Final = 5.0
 """How often a connected viewer tells the hub that it still looks."""

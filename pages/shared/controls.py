@@ -6,14 +6,16 @@ from collections.abc import Callable
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlencode
 
-import pandas as pd
 import streamlit as st
 
 from core.messages import translate
 from pages.shared.language import _, current
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 PRESENTATION: Final = "present"

@@ -10,6 +10,10 @@ import streamlit as st
 
 from pages.shared.language import N_, _
 
+MARKET_STREAM: Final = "/stream/market"
+HANDS_STREAM: Final = "/stream/hands"
+"""Paths of the two websockets; their modules load torch, which the server does not wait for."""
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 SECTIONS: Final = (N_("Markets"), N_("Images"), N_("Signs"), N_("Learn"), N_("System"))

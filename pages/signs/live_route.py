@@ -20,8 +20,9 @@ from core.signs.hands.model_files import MissingModels
 from core.signs.live_reading import LiveReader, LiveReading, decoded
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser
 from pages.shared.language import translate_to
+from pages.shared.navigation import HANDS_STREAM
 
-PATH: Final = "/stream/hands"
+PATH: Final = HANDS_STREAM
 MOST_VIEWERS: Final = 4
 """Cameras read at once: each takes about a third of a core at ten frames a second."""
 BUSY, REFUSED, NOT_SET_UP = 4429, 4403, 4404
