@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -14,6 +16,13 @@ Result = TypeVar("Result")
 RETRIES: Final = 3
 """Times that a task is begun again whose worker died."""
 ROOT: Final = Path(__file__).resolve().parents[1]
+IN_WORKERS: Final = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+"""Environment of a worker: it finds the program, and does not share its core with threads of its own."""
+OF_THE_CLUSTER: Final = {
+    "RAY_worker_niceness": "0",  # by default 15: beside other work on the machine, a worker would hardly get a turn
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is reported to anyone
+}
+"""Ray's settings for a cluster of this machine; a cluster at an address has its own."""
 
 
 def each(
@@ -33,7 +42,7 @@ def each(
         for number, item in enumerate(items):
             yield number, _attempt(work, item)
         return
-    engine = _engine(ray)
+    engine = connected(ray)
     remote = engine.remote(num_cpus=1, max_retries=RETRIES)(_attempt)
     waiting = {remote.remote(work, item): number for number, item in enumerate(items)}
     try:
@@ -56,21 +65,46 @@ def _attempt(work: Callable[[Item], Result], item: Item) -> Result | ValueError 
         return error
 
 
-def _engine(address: str) -> Any:
+def connected(address: str) -> Any:
+    """The package `ray`, with a cluster: one of this machine ("local"), or that at the address. It ends with this process.
+
+    Raises:
+        ValueError: where Ray is not installed, or nothing answers at the address.
+    """
     try:
         import ray  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:
         raise ValueError(compose("Ray is not installed: pip install -r requirements-ray.txt, or leave out --ray")) from error
-    if not ray.is_initialized():
-        environment = {"env_vars": {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}}
-        ray.init(
-            address=None if address == "local" else address,
-            runtime_env=environment,
-            include_dashboard=False,
-            log_to_driver=False,
-            configure_logging=False,
-        )
+    if ray.is_initialized():
+        return ray
+    quiet: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+    if address == "local":
+        # Inherited by every process of the cluster. As a runtime environment each worker would be built anew.
+        with _environment(IN_WORKERS | OF_THE_CLUSTER):
+            ray.init(address="local", **quiet)
+        return ray
+    del quiet["include_dashboard"]
+    try:
+        ray.init(address=address, runtime_env={"env_vars": IN_WORKERS}, **quiet)
+    except (ConnectionError, ray.exceptions.RayError) as error:
+        raise ValueError(
+            compose("no Ray cluster answers at {address}: {reason}", address=address, reason=_line(error))
+        ) from error
     return ray
+
+
+@contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _line(error: BaseException) -> str:

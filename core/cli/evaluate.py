@@ -58,7 +58,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def _run_tlob(o: argparse.Namespace) -> None:
     o.data = options.here(o.data)
-    if o.out is not None or any(place.is_dir() for place in o.data):
+    if o.out is not None or o.ray is not None or any(place.is_dir() for place in o.data):
         scored = evaluate_recordings.run(o)
         print(json.dumps(scored) if o.json else evaluate_recordings.table(scored))
         return

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from core.cli import options
 from core.cli.progress import counting_bar
 from core.device import use_one_thread
 from core.market.labels import Head
 from core.market.predictor import Predictor, load_predictor
 from core.market.scoring.recordings import RecordedDay, find_recordings
 from core.messages import compose
+from core.parallel import each
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt, element
 from core.training.progress_file import EVERY_S, write_values
 
@@ -34,6 +36,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--every", type=int, default=1, help="of a folder: score every so many-th row")
     p.add_argument("--out", type=Path, default=None, help="of a folder: write report.html, report.json and the tables here")
     p.add_argument("--progress", type=Path, default=None, help="of a folder: keep a JSON file up to date with how far it is")
+    options.add_ray(p)
 
 
 def run(o: argparse.Namespace) -> dict[str, Any]:
@@ -52,7 +55,7 @@ def run(o: argparse.Namespace) -> dict[str, Any]:
     models = {name: load_predictor(name, folder=o.folder) for name in dict.fromkeys([o.checkpoint, *o.beside])}
     first = models[o.checkpoint]
     head: Head = first.heads[first.head(o.label, o.horizon if o.horizon is not None else first.heads[0][1])]
-    scored, skipped = _score_all(days, models, head, o)
+    scored, skipped = _score_all(days, models, head, o) if o.ray is None else _score_on_ray(days, list(models), head, o)
     if not scored:
         raise ValueError(next(iter(skipped.values())))
     rows = Pooled.of(scored, head)
@@ -95,11 +98,48 @@ def _score_all(
                 raise
             skipped[day.name] = str(error)
             continue
-        if len(found) < ROWS_PER_REPORT:
-            skipped[day.name] = str(compose("no stretch without a gap is long enough for a window and the horizon"))
-        else:
-            scored.append(found)
+        _keep(found, scored, skipped)
     return scored, skipped
+
+
+def _score_on_ray(
+    days: list[RecordedDay], names: list[str], head: Head, o: argparse.Namespace
+) -> tuple[list[ScoredDay], dict[str, str]]:
+    """As `_score_all`, each recording a task of a Ray cluster."""
+    from core.market.scoring.tasks import ScoreTask, score
+
+    folder = o.folder.resolve()
+    tasks = [
+        ScoreTask(day=day, names=names, folder=folder, forecasters=o.forecaster, head=head, market=o.market, every=o.every)
+        for day in days
+    ]
+    bar = counting_bar("recording")
+    began = time.monotonic()
+    answers: dict[int, ScoredDay | ValueError | OSError] = {}
+    for number, found in each(score, tasks, ray=o.ray):
+        answers[number] = found
+        bar(len(answers), len(days))
+        if o.progress is not None:
+            values = {"step": len(answers), "total": len(days), "epoch": len(answers), "epochs": len(days)}
+            write_values(o.progress, values | {"recording": days[number].name, "elapsed": round(time.monotonic() - began, 2)})
+    scored: list[ScoredDay] = []
+    skipped: dict[str, str] = {}
+    for number, day in enumerate(days):
+        found = answers[number]
+        if isinstance(found, Exception):
+            if len(days) == 1:
+                raise found
+            skipped[day.name] = str(found)
+        else:
+            _keep(found, scored, skipped)
+    return scored, skipped
+
+
+def _keep(found: ScoredDay, scored: list[ScoredDay], skipped: dict[str, str]) -> None:
+    if len(found) < ROWS_PER_REPORT:
+        skipped[found.recording] = str(compose("no stretch without a gap is long enough for a window and the horizon"))
+    else:
+        scored.append(found)
 
 
 def _answer(

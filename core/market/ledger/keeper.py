@@ -118,6 +118,12 @@ class LedgerKeeper:
             self._writer = None
 
     def _open(self) -> LedgerWriter:
+        if self._root.parts[:1] and self._root.parts[0].endswith(":"):  # a store's URL: it cannot append, nor hold a lock
+            raise LedgerError(
+                compose(
+                    "{folder} is no folder of this machine: a ledger is written line by line, name a folder", folder=self._root
+                )
+            )
         weights, card = (sha256(path) for path in self._files)
         return LedgerWriter(self._root, self._header, weights=weights, card=card, size_limit=size_limit())
 

@@ -10,11 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import STEP_MS, FloatArray
+from core.market.journal import lock
 from core.market.ledger.records import (
     HEADER,
     JOURNAL,
@@ -42,6 +44,10 @@ FREE_SPACE = 256 * 2**20
 """Bytes left free on the disk, at least."""
 CHECK_EVERY = 400
 """Rows between two looks at the disk."""
+LOCK = ".lock"
+"""File of a market's folder that its writer holds a lock on, which the system releases when the process ends."""
+MOST_FOLDERS = 64
+"""Folders of one market, at most: one for each server that writes at once and each change of the heads."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +72,8 @@ class LedgerWriter:
 
     Args:
         root: folder of all markets' ledgers.
-        header: market, heads and window. A market whose heads have changed gets a new folder with a number behind its name.
+        header: market, heads and window. A market whose heads have changed, or that another process is writing, gets a folder
+            of its own with a number behind its name, so that no chain has two writers.
         weights, card: SHA-256 of the checkpoint's files, hexadecimal.
         size_limit: bytes the whole of `root` may take.
         clock_ms: milliseconds since the epoch.
@@ -76,7 +83,7 @@ class LedgerWriter:
         recovered: one sentence where the journal of an earlier run had a broken tail that was cut off, else None.
 
     Raises:
-        LedgerError: where what is there is damaged.
+        LedgerError: where what is there is damaged, or no folder can be locked.
         OSError: where the disk refuses.
     """
 
@@ -91,17 +98,20 @@ class LedgerWriter:
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self.root, self.header = root, header
-        self.folder = _folder_for(root, header)
+        self.folder, self._held = _folder_for(root, header)
         self._weights, self._card, self._size_limit, self._clock_ms = weights, card, size_limit, clock_ms
         self._lock = threading.Lock()
         self._lines: list[JournalLine] = []
         self._since_check = CHECK_EVERY
         self.recovered: str | None = None
         self.head, self.count = header.genesis, 0
-        self._open()
+        try:
+            self._open()
+        except BaseException:
+            self._held.close()
+            raise
 
     def _open(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
         for part in self.folder.rglob(".*.part"):
             part.unlink(missing_ok=True)
         if not (self.folder / HEADER).exists():
@@ -212,9 +222,12 @@ class LedgerWriter:
     def close(self) -> None:
         """Seal what is open. What was written before is on disk either way."""
         with self._lock:
-            if not self._journal.closed:
-                self._seal()
-                self._journal.close()
+            try:
+                if not self._journal.closed:
+                    self._seal()
+                    self._journal.close()
+            finally:
+                self._held.close()
 
     def __enter__(self) -> LedgerWriter:
         return self
@@ -223,10 +236,23 @@ class LedgerWriter:
         self.close()
 
 
-def _folder_for(root: Path, header: LedgerHeader) -> Path:
-    name, number = folder_name(header.market), 1
-    while True:
+def _folder_for(root: Path, header: LedgerHeader) -> tuple[Path, IO[bytes]]:
+    """The first folder with this header, or with none, that no other writer holds; and the file by which it is held now."""
+    name = folder_name(header.market)
+    for number in range(1, MOST_FOLDERS + 1):
         folder = root / (name if number == 1 else f"{name}_{number}")
-        if not (folder / HEADER).exists() or read_header(folder) == header:
-            return folder
-        number += 1
+        if (folder / HEADER).exists() and read_header(folder) != header:
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        held = (folder / LOCK).open("ab")
+        # Read once more: another server may have begun the folder in between.
+        if lock(held) and (not (folder / HEADER).exists() or read_header(folder) == header):
+            return folder, held
+        held.close()
+    raise LedgerError(
+        compose(
+            "no folder of {market} in {folder} can be locked: give each server a ledger of its own by OBSERVATORY_LEDGER",
+            market=header.market,
+            folder=root.name,
+        )
+    )

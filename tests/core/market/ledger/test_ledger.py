@@ -332,6 +332,7 @@ def test_a_broken_tail_is_cut_off_and_the_chain_goes_on(
     writer.write(lines[:100])
     journal = market_folder(tmp_path) / JOURNAL
     journal.write_bytes(journal.read_bytes()[:-300])  # the process died while it wrote
+    del writer  # and the system released its lock
     again = writer_for(tmp_path, predictor, checkpoint_folder, clock_ms=lambda: 0)
     assert again.recovered is not None and again.count == 99 - predictor.window + 1
     again.write(lines[99:])
