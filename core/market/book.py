@@ -5,6 +5,7 @@ Source: tlob-architecture section 2.1; docs/architecture.md, "Contracts", for th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -112,18 +113,31 @@ def interleave(asks: FloatArray, bids: FloatArray) -> FloatArray:
     return levels
 
 
-def all_levels(asks: FloatArray, bids: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """`interleave` and `deeper_levels` at once: (n, 2) a side -> (40,) and (4m,).
+def all_levels(asks: Sequence[Sequence[float]], bids: Sequence[Sequence[float]]) -> tuple[FloatArray, FloatArray]:
+    """`interleave` and `deeper_levels` at once: levels [price, size, ...] a side, best first -> (40,) and (4m,).
 
     Raises:
-        BookError: as `interleave`.
+        BookError: as `interleave`. TypeError, ValueError, LookupError: for a level that is not a price and a size.
     """
-    count = min(len(asks), len(bids), MOST_LEVELS)
-    if count >= LEVELS:
-        whole = np.concatenate([asks[:count, :2], bids[:count, :2]], axis=1).reshape(-1).astype(np.float64)
-        if first_fault(whole[None]) is None:
+    a, b = asks[:MOST_LEVELS], bids[:MOST_LEVELS]
+    if len(a) == len(b) >= LEVELS:
+        columns = np.array(
+            [[level[0] for level in a], [level[1] for level in a], [level[0] for level in b], [level[1] for level in b]],
+            dtype=np.float64,
+        )
+        if _sensible(columns):
+            whole = columns.T.reshape(-1)
             return whole[: 4 * LEVELS], whole[4 * LEVELS :]
-    return interleave(asks, bids), deeper_levels(asks, bids)
+    sides = [np.array([[level[0], level[1]] for level in side], dtype=np.float64).reshape(-1, 2) for side in (a, b)]
+    return interleave(*sides), deeper_levels(*sides)
+
+
+def _sensible(columns: FloatArray) -> bool:
+    """Whether `first_fault` finds nothing in a book (4, n) of one level or more: ask prices and sizes, bid prices and sizes."""
+    asks, bids = columns[0], columns[2]
+    rising = (asks[1:] > asks[:-1]) & (bids[1:] < bids[:-1])
+    least, most = np.minimum.reduce(columns, axis=None), np.maximum.reduce(columns, axis=None)
+    return bool(least > 0 and most < LARGEST and asks[0] > bids[0] and rising.all())  # NaN fails the first two
 
 
 def deeper_levels(asks: FloatArray, bids: FloatArray) -> FloatArray:

@@ -7,14 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from core.market.book import (
     ASK_PRICES,
     BID_PRICES,
     LARGEST,
     LEVELS,
-    MOST_LEVELS,
     BookError,
     OrderBookSnapshot,
     all_levels,
@@ -34,13 +31,12 @@ def snapshot_of(book: Mapping[str, Any], *, confirms: bool = True) -> OrderBookS
     """
     received_ns = CLOCK.now_ns()
     try:
-        sides = (book["asks"][:MOST_LEVELS], book["bids"][:MOST_LEVELS])
-        asks, bids = (
-            np.array([[level[0] for level in side], [level[1] for level in side]], dtype=np.float64).T for side in sides
-        )
+        levels, deep = all_levels(book["asks"], book["bids"])
+    except BookError:
+        raise
     except (TypeError, ValueError, LookupError) as error:
         raise BookError(compose("the book has a level that is not a price and a size")) from error
-    nonce, (levels, deep) = book.get("nonce"), all_levels(asks, bids)
+    nonce = book.get("nonce")
     return OrderBookSnapshot(
         levels=levels,
         exchange_ms=int(book.get("timestamp") or received_ns // 1_000_000),
