@@ -12,6 +12,7 @@ import platform
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -110,10 +111,16 @@ def names(model: str | None = None, *, folder: Path = FOLDER) -> list[str]:
     """Names of the checkpoints in a folder, of one model where given, in alphabetical order; damaged cards are left out."""
     found = []
     for path in sorted(folder.glob("*.json")):
-        with contextlib.suppress(CheckpointError):
-            if model in (None, read_card(path.stem, folder=folder).get("model")):
+        with contextlib.suppress(CheckpointError, FileNotFoundError):
+            if model in (None, _model_named(path, path.stat().st_mtime_ns, path.stat().st_size)):
                 found.append(path.stem)
     return found
+
+
+@lru_cache(maxsize=256)
+def _model_named(card: Path, *_state: int) -> Any:
+    """The model that a card names, read once for each state of the file: pages ask for all names several times a run."""
+    return read_card(card.stem, folder=card.parent).get("model")
 
 
 def read_card(name: str, *, folder: Path = FOLDER) -> dict[str, Any]:

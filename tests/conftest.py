@@ -9,6 +9,9 @@ import shutil
 import pytest
 
 from core import messages
+from core.figures import style
+
+style.CHECKED = True  # a property that plotly does not know is an error here, and in the app the browser passes over it
 
 # the headless shell first: it draws no window of its own around the page, which saves a tenth of the processor time
 CANDIDATES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.numbers import Write, three_digits
-from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout
+from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout, figure_of
 from core.messages import translate as _
 
 SHADES = 254
@@ -134,7 +134,7 @@ def map_grid(
             | {"xaxis": x, "yaxis": y, "showscale": False, "hoverinfo": "none"}
             | {"zmin": -SHADES // 2 if difference else 0, "zmax": SHADES // 2 if difference else SHADES}
         )
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def map_figure(
@@ -176,7 +176,7 @@ def map_figure(
         edges = {"y0": axis.positions[query] - axis.step / 2, "y1": axis.positions[query] + axis.step / 2}
         outline = {"type": "rect", "xref": "x domain", "x0": 0, "x1": 1, "line": {"color": ORANGE, "width": 2}, "layer": "above"}
         layout["shapes"] = [outline | edges]
-    return go.Figure({"data": [trace], "layout": layout})
+    return figure_of([trace], layout)
 
 
 def row_figure(
@@ -222,7 +222,7 @@ def row_figure(
     at = axis.positions[query]
     line = {"color": ORANGE, "width": 1.5}
     layout["shapes"] = [{"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "line": line}]
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def layers_figure(
@@ -267,7 +267,7 @@ def layers_figure(
     }
     layout["xaxis"] = {"title": {"text": counted or _("Pair")}, "type": "category"}
     layout["yaxis"] = {"title": {"text": title}, "rangemode": "tozero"}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def _cells(one: NamedMap, z: NDArray[Any], *, signed: bool) -> dict[str, Any]:

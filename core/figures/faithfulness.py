@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Order
-from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET, base_layout
+from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET, base_layout, figure_of
 from core.messages import translate as _
 
 COLOURS: Final = {
@@ -50,7 +50,7 @@ def curves_figure(curves: Curves, names: Mapping[str, str], *, order: Order, par
     layout = base_layout(x_title=title, y_title=_("Probability left"), keep=keep, hover="x unified")
     layout["xaxis"] |= {"range": [0, 100]}
     layout["yaxis"] |= {"range": [0, 1.02], "tickformat": ".0%"}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def verdicts_figure(

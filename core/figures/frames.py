@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.strip import STRIP_PX, Strip, ends, images, step_of
-from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
+from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout, figure_of
 from core.messages import translate as _
 from core.signs.decoding import GlossSpan
 
@@ -102,7 +102,7 @@ def glosses_figure(
     layout["margin"] = {"l": left_px(titles)}
     layout["images"] = images(strip, (left, right), top=1.0, height=STRIP_PX / inner)
     layout["legend"] = {"y": under}
-    return go.Figure({"data": [heat, peaks, run], "layout": layout})
+    return figure_of([heat, peaks, run], layout)
 
 
 def gloss_figure(
@@ -143,4 +143,4 @@ def gloss_figure(
     layout["xaxis"] |= {"range": list(ends(seconds)), "showgrid": False}
     if left is not None:
         layout["margin"] = {"l": left}
-    return go.Figure({"data": [own, bars, peak], "layout": layout})
+    return figure_of([own, bars, peak], layout)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from core.figures.style import BLUE, GREY, base_layout
+from core.figures.style import BLUE, GREY, base_layout, figure_of
 from core.messages import translate as _
 
 
@@ -30,4 +30,4 @@ def growth_figure(
     for axis in ("xaxis", "yaxis"):
         layout[axis] |= {"type": "log"}
     layout["xaxis"] |= {"tickvals": list(sizes)}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)

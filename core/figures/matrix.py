@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.cells import cell_text
-from core.figures.style import DIVERGING, MOVED, ORANGE, SEQUENTIAL, VIOLET, Scale, base_layout
+from core.figures.style import DIVERGING, MOVED, ORANGE, SEQUENTIAL, VIOLET, Scale, base_layout, figure_of
 
 MOST_NUMBERS: Final = 14
 """Columns up to which numbers are written into the cells."""
@@ -165,7 +165,7 @@ def matrices_figure(
         traces.append(_heatmap(matrix, x, y, pale=numbers, bar=(bar or below) and number == 0, below=below))
         if numbers:
             traces.append(cell_text(matrix.values, form).update(xaxis=x, yaxis=y))
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def _heatmap(matrix: Matrix, x: str, y: str, *, pale: bool, bar: bool, below: bool) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from core.figures.numbers import Write
-from core.figures.style import BLUE, GREY, ORANGE, Scale, base_layout
+from core.figures.style import BLUE, GREY, ORANGE, Scale, base_layout, figure_of
 from core.messages import translate as _
 from core.vision.pictures import Bytes
 
@@ -195,7 +195,7 @@ def overlay_figure(
     if outlined is not None:
         row, column = divmod(outlined, grid)
         layout["shapes"].append(_frame_of(column * patch, row * patch, patch))
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def patch_at(x: float, y: float, *, patch: int, grid: int) -> int:
@@ -257,7 +257,7 @@ def heads_figure(
     if layer_at is not None:
         framed = range(heads) if head_at is None else [head_at]
         layout["shapes"] = [_frame_of(head * (1 + space), layer_at * (1 + space), 1.0) for head in framed]
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def gallery_figure(
@@ -279,7 +279,7 @@ def gallery_figure(
     if chosen is not None:
         row, column = divmod(chosen, columns)
         layout["shapes"] = [_frame_of(column * side, row * side, side)]
-    return go.Figure({"data": [trace], "layout": layout})
+    return figure_of([trace], layout)
 
 
 def photographs_figure(
@@ -324,7 +324,7 @@ def photographs_figure(
         frame = _frame_of(column * side + 1, row * side + 1, side - 2)
         frame["line"] = {"color": BLUE if is_right else ORANGE, "width": 5 if index == chosen else 1.5}
         layout["shapes"].append(frame)
-    return go.Figure({"data": [trace], "layout": layout})
+    return figure_of([trace], layout)
 
 
 def image_at(x: float, y: float, *, columns: int, count: int, side: int) -> int | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.explain.queries_keys import HeadVectors, JointView
 from core.figures.numbers import Write, three_digits
-from core.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL, SERIES, base_layout
+from core.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL, SERIES, base_layout, figure_of
 from core.messages import translate as _
 
 ColourBy = Literal["kind", "position", "class"]
@@ -101,4 +101,4 @@ def joint_figure(
             "colorscale": SEQUENTIAL, "cmin": 1, "cmax": int(vectors.positions.max()) + 1,
             "colorbar": {"title": {"text": position_title, "side": "right"}, "thickness": 10, "outlinewidth": 0},
         }  # fmt: skip
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)

@@ -7,9 +7,11 @@ under every common colour blindness (tests/core/figures/test_style.py).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 import plotly.graph_objects as go
+from plotly.basedatatypes import BaseTraceType
 
 BLUE: Final = "#2F7EC7"
 ORANGE: Final = "#D5701F"
@@ -57,8 +59,16 @@ TEMPLATE: Final = go.layout.Template(
 """Template of all figures; small, because every live figure sends it to the browser."""
 
 
+CHECKED = False
+"""Whether plotly compares every property of a figure with its schema, which takes most of the time of building one; tests do."""
+
 MOVED: Final = "moved"
 """Name of shapes around what a change of a dial moved; the browser lets them flash once (assets/scripts/live_plot.js)."""
+
+
+def figure_of(traces: Sequence[Mapping[str, Any] | BaseTraceType], layout: Mapping[str, Any]) -> go.Figure:
+    """A figure of these traces and this layout, as they are: what plotly does not know fails in tests (see CHECKED)."""
+    return go.Figure({"data": traces, "layout": layout}, _validate=CHECKED)
 
 
 def base_layout(

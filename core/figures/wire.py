@@ -15,6 +15,8 @@ import orjson
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
+from core.figures import style
+
 REPEATS: Final = 3
 """How often a part is sent before only its name is: the server drops frames that a slow browser has not fetched yet."""
 
@@ -41,7 +43,7 @@ class FigureParts:
 
 def split(figure: go.Figure | Mapping[str, Any]) -> FigureParts:
     """The parts of a figure or of its dictionary."""
-    whole = (figure if isinstance(figure, go.Figure) else go.Figure(figure)).to_dict()
+    whole = (figure if isinstance(figure, go.Figure) else go.Figure(figure, _validate=style.CHECKED)).to_dict()
     return FigureParts(traces=tuple(_part(trace) for trace in whole["data"]), layout=_part(whole.get("layout", {})))
 
 

@@ -19,7 +19,7 @@ import math
 import re
 from contextvars import ContextVar
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Final
@@ -157,8 +157,14 @@ def prose_section(name: str, section: str) -> str:
 
 def number(value: float, digits: int = 0, *, sign: bool = False) -> str:
     """A number with a fixed count of decimals: 1,234.50 or 1234,50."""
+    return _written(value, digits, sign, math.copysign(1, value) < 0, current())
+
+
+@lru_cache(maxsize=8192)
+def _written(value: float, digits: int, sign: bool, _below_zero: bool, code: str) -> str:
+    """Kept by its sign too, as -0.0 equals 0.0 and is written otherwise."""
     pattern = "#,##0" + ("." + "0" * digits if digits else "")
-    return str(numbers.format_decimal(value, format=f"+{pattern};-{pattern}" if sign else pattern, locale=_locale()))
+    return str(numbers.format_decimal(value, format=f"+{pattern};-{pattern}" if sign else pattern, locale=_parsed(code)))
 
 
 def significant(value: float, digits: int = 3) -> str:

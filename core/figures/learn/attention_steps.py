@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import BLUE, GREY, ORANGE, SERIES, base_layout
+from core.figures.style import BLUE, GREY, ORANGE, SERIES, base_layout, figure_of
 from core.messages import translate as _
 
 MOST_LABELLED = 8
@@ -59,7 +59,7 @@ def row_bars(
     layout["xaxis"] = {"tickmode": "array", "tickvals": places, "ticktext": list(names), "range": [-0.5, len(names) - 0.5]}
     layout["yaxis"] |= {"rangemode": "tozero", "automargin": False}
     layout["margin"] = {"l": 60, "r": 8, "t": 28, "b": 8}  # bars under bars: their tokens lie under each other
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def grouped_bars(rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_title: str) -> go.Figure:
@@ -71,4 +71,4 @@ def grouped_bars(rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_ti
     ]  # fmt: skip
     layout = base_layout(x_title=x_title, y_title=y_title, height=300, hover="x unified", keep=y_title) | {"barmode": "group"}
     layout["xaxis"] |= {"type": "category"}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)

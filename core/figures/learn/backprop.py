@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.matrix import Matrix, largest_size, matrix_figure
-from core.figures.style import BLUE, GREY, ORANGE, base_layout
+from core.figures.style import BLUE, GREY, ORANGE, base_layout, figure_of
 from core.messages import translate as _
 
 
@@ -61,4 +61,4 @@ def slopes_figure(
     layout["xaxis"] = {"title": {"text": "x"}, "anchor": "y2"}
     layout["yaxis"] = {"title": {"text": _("Derivative")}, "domain": [0.45, 1]}
     layout["yaxis2"] = {"title": {"text": _("Difference")}, "domain": [0, 0.36], "exponentformat": "power", "zeroline": True}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)

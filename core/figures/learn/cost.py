@@ -8,7 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SERIES, VIOLET, base_layout
+from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SERIES, VIOLET, base_layout, figure_of
 from core.lecture.cost_growth import Growth
 from core.messages import translate as _
 
@@ -37,7 +37,7 @@ def kinds_figure(models: Mapping[str, Mapping[str, int]], kind_names: Mapping[st
     layout |= {"barmode": "stack"}
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
     layout["xaxis"] |= {"range": [0, 100]}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def growth_figure(growth: Growth, *, at: int) -> go.Figure:
@@ -58,7 +58,7 @@ def growth_figure(growth: Growth, *, at: int) -> go.Figure:
     )
     marks = ((growth.crossing_attention, "T = 2D"), (growth.crossing_layer, "T = 6D"))
     _logarithmic(layout, at, [mark for mark in marks if mark[0] <= growth.tokens[-1]])
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def memory_figure(growth: Growth, *, at: int) -> go.Figure:
@@ -76,7 +76,7 @@ def memory_figure(growth: Growth, *, at: int) -> go.Figure:
     )
     marks = [(growth.crossing_memory, "T = 4D/N")] if 1 <= growth.crossing_memory <= growth.tokens[-1] else []
     _logarithmic(layout, at, marks)
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def _logarithmic(layout: dict[str, Any], at: int, marks: Sequence[tuple[float, str]]) -> None:
@@ -120,7 +120,7 @@ def plane_figure(points: Sequence[tuple[str, int, int]], *, chosen: tuple[int, i
     layout = base_layout(x_title=_("Width D"), y_title=_("Tokens T"), keep="plane", height=460)
     layout["xaxis"] |= {"type": "log", "range": [log10(low), log10(high)], "dtick": 1}
     layout["yaxis"] |= {"type": "log", "range": [log10(4), log10(10_000)], "dtick": 1}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def claims_figure(rows: Sequence[tuple[str, float, float]]) -> go.Figure:
@@ -147,4 +147,4 @@ def claims_figure(rows: Sequence[tuple[str, float, float]]) -> go.Figure:
         "tickvals": [1, 2, 4, 10, 40],
         "ticktext": ["×1", "×2", "×4", "×10", "×40"],
     }
-    return go.Figure({"data": [trace], "layout": layout})
+    return figure_of([trace], layout)

@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core.figures.style import BLUE, GREY, ORANGE, VIOLET, base_layout
+from core.figures.style import BLUE, GREY, ORANGE, VIOLET, base_layout, figure_of
 from core.lecture.leakage import LabScore
 from core.messages import translate as _
 
@@ -33,4 +33,4 @@ def lab_figure(measured: Sequence[tuple[str, LabScore]]) -> go.Figure:
     ]  # fmt: skip
     layout = base_layout(x_title=_("Matthews correlation"), y_title="", keep="leakage", height=420)
     layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)

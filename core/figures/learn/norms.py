@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.matrix import Matrix, matrices_figure, matrix_figure
-from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET, base_layout
+from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET, base_layout, figure_of
 from core.messages import translate as _
 
 
@@ -56,7 +56,7 @@ def spread_figure(groups: Sequence[tuple[str, float, float]]) -> go.Figure:
     ]  # fmt: skip
     layout = base_layout(y_title=_("Distance from 0 and 1"), keep="spread", hover="x unified", height=280) | {"barmode": "group"}
     layout["yaxis"] |= {"rangemode": "tozero"}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def activation_figure(
@@ -96,7 +96,7 @@ def activation_figure(
     layout["xaxis"] = {"title": {"text": "x"}, "anchor": "y2", "range": [float(x[0]), float(x[-1])]}
     layout["yaxis"] = {"title": {"text": _("Value")}, "range": [-1.6, 6.8], "domain": [0.42, 1]}
     layout["yaxis2"] = {"title": {"text": _("Derivative")}, "range": [-0.25, 1.25], "domain": [0, 0.34]}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def gelu_gap_figure(x: NDArray[np.floating], value: NDArray[np.floating], slope: NDArray[np.floating]) -> go.Figure:
@@ -110,7 +110,7 @@ def gelu_gap_figure(x: NDArray[np.floating], value: NDArray[np.floating], slope:
     ]  # fmt: skip
     layout = base_layout(x_title="x", y_title=_("Difference"), keep="gelu", height=280)
     layout["yaxis"] |= {"zeroline": True, "exponentformat": "power"}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def dropout_figures(before: NDArray[np.floating], after: NDArray[np.floating]) -> tuple[go.Figure, go.Figure]:
@@ -147,7 +147,7 @@ def sums_figure(means: NDArray[np.floating], *, expected: float) -> go.Figure:
         )  # fmt: skip
     layout = base_layout(x_title=_("Mean of 64 ones after dropout"), y_title=_("Draws"), keep="sums", height=300)
     layout |= {"bargap": 0.05}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def depth_figure(
@@ -170,7 +170,7 @@ def depth_figure(
     layout = base_layout(x_title=_("Layer"), y_title=title, keep=f"depth-{title}", hover="x unified", height=330)
     layout["yaxis"] |= {"type": "log", "exponentformat": "power"} if log else {"rangemode": "tozero"}
     layout["xaxis"] |= {"dtick": 1 if len(layers) <= 14 else 2}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def softmax_figure(x: NDArray[np.floating], safe: NDArray[np.floating], plain: NDArray[np.floating]) -> go.Figure:
@@ -185,4 +185,4 @@ def softmax_figure(x: NDArray[np.floating], safe: NDArray[np.floating], plain: N
     layout |= {"barmode": "group"}
     layout["xaxis"] |= {"tickmode": "array", "tickvals": places, "ticktext": names}
     layout["yaxis"] |= {"range": [0, 1.05]}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)

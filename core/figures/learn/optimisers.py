@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.play import Play, PlayFrame
-from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET, base_layout
+from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET, base_layout, figure_of
 from core.messages import translate as _
 
 Array = NDArray[np.floating]
@@ -57,7 +57,7 @@ def surface_figure(
     layout = base_layout(x_title="θ₁", y_title="θ₂", keep="surface", height=460)
     layout["xaxis"] |= {"range": [float(x[0]), float(x[-1])], "showgrid": False}
     layout["yaxis"] |= {"range": [float(y[0]), float(y[-1])], "showgrid": False}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def surface_play(walks: Mapping[str, Array], captions: Sequence[str], *, start: int) -> Play:
@@ -99,7 +99,7 @@ def losses_figure(
         layout["shapes"] = [
             {"type": "line", "x0": step, "x1": step, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": GREEN, "width": 2}}
         ]
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def schedules_figure(rates: Mapping[str, Array], *, names: Mapping[str, str], step: int, peak: float) -> go.Figure:
@@ -117,7 +117,7 @@ def schedules_figure(rates: Mapping[str, Array], *, names: Mapping[str, str], st
     layout["shapes"] = [
         {"type": "line", "x0": step, "x1": step, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": GREEN, "width": 2}}
     ]
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def clip_figure(before: tuple[float, float], after: tuple[float, float], largest: float) -> go.Figure:
@@ -139,7 +139,7 @@ def clip_figure(before: tuple[float, float], after: tuple[float, float], largest
     layout = base_layout(x_title="g₁", y_title="g₂", keep="clip", height=400)
     layout["xaxis"] |= {"range": [-reach, reach], "zeroline": True}
     layout["yaxis"] |= {"range": [-reach, reach], "zeroline": True, "scaleanchor": "x", "constrain": "domain"}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def signal_figure(signals: Mapping[str, Array], *, names: Mapping[str, str], chosen: str) -> go.Figure:
@@ -153,7 +153,7 @@ def signal_figure(signals: Mapping[str, Array], *, names: Mapping[str, str], cho
     ]  # fmt: skip
     layout = base_layout(x_title=_("Layer"), y_title=_("Root mean square"), keep="signal", hover="x unified", height=400)
     layout["yaxis"] |= {"type": "log", "exponentformat": "power"}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def weights_figure(inputs: Sequence[str], weights: Array) -> go.Figure:
@@ -162,7 +162,7 @@ def weights_figure(inputs: Sequence[str], weights: Array) -> go.Figure:
              "hovertemplate": "%{x}: %{y:.3f}<extra></extra>"}  # fmt: skip
     layout = base_layout(y_title=_("Weight (log-odds a standard deviation)"), keep="weights", legend=False, height=320)
     layout["yaxis"] |= {"zeroline": True}
-    return go.Figure({"data": [trace], "layout": layout})
+    return figure_of([trace], layout)
 
 
 def norms_figure(before: Array, after: Array, largest: float) -> go.Figure:
@@ -179,4 +179,4 @@ def norms_figure(before: Array, after: Array, largest: float) -> go.Figure:
     layout["shapes"] = [
         {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": largest, "y1": largest, "line": {"color": GREY, "dash": "dot"}}
     ]
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)

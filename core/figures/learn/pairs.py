@@ -6,7 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core.figures.style import BLUE, GREEN, GREY, ORANGE, base_layout
+from core.figures.style import BLUE, GREEN, GREY, ORANGE, base_layout, figure_of
 from core.lecture.pairs_experiment import CLAIMED, PairsExperiment
 from core.messages import translate as _
 
@@ -31,4 +31,4 @@ def pairs_figure(found: PairsExperiment) -> go.Figure:
     layout = base_layout(x_title=_("Pairs of layers"), y_title=_("Accuracy"), keep="pairs", height=400)
     layout["xaxis"] |= {"range": [0.5, 12.5], "dtick": 1}
     layout["yaxis"] |= {"tickformat": ".0%"}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)

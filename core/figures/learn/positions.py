@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES, VIOLET, base_layout
+from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES, VIOLET, base_layout, figure_of
 from core.messages import translate as _
 
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ def waves_figure(matrix: Array, channels: Sequence[int], *, at: int | None = Non
     layout = base_layout(x_title=_("Position"), y_title=_("Value"), height=320, hover="x unified", keep="waves")
     if at is not None:
         layout["shapes"] = [_mark(at)]
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def from_one_figure(rows: Sequence[tuple[str, Array]], *, at: int, y_title: str) -> go.Figure:
@@ -44,7 +44,7 @@ def from_one_figure(rows: Sequence[tuple[str, Array]], *, at: int, y_title: str)
     ]  # fmt: skip
     layout = base_layout(x_title=_("Position"), y_title=y_title, height=300, hover="x unified", keep=y_title)
     layout["shapes"] = [_mark(at)]
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def turn_figure(pair: Array, *, at: int, shift: int, turned: Array) -> go.Figure:
@@ -76,7 +76,7 @@ def turn_figure(pair: Array, *, at: int, shift: int, turned: Array) -> go.Figure
     span = [-1.15 * radius, 1.15 * radius]
     layout["xaxis"] |= {"range": span, "constrain": "domain"}
     layout["yaxis"] |= {"range": span, "scaleanchor": "x", "constrain": "domain"}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def balance_figure(content: Array, position: Array) -> go.Figure:
@@ -90,7 +90,7 @@ def balance_figure(content: Array, position: Array) -> go.Figure:
     ]  # fmt: skip
     layout = base_layout(x_title=_("Position"), y_title=_("Root mean square"), height=300, hover="x unified", keep="balance")
     layout["yaxis"] |= {"rangemode": "tozero"}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def _mark(at: int) -> dict[str, Any]:

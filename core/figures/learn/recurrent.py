@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.play import Play, PlayFrame
-from core.figures.style import BLUE, BROWN, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout
+from core.figures.style import BLUE, BROWN, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout, figure_of
 from core.messages import translate as _
 
 Array = NDArray[np.float64]
@@ -84,7 +84,7 @@ def states_figure(bands: Sequence[Band], *, steps: Sequence[str], at: int, unit:
         "tickvals": list(range(0, count, every)), "ticktext": list(steps[::every]), "tickangle": 0,
     }  # fmt: skip
     layout["shapes"].append(_mark(at))
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def states_play(figure: go.Figure, captions: Sequence[str], *, at: int) -> Play:
@@ -120,7 +120,7 @@ def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str, befo
     layout["yaxis"] = {"title": {"text": _("Gate")}, "domain": [0.55, 1], "range": [0, 1]}
     layout["yaxis2"] = {"title": {"text": _("State")}, "domain": [0, 0.47]}
     layout["shapes"] = [_mark(at + 1)]
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def line_figure(values: Array, *, at: int, x_title: str, y_title: str, before: Array | None = None) -> go.Figure:
@@ -133,7 +133,7 @@ def line_figure(values: Array, *, at: int, x_title: str, y_title: str, before: A
     layout["shapes"] = [_mark(at + 1)]
     layout["margin"] = SIDES
     layout["yaxis"]["automargin"] = False
-    return go.Figure({"data": [*([_faded(before)] if before is not None else []), trace], "layout": layout})
+    return figure_of([*([_faded(before)] if before is not None else []), trace], layout)
 
 
 def _faded(values: Array) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def gradients_figure(*, rnn: Array, lstm: Array, attention: Array, forget: Array
     ]  # fmt: skip
     layout = base_layout(x_title=x_title, y_title=_("Norm of the gradient"), height=420, hover="x unified", keep="gradients")
     layout["yaxis"] |= {"type": "log", "exponentformat": "power", "nticks": 8}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def _mark(at: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.figures.matrix import Matrix, matrix_figure
 from core.figures.play import Play, PlayFrame
-from core.figures.style import BLUE, GREEN, GREY, ORANGE, base_layout
+from core.figures.style import BLUE, GREEN, GREY, ORANGE, base_layout, figure_of
 from core.messages import translate as _
 
 SPACE = "␣"
@@ -40,7 +40,7 @@ def next_figure(probabilities: NDArray[np.floating], symbols: Sequence[str], *, 
     layout = base_layout(x_title=_("Next symbol"), y_title=_("Probability"), keep="next", legend=False, height=300)
     layout["xaxis"] |= {"type": "category"}
     layout["yaxis"] |= {"range": [0, 1.12], "tickvals": [0, 0.25, 0.5, 0.75, 1]}
-    return go.Figure({"data": [trace], "layout": layout})
+    return figure_of([trace], layout)
 
 
 def decoding_maps(
@@ -116,7 +116,7 @@ def reading_figure(attention: NDArray[np.floating], relevance: NDArray[np.floati
     layout["yaxis"] = {"title": {"text": _("Weight")}, "rangemode": "tozero", "domain": [0.55, 1]}
     layout["yaxis2"] = {"title": {"text": _("Nats")}, "range": [-1.1 * largest, 1.1 * largest], "domain": [0, 0.42],
                         "zeroline": True}  # fmt: skip
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def certainty_figure(dates: NDArray[np.floating], random_texts: NDArray[np.floating], *, here: float | None = None) -> go.Figure:
@@ -144,7 +144,7 @@ def certainty_figure(dates: NDArray[np.floating], random_texts: NDArray[np.float
         note = {"x": here, "y": 1, "yref": "paper", "text": _("this text"), "showarrow": False,
                 "xanchor": "right" if here > 0.5 else "left", "yanchor": "bottom"}  # fmt: skip
         layout |= {"shapes": [line], "annotations": [note]}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def beam_figure(names: Sequence[str], probabilities: Sequence[float], *, finished: Sequence[bool]) -> go.Figure:
@@ -161,7 +161,7 @@ def beam_figure(names: Sequence[str], probabilities: Sequence[float], *, finishe
     low = min([*probabilities, 1e-3])
     layout["xaxis"] |= {"type": "log", "range": [float(np.log10(low)) - 0.3, 0.05], "nticks": 6}
     layout["yaxis"] |= {"type": "category", "tickfont": {"family": "monospace", "size": 14}}
-    return go.Figure({"data": [trace], "layout": layout})
+    return figure_of([trace], layout)
 
 
 def training_figure(history: Sequence[dict[str, float]]) -> go.Figure:
@@ -177,7 +177,7 @@ def training_figure(history: Sequence[dict[str, float]]) -> go.Figure:
     layout["xaxis"] |= {"anchor": "y2"}
     layout["yaxis"] = {"title": {"text": _("Exact match")}, "tickformat": ".0%", "range": [0, 1.05], "domain": [0.5, 1]}
     layout["yaxis2"] = {"title": {"text": _("Loss")}, "type": "log", "domain": [0, 0.4]}
-    return go.Figure({"data": traces, "layout": layout})
+    return figure_of(traces, layout)
 
 
 def vectors_figure(stages: Mapping[str, NDArray[np.floating]]) -> go.Figure:
