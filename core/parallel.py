@@ -1,8 +1,10 @@
-"""The same work over many items: in this process one after another, or as tasks of a Ray cluster (an optional extra)."""
+"""Work on a Ray cluster (an optional extra): many items as tasks, or one run that several workers share."""
 
 from __future__ import annotations
 
 import os
+import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +22,7 @@ IN_WORKERS: Final = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 """Environment of a worker: it finds the program, and does not share its core with threads of its own."""
 OF_THE_CLUSTER: Final = {
     "RAY_worker_niceness": "0",  # by default 15: beside other work on the machine, a worker would hardly get a turn
+    "RAY_memory_monitor_refresh_ms": "0",  # else workers are ended where another program fills the machine's memory
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing is reported to anyone
 }
 """Ray's settings for a cluster of this machine; a cluster at an address has its own."""
@@ -58,6 +61,80 @@ def each(
             engine.cancel(task, force=True)
 
 
+Tell = Callable[[Any], None]
+
+
+def together(work: Callable[[Any, Tell], None], settings: Any, *, ray: str, workers: int, told: Tell) -> None:
+    """Run `work` on several workers at once, which are one group of `torch.distributed` (gloo); returns when all have ended.
+
+    Where a worker dies all begin again, with what `work` left on disk.
+
+    Args:
+        work: a function of a module: gets `settings` and a function by which the first worker's objects reach `told` here.
+        told: called in another thread.
+
+    Raises:
+        ValueError: where Ray is asked for and not installed; what `work` raises of this kind. OSError: where a worker fails again
+            and again.
+    """
+    connected(ray)
+    from ray.train import FailureConfig, RunConfig, ScalingConfig, TrainingFailedError
+    from ray.train.torch import TorchConfig, TorchTrainer
+    from ray.util.queue import Empty, Queue
+
+    queue = Queue(actor_options={"num_cpus": 0})
+    ended = threading.Event()
+    refused: list[ValueError] = []
+
+    def listen() -> None:
+        while True:
+            last = ended.is_set()
+            try:
+                while True:
+                    item = queue.get(timeout=0.5)
+                    refused.append(item) if isinstance(item, ValueError) else told(item)
+            except Empty:
+                if last:
+                    return
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    with tempfile.TemporaryDirectory(prefix="ray-train-") as folder:
+        trainer = TorchTrainer(
+            _member,
+            train_loop_config={"work": work, "settings": settings, "queue": queue},
+            scaling_config=ScalingConfig(num_workers=workers, resources_per_worker={"CPU": 1}),
+            torch_config=TorchConfig(backend="gloo"),
+            run_config=RunConfig(name="run", storage_path=folder, failure_config=FailureConfig(max_failures=RETRIES)),
+        )
+        try:
+            trainer.fit()
+        except TrainingFailedError as error:
+            reason = "; ".join(_line(one) for one in _causes(error))
+            raise OSError(compose("the training ended {times} times: {reason}", times=RETRIES + 1, reason=reason)) from error
+        finally:
+            ended.set()
+            listener.join()
+            queue.shutdown()
+    if refused:
+        raise refused[0]
+
+
+def _member(settings: dict[str, Any]) -> None:
+    """One worker's part of `together`."""
+    from ray.train import get_context
+
+    tell: Tell = settings["queue"].put if get_context().get_world_rank() == 0 else _to_nobody
+    try:
+        settings["work"](settings["settings"], tell)
+    except ValueError as error:  # of the data or the settings, hence the same in every worker: no reason to begin again
+        tell(error)
+
+
+def _to_nobody(item: Any) -> None:
+    """What the other workers say is the same."""
+
+
 def _attempt(work: Callable[[Item], Result], item: Item) -> Result | ValueError | OSError:
     try:
         return work(item)
@@ -72,7 +149,7 @@ def connected(address: str) -> Any:
         ValueError: where Ray is not installed, or nothing answers at the address.
     """
     try:
-        import ray  # type: ignore[import-not-found,unused-ignore]
+        import ray
     except ImportError as error:
         raise ValueError(compose("Ray is not installed: pip install -r requirements-ray.txt, or leave out --ray")) from error
     if ray.is_initialized():
@@ -105,6 +182,12 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+def _causes(error: Any) -> list[BaseException]:
+    """What ended a shared training: each worker's failure, or that of what holds them together."""
+    failures: dict[int, BaseException] = getattr(error, "worker_failures", {})
+    return list(failures.values()) or [getattr(error, "controller_failure", error)]
 
 
 def _line(error: BaseException) -> str:
