@@ -343,8 +343,13 @@ def resample(rows: BookRows, *, carry_ms: int = 60_000) -> BookRows:
 
     Past that the grid leaves a hole, which `segments` then finds: an old book is not a book.
     """
-    first, last = int(rows.timestamps[0]), int(rows.timestamps[-1])
-    grid = np.arange(-(-first // STEP_MS) * STEP_MS, last + 1, STEP_MS, dtype=np.int64)
+    ends = np.flatnonzero(np.diff(rows.timestamps) > carry_ms)
+    starts, last = rows.timestamps[[0, *(ends + 1)]].tolist(), int(rows.timestamps[-1])
+    stops = [min(int(end) + carry_ms, last) for end in rows.timestamps[[*ends, -1]]]
+    # stretch by stretch, since a damaged time may lie years away from the others
+    grid = np.concatenate(
+        [np.arange(-(-a // STEP_MS) * STEP_MS, b + 1, STEP_MS, dtype=np.int64) for a, b in zip(starts, stops, strict=True)]
+    )
     index = np.searchsorted(rows.timestamps, grid, side="right") - 1
     fresh = grid - rows.timestamps[index] <= carry_ms
     at = rows.take(index[fresh])

@@ -5,7 +5,7 @@ Positions are pixels of the video, 30 frames per second, x to the right, y down.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,14 +75,12 @@ def read_sentences(folder: Path, split: str) -> list[TrackSentence]:
     for path in (listed, hands):
         if not path.exists():
             raise ValueError(f"{folder.name} lacks {path.name}: a folder of tracks holds {listed.name} and {hands.name}")
-    table = pd.read_csv(listed, sep="\t")
-    positions = pd.read_csv(hands)
-    needed = {"video", "speaker", "glosses"}
-    for path, columns, present in ((listed, needed, table), (hands, {"video", "frame", *COLUMNS}, positions)):
-        if missing := columns - set(present.columns):
-            raise ValueError(f"{path.name} lacks the columns {', '.join(sorted(missing))}")
+    table = _table(listed, {"video"}, {"speaker", "glosses"}, separator="\t")
+    positions = _table(hands, {"video", "frame", *COLUMNS})
     words_file = folder / f"{split}_words.csv"
-    words = pd.read_csv(words_file) if words_file.exists() else pd.DataFrame({"video": []})
+    words = (
+        _table(words_file, {"video", "startframe", "endframe"}, {"word"}) if words_file.exists() else pd.DataFrame({"video": []})
+    )
     by_video = {int(video): rows.sort_values("frame") for video, rows in positions.groupby("video")}
     found = []
     for row in table.itertuples():
@@ -102,6 +100,21 @@ def read_sentences(folder: Path, split: str) -> list[TrackSentence]:
             )
         )
     return found
+
+
+def _table(path: Path, numbers: set[str], texts: Collection[str] = (), *, separator: str = ",") -> pd.DataFrame:
+    """A table with these columns of numbers, and these of text; ValueError where the file holds none."""
+    try:
+        table = pd.read_csv(path, sep=separator)
+    except (ValueError, OSError, OverflowError) as error:
+        raise ValueError(f"{path.name} is no table of text: columns {', '.join(sorted({*numbers, *texts}))} are right") from error
+    if missing := {*numbers, *texts} - set(table.columns):
+        raise ValueError(f"{path.name} lacks the columns {', '.join(sorted(missing))}")
+    for name in sorted(numbers):
+        column = pd.to_numeric(table[name], errors="coerce")
+        if not np.isfinite(column.to_numpy(dtype=np.float64)).all():
+            raise ValueError(f"{path.name} has a {name} that is no number")
+    return table
 
 
 def about_the_nose(tracks: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -9,8 +9,6 @@ import hashlib
 import io
 import json
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -33,30 +31,13 @@ from core.signs.uploaded_weights import load_own
 from core.signs.video import VideoError, read_video
 from core.vision.idx import IdxError, read_idx
 from core.vision.pictures import PictureError, decode
+from tests.core.damaged_uploads import UPLOADS
+from tests.core.file_kinds import ROOT, Kind, files
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 RECORDINGS: Final = ROOT / "assets" / "recordings"
 
 Edit = tuple[str, float, int, bytes]
 """What is done, where (a share of the file), over how many bytes, and with which bytes."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of file: real examples, how it is read, and the errors that reading may raise."""
-
-    examples: Callable[[], list[tuple[str, bytes]]]
-    read: Callable[[Path], object]
-    errors: tuple[type[Exception], ...]
-
-
-def _files(*patterns: str, most: int = 400_000) -> Callable[[], list[tuple[str, bytes]]]:
-    @cache
-    def read() -> list[tuple[str, bytes]]:
-        paths = sorted(path for pattern in patterns for path in ROOT.glob(pattern) if path.stat().st_size < most)
-        return [(path.name, path.read_bytes()) for path in paths]
-
-    return read
 
 
 @cache
@@ -73,7 +54,7 @@ def _pictures() -> list[tuple[str, bytes]]:
         data = io.BytesIO()
         image.save(data, ending)
         found.append((f"picture.{ending}", data.getvalue()))
-    return [*found, *_files("tests/fixtures/garment_photos/*.jpg", "tests/fixtures/garment_photos/*.heic")()]
+    return [*found, *files("tests/fixtures/garment_photos/*.jpg", "tests/fixtures/garment_photos/*.heic")()]
 
 
 def _listed(path: Path) -> None:
@@ -130,29 +111,30 @@ def _journals() -> list[tuple[str, bytes]]:
 
 
 KINDS: Final[dict[str, Kind]] = {
-    "rows": Kind(_files("assets/recordings/*.parquet"), read_rows, (BookError,)),
-    "whole recording": Kind(_files("assets/recordings/*.parquet"), lambda path: RecordedRows([path]).read(), (BookError,)),
-    "listing": Kind(_files("assets/recordings/*.parquet"), _listed, ()),
-    "trades": Kind(_files("assets/recordings/trades/*.parquet"), _trades, (BookError,)),
+    "rows": Kind(files("assets/recordings/*.parquet"), read_rows, (BookError,)),
+    "whole recording": Kind(files("assets/recordings/*.parquet"), lambda path: RecordedRows([path]).read(), (BookError,)),
+    "listing": Kind(files("assets/recordings/*.parquet"), _listed, ()),
+    "trades": Kind(files("assets/recordings/trades/*.parquet"), _trades, (BookError,)),
     "table": Kind(_csv, read_rows, (BookError,)),
     "foreign table": Kind(_csv, lambda path: conversion.inspect({path.name: path}), (FormatError, BookError)),
     "messages": Kind(
-        _files("tests/fixtures/binance_wire/*.gz"),
+        files("tests/fixtures/binance_wire/*.gz"),
         lambda path: conversion.recognise({path.name: path}),
         (FormatError, BookError),
     ),
     "journal": Kind(_journals, _journal, ()),
-    "card": Kind(_files("assets/checkpoints/iiga_hands.json"), _card, (checkpoints.CheckpointError,)),
-    "weights": Kind(_files("assets/checkpoints/iiga_hands.safetensors", most=10**6), _own, (checkpoints.CheckpointError,)),
+    "card": Kind(files("assets/checkpoints/iiga_hands.json"), _card, (checkpoints.CheckpointError,)),
+    "weights": Kind(files("assets/checkpoints/iiga_hands.safetensors", most=10**6), _own, (checkpoints.CheckpointError,)),
     "picture": Kind(_pictures, lambda path: decode(path.read_bytes(), name=path.name), (PictureError,)),
-    "film": Kind(_files("assets/clips/*.mp4"), lambda path: read_video(path.read_bytes(), size=48, fps=12), (VideoError,)),
-    "digits": Kind(_files("assets/pictures/fashion-mnist-few/*.gz"), read_idx, (IdxError,)),
+    "film": Kind(files("assets/clips/*.mp4"), lambda path: read_video(path.read_bytes(), size=48, fps=12), (VideoError,)),
+    "digits": Kind(files("assets/pictures/fashion-mnist-few/*.gz"), read_idx, (IdxError,)),
     "receipt": Kind(_receipts, read_receipt, (ReceiptError,)),
     "alerts": Kind(
         lambda: [("alerts.json", rules_to_json([AlertRule(market="live/binance/BTC/USDT", kind="price", id="a")]).encode())],
         lambda path: rules_from_json(path.read_text(encoding="utf-8", errors="replace")),
         (AlertError,),
     ),
+    **UPLOADS,
 }
 
 EDITS: Final = st.lists(

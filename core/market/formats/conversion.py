@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -213,7 +215,7 @@ class _Grid:
 def _checked(form: BookFormat, files: Mapping[str, Path]) -> Iterator[tuple[BookBatch, list[RowProblem]]]:
     """Batches without the books that cannot be used, and all that is wrong with what was left out."""
     last = -1
-    for batch in form.batches(files):
+    for batch in _whole_batches(form, files):
         wrong = list(batch.problems)
         good = np.ones(len(batch.timestamps), dtype=bool)
         for clause, bad in _faults(batch.values):
@@ -236,6 +238,15 @@ def _checked(form: BookFormat, files: Mapping[str, Path]) -> Iterator[tuple[Book
             done=batch.done,
         )
         yield kept, sorted(wrong, key=lambda one: one.row)
+
+
+def _whole_batches(form: BookFormat, files: Mapping[str, Path]) -> Iterator[BookBatch]:
+    """A format's batches. A packed file that is damaged can be found out at any of them."""
+    try:
+        yield from form.batches(files)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        names = ", ".join(files)
+        raise FormatError(compose("{files} ends early or is damaged: unpacking it must succeed", files=names)) from error
 
 
 def _faults(values: FloatArray) -> Iterator[tuple[Message, NDArray[np.bool_]]]:

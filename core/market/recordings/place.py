@@ -6,6 +6,7 @@ import io
 import ipaddress
 import itertools
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Final
@@ -20,6 +21,8 @@ HOSTS_VARIABLE: Final = "OBSERVATORY_RECORDING_HOSTS"
 """Comma-separated names of hosts, besides this machine, whose recordings may be listed and fetched; and of stores, "s3://bucket"."""
 MOST_FILES: Final = 50_000
 TIMEOUT_S: Final = 20
+LISTING_S: Final = 6.0
+"""Seconds that listing a folder of this machine may take; 50,000 files take one."""
 
 
 class RecordingPlace:
@@ -81,7 +84,10 @@ class RecordingPlace:
             there = False
         if not there:
             raise BookError(compose("{place} is no folder: give a folder of recordings, or a URL", place=self.address))
+        began = time.monotonic()
         for parent, folders, names in os.walk(root):
+            if time.monotonic() - began > LISTING_S:
+                raise BookError(compose("{place} takes too long to list: choose a folder below it", place=self.address))
             folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
             below = Path(parent).relative_to(root).as_posix().removeprefix(".")
             for name in names:

@@ -282,3 +282,11 @@ def test_a_file_off_the_grid_is_put_on_it(tmp_path: Path) -> None:
     assert on_grid(found)
     assert (found.timestamps % 250 == 0).all()
     assert np.array_equal(found.levels, resample(books).levels)
+
+
+def test_a_time_years_away_costs_no_grid_of_years() -> None:
+    times = np.array([0, 100, 300, 4 * 10**15, 4 * 10**15 + 250], dtype=np.int64)
+    levels = np.repeat(np.arange(5.0)[:, None], 40, axis=1)
+    found = resample(BookRows(timestamps=times, levels=levels), carry_ms=1_000)
+    assert found.timestamps.tolist() == [0, 250, 500, 750, 1000, 1250, 4 * 10**15, 4 * 10**15 + 250]
+    assert found.levels[:, 0].tolist() == [0, 1, 2, 2, 2, 2, 3, 4]
