@@ -49,10 +49,18 @@ def test_folders_that_do_not_hold_together_are_told_apart(tmp_path: Path) -> Non
         read_sentences(folder, "dev")
     hands = pd.read_csv(folder / "hands_condensed.csv")
     hands[hands["video"] != hands["video"].iloc[-1]].to_csv(folder / "hands_condensed.csv", index=False)
+    words = (folder / "train_words.csv").read_text()
+    (folder / "train_words.csv").write_text(words.replace("video", "film", 1))
+    with pytest.raises(ValueError, match="train_words.csv lacks the columns video"):
+        read_sentences(folder, "train")
+    (folder / "train_words.csv").write_text(words)
     with pytest.raises(ValueError, match="has no frame of video"):
         [read_sentences(folder, split) for split in ("train", "test")]
     hands.drop(columns="nose-x").to_csv(folder / "hands_condensed.csv", index=False)
     with pytest.raises(ValueError, match="hands_condensed.csv lacks the columns nose-x"):
+        read_sentences(folder, "train")
+    (folder / "hands_condensed.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match="hands_condensed.csv is no table of text"):
         read_sentences(folder, "train")
     (folder / "hands_condensed.csv").unlink()
     with pytest.raises(ValueError, match="tracks lacks hands_condensed.csv"):

@@ -357,14 +357,9 @@ def test_files_that_cannot_be_used_at_all_are_one_sentence(tmp_path: Path, rows:
         inspect(text("few.csv", "timestamp,ask_price_1,bid_price_1\n1,2,1\n"))
     (packed,) = tardis(tmp_path, rows[:40]).values()
     whole = packed.read_bytes()
-    for damaged in (
-        whole[:-40],
-        whole[: len(whole) // 2] + b"\xff\xff" + whole[len(whole) // 2 + 2 :],
-        whole[:-6] + b"\x00" + whole[-5:],
-    ):
-        packed.write_bytes(damaged)
-        with pytest.raises(FormatError, match="ends early or is damaged"):
-            inspect({packed.name: packed})
+    packed.write_bytes(whole[:-40])
+    with pytest.raises(FormatError, match="ends early or is damaged"):
+        inspect({packed.name: packed})
     header = ",".join(frame_from_rows(rows[:1]).columns)
     with pytest.raises(FormatError, match="no book of it can be used: it holds none"):
         inspect(text("none.csv", header + "\n"))
