@@ -13,6 +13,7 @@ import torch
 from core.bench.networks import shipped
 from core.bench.pieces import window_rows
 from core.bench.ratio import Work
+from core.bench.viewers import watched
 from core.lecture import cost
 from core.market.predictor import load_predictor, windows_of
 from core.messages import compose
@@ -111,6 +112,7 @@ GROWTHS: Final[Mapping[str, Enlarged]] = {
         operations=lambda n: _macs(replace(BTC, features=4 * n, width=4 * n)),
     ),
     "markets": Enlarged(what=compose("markets that share one pass"), sizes=(1, 2, 4, 8, 16), make=_together, operations=float),
+    "viewers": Enlarged(what=compose("viewers of one market"), sizes=(4, 16, 64, 256), make=watched, operations=float),
     "rows": Enlarged(what=compose("rows of a recording"), sizes=(16, 32, 64, 128), make=_rows, operations=float),
 }
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
+from core.bench import cuda
 from core.bench.benchmarks import BENCHMARKS, selected
 from core.cli import options
 
@@ -44,12 +45,18 @@ def _run(o: argparse.Namespace) -> None:
         "capability": torch.backends.cpu.get_cpu_capability(),
         "torch": torch.__version__,
     }
+    card = list(cuda.measured()) if cuda.available() and not (o.only or o.quick) else []
     if o.json:
-        print(json.dumps({"machine": machine, "python": platform.python_version(), "threads": o.threads, "rows": rows}))
+        whole = {"machine": machine, "python": platform.python_version(), "threads": o.threads, "rows": rows}
+        print(json.dumps(whole | {"cuda": [vars(one) for one in card]}))
         return
     print(f"{machine['processor']}, {machine['capability']}, {o.threads} thread(s), torch {machine['torch']}")
     for row in rows:
         print(_line(row))
+    for one in card:
+        print(f"{one.what:<50} {one.value:9.3f} {one.unit}")
+    if not cuda.available():
+        print(cuda.NO_CARD)
 
 
 def _line(row: dict[str, Any]) -> str:

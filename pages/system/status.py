@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core import checkpoints, usage
+from core.bench import cuda
 from core.bench.benchmarks import BENCHMARKS, Benchmark
 from core.bench.growth import GROWTHS, Curve, measured
 from core.bench.ratio import Ratio
@@ -22,6 +23,7 @@ from pages.shared.live_plot import static_plot
 TIMED = "system:timed"
 SPEED = "system:speed"
 GROWN = "system:grown"
+CARD = "system:cuda"
 SECONDS = 1.0
 """Spent on each benchmark."""
 
@@ -150,9 +152,22 @@ def speed() -> None:
     st.caption(_("Measured in turns while the app goes on; a ratio below 1 is faster than the reference."))
 
 
+def card_speed() -> None:
+    """Measures the models on a CUDA card when the button is pressed, or says what there is none to measure on."""
+    if not cuda.available():
+        st.caption(translate(cuda.NO_CARD))
+        return
+    if st.button(_("Measure the card"), icon=":material/memory:", key="system_cuda"):
+        with st.spinner(_("Measuring the card…"), show_time=True):
+            st.session_state[CARD] = list(cuda.measured())
+    found: list[cuda.CardFigure] = st.session_state.get(CARD, [])
+    if found:
+        st.table([{_("What"): translate(one.what), _("Value"): f"{number(one.value, 2)} {translate(one.unit)}"} for one in found])
+
+
 def growth() -> None:
     """Measures how cost grows when the button is pressed, and draws each curve beside the operations counted."""
-    st.markdown(_("How does the cost grow with longer windows, more levels, more markets and longer recordings?"))
+    st.markdown(_("How does the cost grow with longer windows, more levels, more markets, more viewers and longer recordings?"))
     if st.button(_("Measure growth"), icon=":material/trending_up:", key="system_growth"):
         bar, found = st.progress(0.0), []
         for count, one in enumerate(GROWTHS.values()):
@@ -242,6 +257,7 @@ try:
 except checkpoints.CheckpointError as error:
     controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
 speed()
+card_speed()
 growth()
 st.subheader(_("Checkpoints"), anchor=False)
 checkpoint_cards()
