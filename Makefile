@@ -1,6 +1,7 @@
 # make run    the app on http://localhost:8501
 # make test   all tests, those in a browser included
 # make numeric   the numeric tests again, under several instruction sets and numbers of threads
+# make ray    the tests of several workers: installs Ray, starts clusters on this machine
 # make hands  the models that find hands in films and before the camera (about 60 MB are downloaded once)
 # make lint   ruff and mypy
 # make messages   take new strings into the catalogues of assets/locale
@@ -11,7 +12,7 @@ ADDRESS ?= localhost
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test numeric hands lint messages
+.PHONY: run test numeric ray hands lint messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -23,6 +24,10 @@ test: $(VENV)/.installed-dev
 
 numeric: $(VENV)/.installed-dev
 	$(BIN)/python scripts/numeric_tests.py $(ARGS)
+
+ray: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements-ray.txt
+	RAY_TESTS=1 $(BIN)/python -m pytest tests/core/test_ray.py $(ARGS)
 
 hands: $(VENV)/.hands
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -50,7 +51,8 @@ def each(
     waiting = {remote.remote(work, item): number for number, item in enumerate(items)}
     try:
         while waiting:
-            done, _ = engine.wait(list(waiting), num_returns=1)
+            with redirect_stdout(sys.stderr):  # where Ray says that a worker died: standard output is for results
+                done, _ = engine.wait(list(waiting), num_returns=1)
             number = waiting.pop(done[0])
             try:
                 yield number, engine.get(done[0])
@@ -108,7 +110,8 @@ def together(work: Callable[[Any, Tell], None], settings: Any, *, ray: str, work
             run_config=RunConfig(name="run", storage_path=folder, failure_config=FailureConfig(max_failures=RETRIES)),
         )
         try:
-            trainer.fit()
+            with redirect_stdout(sys.stderr):  # as in `each`
+                trainer.fit()
         except TrainingFailedError as error:
             reason = "; ".join(_line(one) for one in _causes(error))
             raise OSError(compose("the training ended {times} times: {reason}", times=RETRIES + 1, reason=reason)) from error

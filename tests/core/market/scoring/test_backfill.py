@@ -1,10 +1,8 @@
-"""Predictions and scores of a folder's recordings, in one process and, where Ray is installed, on two workers."""
+"""Predictions and scores of a folder's recordings, in one process (tests/core/test_ray.py: on two workers)."""
 
 from __future__ import annotations
 
 import json
-import os
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +15,6 @@ from core.market.evaluation import evaluate
 from core.market.predictor import load_predictor
 from core.parallel import each
 from tests.core.market.helpers import real_rows, save_tiny
-
-RAY = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed (requirements-ray.txt)")
 
 
 @pytest.fixture
@@ -57,14 +53,6 @@ def test_every_recording_is_predicted_and_scored_once(
     assert changed == ["market_0"]  # the only one whose file is another
 
 
-def once_killed(path: Path) -> str:
-    """Ends its own process the first time."""
-    if not path.exists():
-        path.write_text("was here")
-        os._exit(9)
-    return path.read_text()
-
-
 def doubled(number: int) -> int:
     if number == 2:
         raise ValueError("two is refused")
@@ -74,18 +62,3 @@ def doubled(number: int) -> int:
 def test_what_is_refused_costs_its_item_only() -> None:
     found = dict(each(doubled, [1, 2, 3]))
     assert (found[0], str(found[1]), found[2]) == (2, "two is refused", 6)
-
-
-@RAY
-def test_two_workers_give_the_same_numbers_and_a_killed_one_costs_its_task(
-    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    answers = []
-    for more in (["--out", str(tmp_path / "one")], ["--out", str(tmp_path / "two"), "--ray"]):
-        assert main([*words, *more]) == 0
-        answers.append(json.loads(capsys.readouterr().out))
-    assert answers[0] == answers[1]
-    for path in (tmp_path / "one").rglob("*.parquet"):
-        mine, other = (pd.read_parquet(tmp_path / which / path.relative_to(tmp_path / "one")) for which in ("one", "two"))
-        pd.testing.assert_frame_equal(mine, other, atol=1e-6)
-    assert dict(each(once_killed, [tmp_path / "a", tmp_path / "b"], ray="local")) == {0: "was here", 1: "was here"}

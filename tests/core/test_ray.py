@@ -1,0 +1,110 @@
+"""Several workers of a Ray cluster on this machine: the numbers of one process, and what a killed worker costs (`make ray`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from core.cli import main
+from core.market.book import frame_from_rows
+from core.parallel import Tell, each, together
+from tests.core.market.helpers import real_rows, save_tiny
+
+pytestmark = [
+    pytest.mark.skipif(
+        find_spec("ray") is None or "RAY_TESTS" not in os.environ, reason="clusters are started by `make ray`, which installs Ray"
+    ),
+    pytest.mark.timeout(600),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    """The first `--ray` of a process starts its cluster; here it has two workers on any machine."""
+    os.environ["RAY_OVERRIDE_RESOURCES"] = '{"CPU": 2}'
+    yield
+    import ray
+
+    ray.shutdown()
+    del os.environ["RAY_OVERRIDE_RESOURCES"]
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> list[str]:
+    """Data of three recordings, one of which is damaged, and a checkpoint."""
+    (tmp_path / "data").mkdir()
+    for number in (0, 4):
+        frame_from_rows(real_rows(number)).to_parquet(tmp_path / "data" / f"market_{number}.parquet")
+    (tmp_path / "data" / "damaged.parquet").write_bytes(b"no parquet")
+    save_tiny(tmp_path / "card", real_rows(4))
+    return ["--data", str(tmp_path / "data"), "--checkpoint", "tiny", "--folder", str(tmp_path / "card"), "--json"]
+
+
+def test_a_folder_is_predicted_and_scored_as_by_one_process(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = []
+    for more in (["--out", str(tmp_path / "one")], ["--out", str(tmp_path / "two"), "--ray"]):
+        assert main(["backfill", *words, *more]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0] == answers[1] and len(answers[0]["recordings"]) == 2
+    for path in (tmp_path / "one").rglob("*.parquet"):
+        mine, other = (pd.read_parquet(tmp_path / which / path.relative_to(tmp_path / "one")) for which in ("one", "two"))
+        pd.testing.assert_frame_equal(mine, other, atol=1e-6)
+
+
+def test_evaluation_gives_the_same_numbers(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    answers = []
+    for more in ([], ["--ray"]):
+        assert main(["evaluate", "tlob", *words, *more]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0] == answers[1] and "damaged" in answers[1]["skipped"]
+
+
+def noted(place: Path) -> int:
+    """Notes that it ran; the first run of "b" waits for its end until the others are through, and is killed."""
+    times = len(list(place.parent.glob(f"{place.name}.*")))
+    place.with_name(f"{place.name}.{times}").touch()
+    if place.name == "b" and not times:
+        while len(list(place.parent.glob("[ac].*"))) < 2:
+            pass
+        os.kill(os.getpid(), signal.SIGKILL)
+    return len(place.name)
+
+
+def test_a_killed_worker_costs_its_task_only(tmp_path: Path) -> None:
+    assert dict(each(noted, [tmp_path / name for name in "abc"], ray="local")) == {0: 1, 1: 1, 2: 1}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.0", "b.0", "b.1", "c.0"]
+
+
+def summed(folder: Path, tell: Tell) -> None:
+    """Adds up the ranks; the second worker is killed the first time."""
+    import torch
+    import torch.distributed as dist
+
+    if dist.get_rank() == 1 and not (folder / "killed").exists():
+        (folder / "killed").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    total = torch.tensor(dist.get_rank() + 1)
+    dist.all_reduce(total)
+    tell((dist.get_world_size(), int(total)))
+
+
+def refuse(folder: Path, tell: Tell) -> None:
+    raise ValueError("no such data")
+
+
+def test_workers_that_train_together_begin_again_and_are_heard_here(tmp_path: Path) -> None:
+    heard: list[Any] = []
+    together(summed, tmp_path, ray="local", workers=2, told=heard.append)
+    assert heard == [(2, 3)] and (tmp_path / "killed").exists()
+    with pytest.raises(ValueError, match="no such data"):
+        together(refuse, tmp_path, ray="local", workers=2, told=heard.append)
