@@ -305,9 +305,11 @@ class Connection:
         except BookError as error:
             self._unusable = self._unusable or (time.monotonic(), error)
             return
-        if self._last is None:  # no message yet: the book on request is the first
+        if self._last is None:  # no message yet: this book is the first, from when it came: the venue made it after being asked
             self._last = book
-        elif not np.array_equal(book.levels, self._last.levels):
+            await self._queue.put(book)
+            return
+        if not np.array_equal(book.levels, self._last.levels):
             touch_differs = not np.array_equal(book.levels[:3:2], self._last.levels[:3:2])  # best ask and best bid
             asks.differing_since_s = quiet_s if asks.differing_since_s is None else asks.differing_since_s
             asks.differing += 1

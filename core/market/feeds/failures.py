@@ -68,8 +68,8 @@ class Backoff:
     """
 
     first_s: float = 1.0
-    cap_s: float = 3.0
-    long_after: int = 200
+    cap_s: float = 2.0
+    long_after: int = 300
     long_cap_s: float = 30.0
     random: random.Random = field(default_factory=random.Random)
 

@@ -17,7 +17,7 @@ from core.market.feeds.timeouts import Timeouts
 from core.market.feeds.venues import Configure, close_exchange, make_exchange
 from core.messages import Message, compose, sentence
 
-MOST_DOUBTS = 6
+MOST_DOUBTS = 9
 """Doubtful failures in a row after which the feed gives up."""
 MOST_DIFFERENCES = 3
 """Times in a row that streamed books may differ from the venue's book, before its books are asked for one by one instead."""
@@ -109,8 +109,9 @@ class LiveFeed:
                 differences = (0 if lived_s >= AGREED_S else differences) + isinstance(error, BooksDiffer)
                 if differences >= MOST_DIFFERENCES and transport == "auto":
                     transport = "poll"
-                reload_markets = isinstance(error, (UnusableBook, WentQuiet)) or failure.verdict is RetryVerdict.DOUBTFUL
-                wait_s = max(failure.retry_after_s, self._wait_s(failure, failures))
+                fresh = isinstance(error, UnusableBook) and not failures  # a fresh snapshot may do: the list can wait
+                reload_markets = not fresh and (isinstance(error, WentQuiet) or failure.verdict is RetryVerdict.DOUBTFUL)
+                wait_s = max(failure.retry_after_s, 0.0 if fresh else self._wait_s(failure, failures))
                 failures += 1
                 resync = failure.verdict is RetryVerdict.RESYNC
                 yield StatusChange(state=FeedState.RECONNECTING, message=_announcement(failure, wait_s), gap=True, resync=resync)

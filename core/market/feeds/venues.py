@@ -21,7 +21,7 @@ Configure = Callable[[Any], None]
 """Changes a new ccxt exchange object before its first use: addresses, a proxy, options."""
 
 BINANCE = frozenset({"binance", "binanceus", "binanceusdm", "binancecoinm"})
-CLOSE_S = 2.0
+CLOSE_S = 1.0
 SOCKET_LEVELS = {"kraken": 100, "bybit": 200, "bybiteu": 200, "kucoin": 50, "kucoinfutures": 50, "whitebit": 100}
 """Valid depths: Kraken 10, 25, 100, 500, 1000; Bybit 1, 50, 200, 1000; KuCoin 5, 50 (the whole book each time), 20, 100 (changes
 to a snapshot); WhiteBIT up to 100. A hundred are kept (`core.market.book.MOST_LEVELS`); KuCoin's fifty come whole, so that no

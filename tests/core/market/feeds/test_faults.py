@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.market.book import BookRows, FloatArray, read_market
+from core.market.book import BookRows, FloatArray, OrderBookSnapshot, read_market
+from core.market.feeds.clock import CLOCK
+from core.market.feeds.connection import Connection, _Asks
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import MOST_DOUBTS, LiveFeed
 from core.market.feeds.protocol import FeedFailed, FeedState
@@ -315,5 +317,24 @@ def test_the_first_message_does_not_confirm_a_book_asked_for_before_it(tmp_path:
 
     async def scenario() -> None:
         await asyncio.gather(*map(one, (BinanceDeltaServer, KrakenServer, BybitServer)))
+
+    asyncio.run(scenario())
+
+
+def test_a_book_asked_for_before_the_first_message_holds_from_its_arrival() -> None:
+    class Slow:
+        id, name, has, made_ns = "slow", "Slow", {"fetchOrderBook": True}, 0
+
+        async def fetch_order_book(self, symbol: str, limit: int | None = None) -> dict[str, Any]:
+            await asyncio.sleep(0.05)
+            self.made_ns = CLOCK.now_ns()
+            return {"asks": [[20.0 + i, 1.0] for i in range(10)], "bids": [[10.0 - i / 2, 1.0] for i in range(10)]}
+
+    async def scenario() -> None:
+        connection = Connection(exchange := Slow(), "A/B")
+        await connection._ask(1.0, _Asks())
+        book = connection._queue.get_nowait()
+        assert isinstance(book, OrderBookSnapshot)
+        assert book.received_ns >= exchange.made_ns  # a row before then would show a book that the venue did not have yet
 
     asyncio.run(scenario())
