@@ -101,20 +101,21 @@ def together(work: Callable[[Any, Tell], None], settings: Any, *, ray: str, work
 
     listener = threading.Thread(target=listen, daemon=True)
     listener.start()
+    again = FailureConfig(max_failures=RETRIES, controller_failure_limit=RETRIES)  # the latter for deaths while workers start
     with tempfile.TemporaryDirectory(prefix="ray-train-") as folder:
         trainer = TorchTrainer(
             _member,
             train_loop_config={"work": work, "settings": settings, "queue": queue},
             scaling_config=ScalingConfig(num_workers=workers, resources_per_worker={"CPU": 1}),
             torch_config=TorchConfig(backend="gloo"),
-            run_config=RunConfig(name="run", storage_path=folder, failure_config=FailureConfig(max_failures=RETRIES)),
+            run_config=RunConfig(name="run", storage_path=folder, failure_config=again),
         )
         try:
             with redirect_stdout(sys.stderr):  # as in `each`
                 trainer.fit()
         except TrainingFailedError as error:
             reason = "; ".join(_line(one) for one in _causes(error))
-            raise OSError(compose("the training ended {times} times: {reason}", times=RETRIES + 1, reason=reason)) from error
+            raise OSError(compose("the training's workers ended too often: {reason}", reason=reason)) from error
         finally:
             ended.set()
             listener.join()
