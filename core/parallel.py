@@ -69,7 +69,7 @@ Tell = Callable[[Any], None]
 def together(work: Callable[[Any, Tell], None], settings: Any, *, ray: str, workers: int, told: Tell) -> None:
     """Run `work` on several workers at once, which are one group of `torch.distributed` (gloo); returns when all have ended.
 
-    Where a worker dies all begin again, with what `work` left on disk.
+    Where a worker dies all begin again, with what `work` left on disk; a death while the workers start ends the run.
 
     Args:
         work: a function of a module: gets `settings` and a function by which the first worker's objects reach `told` here.
@@ -101,7 +101,7 @@ def together(work: Callable[[Any, Tell], None], settings: Any, *, ray: str, work
 
     listener = threading.Thread(target=listen, daemon=True)
     listener.start()
-    again = FailureConfig(max_failures=RETRIES, controller_failure_limit=RETRIES)  # the latter for deaths while workers start
+    again = FailureConfig(max_failures=RETRIES)
     with tempfile.TemporaryDirectory(prefix="ray-train-") as folder:
         trainer = TorchTrainer(
             _member,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -92,6 +93,7 @@ def summed(folder: Path, tell: Tell) -> None:
 
     if dist.get_rank() == 1 and not (folder / "killed").exists():
         (folder / "killed").touch()
+        time.sleep(10)  # a death while Ray still starts its workers ends the run
         os.kill(os.getpid(), signal.SIGKILL)
     total = torch.tensor(dist.get_rank() + 1)
     dist.all_reduce(total)
