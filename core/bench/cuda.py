@@ -1,4 +1,4 @@
-"""What a CUDA card does with the models: latency, throughput, share of its peak, memory, an epoch of the garments' ViT.
+"""What a CUDA card does with the models: latency, throughput, share of its peak, memory. An epoch of the ViT: `core.runs.epoch_time`.
 
 Everything here needs a CUDA device; `available` says whether there is one. A graph replays a pass without calling its operations
 one by one from Python, which for one window takes most of the time.
@@ -18,14 +18,11 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from core import checkpoints
 from core.bench.networks import inferring, shipped
 from core.bench.ratio import Work
 from core.device import computes_bfloat16
 from core.market.predictor import load_predictor
 from core.messages import compose
-from core.models.vit import ViT, ViTConfig
-from core.runs.epoch_time import epoch_times
 
 BATCHES: Final = (1, 8, 32, 128, 512, 2048)
 """Windows in a pass, up to where more of them no longer bring more a second."""
@@ -64,10 +61,6 @@ def measured() -> Iterator[CardFigure]:
     model, window = shipped(1)
     yield from one_window(model.to(device), window.to(device))
     yield from over_batches(load_predictor().model.to(device), window.to(device))  # as trained: that for prediction cuts batches
-    config: ViTConfig = checkpoints.read_config(checkpoints.read_card("vit"), ViT)
-    for one in epoch_times(config):
-        if one.device == "cuda":
-            yield CardFigure(what=compose("an epoch of the garments' ViT"), value=one.epoch_s, unit="s")
 
 
 def one_window(model: nn.Module, window: Tensor) -> Iterator[CardFigure]:
