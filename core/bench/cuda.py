@@ -1,4 +1,4 @@
-"""What a CUDA card does with the models: latency, throughput, share of its peak, memory. An epoch of the ViT: `core.runs.epoch_time`.
+"""What a CUDA card does with the models: latency, throughput, share of its peak, memory (an epoch: `core.runs.epoch_time`).
 
 Everything here needs a CUDA device; `available` says whether there is one. A graph replays a pass without calling its operations
 one by one from Python, which for one window takes most of the time.
