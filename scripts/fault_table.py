@@ -18,7 +18,8 @@ from pathlib import Path
 from core.device import use_one_thread
 from core.market.predictor import Predictor
 from tests.core.market.feeds.delta_server import DeltaServer
-from tests.core.market.feeds.venue_faults import BY_NAME, FAULTS, VENUES, Fault, Outcome, try_fault
+from tests.core.market.feeds.fault_outcomes import Outcome, try_fault
+from tests.core.market.feeds.venue_faults import BY_NAME, FAULTS, VENUES, Fault
 from tests.core.market.helpers import real_rows, tiny_config, tiny_predictor
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "faults.md"

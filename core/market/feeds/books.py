@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from core.market.book import (
     ASK_PRICES,
     BID_PRICES,
@@ -101,3 +103,11 @@ class KnownDepth:
 
 def _cut_off(side: Sequence[Any], asked: int | None) -> bool:
     return bool(side) and (len(side) == asked or len(side) % 10 == 0)
+
+
+def same_levels(book: Any, known: OrderBookSnapshot) -> bool:
+    """Whether a book of ccxt's has the levels of one that is known; a book that cannot be used has not."""
+    try:
+        return np.array_equal(snapshot_of(book).levels, known.levels)
+    except BookError:
+        return False

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.market.book import STEP_MS, BookError, FloatArray, OrderBookSnapshot
-from core.market.feeds.books import KnownDepth, snapshot_of, trade_of
+from core.market.feeds.books import KnownDepth, same_levels, snapshot_of, trade_of
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import BooksDiffer, OutOfStep, UnusableBook, WentQuiet
 from core.market.feeds.protocol import BookLost, Confirmation, FeedFailed, FeedState, StatusChange, Trade
@@ -267,14 +267,14 @@ class Connection:
         book = (self._exchange.orderbooks or {}).get(self._symbol)
         if book is None or self._last is None or self._unusable is not None:
             return None
-        return None if _same_levels(book, self._last) else book
+        return None if same_levels(book, self._last) else book
 
     async def _leave_asked(self, book: Any) -> None:
         """The stream begins with another book than the one asked for before it: when that one ceased to hold is not known.
 
         Messages confirm the books between themselves. None of them says how long a book held that came before the first.
         """
-        if self._last is not None and not _same_levels(book, self._last):
+        if self._last is not None and not same_levels(book, self._last):
             await self._queue.put(StatusChange(state=FeedState.LIVE, gap=True, resync=True))
 
     def _patience(self, asks: _Asks) -> float:
@@ -425,13 +425,6 @@ class Connection:
         import ccxt
 
         return ccxt.NotSupported, ccxt.AuthenticationError, ccxt.BadRequest
-
-
-def _same_levels(book: Any, known: OrderBookSnapshot) -> bool:
-    try:
-        return np.array_equal(snapshot_of(book).levels, known.levels)
-    except BookError:
-        return False
 
 
 @dataclass

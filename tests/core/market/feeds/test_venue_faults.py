@@ -6,7 +6,8 @@ import asyncio
 from pathlib import Path
 
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, KrakenServer
-from tests.core.market.feeds.venue_faults import BY_NAME, Outcome, try_fault
+from tests.core.market.feeds.fault_outcomes import Outcome, try_fault
+from tests.core.market.feeds.venue_faults import BY_NAME
 from tests.core.market.helpers import real_rows, tiny_config, tiny_predictor
 
 LINES = (

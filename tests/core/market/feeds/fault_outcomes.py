@@ -1,0 +1,249 @@
+"""What a session and a recording of it make of a fault, with the real ccxt.
+
+`scripts/fault_table.py` runs all faults for three protocols; a few are tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from core.market.book import FloatArray, read_market
+from core.market.feeds.live import LiveFeed
+from core.market.feeds.protocol import BookLost, FeedEvent, StatusChange
+from core.market.predictor import Predictor
+from core.market.recorder import EventRecorder
+from core.market.recordings.segment_writer import SegmentWriter
+from core.market.session import MarketSession
+from core.market.session_view import Status
+from tests.core.market.feeds.delta_server import DeltaServer
+from tests.core.market.feeds.venue_faults import Exchange, Fault, real_clock
+
+LATE_S: Final = 1.0
+"""A row may show a book that was replaced so long ago, and by as long as the process was held up, for the way from the server."""
+MOST_S: Final = 30.0  # longest wait for a feed to be live, or to end
+
+
+@dataclass(kw_only=True)
+class Outcome:
+    """What came of a fault.
+
+    Attributes:
+        noticed_s: from its beginning until the feed said so; None where it did not.
+        live_s: from the venue's recovery until the first book after; negative where it was sooner; None where the feed ended.
+        said: what the page said: state and message, without repeats.
+        rows: recorded. wrong: rows recorded, predicted, scored that no book of the venue's equals. shown: the same of rows that
+            were shown as provisional, and withdrawn.
+        details: of each wrong row, what is wrong with it.
+    """
+
+    venue: str
+    fault: str
+    noticed_s: float | None = None
+    live_s: float | None = None
+    said: list[str] = field(default_factory=list)
+    rows: int = 0
+    wrong: dict[str, int] = field(default_factory=dict)
+    shown: int = 0
+    details: list[str] = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        """Whether no wrong row was recorded, predicted from or scored."""
+        return not any(self.wrong.values())
+
+
+async def try_fault(
+    make: type[DeltaServer], fault: Fault, predictor: Predictor, folder: Path, *, patience_s: float = 4.0
+) -> Outcome:
+    """Let a fault happen to a feed that is predicted, scored and recorded, and wait until it is live again or has ended.
+
+    Args:
+        patience_s: for what was not noticed by then.
+    """
+    found = Outcome(venue=make.exchange, fault=fault.name)
+    async with make() as server:
+        exchange = Exchange(server)
+        server.remember()
+        if fault.at_start:
+            await fault.begin(exchange)
+        feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, trades=False)
+        async with _followed(feed, predictor, folder) as seen, _running(exchange):
+            if not fault.at_start:
+                await seen.until_rows(predictor.window + round(4 * patience_s))
+                began = time.monotonic()
+                await fault.begin(exchange)
+            else:
+                began = seen.began
+            await asyncio.sleep(fault.lasts_s)
+            over = time.monotonic()
+            if fault.end is not None and not fault.ends:
+                await fault.end(exchange)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(MOST_S):
+                    await seen.settle(
+                        over, ends=fault.ends, interrupted=fault.at_start or fault.lasts_s > 0, patience_s=patience_s
+                    )
+            found.noticed_s = seen.noticed(began)
+            found.live_s = None if fault.ends else seen.live(began, over)
+            found.said = seen.said
+            rows = seen.session.view(4_800)
+            table = seen.session.export()
+        recorded = read_market(sorted(folder.rglob("rows_*.parquet"))) if any(folder.rglob("rows_*.parquet")) else None
+        real_clock()
+        history, late_s = server.history, LATE_S + exchange.stall_s
+        kept = len(rows.timestamps) - rows.provisional
+        wrong = wrong_rows(rows.timestamps[:kept], rows.levels[:kept], history, late_s)
+        bad = rows.timestamps[:kept][wrong]
+        asked = table["timestamp"].to_numpy()
+        span = predictor.window * 250
+        tainted = np.array([((bad > when - span) & (bad <= when)).any() for when in asked], dtype=bool)
+        scored = (table.filter(like="_truth") != "").any(axis=1).to_numpy(dtype=bool)
+        found.wrong = {
+            "recorded": 0 if recorded is None else int(wrong_rows(recorded.timestamps, recorded.levels, history, late_s).sum()),
+            "predicted": int(tainted.sum()),
+            "scored": int((tainted & scored).sum()),
+        }
+        found.rows = 0 if recorded is None else len(recorded)
+        if recorded is not None:
+            found.details += explain("recorded", recorded.timestamps, recorded.levels, history, late_s)
+        found.details += explain("shown", rows.timestamps[:kept], rows.levels[:kept], history, late_s)
+        times, levels = seen.provisional_rows()
+        found.shown = int(wrong_rows(times, levels, history, late_s).sum()) if len(times) else 0
+    return found
+
+
+def wrong_rows(times: Any, levels: FloatArray, history: Sequence[tuple[float, FloatArray]], late_s: float) -> Any:
+    """(n,) whether a row equals no book that the venue had in the `late_s` seconds before."""
+    since, wrong = np.array([when for when, _ in history]), np.zeros(len(times), dtype=bool)
+    for index, (timestamp, book) in enumerate(zip(np.asarray(times) / 1e3, levels, strict=True)):
+        first, last = np.searchsorted(since, [timestamp - late_s, timestamp], side="right")
+        wrong[index] = not any(np.array_equal(book[:40], known) for _, known in history[max(first - 1, 0) : last])
+    return wrong
+
+
+def explain(kind: str, times: Any, levels: FloatArray, history: Sequence[tuple[float, FloatArray]], late_s: float) -> list[str]:
+    """A line for each wrong row: its place, and how long ago the venue had replaced its book."""
+    found = []
+    for place in np.flatnonzero(wrong_rows(times, levels, history, late_s)):
+        when = times[place] / 1e3
+        replaced = [
+            later for (_, book), (later, _) in pairwise(history) if later <= when and np.array_equal(levels[place][:40], book)
+        ]
+        age = f"replaced {when - max(replaced):.2f} s before" if replaced else "no book of the venue's until then"
+        found.append(f"{kind}: row {place + 1} of {len(times)}, {age}; {late_s:.2f} s are allowed")
+    return found
+
+
+class _Seen:
+    """What a viewer of a session sees, and when."""
+
+    def __init__(self, session: MarketSession, recorder: EventRecorder, writer: SegmentWriter) -> None:
+        self.session, self.recorder, self.writer = session, recorder, writer
+        self.began = time.monotonic()
+        self.said: list[str] = []
+        self._books: list[float] = []
+        self._breaks: list[float] = []
+        self._shown: dict[int, FloatArray] = {}
+        self.ended: float | None = None
+        session.listeners += [recorder.take, self._take]
+
+    def _take(self, event: FeedEvent) -> None:
+        now = time.monotonic()
+        if isinstance(event, BookLost) or (isinstance(event, StatusChange) and event.gap):
+            self._breaks.append(now)
+        elif hasattr(event, "levels"):
+            self._books.append(now)
+
+    async def watch(self) -> None:
+        """Look at the page ten times a second."""
+        while True:
+            view = self.session.view(40)
+            line = f"{view.status}: {view.message}" if view.message else f"{view.status}"
+            if not self.said or self.said[-1] != line:
+                self.said.append(line)
+            for when, levels in zip(
+                view.timestamps[-view.provisional or None :], view.levels[-view.provisional or None :], strict=True
+            ):
+                if view.provisional:
+                    self._shown[int(when)] = levels
+            if view.status in (Status.FAILED, Status.ENDED) and self.ended is None:
+                self.ended = time.monotonic()
+            await asyncio.sleep(0.1)
+
+    async def until_rows(self, rows: int) -> None:
+        """Until so many rows were recorded in all."""
+        async with asyncio.timeout(60):
+            while self.writer.rows < rows:
+                await asyncio.sleep(0.05)
+
+    async def settle(self, over: float, *, ends: bool, interrupted: bool, patience_s: float) -> None:
+        """Until the feed has ended; or is live, with rows for a window and the outcomes of some."""
+        if ends:
+            while self.ended is None:
+                await asyncio.sleep(0.05)
+            return
+        start = time.monotonic()
+        while interrupted and not any(book > over for book in self._books):
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(max(0.0, start + patience_s - time.monotonic()))
+        while self._breaks and not any(book > self._breaks[-1] for book in self._books):
+            await asyncio.sleep(0.05)
+        before = self.writer.rows
+        while self.writer.rows < before + self.session.predictor.window + 8 and self.ended is None:
+            await asyncio.sleep(0.05)
+
+    def noticed(self, began: float) -> float | None:
+        """Seconds from the fault until something was said or books were given up."""
+        found = [when for when in (*self._breaks, *([self.ended] if self.ended else [])) if when >= began]
+        return min(found) - began if found else None
+
+    def live(self, began: float, over: float) -> float | None:
+        """Seconds from the venue's recovery to the first book after the last break."""
+        if self.ended is not None:
+            return None
+        broken = [when for when in self._breaks if when >= began]
+        since = max([over, *broken])
+        later = [book for book in self._books if book >= since]
+        return later[0] - over if later else None
+
+    def provisional_rows(self) -> tuple[FloatArray, FloatArray]:
+        """Rows that were shown as provisional, and times."""
+        kept = set(self.session.view(4_800).timestamps.tolist())
+        gone = [(when, levels) for when, levels in sorted(self._shown.items()) if when not in kept]
+        return np.array([when for when, _ in gone]), np.array([levels for _, levels in gone])
+
+
+@contextlib.asynccontextmanager
+async def _followed(feed: LiveFeed, predictor: Predictor, folder: Path) -> AsyncIterator[_Seen]:
+    session = MarketSession(feed, predictor)
+    writer = SegmentWriter(folder, feed.market, key=feed.key, saves=False)
+    recorder = EventRecorder(writer, wall=True)
+    seen = _Seen(session, recorder, writer)
+    tasks = [asyncio.create_task(work) for work in (session.run(), recorder.tick(), seen.watch())]
+    try:
+        yield seen
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        recorder.stop()
+        writer.close()
+
+
+@contextlib.asynccontextmanager
+async def _running(exchange: Exchange) -> AsyncIterator[None]:
+    task = asyncio.create_task(exchange.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
