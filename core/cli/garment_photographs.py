@@ -9,60 +9,58 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import torch
-from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from core.cli.characters import character
 from core.training.vit_photographs import CLASSES_OF_OTHER_KIND, NONE, SQUARE, OtherThings, Photographs
 from core.vision.photographs import CLASSES_OF_KIND, photographs
-from core.vision.pictures import decode
-from core.vision.preprocessing import PHOTOGRAPH, SIDE, prepare
-
-Grey = NDArray[np.uint8]
+from core.vision.pictures import Bytes, decode
+from core.vision.preprocessing import PHOTOGRAPH, prepare
 
 
-def views(data: bytes, name: str) -> tuple[Grey, Grey]:
-    """A file's picture as the page pads it to a square, (SQUARE, SQUARE), and as the model reads it, (28, 28)."""
-    prepared = prepare(decode(data, name=name), PHOTOGRAPH)
+def views(data: bytes, name: str, side: int) -> tuple[Bytes, Bytes]:
+    """A file's picture as the page pads it to a square, (SQUARE, SQUARE, 3), and as the model reads it, (side, side, 3)."""
+    prepared = prepare(decode(data, name=name), PHOTOGRAPH, side=side)
     square = Image.fromarray(prepared.step("pad").image)
     return np.asarray(square.resize((SQUARE, SQUARE), Image.Resampling.BOX)), prepared.image
 
 
-def read_photographs(files: Iterable[Path]) -> Photographs:
+def read_photographs(files: Iterable[Path], side: int) -> Photographs:
     """The photographs of Parquet files whose kind has a rule (D29, and `CLASSES_OF_OTHER_KIND`)."""
-    squares: list[Grey] = []
-    small: list[Grey] = []
+    squares: list[Bytes] = []
+    small: list[Bytes] = []
     targets: list[Tensor] = []
     for file in files:
         for one in photographs(file):
             right = CLASSES_OF_KIND.get(one.kind, CLASSES_OF_OTHER_KIND.get(one.kind))
             if right is None:
                 continue
-            square, prepared = views(one.data, one.file)
+            square, prepared = views(one.data, one.file, side)
             squares.append(square)
             small.append(prepared)
             target = torch.zeros(NONE + 1, dtype=torch.bool)
             target[sorted(right) or [NONE]] = True
             targets.append(target)
-    return Photographs(images=_tensor(squares, SQUARE), prepared=_tensor(small, SIDE), targets=torch.stack(targets))
+    return Photographs(images=_tensor(squares, SQUARE), prepared=_tensor(small, side), targets=torch.stack(targets))
 
 
-def read_others(sources: Iterable[Path]) -> OtherThings:
+def read_others(sources: Iterable[Path], side: int) -> OtherThings:
     """Pictures of no garments: every fifth is held out, or the part of a manifest that is not for training.
 
     Args:
         sources: Parquet files with a column `jpeg`, or folders with a `manifest.csv` that has the columns `path` and `split`.
     """
-    squares: list[Grey] = []
-    held_out: list[Grey] = []
+    squares: list[Bytes] = []
+    held_out: list[Bytes] = []
     for source in sources:
         for data, name, train in _others(source):
-            square, prepared = views(data, name)
+            square, prepared = views(data, name, side)
             if train:
                 squares.append(square)
             else:
                 held_out.append(prepared)
-    return OtherThings(train=_tensor(squares, SQUARE), validation=_tensor(held_out, SIDE))
+    return OtherThings(train=_tensor(squares, SQUARE), validation=_tensor(held_out, side), character=character)
 
 
 def _others(source: Path) -> Iterator[tuple[bytes, str, bool]]:
@@ -74,7 +72,8 @@ def _others(source: Path) -> Iterator[tuple[bytes, str, bool]]:
             yield data, f"{source.stem} {index}", index % 5 != 0
 
 
-def _tensor(images: list[Grey], side: int) -> Tensor:
+def _tensor(images: list[Bytes], side: int) -> Tensor:
+    """(n, 3, side, side)."""
     if not images:
-        return torch.zeros(0, 1, side, side)
-    return torch.from_numpy(np.stack(images))[:, None].float() / 255
+        return torch.zeros(0, 3, side, side, dtype=torch.uint8)
+    return torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous()

@@ -9,8 +9,9 @@ from typing import Any
 from core.cli import options
 from core.cli.garment_files import fetch_missing
 from core.models.cct import CCTConfig
-from core.training.augment import Augmentation
+from core.training.lite_start import PACKAGE
 from core.training.loop import progress_bar
+from core.training.vit_mixed import MixedTraining
 from core.vision.photographs import photograph_files, photographs
 
 
@@ -18,7 +19,7 @@ def add_parser(models: Any) -> None:
     """Add the model to `train`'s."""
     p = models.add_parser(
         "cct",
-        help="compact convolutional transformer on Fashion-MNIST's IDX files and on photographs",
+        help="compact convolutional transformer on photographs, and on Fashion-MNIST's IDX files before backgrounds",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of the IDX files; fetched where missing")
@@ -29,24 +30,30 @@ def add_parser(models: Any) -> None:
     )  # fmt: skip
     options.add_checkpoint_output(p, name="cct")
     p.add_argument("--epochs", type=int, default=8)
-    p.add_argument("--steps", type=int, default=250, help="of an epoch")
+    p.add_argument("--steps", type=int, default=110, help="of an epoch")
     for name, default, what in (
-        ("benchmark", 44, "Fashion-MNIST's images in a batch"),
-        ("photos", 40, "photographs in a batch"),
-        ("composites", 4, "Fashion-MNIST's images before backgrounds in a batch"),
-        ("none", 8, "pictures of no garments in a batch"),
+        ("photos", MixedTraining.photographs, "photographs in a batch"),
+        ("composites", MixedTraining.composites, "Fashion-MNIST's images before backgrounds in a batch"),
+        ("none", MixedTraining.others, "pictures of no garments in a batch"),
     ):
         p.add_argument(f"--{name}", type=int, default=default, help=what)
-    p.add_argument("--smoothing", type=float, default=0.05, help="label smoothing")
-    p.add_argument("--width", type=int, default=CCTConfig.width)
-    p.add_argument("--heads", type=int, default=CCTConfig.heads)
-    p.add_argument("--layers", type=int, default=CCTConfig.layers)
-    p.add_argument("--hidden", type=int, default=CCTConfig.hidden, help="middle width of the feed-forward networks")
-    p.add_argument("--stem", type=int, default=CCTConfig.stem, help="channels of the convolutions at 28 x 28")
-    p.add_argument("--cells", type=int, default=CCTConfig.cells, help="channels of the convolutions at 14 x 14")
+    p.add_argument("--smoothing", type=float, default=MixedTraining.smoothing, help="label smoothing")
+    for name, what in (
+        ("side", "of the image, pixels: a multiple of 16"),
+        ("width", "channels of a token"),
+        ("heads", "of a layer"),
+        ("layers", "after the convolutions"),
+        ("hidden", "middle width of the feed-forward networks"),
+    ):
+        p.add_argument(f"--{name}", type=int, default=getattr(CCTConfig, name), help=what)
+    p.add_argument("--dropout", type=float, default=CCTConfig.dropout)
     p.add_argument(
-        "--start", type=Path, default=None, help="begin with this card's weights, a ViT's or a CCT's, or a run's state"
-    )
+        "--imagenet", type=Path, default=None, metavar="FILE",
+        help=f"begin with the convolutions of EfficientNet-Lite0: the .pth file of {PACKAGE}",
+    )  # fmt: skip
+    p.add_argument("--early", type=float, default=MixedTraining.early, help="share of the rate for the first convolutions")
+    p.add_argument("--convolutions", type=float, default=MixedTraining.convolutions, help="share of the rate for the others")
+    p.add_argument("--start", type=Path, default=None, help="begin with this card's weights, a CCT's, or a run's state")
     p.add_argument("--teacher", type=Path, default=None, metavar="FILE", help="of scripts/photograph_teacher.py")
     p.add_argument("--soft", type=float, default=1.0, help="weight of the teacher's shares")
     p.add_argument("--hints", type=float, default=1.0, help="weight of the teacher's features")
@@ -59,7 +66,6 @@ def add_parser(models: Any) -> None:
     p.add_argument("--mirrored", action="store_true", help="answer with the mean of the image and its mirror image")
     options.add_optimiser(p, rate=1e-3, weight_decay=0.05, ema=0.998, warmup=100)
     options.add_run(p)
-    options.add_test(p, part="Fashion-MNIST's test images")
     p.set_defaults(run=_run)
 
 
@@ -67,15 +73,12 @@ def _run(o: argparse.Namespace) -> None:
     from core import checkpoints
     from core.cli.garment_photographs import read_others, read_photographs
     from core.training.photograph_teacher import Lessons
-    from core.training.vit_mixed import MixedTraining
     from core.training.vit_mixed_run import PhotographFiles, run
     from core.training.vit_photographs import VALIDATION_SPLIT
     from core.vision.photograph_scores import evaluate_photographs
 
-    for part in ("train", "t10k") if o.test else ("train",):
-        fetch_missing(o.data, part)
+    fetch_missing(o.data, "train")
     training = MixedTraining(
-        benchmark=o.benchmark,
         photographs=o.photos,
         composites=o.composites,
         others=o.none,
@@ -83,18 +86,19 @@ def _run(o: argparse.Namespace) -> None:
         turned=o.turned,
         soft=o.soft,
         hints=o.hints,
-        augmentation=Augmentation(warp=0.3),
+        early=o.early,
+        convolutions=o.convolutions,
         seed=o.seed,
     )
     loop = options.loop_settings(o, steps=o.steps)
     files = photograph_files(o.photographs)
     (held_out,) = photograph_files(o.photographs, VALIDATION_SPLIT)
-    train = read_photographs(path for path in files if path != held_out)
+    train = read_photographs((path for path in files if path != held_out), o.side)
     found = PhotographFiles(
         train=train,
         lessons=None if o.teacher is None else Lessons.read(o.teacher, len(train)),
-        held_out=read_photographs([held_out]),
-        others=read_others(o.others),
+        held_out=read_photographs([held_out], o.side),
+        others=read_others(o.others, o.side),
         files=(*files, *(path / "manifest.csv" if path.is_dir() else path for path in o.others)),
         score=lambda classifier: evaluate_photographs(classifier, photographs(held_out)),
     )
@@ -103,12 +107,12 @@ def _run(o: argparse.Namespace) -> None:
         o.data,
         found,
         CCTConfig(
+            side=o.side,
             width=o.width,
             heads=o.heads,
             layers=o.layers,
             hidden=o.hidden,
-            stem=o.stem,
-            cells=o.cells,
+            dropout=o.dropout,
             turns=o.turned > 0,
             mirrored=o.mirrored,
         ),
@@ -117,7 +121,7 @@ def _run(o: argparse.Namespace) -> None:
         folder=o.folder or checkpoints.FOLDER,
         state=o.state,
         start=o.start,
-        test=o.test,
+        imagenet=o.imagenet,
         callbacks=[progress_bar(loop, title=o.name)],
     )
     print(f"wrote {path.name} and its weights")

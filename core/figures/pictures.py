@@ -160,7 +160,7 @@ def overlay_figure(
     """The picture with its patches, and where given one value per patch as a glow over it.
 
     Args:
-        image: (side, side) grey levels. shares: (grid, grid), 0 or more.
+        image: (side, side) grey levels, or (side, side, 3). shares: (grid, grid), 0 or more.
         patch: pixels along a patch.
         signed: shares may be negative: blue raised, orange lowered.
         hidden: numbers of patches, from 0, that are hatched.
@@ -169,11 +169,7 @@ def overlay_figure(
         value: what the values are called in a hover.
     """
     side, grid = len(image), len(image) // patch
-    trace: dict[str, Any] = _cells(image, GREYS, low=0, high=255)
-    trace |= {"name": "pixels", "hovertemplate": _("row {row}, column {column}: grey {value}").format(
-        row="%{customdata[0]}", column="%{customdata[1]}", value="%{z}") + "<extra></extra>"}  # fmt: skip
-    trace["customdata"] = (np.indices((side, side)).transpose(1, 2, 0) + 1).astype(np.uint8)
-    traces = [trace]
+    traces = [_pixels(image) if image.ndim == 2 else _unseen(grid, patch)]
     if shares is not None:
         high = (top if top is not None else float(np.abs(shares).max())) or 1.0
         bar = {"thickness": 8, "outlinewidth": 0, "len": 0.9, "title": {"text": value, "side": "right"}, "tickformat": ".2~g"}
@@ -184,6 +180,8 @@ def overlay_figure(
         glow |= {"name": "patches", "customdata": numbers, "hovertemplate": hover + "<extra></extra>"}
         traces.append(glow | {"showscale": True, "colorbar": bar})
     layout = base_layout(keep=keep, legend=False, height=height) | _frame(side) | {"margin": {"t": 6, "b": 6, "l": 6, "r": 6}}
+    if image.ndim == 3:
+        layout["images"] = [_below(Image.fromarray(image), side, side)]
     layout["shapes"] = [
         {"type": "line", "line": {"color": "rgba(133,140,150,0.55)", "width": 1}} | ends
         for k in range(patch, side, patch)
@@ -196,6 +194,32 @@ def overlay_figure(
         row, column = divmod(outlined, grid)
         layout["shapes"].append(_frame_of(column * patch, row * patch, patch))
     return figure_of(traces, layout)
+
+
+def _pixels(image: Bytes) -> dict[str, Any]:
+    """A trace of grey levels (side, side), each with its place."""
+    trace: dict[str, Any] = _cells(image, GREYS, low=0, high=255)
+    trace |= {"name": "pixels", "hovertemplate": _("row {row}, column {column}: grey {value}").format(
+        row="%{customdata[0]}", column="%{customdata[1]}", value="%{z}") + "<extra></extra>"}  # fmt: skip
+    trace["customdata"] = (np.indices(image.shape).transpose(1, 2, 0) + 1).astype(np.uint8)
+    return trace
+
+
+def _unseen(grid: int, patch: int) -> dict[str, Any]:
+    """A trace to click on, over a picture that lies below."""
+    trace: dict[str, Any] = _cells(np.zeros((grid, grid)), GREYS, low=0, high=1, step=patch)
+    return trace | {"hoverinfo": "none", "opacity": 0, "name": "pixels"}
+
+
+def _below(picture: Image.Image, width: int, height: int) -> dict[str, Any]:
+    """A picture under the traces, over `width` x `height` units from the corner."""
+    buffer = BytesIO()
+    picture.save(buffer, format="PNG")
+    source = "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return {
+        "source": source, "xref": "x", "yref": "y", "x": 0, "y": 0,
+        "sizex": width, "sizey": height, "sizing": "stretch", "layer": "below",
+    }  # fmt: skip
 
 
 def patch_at(x: float, y: float, *, patch: int, grid: int) -> int:
@@ -303,21 +327,11 @@ def photographs_figure(
         small.thumbnail((side - 6, side - 6))
         row, column = divmod(index, columns)
         sheet.paste(small, (column * side + (side - small.width) // 2, row * side + (side - small.height) // 2))
-    buffer = BytesIO()
-    sheet.save(buffer, format="PNG")
-    trace = _cells(np.zeros((rows, columns)), GREYS, low=0, high=1, step=side) | {
-        "hoverinfo": "none",
-        "opacity": 0,
-        "name": "images",
-    }
+    trace: dict[str, Any] = _cells(np.zeros((rows, columns)), GREYS, low=0, high=1, step=side)
+    trace |= {"hoverinfo": "none", "opacity": 0, "name": "images"}
     layout = base_layout(keep="photographs", legend=False, height=height) | _frame(columns * side, rows * side)
     layout["margin"] = {"t": 4, "b": 4, "l": 4, "r": 4}
-    layout["images"] = [
-        {
-            "source": "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), "xref": "x", "yref": "y", "x": 0,
-            "y": 0, "sizex": columns * side, "sizey": rows * side, "sizing": "stretch", "layer": "below",
-        }
-    ]  # fmt: skip
+    layout["images"] = [_below(sheet, columns * side, rows * side)]
     layout["shapes"] = []
     for index, is_right in enumerate(right):
         row, column = divmod(index, columns)

@@ -1,23 +1,35 @@
-"""A compact convolutional transformer of the garments (Hassani et al. 2021): the ViT with a convolutional tokeniser.
+"""A compact convolutional transformer of the garments (Hassani et al. 2021), which reads photographs in colour.
 
-image (batch, 1, 28, 28) -> [patches -> Linear] + [convolutions -> one cell per patch] -> class token first -> + 0.1 * positions
--> the ViT's layers -> Linear on the class token -> logits of the classes, and of "none of them"
+image (batch, 3, side, side) -> convolutions -> one cell per patch of 16 x 16 pixels -> Linear -> class token first
+-> + 0.1 * positions -> the ViT's layers -> Linear on the class token -> logits of the classes, and of "none of them"
 
-It keeps the ViT's class token where the paper pools the sequence, and its linear embedding beside the convolutions, whose last
-one starts at zero: so it can start from a trained ViT, and the same maps explain both.
+Its convolutions are the first stages of EfficientNet-Lite0 (Tan and Le 2019; without squeeze-and-excitation, with ReLU6), so that
+they can start from weights that were trained on ImageNet (`core.training.lite_start`). They hold no batch normalisation: those
+weights come with it multiplied in. The class token stays where the paper pools the sequence, so the ViT's maps explain both.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, overload
+from itertools import pairwise
+from typing import ClassVar, Final, Literal, overload
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from core.messages import compose
 from core.models.vit import ViT, ViTConfig
 from core.nn import AttentionMaps
+
+STRIDE: Final = 16
+"""Pixels of the image, along a side, for each cell of the convolutions' last map."""
+KERNELS: Final = (3, 3, 5, 3, 5)
+STRIDES: Final = (1, 2, 2, 2, 1)
+"""Of the stages after the first convolution, which halves the image too."""
+EXPANSION: Final = 6
+"""How many times more channels the middle of a block has; of the first stage's, as many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,34 +37,108 @@ class CCTConfig(ViTConfig):
     """The ViT's configuration and that of the convolutions.
 
     Attributes:
-        stem: channels at the image's size. cells: channels at half of it. Patches must be of 4 pixels.
+        stem: channels of the first convolution. stages: channels of each stage. repeats: its blocks.
         turns: whether one more output says that the image lies on a side or upside down.
         mirrored: answer with the mean of the image's and its mirror image's class token; training always takes one of them.
     """
 
     model: ClassVar[str] = "cct"
-    width: int = 96
-    hidden: int = 384
-    stem: int = 24
-    cells: int = 48
+    colours: ClassVar[int] = 3
+    side: int = 128
+    patch: int = STRIDE
+    layers: int = 2
+    stem: int = 32
+    stages: tuple[int, ...] = (16, 24, 40, 80, 112)
+    repeats: tuple[int, ...] = (1, 2, 2, 3, 3)
     turns: bool = False
     mirrored: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("stages", "repeats"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))  # a card's JSON holds lists
         super().__post_init__()
-        if min(self.stem, self.cells) < 1 or self.patch != 4:
-            raise ValueError(compose("a CCT needs patches of 4 pixels, and at least one channel in each of its convolutions"))
+        if self.patch != STRIDE:
+            raise ValueError(compose("the convolutions of a CCT make one cell of {stride} pixels: its patch", stride=STRIDE))
+        if (
+            len(self.stages) != len(KERNELS)
+            or len(self.repeats) != len(KERNELS)
+            or min(self.stem, *self.stages, *self.repeats) < 1
+        ):
+            raise ValueError(
+                compose("a CCT needs a stem, and {count} stages of one channel and one block at least", count=len(KERNELS))
+            )
+
+    def sequence_lengths(self, among: Iterable[int] = ()) -> set[int]:
+        """1 + N of the image's own size alone: the patch is the convolutions'."""
+        return {self.sequence_length}
 
 
-def _convolution(inputs: int, outputs: int, stride: int = 1) -> nn.Sequential:
-    return nn.Sequential(nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU())
+class Padded(nn.Conv2d):
+    """A convolution of a map (batch, inputs, h, w) to (batch, outputs, h / stride, w / stride), for even sizes where it strides.
+
+    A stride of 2 leaves out the row and the column of padding that TensorFlow's "same" leaves out: above and to the left.
+    """
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, *, stride: int = 1, groups: int = 1) -> None:
+        super().__init__(inputs, outputs, kernel, stride, padding=0 if stride > 1 else kernel // 2, groups=groups)
+        self.around = ((kernel - 2) // 2, kernel // 2) * 2 if stride > 1 else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, inputs, h, w) -> (batch, outputs, h / stride, w / stride)."""
+        return super().forward(x if self.around is None else F.pad(x, self.around))
+
+
+class LiteBlock(nn.Module):
+    """1 x 1 to more channels, one filter a channel, 1 x 1 to fewer (Sandler et al. 2018); the input is added where it fits."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, *, stride: int, expansion: int) -> None:
+        super().__init__()
+        middle = inputs * expansion
+        self.expand = Padded(inputs, middle, 1) if expansion > 1 else None
+        self.depthwise = Padded(middle, middle, kernel, stride=stride, groups=middle)
+        self.project = Padded(middle, outputs, 1)
+        self.adds = stride == 1 and inputs == outputs
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, inputs, h, w) -> (batch, outputs, h / stride, w / stride)."""
+        inner = x if self.expand is None else F.relu6(self.expand(x))
+        out: Tensor = self.project(F.relu6(self.depthwise(inner)))
+        return x + out if self.adds else out
+
+
+class Convolutions(nn.Module):
+    """The stages: (batch, 3, side, side) -> (batch, channels, side / 16, side / 16)."""
+
+    def __init__(self, config: CCTConfig) -> None:
+        super().__init__()
+        self.stem = Padded(config.colours, config.stem, 3, stride=2)
+        blocks = []
+        widths = pairwise((config.stem, *config.stages))
+        for index, ((before, after), repeats) in enumerate(zip(widths, config.repeats, strict=True)):
+            for number in range(repeats):
+                blocks.append(
+                    LiteBlock(
+                        before if number == 0 else after,
+                        after,
+                        KERNELS[index],
+                        stride=STRIDES[index] if number == 0 else 1,
+                        expansion=EXPANSION if index else 1,
+                    )
+                )
+        self.blocks = nn.Sequential(*blocks)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, 3, side, side) -> (batch, channels, side / 16, side / 16)."""
+        x = x.contiguous(memory_format=torch.channels_last)  # filters of single channels are several times faster so
+        maps: Tensor = self.blocks(F.relu6(self.stem(x)))
+        return maps
 
 
 class CCT(ViT):
     """The whole network.
 
     >>> model = CCT(CCTConfig())
-    >>> model(torch.zeros(2, 1, 28, 28)).shape
+    >>> model(torch.zeros(2, 3, 128, 128)).shape
     torch.Size([2, 10])
     """
 
@@ -61,33 +147,15 @@ class CCT(ViT):
     def __init__(self, config: CCTConfig | None = None) -> None:
         c = config or CCTConfig()
         super().__init__(c)
-        self.convolutions = nn.Sequential(
-            _convolution(1, c.stem),
-            _convolution(c.stem, c.cells, stride=2),
-            _convolution(c.cells, c.cells),
-            _convolution(c.cells, c.width, stride=2),
-            _convolution(c.width, c.width),
-            nn.Conv2d(c.width, c.width, 1),
-        )
+        self.convolutions = Convolutions(c)
+        self.embedding = nn.Linear(c.stages[-1], c.width)
         self.rejection = nn.Linear(c.width, 1)
         self.lying = nn.Linear(c.width, 1) if c.turns else None
-        last = self.convolutions[-1]
-        assert isinstance(last, nn.Conv2d) and last.bias is not None
-        nn.init.zeros_(last.weight)
-        nn.init.zeros_(last.bias)
 
-    def cells(self, x: Tensor) -> Tensor:
-        """(batch, 1, side, side) -> (batch, patches, width): what the convolutions make of each patch and its surroundings."""
-        maps: Tensor = self.convolutions(x)  # (batch, width, grid, grid)
-        return maps.flatten(2).transpose(1, 2)  # -> (batch, patches, width)
-
-    def tokens(self, x: Tensor, *, keep: Tensor | None = None) -> Tensor:
-        """As the ViT's, with the convolutions' cell added to each patch's token."""
-        tokens = super().tokens(x, keep=keep)  # (batch, 1 + patches, width)
-        cells = self.cells(x)  # (batch, patches, width)
-        if keep is not None:
-            cells = cells.gather(1, keep[..., None].expand(-1, -1, cells.shape[-1]))  # (batch, kept, width)
-        return torch.cat([tokens[:, :1], tokens[:, 1:] + cells], dim=1)
+    def patches(self, x: Tensor) -> Tensor:
+        """(batch, 3, side, side) -> (batch, patches, channels): what the convolutions make of each patch and its surroundings."""
+        maps: Tensor = self.convolutions(x)  # (batch, channels, grid, grid)
+        return maps.flatten(2).transpose(1, 2)  # -> (batch, patches, channels)
 
     def features(self, x: Tensor) -> Tensor:
         """As the ViT's; the mean with those of the mirror image where the configuration says so."""

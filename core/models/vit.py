@@ -51,10 +51,12 @@ class ViTConfig(AttentionConfig):
         classes: outputs.
         position_scale: factor on the sinusoidal positions; the report's 0.1 (D11).
         dropout: inside the feed-forward networks, and on what each sublayer adds.
+        colours: channels of an image.
         start: weights before training: "plain", or "local" (`core.training.vit_start`). Without effect on the built network.
     """
 
     model: ClassVar[str] = "vit"
+    colours: ClassVar[int] = 1
     side: int = 28
     patch: int = 4
     width: int = 128
@@ -114,7 +116,7 @@ class ViTConfig(AttentionConfig):
 
     def example_inputs(self, length: int) -> tuple[Tensor, ...]:
         """One image."""
-        return (torch.zeros(1, 1, self.side, self.side),)
+        return (torch.zeros(1, self.colours, self.side, self.side),)
 
     def _patch_by_length(self) -> dict[int, int]:
         return {1 + (self.side // patch) ** 2: patch for patch in range(1, self.side + 1) if self.side % patch == 0}
@@ -222,10 +224,15 @@ class ViT(nn.Module):
         Raises:
             ValueError: for images of another shape.
         """
-        side = self.config.side
-        if x.dim() != 4 or x.shape[1:] != (1, side, side):
+        side, colours = self.config.side, self.config.colours
+        if x.dim() != 4 or x.shape[1:] != (colours, side, side):
             raise ValueError(
-                compose("this ViT takes images of shape (batch, 1, {side}, {side}), not {found}", side=side, found=tuple(x.shape))
+                compose(
+                    "this ViT takes images of shape (batch, {colours}, {side}, {side}), not {found}",
+                    colours=colours,
+                    side=side,
+                    found=tuple(x.shape),
+                )
             )
         if not return_attention:
             return cast(Tensor, self.head(self._class_tokens(x, keep=keep)))  # (batch, width) -> (batch, classes)

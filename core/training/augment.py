@@ -83,7 +83,8 @@ class PhotographAugmentation:
         stretch: largest logarithm of the aspect's change. shear: largest shear. tilt: strength of the perspective.
         gamma: largest logarithm of the exponent of the grey levels. contrast: range of the factor around the mean.
         brightness: largest added level. invert: share that is negated.
-        erase: share that loses a rectangle. erase_side: its largest side, pixels.
+        tint: largest logarithm of the factor on each colour. erase: share that loses a rectangle. erase_side: its largest side,
+            pixels.
     """
 
     degrees: float = 15.0
@@ -98,12 +99,13 @@ class PhotographAugmentation:
     contrast: tuple[float, float] = (0.6, 1.4)
     brightness: float = 0.15
     invert: float = 0.05
+    tint: float = 0.0
     erase: float = 0.2
     erase_side: int = 12
 
 
 def photograph_views(photographs: Tensor, how: PhotographAugmentation, side: int, generator: torch.Generator) -> Tensor:
-    """Square photographs in [0, 1], (batch, 1, s, s), seen anew: (batch, 1, side, side); beyond an edge its pixels go on."""
+    """Square photographs in [0, 1] seen anew, (batch, colours, s, s) -> (batch, colours, side, side); an edge's pixels go on."""
     count = len(photographs)
 
     def draw() -> Tensor:
@@ -123,7 +125,7 @@ def photograph_views(photographs: Tensor, how: PhotographAugmentation, side: int
         ],
         dim=1,
     )
-    grid = F.affine_grid(theta, [count, 1, side, side], align_corners=False)
+    grid = F.affine_grid(theta, [count, photographs.shape[1], side, side], align_corners=False)
     tilt = (torch.rand(count, 1, 1, 2, generator=generator) * 2 - 1) * how.tilt
     grid = grid / (1 + (grid * tilt).sum(dim=-1, keepdim=True))
     seen = F.grid_sample(photographs, grid, mode="bilinear", padding_mode="border", align_corners=False)
@@ -131,13 +133,14 @@ def photograph_views(photographs: Tensor, how: PhotographAugmentation, side: int
 
 
 def relit(images: Tensor, how: PhotographAugmentation, generator: torch.Generator) -> Tensor:
-    """Other exposure, contrast and brightness, some negated; (batch, 1, side, side) in [0, 1] in and out."""
+    """Other exposure, contrast, brightness and colour of the light, some negated; (batch, colours, side, side) in [0, 1]."""
 
-    def draw() -> Tensor:
-        return torch.rand(len(images), 1, 1, 1, generator=generator)
+    def draw(colours: int = 1) -> Tensor:
+        return torch.rand(len(images), colours, 1, 1, generator=generator)
 
     curved = images.clamp(1e-3, 1) ** ((draw() * 2 - 1) * how.gamma).exp()
     mean = curved.mean(dim=(2, 3), keepdim=True)
     low, high = how.contrast
     lit = (curved - mean) * (low + (high - low) * draw()) + mean + (draw() * 2 - 1) * how.brightness
-    return torch.where(draw() < how.invert, 1 - lit, lit).clamp(0, 1)
+    seen = torch.where(draw() < how.invert, 1 - lit, lit)
+    return (seen * ((draw(images.shape[1]) * 2 - 1) * how.tint).exp() if how.tint else seen).clamp(0, 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -123,10 +123,12 @@ def fit(
     device: torch.device,
     callbacks: Iterable[Callback] = (),
     resume_from: Path | None = None,
+    rates: Mapping[str, float] | None = None,
 ) -> TrainingProgress:
     """Train `model` in place and leave the best-scoring weights in it.
 
     Args:
+        rates: share of the rate for parameters by the beginning of their names, 0 for those that stay as they are.
         resume_from: a path without suffix; the state is written to `<path>.safetensors` and `<path>.json` after every epoch,
             and training resumes from these files where they exist.
 
@@ -136,7 +138,7 @@ def fit(
     torch.manual_seed(settings.seed)
     callbacks = list(callbacks)
     model.to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.peak_rate, weight_decay=settings.weight_decay)
+    optimizer = torch.optim.AdamW(_groups(model, rates or {}), lr=settings.peak_rate, weight_decay=settings.weight_decay)
     averages = Averages(model, settings.ema) if settings.ema else None
     best = {name: value.detach().clone() for name, value in model.state_dict().items()}
     progress = TrainingProgress()
@@ -151,7 +153,7 @@ def fit(
         for batch in task.batches(progress.epoch):
             progress.rate = warmup_cosine(progress.step, peak=settings.peak_rate, warmup=settings.warmup, total=total)
             for group in optimizer.param_groups:
-                group["lr"] = progress.rate
+                group["lr"] = progress.rate * group["share"]
             batch = tuple(part.to(device, non_blocking=True) for part in batch)
             with torch.autocast(device.type, torch.bfloat16, enabled=settings.bf16 and computes_bfloat16(device)):
                 loss = task.loss(model, batch)
@@ -197,6 +199,18 @@ def fit(
     model.load_state_dict(best)
     model.eval()
     return progress
+
+
+def _groups(model: nn.Module, rates: Mapping[str, float]) -> list[dict[str, Any]]:
+    """The optimiser's groups of parameters, each with its share of the rate."""
+    groups: dict[float, list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        share = next((share for beginning, share in rates.items() if name.startswith(beginning)), 1.0)
+        if share > 0:
+            groups.setdefault(share, []).append(parameter)
+        else:
+            parameter.requires_grad_(False)
+    return [{"params": parameters, "share": share} for share, parameters in groups.items()]
 
 
 def _out_of_patience(progress: TrainingProgress, settings: LoopSettings) -> bool:

@@ -1,4 +1,4 @@
-"""From IDX files and photographs to a shipped CCT checkpoint: train, calibrate on validation, test once, write the card."""
+"""From photographs and IDX files to a shipped CCT checkpoint: start, train, calibrate on validation, write the card."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from core import checkpoints
 from core.device import best_device
 from core.models.cct import CCT, CCTConfig
 from core.models.vit import CLASSES
-from core.training.card import Weights, load_start, origin_entries, save_origin, training_entries
+from core.training.card import load_start, origin_entries, save_origin, training_entries
+from core.training.lite_start import MEAN, STD, start_from_imagenet
 from core.training.loop import Callback, LoopSettings, fit
 from core.training.photograph_teacher import Lessons, Pupil
 from core.training.vit import VALIDATION, data_entries, prepare
-from core.training.vit_evaluation import evaluate, scores, worst_mistakes
+from core.training.vit_evaluation import scores
 from core.training.vit_mixed import FLAGGED_GARMENTS, MixedTask, MixedTraining, answers, strangeness
-from core.training.vit_photographs import NONE, OtherThings, Photographs, shared_temperature
-from core.vision.calibration import softmax
+from core.training.vit_photographs import NONE, OtherThings, Photographs, nearest
+from core.vision.calibration import fit_temperature, softmax
 from core.vision.classifier import Classifier, doubt_by_position
-from core.vision.idx import file_paths, read_part
+from core.vision.idx import read_part
 
 TURNED_UPRIGHT = 0.02
 """Share of the validation part's photographs of garments that may be turned though people hold them upright."""
@@ -59,29 +59,36 @@ def run(
     folder: Path = checkpoints.FOLDER,
     state: Path | None = None,
     start: Path | None = None,
-    test: bool = True,
+    imagenet: Path | None = None,
     callbacks: Iterable[Callback] = (),
 ) -> Path:
     """Train and write `<name>.safetensors` and its card; returns the card's path.
 
     Args:
-        data: folder of the IDX files.
-        start: the card of a ViT or a CCT, or the state of an earlier run, whose weights this one begins with.
-        test: whether to score Fashion-MNIST's test images.
+        data: folder of the IDX files; Fashion-MNIST's test images are never read.
+        start: the card of a CCT, or the state of an earlier run, whose weights this one begins with.
+        imagenet: file of the weights that the convolutions begin with (`core.training.lite_start`).
     """
     garments = prepare(read_part(data, "train"), split_seed=training.split_seed, held_out=VALIDATION)
     torch.manual_seed(training.seed)
     model = CCT(config)
-    before = None if start is None else load_start(model, start, adapt=lambda weights: with_new_parts(weights, model))
+    pretrained = None if imagenet is None else start_from_imagenet(model, imagenet)
+    before = None if start is None else load_start(model, start)
     save_origin(state, before)
     p = photographs
     task = MixedTask(garments, p.train, p.held_out, p.others, training, steps=loop.steps_per_epoch, lessons=p.lessons)
     learner = model if p.lessons is None else Pupil(model, p.lessons)
-    progress = fit(learner, task, loop, device=best_device(), callbacks=callbacks, resume_from=state)
+    progress = fit(learner, task, loop, device=best_device(), callbacks=callbacks, resume_from=state, rates=task.rates)
     card: dict[str, Any] = {
         **origin_entries(config, seed=training.seed, started_from=before),
         **data_entries(data, garments, training.split_seed),
         **training_entries(training, loop, progress),
+        "transform": {
+            "mean": MEAN,
+            "std": STD,
+            "of": "levels of each colour / 255, as the convolutions' first weights take them",
+        },
+        "pretrained": pretrained,
         "classes": list(CLASSES),
         "preparation": {"manner": "photograph"},
     }
@@ -96,26 +103,19 @@ def run(
     checkpoints.save(name, model, card, folder=folder)
     card["turning"] = turning_entry(Classifier(checkpoints.load(name, folder=folder)), p.held_out)
     checkpoints.save(name, model, card, folder=folder)
-    classifier = Classifier(checkpoints.load(name, folder=folder))
-    card["metrics"]["photographs"] = p.score(classifier)
-    if test:
-        part = read_part(data, "t10k")
-        card["data"] += checkpoints.describe_files(file_paths(data, "t10k"))
-        card["metrics"]["test"] = evaluate(classifier, part)
-        card["mistakes"] = worst_mistakes(classifier, part)
+    card["metrics"]["photographs"] = p.score(Classifier(checkpoints.load(name, folder=folder)))
     return checkpoints.save(name, model, card, folder=folder)
 
 
 def calibrate(card: dict[str, Any], model: CCT, task: MixedTask) -> dict[str, Any]:
-    """Fit the temperature and the threshold on both validation parts, write them to the card; scores on Fashion-MNIST's part."""
-    benchmark = answers(model, task.normalise(task.garments.validation_images))
+    """Fit the temperature and the threshold on the photographs held out, write them to the card; the scores there."""
     known = ~task.held_out.targets[:, NONE]
     real = answers(model, task.normalise(task.held_out.prepared[known]))
-    truth = task.garments.validation_labels.numpy()
     right = task.held_out.targets[known][:, :NONE].numpy()
-    temperature = round(shared_temperature([(benchmark[:, :NONE], np.eye(NONE, dtype=bool)[truth]), (real[:, :NONE], right)]), 4)
+    truth = nearest(real[:, :NONE], right)
+    temperature = round(fit_temperature(real[:, :NONE], truth), 4)
     card["calibration"] = {
-        "method": "temperature fitted on Fashion-MNIST's validation images and on the photographs held out, in equal parts",
+        "method": "temperature fitted on the photographs of garments held out",
         "temperature": temperature,
     }
     card["strangeness"] = {
@@ -124,13 +124,13 @@ def calibrate(card: dict[str, Any], model: CCT, task: MixedTask) -> dict[str, An
         "known_share": 1 - FLAGGED_GARMENTS,
         "fitted_on": f"{len(real)} photographs held out",
     }
-    return scores(softmax(benchmark[:, :NONE] / temperature), truth)
+    return scores(softmax(real[:, :NONE] / temperature), truth)
 
 
 def turning_entry(classifier: Classifier, held_out: Photographs) -> dict[str, Any]:
     """From which margin on a picture counts as turned, and how many of the photographs held out are then set upright."""
     known = ~held_out.targets[:, NONE]
-    images = (held_out.prepared[known, 0] * 255).round().byte().numpy()
+    images = held_out.prepared[known].permute(0, 2, 3, 1).contiguous().numpy()
     given = doubt_by_position(classifier, images)
     margin = round(float(np.quantile(given[:, 0] - given.min(axis=1), 1 - TURNED_UPRIGHT)), 4)
     entry: dict[str, Any] = {
@@ -145,8 +145,3 @@ def turning_entry(classifier: Classifier, held_out: Photographs) -> dict[str, An
         upright = (lying.argmin(axis=1) == quarters) & (lying[:, 0] - lying.min(axis=1) > margin)
         entry[f"set upright from {90 * quarters} degrees"] = float(f"{upright.mean():.4g}")
     return entry
-
-
-def with_new_parts(weights: Weights, model: nn.Module) -> Weights:
-    """An earlier ViT's or CCT's weights, completed by the model's own where the earlier one lacks a part."""
-    return {**model.state_dict(), **weights}

@@ -6,7 +6,7 @@ last output is "none of the ten". `core.cli.garment_photographs` reads the files
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,12 +17,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core.models.vit import CLASSES
-from core.vision.calibration import fit_temperature
 
 NONE: Final = len(CLASSES)
 """The output "none of the ten"."""
-SQUARE: Final = 48
-"""Side of the square that a photograph is kept as; views of 28 pixels are cut from it."""
+SQUARE: Final = 144
+"""Side of the square that a photograph is kept as; views of the model's size are cut from it."""
+Draw = Callable[[torch.Generator], Tensor]
 VALIDATION_SPLIT: Final = "validation"
 """Name of the file of photographs to validate on; the folder's other files are trained on."""
 CLASSES_OF_OTHER_KIND: Final[dict[str, frozenset[int]]] = {
@@ -41,10 +41,10 @@ CLASSES_OF_OTHER_KIND: Final[dict[str, frozenset[int]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Photographs:
-    """Grey photographs in [0, 1].
+    """Photographs in colour, uint8.
 
     Attributes:
-        images: (n, 1, SQUARE, SQUARE). prepared: (n, 1, 28, 28), as the page prepares them.
+        images: (n, 3, SQUARE, SQUARE). prepared: (n, 3, side, side), as the page prepares them.
         targets: (n, 11), True at the outputs that are right.
     """
 
@@ -58,54 +58,55 @@ class Photographs:
 
 @dataclass(frozen=True, kw_only=True)
 class OtherThings:
-    """Photographs of no garments: squares to train on, (n, 1, SQUARE, SQUARE), and prepared ones held out, (m, 1, 28, 28)."""
+    """Photographs of no garments: squares to train on, (n, 3, SQUARE, SQUARE), and prepared ones held out, (m, 3, side, side).
+
+    Attributes:
+        character: draws a picture of a character, (3, SQUARE, SQUARE) in [0, 1]; none are drawn where left out.
+    """
 
     train: Tensor
     validation: Tensor
+    character: Draw | None = None
 
 
 def before_backgrounds(garments: Tensor, backgrounds: Tensor, generator: torch.Generator) -> Tensor:
-    """Fashion-MNIST's images, black where nothing is, before other pictures, lighter or darker than these.
+    """Fashion-MNIST's images, black where nothing is, in any colour and before other pictures, lighter or darker than these.
 
     Args:
-        garments: (n, 1, 28, 28) in [0, 1]. backgrounds: squares in [0, 1], (m, 1, SQUARE, SQUARE).
+        garments: (n, 1, 28, 28) in [0, 1]. backgrounds: uint8 squares, (m, 3, SQUARE, SQUARE).
 
     Returns:
-        (n, 1, SQUARE, SQUARE).
+        (n, 3, SQUARE, SQUARE) in [0, 1].
     """
     count = len(garments)
-    large = F.interpolate(garments, size=(SQUARE, SQUARE), mode="bilinear", align_corners=False)
+
+    def draw(colours: int = 1) -> Tensor:
+        return torch.rand(count, colours, 1, 1, generator=generator)
+
+    large = F.interpolate(garments, size=(SQUARE, SQUARE), mode="bicubic", align_corners=False).clamp(0, 1)
     cover = (large * 6).clamp(0, 1)
-    behind = backgrounds[torch.randint(len(backgrounds), (count,), generator=generator)]
-    plain = torch.rand(count, 1, 1, 1, generator=generator)
-    depth = torch.rand(count, 1, 1, 1, generator=generator)  # 0: a plain background, 1: the whole picture's contrast
-    negated = torch.where(torch.rand(count, 1, 1, 1, generator=generator) < 0.5, 1 - large, large)
+    behind = backgrounds[torch.randint(len(backgrounds), (count,), generator=generator)].float() / 255
+    depth = draw()  # 0: a plain background, 1: the whole picture's contrast
+    negated = torch.where(draw() < 0.5, 1 - large, large) * torch.where(draw() < 0.5, draw(3), torch.ones(1))
+    plain = torch.where(draw() < 0.5, draw(), draw(3))
     return cover * negated + (1 - cover) * (plain + (behind - behind.mean(dim=(2, 3), keepdim=True)) * depth).clamp(0, 1)
 
 
-def invented(count: int, generator: torch.Generator) -> Tensor:
-    """(count, 1, SQUARE, SQUARE) squares of nothing: noise of all sizes of grain, alone or along one axis."""
-    squares = []
-    for _ in range(count):
-        high, wide = (int(2 ** (1 + 4.5 * float(torch.rand(1, generator=generator)))) for _ in range(2))
-        noise = torch.rand(1, 1, high, wide, generator=generator)
-        smooth = bool(torch.rand(1, generator=generator) < 0.5)
-        squares.append(F.interpolate(noise, size=(SQUARE, SQUARE), mode="bilinear" if smooth else "nearest"))
-    return torch.cat(squares)
+def invented(count: int, generator: torch.Generator, character: Draw | None = None) -> Tensor:
+    """(count, 3, SQUARE, SQUARE) pictures of nothing: noise with grains of all sizes, in turn with drawn characters if given."""
+    makers = [_noise if index % 2 or character is None else character for index in range(count)]
+    return torch.stack([make(generator) for make in makers])
 
 
-def shared_temperature(parts: Iterable[tuple[NDArray[np.float64], NDArray[np.bool_]]]) -> float:
-    """The temperature with the least mean negative log-likelihood over parts of equal weight.
+def _noise(generator: torch.Generator) -> Tensor:
+    """(3, SQUARE, SQUARE) in [0, 1], in colour or grey."""
+    high, wide = (int(2 ** (1 + 6 * float(torch.rand(1, generator=generator)))) for _ in range(2))
+    colours = 3 if float(torch.rand(1, generator=generator)) < 0.5 else 1
+    noise = torch.rand(1, colours, high, wide, generator=generator)
+    smooth = bool(torch.rand(1, generator=generator) < 0.5)
+    return F.interpolate(noise, size=(SQUARE, SQUARE), mode="bilinear" if smooth else "nearest")[0].expand(3, -1, -1)
 
-    Args:
-        parts: logits (n, classes) and right classes (n, classes); of several right ones the likeliest counts, as the page shows
-            one class.
-    """
-    chosen = []
-    for logits, right in parts:
-        rows = np.random.default_rng(0).permutation(len(logits))
-        label = np.where(right, logits, -np.inf).argmax(axis=1)
-        chosen.append((logits[rows], label[rows]))
-    most = max(len(labels) for _, labels in chosen)
-    logits = np.concatenate([np.resize(part, (most, part.shape[1])) for part, _ in chosen])
-    return fit_temperature(logits, np.concatenate([np.resize(labels, most) for _, labels in chosen]))
+
+def nearest(logits: NDArray[np.float64], right: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(n, classes) logits and right classes -> (n,): of several right ones the likeliest, as the page shows one class."""
+    return np.asarray(np.where(right, logits, -np.inf).argmax(axis=1))

@@ -44,7 +44,8 @@ class PictureAnalysis:
     """An image with a classifier's answer and attention maps. The arrays are shared: do not write to them.
 
     Attributes:
-        image: uint8 (28, 28). probabilities: (classes,). strangeness: see `Classifier.strangeness`.
+        image: uint8, what the model reads: (side, side), or (side, side, 3) in colour.
+        probabilities: (classes,). strangeness: see `Classifier.strangeness`.
         maps: weights (heads, n, n) by layer name, first layer first.
     """
 
@@ -105,7 +106,7 @@ class PictureAnalysis:
 
 
 def analyse(classifier: Classifier, image: Bytes, unturned: Bytes | None = None) -> PictureAnalysis:
-    """Answer, strangeness and all maps of one uint8 image (28, 28).
+    """Answer, strangeness and all maps of one uint8 image (side, side), or (side, side, 3) for a model of colour.
 
     Args:
         unturned: the image before it was set upright; what is strange in either position is strange.
@@ -113,6 +114,7 @@ def analyse(classifier: Classifier, image: Bytes, unturned: Bytes | None = None)
     Raises:
         ValueError: for another shape.
     """
+    image = classifier.in_colours(image[None])[0]
     answers = classifier.answers(image[None])
     before = [] if unturned is None else [float(classifier.strangeness(unturned[None])[0])]
     return PictureAnalysis(

@@ -1,8 +1,8 @@
 """The numbers that a page shows for one image as a file of named arrays (.npz), which numpy opens without this app.
 
-Its arrays: "image" uint8 (28, 28); "probabilities" (10,) of "classes"; "layer 1" and so on, (heads, 50, 50), token 0 being the
-class token; "rollout" (50, 50); "importance attention" and so on, (49,), for the class "explained"; and where patches are hidden
-"hidden" (49,) and "probabilities hidden" (10,).
+Its arrays: "image" uint8 (28, 28), or (side, side, 3) in colour; "probabilities" (10,) of "classes"; "layer 1" and so on,
+(heads, n, n), with n = 1 + patches tokens, 0 being the class token; "rollout" (n, n); "importance attention" and so on,
+(patches,), for the class "explained"; and where patches are hidden "hidden" (patches,) and "probabilities hidden" (10,).
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional as F
 
 from core import checkpoints
 from core.device import best_device
@@ -111,7 +112,7 @@ class Classifier:
             self.manner: Manner = card.get("preparation", {}).get("manner", "dataset")
             self._check()
             photographs = card["metrics"].get("photographs")
-            self.benchmark = benchmark_accuracy(card["metrics"])
+            self.benchmark = None if self.manner == "photograph" else benchmark_accuracy(card["metrics"])
             self.photographs = None if photographs is None else PhotographScores.from_dict(photographs)
         self.device = best_device()
         self.model: ViT = checkpoints.build_model(checkpoint, kind, device=self.device)
@@ -175,16 +176,30 @@ class Classifier:
         return 1 / (1 + math.exp(-strangeness))
 
     def normalise(self, images: Images) -> Tensor:
-        """uint8 (n, 28, 28) -> float32 (n, 1, 28, 28) in the units the model reads, on the model's device.
+        """uint8 images as of `in_colours` -> float32 (n, colours, side, side) in the units the model reads, on its device.
 
         Raises:
             ValueError: for another shape or another type of number.
         """
-        side = self.config.side
-        if images.ndim != 3 or images.shape[1:] != (side, side) or images.dtype != np.uint8:
-            raise ValueError(f"images must be uint8 of shape (n, {side}, {side}), not {images.dtype} of {images.shape}")
-        grey = torch.from_numpy(images.copy()).to(self.device)[:, None].float() / 255
-        return (grey - self.mean) / self.std
+        levels = torch.from_numpy(self.in_colours(images).copy()).to(self.device).float() / 255
+        levels = levels[:, None] if levels.dim() == 3 else levels.permute(0, 3, 1, 2)
+        return (levels - self.mean) / self.std
+
+    def in_colours(self, images: Images) -> Images:
+        """uint8 images of the model's size: (n, side, side), or with three colours last for a model that reads colour.
+
+        A model of colour reads grey images too, of any size: each colour as the grey level, made larger or smaller.
+
+        Raises:
+            ValueError: for another shape or another type of number.
+        """
+        side, colours = self.config.side, self.config.colours
+        if images.dtype == np.uint8 and colours == 3 and images.ndim == 3 and images.shape[1] == images.shape[2]:
+            images = coloured(images, side)
+        if images.dtype != np.uint8 or images.shape[1:] != ((side, side) if colours == 1 else (side, side, colours)):
+            wanted = f"(n, {side}, {side})" if colours == 1 else f"(n, {side}, {side}, {colours})"
+            raise ValueError(f"images must be uint8 of shape {wanted}, not {images.dtype} of {images.shape}")
+        return images
 
     @torch.no_grad()
     def answers(self, images: Images) -> Answers:
@@ -236,6 +251,13 @@ class Classifier:
     def looks_like_a_garment(self, images: Images) -> NDArray[np.bool_]:
         """(n,): whether strangeness stays within the card's threshold."""
         return np.asarray(self.strangeness(images) <= self.threshold)
+
+
+def coloured(images: Images, side: int) -> Images:
+    """Square grey images (n, s, s) for a model that reads colour: (n, side, side, 3)."""
+    grey = torch.from_numpy(images.copy())[:, None].float()
+    sized = F.interpolate(grey, size=(side, side), mode="bicubic", align_corners=False, antialias=True)
+    return np.repeat(sized.round().clamp(0, 255).byte().permute(0, 2, 3, 1).numpy(), 3, axis=-1)
 
 
 def benchmark_accuracy(metrics: dict[str, Any]) -> float | None:

@@ -22,19 +22,20 @@ Probabilities = NDArray[np.float64]
 
 
 def patch_numbers(classifier: Classifier) -> Tensor:
-    """(1, side, side): which patch, from 0 and row by row, each pixel belongs to."""
+    """(colours, side, side): which patch, from 0 and row by row, each pixel belongs to."""
     rows = torch.arange(classifier.config.side) // classifier.config.patch
-    return (rows[:, None] * classifier.config.grid + rows[None, :])[None]
+    return (rows[:, None] * classifier.config.grid + rows[None, :])[None].repeat(classifier.config.colours, 1, 1)
 
 
 def background(classifier: Classifier, inputs: Tensor) -> Tensor:
-    """What a hidden patch shows, in the units the model reads: one grey level throughout.
+    """What a hidden patch shows, in the units the model reads: one level throughout, of each colour.
 
     To a model of prepared images it is 0, their empty background. In a photograph 0 is a black thing, so that a model of
-    photographs gets the picture's mean grey.
+    photographs gets the picture's mean colour.
     """
-    level = float(inputs.mean()) if classifier.manner == "photograph" else -classifier.mean / classifier.std
-    return torch.full_like(inputs, level)
+    if classifier.manner == "photograph":
+        return inputs.mean(dim=(1, 2), keepdim=True).expand_as(inputs)
+    return torch.full_like(inputs, -classifier.mean / classifier.std)
 
 
 def shares_of(importance: NDArray[np.floating]) -> TokenShares:

@@ -62,7 +62,7 @@ def evaluate_photographs(
     called, confidence, flagged = np.zeros(len(kinds), np.int64), np.zeros(len(kinds)), np.array(doubted)
     for one, chosen in ((classifier, ~np.array(by_other)), (cleared, np.array(by_other))):
         if one is not None and chosen.any():
-            answers = one.answers(np.stack(images)[chosen])
+            answers = one.answers(np.stack([images[row] for row in np.flatnonzero(chosen)]))
             called[chosen], confidence[chosen] = answers.probabilities.argmax(axis=1), answers.probabilities.max(axis=1)
             flagged[chosen] |= answers.strangeness > one.threshold
     right = np.array([int(label) in CLASSES_OF_KIND[kind] for label, kind in zip(called, kinds, strict=True)])

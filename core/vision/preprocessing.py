@@ -5,7 +5,7 @@ section 2): trim the edges that are within 5 % of the corners' colour, bring the
 Gaussian of radius and deviation 1, extend the shortest edge to 28 around the centre, negate, turn grey. Three things are added
 for ordinary pictures: transparent parts get a background, the negation is left out where the background is dark already, and the
 background is brought to black. An image of 28 x 28 pixels counts as prepared: it is negated at most. A model that was trained on
-photographs too reads them as they are: grey, padded to a square and made smaller.
+photographs reads them as they are: in colour, padded to a square with the colour of the corners, and made smaller.
 
 Trimmed by this rule, 99.6 % of the data set's training images have a longest side of 27 or 28 pixels.
 """
@@ -37,7 +37,7 @@ STEPS: Final[tuple[StepName, ...]] = ("ground", "turn", "grey", "invert", "black
 
 Ground = Literal["white", "black"]
 Turn = Literal["auto", "none", "left", "half", "right"]
-Grey = Literal["luminance", "red", "green", "blue"]
+Grey = Literal["auto", "luminance", "red", "green", "blue"]
 Switch = Literal["auto", "yes", "no"]
 Crop = Literal["auto", "tolerance", "box", "whole"]
 Pad = Literal["centre", "stretch"]
@@ -51,12 +51,12 @@ class Recipe:
     """The choices of the preparation; the defaults are the data set's way.
 
     Attributes:
-        manner: what "auto" means below: as the data set made its images, or, for a model that was trained on photographs, no
-            crop, no negation, no darkened background and no sharpening.
+        manner: what "auto" means below: as the data set made its images, or, for a model that was trained on photographs, in
+            colour, with no crop, no negation, no darkened background and no sharpening.
         ground: what stands behind a transparent picture.
         turn: "auto" sets a picture upright where the model says that it lies on a side; "none" not at all; "left" and "right" by
             90 degrees, "half" by 180.
-        grey: luminance (ITU-R BT.601) or one channel alone.
+        grey: luminance (ITU-R BT.601) or one channel alone; "auto" is luminance, or for photographs all three as they are.
         invert: "auto" negates where the background, by its corners, is light.
         black: "auto" brings a background to black that is not.
         crop: "auto" by a tolerance the corners' noise asks for, at least the data set's 5 %; "tolerance" by the one below; "box"
@@ -72,7 +72,7 @@ class Recipe:
     manner: Manner = "dataset"
     ground: Ground = "white"
     turn: Turn = "auto"
-    grey: Grey = "luminance"
+    grey: Grey = "auto"
     invert: Switch = "auto"
     black: Switch = "auto"
     crop: Crop = "auto"
@@ -88,7 +88,7 @@ class Recipe:
 
 
 PHOTOGRAPH: Final = Recipe(manner="photograph")
-"""For a model that was trained on photographs: grey, padded to a square, made smaller, and nothing else."""
+"""For a model that was trained on photographs: padded to a square, made smaller, and nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -112,7 +112,8 @@ class PreparedPicture:
     """A picture taken through all steps.
 
     Attributes:
-        image: (28, 28), what the model reads. box: left, top, right and bottom of the crop, pixels of the picture set upright.
+        image: what the model reads, (side, side), or (side, side, 3) in the manner of photographs.
+        box: left, top, right and bottom of the crop, pixels of the picture set upright.
         blank: whether nothing stood out from the background, so that there was nothing to crop to.
         unturned: what the model would read of it as it was given, where it was set upright by itself; None elsewhere.
         empty: whether the whole picture is of one grey level, within `TOLERANCE`, so that there is nothing to classify.
@@ -130,10 +131,11 @@ class PreparedPicture:
         return next(one for one in self.steps if one.name == name)
 
 
-def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0) -> PreparedPicture:
+def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0, side: int = SIDE) -> PreparedPicture:
     """Take a picture through all steps.
 
     Args:
+        side: of what the model reads, pixels.
         lies: by how many quarter turns counterclockwise the picture lies, as far as is known (`core.vision.uprightness`).
 
     Raises:
@@ -152,13 +154,14 @@ def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0) ->
     quarters = {"auto": -lies % 4, "none": 0, "left": 1, "half": 2, "right": 3}[r.turn]
     coloured = np.ascontiguousarray(np.rot90(coloured, quarters))
     note("turn", coloured, quarters != 0, quarters=quarters, by_itself=float(r.turn == "auto"))
-    levels = _grey(coloured, r.grey)
-    note("grey", levels, bool((picture.rgb[..., :1] != picture.rgb).any()))
+    levels = coloured if r.grey == "auto" else _grey(coloured, r.grey)  # (height, width, 3), or (height, width)
+    grey = luminance(levels)
+    note("grey", levels, levels.ndim == 2 and bool((picture.rgb[..., :1] != picture.rgb).any()))
 
-    empty = float(np.ptp(levels)) <= 255 * TOLERANCE
+    empty = float(np.ptp(grey)) <= 255 * TOLERANCE
 
-    behind, noise = background(levels)
-    light = is_light(levels, behind)
+    behind, noise = background(grey)
+    light = is_light(grey, behind)
     negate = light if r.invert == "auto" else r.invert == "yes"
     levels, behind = (255 - levels, 255 - behind) if negate else (levels, behind)
     note("invert", levels, negate, background=255 - behind if negate else behind, light=float(light))
@@ -170,20 +173,44 @@ def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0) ->
     note("black", levels, blacken, background=floor)
 
     tolerance = 100 * max(TOLERANCE, 2.5 * noise / 255) if r.crop == "auto" else float(r.tolerance)
-    box, blank = _box(levels, behind, tolerance, r, ready=ready)
+    box, blank = _box(luminance(levels), behind, tolerance, r, ready=ready)
     left, top, right, bottom = box
     whole = box == (0, 0, levels.shape[1], levels.shape[0])
+    fill = np.array([0.0 if blacken else background(one)[0] for one in _channels(levels)])
     levels = levels[top:bottom, left:right]
     note("crop", levels, not whole, tolerance=tolerance, width=right - left, height=bottom - top)
 
-    square = _square(levels, r.margin if r.crop != "whole" else 0, stretch=r.pad == "stretch", fill=behind)
-    note("pad", square, square.shape != levels.shape, side=max(square.shape))
-    small = _resized(square, r.resize)
-    note("resize", small, square.shape != small.shape, side=max(square.shape))
-    sharp = max(square.shape) > SIDE if r.sharpen == "auto" else r.sharpen == "yes"
-    final = sharpened(small) if sharp else small
+    margin = r.margin if r.crop != "whole" else 0
+    padded = [
+        _square(one, margin, stretch=r.pad == "stretch", fill=level) for one, level in zip(_channels(levels), fill, strict=True)
+    ]
+    larger = padded[0].shape[0]
+    note("pad", _together(padded), padded[0].shape != levels.shape[:2], side=larger)
+    small = [_resized(one, r.resize, side) for one in padded]
+    note("resize", _together(small), larger != side, side=larger)
+    sharp = larger > side if r.sharpen == "auto" else r.sharpen == "yes"
+    final = _together([sharpened(one) if sharp else one for one in small])
+    if r.manner == "photograph" and final.ndim == 2:
+        final = np.stack([final] * 3, axis=-1)
     note("sharpen", final, sharp)
     return PreparedPicture(steps=tuple(steps), image=steps[-1].image, box=box, blank=blank, empty=empty)
+
+
+def luminance(levels: _Levels) -> _Levels:
+    """(height, width, 3) -> (height, width) by ITU-R BT.601; grey levels (height, width) stay as they are."""
+    if levels.ndim == 2:
+        return levels
+    return np.asarray(levels @ np.array([0.299, 0.587, 0.114])).round(6)  # a grey pixel stays exactly what it was
+
+
+def _channels(levels: _Levels) -> list[_Levels]:
+    """Each colour's levels (height, width), or the only ones."""
+    return [levels] if levels.ndim == 2 else [np.ascontiguousarray(levels[..., one]) for one in range(levels.shape[-1])]
+
+
+def _together(channels: list[_Levels]) -> _Levels:
+    """The opposite of `_channels`."""
+    return channels[0] if len(channels) == 1 else np.stack(channels, axis=-1)
 
 
 def is_prepared(picture: Picture) -> bool:
@@ -199,7 +226,7 @@ def like_the_data_set(picture: Picture) -> bool:
     """
     if is_prepared(picture):
         return True
-    levels = _grey(_on_ground(picture, "white"), "luminance")
+    levels = luminance(_on_ground(picture, "white"))
     size = max(1, min(levels.shape) // 30)
     edges = (levels[:size], levels[-size:], levels[:, :size], levels[:, -size:])
     frame = np.concatenate([edge.ravel() for edge in edges])
@@ -255,7 +282,7 @@ def sharpened(levels: _Levels) -> _Levels:
 def _resolved(r: Recipe) -> Recipe:
     """The choices with each "auto" that the manner decides by itself put in words."""
     if r.manner == "dataset":
-        return r
+        return replace(r, grey="luminance") if r.grey == "auto" else r
     plain: dict[str, Any] = {"invert": "no", "black": "no", "crop": "whole", "sharpen": "no"}
     return replace(r, **{name: value for name, value in plain.items() if getattr(r, name) == "auto"})
 
@@ -276,9 +303,7 @@ def _on_ground(picture: Picture, ground: Ground) -> npt.NDArray[np.float64]:
 
 
 def _grey(rgb: npt.NDArray[np.float64], how: Grey) -> _Levels:
-    if how != "luminance":
-        return rgb[..., ("red", "green", "blue").index(how)]
-    return np.asarray(rgb @ np.array([0.299, 0.587, 0.114])).round(6)  # a grey pixel stays exactly what it was
+    return luminance(rgb) if how == "luminance" else rgb[..., ("red", "green", "blue").index(how)]
 
 
 def _box(levels: _Levels, behind: float, tolerance: float, r: Recipe, *, ready: bool) -> tuple[tuple[int, int, int, int], bool]:
@@ -314,14 +339,14 @@ def _square(levels: _Levels, margin: int, *, stretch: bool, fill: float) -> _Lev
     return np.pad(levels, edges, constant_values=fill)
 
 
-def _resized(square: _Levels, how: Resize) -> _Levels:
+def _resized(square: _Levels, how: Resize, wanted: int) -> _Levels:
     side = square.shape[0]
-    if side == SIDE:
+    if side == wanted:
         return square
     if how == "subsample":
-        picked = ((np.arange(SIDE) + 0.5) * side / SIDE).astype(int)
+        picked = ((np.arange(wanted) + 0.5) * side / wanted).astype(int)
         return square[np.ix_(picked, picked)]
     # Pillow widens a filter by the factor it reduces by, so that every pixel counts (antialiasing).
-    kind = Image.Resampling.BOX if how == "area" and side > SIDE else Image.Resampling.BICUBIC
-    image = Image.fromarray(square.astype(np.float32)).resize((SIDE, SIDE), kind)
+    kind = Image.Resampling.BOX if how == "area" and side > wanted else Image.Resampling.BICUBIC
+    image = Image.fromarray(square.astype(np.float32)).resize((wanted, wanted), kind)
     return np.asarray(image, dtype=np.float64).clip(0, 255)

@@ -18,9 +18,10 @@ def prepare_upright(classifier: Classifier, picture: Picture, recipe: Recipe) ->
     Raises:
         ValueError: for a box without room in it, or percentages outside 0 to 100.
     """
+    side = classifier.config.side
     if recipe.turn != "auto" or not classifier.knows_turns:
-        return prepare(picture, recipe)
-    plain = prepare(picture, replace(recipe, crop="whole"))
+        return prepare(picture, recipe, side=side)
+    plain = prepare(picture, replace(recipe, crop="whole"), side=side)
     lies = int(classifier.quarter_turns(plain.image[None])[0])
-    prepared = prepare(picture, recipe, lies=lies)
+    prepared = prepare(picture, recipe, lies=lies, side=side)
     return replace(prepared, unturned=plain.image) if lies else prepared

@@ -51,11 +51,11 @@ class ViTWalkthrough:
     """All intermediate results of one forward pass.
 
     Attributes:
-        patches: (patches, p^2), normalised grey levels.
-        weight: (d, p^2), bias: (d,), of the embedding. embedded: (patches, d), patches weight^T + bias.
-        cells: (patches, d), what the convolutions of a CCT add to each patch's embedding; zeros for a ViT.
+        patches: (patches, p^2), normalised grey levels; of a CCT (patches, channels), what its convolutions make of each.
+        weight: (d, p^2) or (d, channels), bias: (d,), of the embedding. embedded: (patches, d), patches weight^T + bias.
+        convolutional: whether the patches' numbers come from convolutions.
         class_token: (d,). positions: (1 + patches, d), already scaled.
-        tokens: (1 + patches, d), the class token before the embedded patches, cells and positions added.
+        tokens: (1 + patches, d), the class token before the embedded patches, positions added.
         layers: one entry per layer.
         logits: (classes,). probabilities: (classes,), softmax of logits / temperature. temperature: the calibration's.
     """
@@ -64,7 +64,7 @@ class ViTWalkthrough:
     weight: Array
     bias: Array
     embedded: Array
-    cells: Array
+    convolutional: bool
     class_token: Array
     positions: Array
     tokens: Array
@@ -73,17 +73,12 @@ class ViTWalkthrough:
     probabilities: Array
     temperature: float
 
-    @property
-    def convolutional(self) -> bool:
-        """Whether convolutions add to the patches' embeddings."""
-        return bool(self.cells.any())
-
     def content(self, token: int) -> Array:
         """(d,): a token before its position is added; token 0 is the class token."""
-        return self.embedded[token - 1] + self.cells[token - 1] if token else self.class_token
+        return self.embedded[token - 1] if token else self.class_token
 
     def contribution(self, patch: int, channel: int) -> Array:
-        """(p^2,): the term of each pixel of a patch in one channel of its embedding, which is their sum plus the bias."""
+        """The term of each of a patch's numbers, (p^2,) or (channels,), in one channel of its embedding: their sum plus bias."""
         return self.patches[patch] * self.weight[channel]
 
     def stations(self, token: int, layer: int) -> dict[str, Array]:
@@ -99,7 +94,7 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrou
 
     Args:
         model: in evaluation mode.
-        image: (1, 1, side, side), in the units the model reads.
+        image: (1, colours, side, side), in the units the model reads.
         temperature: divides the logits before the softmax.
 
     Raises:
@@ -109,8 +104,7 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrou
         raise ValueError(f"walk takes one image at a time, not {len(image)}")
     patches = model.patches(image)
     embedded = model.embedding(patches)
-    cells = model.cells(image) if isinstance(model, CCT) else torch.zeros_like(embedded)
-    together = torch.cat([model.class_token, embedded + cells], dim=1)
+    together = torch.cat([model.class_token, embedded], dim=1)
     tokens = model.positions(together)
     layers: list[LayerWalk] = []
     x = tokens
@@ -124,7 +118,7 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrou
         weight=_array(model.embedding.weight[None]),
         bias=_array(model.embedding.bias[None]),
         embedded=_array(embedded),
-        cells=_array(cells),
+        convolutional=isinstance(model, CCT),
         class_token=_array(model.class_token)[0],
         positions=_array(model.positions.encoding[None]),
         tokens=_array(tokens),
@@ -136,10 +130,11 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrou
 
 
 def tiles(image: NDArray[np.uint8], patch: int) -> NDArray[np.uint8]:
-    """(side, side) -> (patches, patch, patch): rows of patches from the top, as `ViT.patches` cuts them."""
+    """(side, side, ...) -> (patches, patch, patch, ...): rows of patches from the top, as `ViT.patches` cuts them."""
     grid = len(image) // patch
-    cut = image.reshape(grid, patch, grid, patch)  # -> (patch row, pixel row, patch column, pixel column)
-    return cut.swapaxes(1, 2).reshape(-1, patch, patch)  # -> (patches, pixel row, pixel column)
+    colours = image.shape[2:]
+    cut = image.reshape(grid, patch, grid, patch, *colours)  # -> (patch row, pixel row, patch column, pixel column)
+    return cut.swapaxes(1, 2).reshape(-1, patch, patch, *colours)  # -> (patches, pixel row, pixel column)
 
 
 def softmax_table(scores: Array) -> tuple[Array, Array, float]:

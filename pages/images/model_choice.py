@@ -50,7 +50,7 @@ def pick_classifier(picture: Picture) -> Classifier:
             help=_(
                 "Pictures of 28 x 28 pixels, and those before a cleared background near white or black, as in a shop, are read "
                 "by the documented ViT, trained on Fashion-MNIST; all others by the compact convolutional transformer, trained "
-                "on photographs too."
+                "on photographs in colour."
             ),
         )
         name = name if chosen == BY_PICTURE else chosen

@@ -33,7 +33,13 @@ def options() -> dict[str, dict[str, str]]:
             "half": _("180°"),
             "right": _("90° to the right"),
         },
-        "grey": {"luminance": _("Luminance"), "red": _("Red alone"), "green": _("Green alone"), "blue": _("Blue alone")},
+        "grey": {
+            "auto": _("As needed"),
+            "luminance": _("Luminance"),
+            "red": _("Red alone"),
+            "green": _("Green alone"),
+            "blue": _("Blue alone"),
+        },
         "invert": switch,
         "black": switch,
         "crop": {
@@ -58,7 +64,7 @@ def titles() -> dict[StepName, str]:
         "black": _("Background to black"),
         "crop": _("Crop"),
         "pad": _("Pad to a square"),
-        "resize": _("28 x 28 pixels"),
+        "resize": _("To the model's size"),
         "sharpen": _("Sharpen"),
     }
 
@@ -145,6 +151,8 @@ def _description(step: PreparationStep, prepared: PreparedPicture) -> str:
             return _("Left as it lies.")
         return _("Turned by {degrees}° to the right.").format(degrees=number(360 - 90 * facts["quarters"]))
     if step.name == "grey":
+        if step.image.ndim == 3:
+            return _("Left in colour.")
         return _("0.299 R + 0.587 G + 0.114 B, unless one channel is chosen.") if done else _("Already grey.")
     if step.name == "invert":
         sentence = (

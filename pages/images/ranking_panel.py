@@ -92,7 +92,7 @@ def _pictures(classifier: Classifier, prepared: PreparedPicture) -> None:
             key="classify_patches",
             height=HEIGHT,
             filename="patches",
-            alt=_("What the model reads, 28 x 28 grey levels, cut into its patches."),
+            alt=_("What the model reads, cut into its patches."),
         )
 
 

@@ -42,6 +42,9 @@ def patches(place: Place) -> None:
     """The grid, and one patch as grey levels and as the model's units."""
     one = place.classifier
     config = one.config
+    if place.walk.convolutional:
+        _convolved(place)
+        return
     st.markdown(
         _(
             "The image is cut into {grid} x {grid} = {count} patches of {p} x {p} pixels. Each becomes a row of {values} "
@@ -69,24 +72,48 @@ def patches(place: Place) -> None:
         _grid(units.reshape(grey.shape), "tokens_units", _("The patch in the model's units."))
 
 
+def _convolved(place: Place) -> None:
+    """One patch in colour, and the numbers that the convolutions make of it."""
+    config, walk = place.classifier.config, place.walk
+    st.markdown(
+        _(
+            "The image is cut into {grid} x {grid} = {count} patches of {p} x {p} pixels in colour. Small convolutions make of "
+            "the patch and its surroundings {values} numbers, one of each of their last channels."
+        ).format(grid=config.grid, count=config.patches, p=config.patch, values=walk.patches.shape[-1])
+    )
+    if not place.token:
+        st.info(_("The class token is no patch: choose one to see its pixels."))
+        return
+    left, right = st.columns(2)
+    with left:
+        st.markdown(_("**The patch**"))
+        pixels = walkthrough.tiles(place.image, config.patch)[place.token - 1]
+        st.image(picture_figures.fitted_png(pixels, side=224), alt=_("The patch's pixels."))
+    with right:
+        st.markdown(_("**What the convolutions make of it**"))
+        _grid(
+            walk.patches[place.token - 1].reshape(_shape(walk)), "tokens_cell", _("The patch's numbers after the convolutions.")
+        )
+
+
+def _shape(walk: ViTWalkthrough) -> tuple[int, int]:
+    """Rows and columns in which a patch's numbers are shown: the most nearly square."""
+    count = walk.patches.shape[-1]
+    rows = max(rows for rows in range(1, int(count**0.5) + 1) if count % rows == 0)
+    return rows, count // rows
+
+
 def embedding(place: Place) -> None:
     """The embedding of one channel by hand, then of all."""
     config, walk = place.classifier.config, place.walk
     st.markdown(
         _("One matrix, the same for every patch, makes {d} channels of a patch's {values} numbers.").format(
-            d=config.width, values=config.patch**2
+            d=config.width, values=walk.patches.shape[-1]
         )
     )
     if not place.token:
         st.info(_("The class token is not embedded: it is learnt as it is. Choose a patch to see one embedded."))
         return
-    if walk.convolutional:
-        st.markdown(
-            _(
-                "This model adds a second vector to each: what small convolutions make of the patch and its surroundings. "
-                "It is part of the token's content in the next step."
-            )
-        )
     patch = place.token - 1
     channel = url_state.slider(_("Channel to work out"), 1, config.width, key="byhand", default=1) - 1
     pieces = walk.contribution(patch, channel)
@@ -95,7 +122,7 @@ def embedding(place: Place) -> None:
         r"e_c = \sum_{i} W_{c,i}\, x_i + b_c",
         rf"e_{{{channel + 1}}} = {tex(total, 4)} {'+' if bias >= 0 else '-'} {tex(abs(bias), 4)} = {tex(whole, 4)}",
     )
-    shape = (config.patch, config.patch)
+    shape = _shape(walk)
     for cell, title, values, key in zip(
         st.columns(3),
         (_("**The patch**, x"), _("**The channel's weights**, W"), _("**Products**, to be summed")),

@@ -13,13 +13,16 @@ import torch
 from torch.nn import functional as F
 
 from core.cli import main
+from core.cli.characters import character
 from core.cli.garment_photographs import read_others, read_photographs
 from core.models.cct import CCT, CCTConfig
 from core.models.vit import CLASSES
+from core.runs.history import read_record
 from core.training.augment import PhotographAugmentation, photograph_views
+from core.training.loop import LoopSettings, fit
 from core.training.photograph_teacher import Lessons, Pupil
 from core.training.vit import prepare
-from core.training.vit_mixed import MixedTask, MixedTraining, strangeness
+from core.training.vit_mixed import EARLY, MixedTask, MixedTraining, strangeness
 from core.training.vit_photographs import (
     CLASSES_OF_OTHER_KIND,
     NONE,
@@ -28,7 +31,7 @@ from core.training.vit_photographs import (
     Photographs,
     before_backgrounds,
     invented,
-    shared_temperature,
+    nearest,
 )
 from core.vision.calibration import softmax
 from core.vision.classifier import load_classifier
@@ -40,9 +43,10 @@ from tests.core.training.test_vit import PART
 from tests.core.vision import test_idx as idx_files
 from tests.core.vision.test_photographs import PHOTOS, write
 
-DIMENSIONS = ("width", "heads", "layers", "hidden", "stem", "cells")
+DIMENSIONS = ("side", "width", "heads", "layers", "hidden")
+SIDE = 32
 UPRIGHT = torch.zeros(5, dtype=torch.bool)
-SMALL = CCTConfig(width=16, heads=2, layers=1, hidden=16, stem=4, cells=4)
+SMALL = CCTConfig(side=SIDE, width=16, heads=2, layers=1, hidden=16, stem=4, stages=(4, 4, 4, 4, 4), repeats=(1, 1, 1, 1, 1))
 
 
 def generator() -> torch.Generator:
@@ -51,14 +55,19 @@ def generator() -> torch.Generator:
 
 @pytest.fixture(scope="module")
 def real() -> Photographs:
-    return read_photographs([PHOTOS / "validation.parquet"])
+    return read_photographs([PHOTOS / "validation.parquet"], SIDE)
 
 
 def task(real: Photographs, *, others: int = 4) -> MixedTask:
-    nothing = torch.rand(others, 1, SQUARE, SQUARE, generator=generator())
-    training = MixedTraining(benchmark=6, photographs=5, composites=3, others=4)
+    nothing = torch.randint(256, (others, 3, SQUARE, SQUARE), generator=generator(), dtype=torch.uint8)
+    training = MixedTraining(photographs=5, composites=3, others=4)
     return MixedTask(
-        prepare(PART, held_out=50), real, real, OtherThings(train=nothing, validation=nothing[..., :28, :28]), training, steps=3
+        prepare(PART, held_out=50),
+        real,
+        real,
+        OtherThings(train=nothing, validation=nothing[..., :SIDE, :SIDE], character=character),
+        training,
+        steps=3,
     )
 
 
@@ -66,9 +75,8 @@ def task(real: Photographs, *, others: int = 4) -> MixedTask:
 
 
 def test_targets_are_the_classes_of_the_kind_and_none_of_the_ten_without_one(real: Photographs) -> None:
-    assert (real.images.shape, real.prepared.shape) == ((10, 1, SQUARE, SQUARE), (10, 1, 28, 28)) and float(
-        real.images.max()
-    ) <= 1
+    assert (real.images.shape, real.prepared.shape) == ((10, 3, SQUARE, SQUARE), (10, 3, SIDE, SIDE))
+    assert real.images.dtype == real.prepared.dtype == torch.uint8
     for target, row in zip(real.targets, photographs(PHOTOS / "validation.parquet"), strict=True):
         assert set(target.nonzero()[:, 0].tolist()) == (set(CLASSES_OF_KIND[row.kind]) or {NONE})
 
@@ -78,35 +86,36 @@ def test_kinds_that_the_decision_does_not_name_have_a_rule_of_their_own(tmp_path
     assert not set(CLASSES_OF_OTHER_KIND) & set(CLASSES_OF_KIND)
     data = png(np.full((30, 20), 9, np.uint8))
     write(tmp_path / "more.parquet", [{"file": kind, "kind": kind, "jpeg": data} for kind in ("Hoodie", "Other", "Shorts")])
-    found = read_photographs([tmp_path / "more.parquet"])
+    found = read_photographs([tmp_path / "more.parquet"], SIDE)
     assert [{CLASSES[i] for i in row.nonzero()[:, 0] if i < NONE} for row in found.targets] == [{"Pullover", "Coat"}, set()]
 
 
 def test_every_fifth_picture_of_no_garment_is_held_out_or_what_a_manifest_says(tmp_path: Path) -> None:
     levels = [png(np.full((8, 8), 20 * i, np.uint8)) for i in range(10)]
     write(tmp_path / "things.parquet", [{"jpeg": data} for data in levels])
-    found = read_others([tmp_path / "things.parquet"])
-    assert [round(float(one.mean()) * 255) for one in found.validation] == [0, 100]
+    found = read_others([tmp_path / "things.parquet"], SIDE)
+    assert [round(float(one.float().mean())) for one in found.validation] == [0, 100]
     assert len(found.train) == 8
     folder = tmp_path / "hands"
     folder.mkdir()
     for name in ("a", "b"):
         (folder / f"{name}.png").write_bytes(levels[1])
     (folder / "manifest.csv").write_text("path,split\na.png,train\nb.png,dev\n")
-    found = read_others([folder])
+    found = read_others([folder], SIDE)
     assert (len(found.train), len(found.validation)) == (1, 1)
 
 
 def test_a_garment_before_a_background_keeps_its_shape() -> None:
     garment = torch.zeros(8, 1, 28, 28)
     garment[..., 7:21, 7:21] = 1.0
-    behind = torch.rand(5, 1, SQUARE, SQUARE, generator=generator())
+    behind = torch.randint(256, (5, 3, SQUARE, SQUARE), generator=generator(), dtype=torch.uint8)
     made = before_backgrounds(garment, behind, generator())
-    assert made.shape == (8, 1, SQUARE, SQUARE) and float(made.min()) >= 0 and float(made.max()) <= 1
-    inside = made[..., 16:32, 16:32].flatten(1)
-    for one in inside:
-        assert float(one.max() - one.min()) < 1e-5 and min(float(one[0]), 1 - float(one[0])) < 1e-5
-    assert invented(6, generator()).shape == (6, 1, SQUARE, SQUARE)
+    assert made.shape == (8, 3, SQUARE, SQUARE) and float(made.min()) >= 0 and float(made.max()) <= 1
+    for one in made[..., 50:94, 50:94].flatten(2):  # one colour throughout, the garment's own
+        assert float((one.amax(dim=1) - one.amin(dim=1)).max()) < 1e-5
+    drawn = invented(6, generator(), character)
+    assert drawn.shape == (6, 3, SQUARE, SQUARE) and float(drawn.min()) >= 0 and float(drawn.max()) <= 1
+    assert (drawn.flatten(1).std(dim=1) > 0.01).all()
 
 
 # -- changes to photographs ---------------------------------------------------------------------------------------------------
@@ -143,18 +152,18 @@ def test_a_batch_holds_what_the_settings_say_and_repeats(real: Photographs) -> N
     first, again, other = (list(task(real).batches(epoch)) for epoch in (0, 0, 1))
     assert len(first) == 3
     for (images, right, _), (same, *_), (different, *_) in zip(first, again, other, strict=True):
-        assert images.shape == (18, 1, 28, 28) and right.shape == (18, NONE + 1)
+        assert images.shape == (12, 3, SIDE, SIDE) and right.shape == (12, NONE + 1)
         assert right.any(dim=1).all() and right[-4:, NONE].all() and not right[-4:, :NONE].any()
         torch.testing.assert_close(images, same)
         assert not torch.equal(images, different)
     (images, right, _), *_ = task(real, others=0).batches(0)
-    assert len(images) == len(right) == 6 + 5 + 1  # without pictures of other things, only invented ones
+    assert len(images) == len(right) == 5 + 2  # without pictures of other things, only invented ones
 
 
 def test_with_one_right_output_the_loss_is_torchs_cross_entropy(real: Photographs) -> None:
     torch.manual_seed(0)
     model = CCT(SMALL).eval()
-    images, labels = torch.randn(12, 1, 28, 28), torch.arange(12) % (NONE + 1)
+    images, labels = torch.randn(12, 3, SIDE, SIDE), torch.arange(12) % (NONE + 1)
     outputs = model.logits_with_rejection(model.features(images))
     expected = F.cross_entropy(outputs, labels, label_smoothing=0.05)
     found = task(real).loss(model, (images, F.one_hot(labels, NONE + 1).bool(), UPRIGHT))
@@ -164,7 +173,7 @@ def test_with_one_right_output_the_loss_is_torchs_cross_entropy(real: Photograph
 def test_with_several_right_outputs_their_probabilities_are_summed(real: Photographs) -> None:
     torch.manual_seed(0)
     model = CCT(SMALL).eval()
-    images = torch.randn(1, 1, 28, 28)
+    images = torch.randn(1, 3, SIDE, SIDE)
     right = torch.zeros(1, NONE + 1, dtype=torch.bool)
     right[0, [2, 6]] = True
     p = model.logits_with_rejection(model.features(images)).softmax(dim=1)[0]
@@ -173,7 +182,7 @@ def test_with_several_right_outputs_their_probabilities_are_summed(real: Photogr
 
 
 def test_a_pupil_also_imitates_its_teacher_on_the_photographs(real: Photographs) -> None:
-    """By PyTorch's own losses, on the rows after Fashion-MNIST's images; an output of its own says which are turned."""
+    """By PyTorch's own losses, on the first rows; an output of its own says which are turned."""
     torch.manual_seed(0)
     lessons = Lessons(shares=torch.rand(10, 3).softmax(dim=1), features=torch.randn(10, 4))
     one = task(real)
@@ -185,7 +194,7 @@ def test_a_pupil_also_imitates_its_teacher_on_the_photographs(real: Photographs)
     without = CCT(SMALL).eval()
     without.load_state_dict(pupil.cct.state_dict(), strict=False)
     plain = task(real).loss(without, (images, right, lies))
-    tokens = pupil.cct.features(images)[6:11]
+    tokens = pupil.cct.features(images)[:5]
     assert pupil.cct.lying is not None
     expected = plain + 0.2 * F.binary_cross_entropy(pupil.cct.lying(tokens)[:, 0].sigmoid(), lies.float())
     expected = expected + 0.7 * F.cross_entropy(pupil.kinds(tokens), shares) + 0.3 * F.mse_loss(pupil.features(tokens), matched)
@@ -198,43 +207,62 @@ def test_strangeness_is_the_odds_of_the_last_output() -> None:
     np.testing.assert_allclose(strangeness(outputs), np.log(p / (1 - p)), atol=1e-9)
 
 
-def test_a_shared_temperature_weighs_the_parts_alike() -> None:
-    """A part of ten rows beside one of a thousand: the best of a grid for the mean of both parts' losses."""
-    random = np.random.default_rng(0)
-    parts = []
-    for count, scale in ((1_000, 1.0), (10, 6.0)):
-        logits = random.normal(size=(count, 4)) * scale
-        label = np.array([random.choice(4, p=row) for row in softmax(logits / scale)])
-        parts.append((logits, np.eye(4, dtype=bool)[label]))
+def test_of_several_right_classes_the_likeliest_counts() -> None:
+    logits, right = np.array([[1.0, 3.0, 2.0], [5.0, 0.0, 1.0]]), np.array([[True, False, True], [False, True, False]])
+    assert nearest(logits, right).tolist() == [2, 1]
 
-    def loss(t: float) -> float:
-        return sum(-np.log(softmax(logits / t)[right]).mean() for logits, right in parts)
 
-    found = shared_temperature(parts)
-    assert loss(found) <= min(map(loss, np.geomspace(0.3, 10, 200))) + 1e-3
+def test_the_first_convolutions_stay_as_they_are_and_the_others_learn_more_slowly(real: Photographs) -> None:
+    torch.manual_seed(0)
+    model, one = CCT(replace(SMALL, repeats=(1, 2, 2, 2, 1))), task(real)
+    before = {name: value.detach().clone() for name, value in model.named_parameters()}
+    fit(
+        model,
+        one,
+        LoopSettings(epochs=1, steps_per_epoch=3, peak_rate=1e-3, warmup=0),
+        device=torch.device("cpu"),
+        rates=one.rates,
+    )
+    moved = {name: float((value.detach() - before[name]).abs().max()) for name, value in model.named_parameters()}
+    early = [name for name in moved if "stem" in name or any(f"blocks.{index}." in name for index in range(EARLY))]
+    later = [name for name in moved if name.startswith("convolutions.") and name not in early]
+    assert len(early) == 2 + 4 + 4 * 6 and not any(moved[name] for name in early)
+    assert 0 < max(moved[name] for name in later) < 1.5e-3 < moved["head.bias"] * 1.5
 
 
 # -- from files to a card -----------------------------------------------------------------------------------------------------
 
 
-def test_the_command_trains_from_a_vit_and_its_card_answers_photographs(
+def test_the_command_trains_and_its_card_answers_photographs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("core.training.vit_mixed_run.VALIDATION", 50)
     data, photos = tmp_path / "data", tmp_path / "photos"
     idx_files.write(data, "train", PART.images, PART.labels)
-    idx_files.write(data, "t10k", PART.images[:60], PART.labels[:60])
     photos.mkdir()
     for name in ("train", "validation"):
         shutil.copy(PHOTOS / "validation.parquet", photos / f"{name}.parquet")
-    common = ["train", "cct", "--data", str(data), "--photographs", str(photos), "--folder", str(tmp_path), "--steps", "2"]
+    common = [
+        "train",
+        "cct",
+        "--data",
+        str(data),
+        "--photographs",
+        str(photos),
+        "--folder",
+        str(tmp_path),
+        "--steps",
+        "2",
+        "--photos",
+        "4",
+    ]
     common += [text for name, value in SMALL.to_dict().items() for text in (f"--{name}", str(value)) if name in DIMENSIONS]
-    assert main([*common, "--epochs", "1", "--name", "first", "--no-test"]) == 0
+    assert main([*common, "--epochs", "1", "--name", "first"]) == 0
     assert main([*common, "--epochs", "1", "--name", "second", "--start", str(tmp_path / "first.json")]) == 0
     card = json.loads((tmp_path / "second.json").read_text())
     assert card["started_from"]["metrics"] and str(tmp_path) not in json.dumps(card)
     assert card["photographs"] == {"trained_on": 10, "validated_on": 10, "other_things": 0, "other_things_held_out": 0}
-    assert card["metrics"]["test"]["samples"] == 60 and card["metrics"]["photographs"]["samples"] == 7
+    assert card["metrics"]["photographs"]["samples"] == 7 and len(read_record(card).run.epoch) == 2
     capsys.readouterr()
     scored = ["evaluate", "vit", "--data", str(photos), "--folder", str(tmp_path), "--checkpoint", "second", "--json"]
     assert main([*scored, "--split", "validation"]) == 0
@@ -243,8 +271,8 @@ def test_the_command_trains_from_a_vit_and_its_card_answers_photographs(
     classifier = load_classifier("second", folder=tmp_path)
     assert classifier.rejects and classifier.manner == "photograph"
     row = next(photographs(PHOTOS / "validation.parquet"))
-    image = prepare_picture(decode(row.data), PHOTOGRAPH).image
-    assert image.shape == (28, 28)
+    image = prepare_picture(decode(row.data), PHOTOGRAPH, side=SIDE).image
+    assert image.shape == (SIDE, SIDE, 3)
     outputs = classifier.model.logits_with_rejection(classifier.model.features(classifier.normalise(image[None])))  # type: ignore[operator]
     p = float(outputs.softmax(dim=1)[0, -1])
     assert classifier.none_probability(float(classifier.strangeness(image[None])[0])) == pytest.approx(p, abs=1e-5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -198,7 +200,12 @@ def test_in_the_manner_of_photographs_a_picture_is_only_padded_and_made_smaller(
     assert done == {"pad", "resize"}
     square = np.pad(levels.astype(np.float64), ((0, 0), (15, 15)), constant_values=240)
     expected = np.asarray(Image.fromarray(square.astype(np.float32)).resize((28, 28), Image.Resampling.BOX))
-    np.testing.assert_array_equal(prepare(picture, PHOTOGRAPH).image, np.round(expected).astype(np.uint8))
+    found = prepare(picture, PHOTOGRAPH)
+    np.testing.assert_array_equal(found.image, np.stack([np.round(expected).astype(np.uint8)] * 3, axis=-1))
+    coloured = replace(picture, rgb=np.where(np.arange(3) == 1, picture.rgb // 2, picture.rgb))
+    larger = prepare(coloured, PHOTOGRAPH, side=90).image
+    np.testing.assert_array_equal(larger[:, 15:75], coloured.rgb)
+    assert (larger[:, :15] == [240, 120, 240]).all()
     asked = prepare(picture, Recipe(manner="photograph", invert="yes", crop="box", left=20))
     assert asked.step("invert").done and asked.step("crop").done
 

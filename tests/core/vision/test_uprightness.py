@@ -12,11 +12,12 @@ from core import checkpoints
 from core.vision.analysis import analyse
 from core.vision.classifier import Answers, Classifier
 from core.vision.pictures import Picture, from_grey
-from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
+from core.vision.preprocessing import Recipe, prepare
 from core.vision.uprightness import prepare_upright
 from tests.core.vision import tiny_vit
 
 MARGIN = 2.0
+AS_IT_IS = Recipe(invert="no", black="no", crop="whole", sharpen="no")
 
 
 class BrightTop(Classifier):
@@ -49,10 +50,10 @@ def turned(picture: Picture, quarters: int) -> Picture:
 
 @pytest.mark.parametrize("quarters", range(4))
 def test_a_picture_is_set_upright_from_any_position(classifier: Classifier, quarters: int) -> None:
-    upright = prepare(lit(200), PHOTOGRAPH)
+    upright = prepare(lit(200), AS_IT_IS)
     picture = turned(lit(200), quarters)
-    assert classifier.quarter_turns(prepare(picture, PHOTOGRAPH).image[None]).tolist() == [quarters]
-    found = prepare_upright(classifier, picture, PHOTOGRAPH)
+    assert classifier.quarter_turns(prepare(picture, AS_IT_IS).image[None]).tolist() == [quarters]
+    found = prepare_upright(classifier, picture, AS_IT_IS)
     np.testing.assert_array_equal(found.image, upright.image)
     assert found.step("turn").done == (quarters != 0)
     np.testing.assert_array_equal(found.step("turn").image, lit(200).rgb)
@@ -68,30 +69,30 @@ def test_within_the_margin_it_stays_as_it_lies(classifier: Classifier) -> None:
 
 def test_what_is_strange_as_given_stays_in_doubt_when_it_is_set_upright(classifier: Classifier) -> None:
     classifier.threshold = 5.0
-    prepared = prepare_upright(classifier, turned(lit(200), 2), PHOTOGRAPH)
+    prepared = prepare_upright(classifier, turned(lit(200), 2), AS_IT_IS)
     assert prepared.unturned is not None and float(classifier.strangeness(prepared.image[None])[0]) < 0
     expected = float(classifier.strangeness(prepared.unturned[None])[0])
     found = analyse(classifier, prepared.image, prepared.unturned)
     assert found.strangeness == expected > 5 and not found.garment
-    assert prepare_upright(classifier, lit(200), PHOTOGRAPH).unturned is None
+    assert prepare_upright(classifier, lit(200), AS_IT_IS).unturned is None
 
 
 def test_without_a_margin_no_picture_is_turned(classifier: Classifier) -> None:
     classifier.turn_margin = None
     assert not classifier.knows_turns
     picture = turned(lit(200), 1)
-    np.testing.assert_array_equal(prepare_upright(classifier, picture, PHOTOGRAPH).image, prepare(picture, PHOTOGRAPH).image)
+    np.testing.assert_array_equal(prepare_upright(classifier, picture, AS_IT_IS).image, prepare(picture, AS_IT_IS).image)
 
 
 @pytest.mark.parametrize(("turn", "quarters"), [("none", 0), ("left", 1), ("half", 2), ("right", 3)])
 def test_a_visitors_choice_goes_before_the_models(classifier: Classifier, turn: str, quarters: int) -> None:
     picture = turned(lit(200), 2)
-    found = prepare_upright(classifier, picture, replace(PHOTOGRAPH, turn=turn))  # type: ignore[arg-type]
+    found = prepare_upright(classifier, picture, replace(AS_IT_IS, turn=turn))  # type: ignore[arg-type]
     np.testing.assert_array_equal(found.step("turn").image, np.rot90(picture.rgb, quarters))
 
 
 def test_a_box_is_one_of_the_picture_set_upright(classifier: Classifier) -> None:
-    recipe = Recipe(manner="photograph", crop="box", left=0, top=0, right=50, bottom=50)
+    recipe = replace(AS_IT_IS, crop="box", left=0, top=0, right=50, bottom=50)
     expected = prepare(lit(200), recipe)
     assert expected.box == (0, 0, 20, 30)
     np.testing.assert_array_equal(prepare_upright(classifier, turned(lit(200), 3), recipe).image, expected.image)

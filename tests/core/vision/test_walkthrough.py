@@ -69,15 +69,16 @@ def test_one_image_at_a_time(model: ViT) -> None:
         walk(model, torch.zeros(2, 1, 28, 28))
 
 
-def test_a_convolutional_tokeniser_adds_its_cells(image: torch.Tensor) -> None:
+def test_of_a_convolutional_tokeniser_the_embedding_reads_the_channels(image: torch.Tensor) -> None:
     torch.manual_seed(4)
-    model = CCT(CCTConfig(width=24, heads=3, layers=2, hidden=40, stem=4, cells=4)).eval()
-    torch.nn.init.normal_(model.convolutions[-1].weight)  # type: ignore[union-attr, arg-type]
-    found = walk(model, image)
+    config = CCTConfig(side=32, width=24, heads=3, layers=2, hidden=40, stem=4, stages=(4, 4, 4, 4, 6), repeats=(1,) * 5)
+    model = CCT(config).eval()
+    photograph = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(1))
+    found = walk(model, photograph)
     with torch.no_grad():
-        logits, cells = model(image)[0].numpy(), model.cells(image)[0].numpy()
+        logits, cells = model(photograph)[0].numpy(), model.convolutions(photograph)[0].flatten(1).T.numpy()
     assert found.convolutional and not walk(ViT(CONFIG).eval(), image).convolutional
-    np.testing.assert_allclose(found.cells, cells, atol=1e-5)
-    np.testing.assert_allclose(found.content(5) + found.positions[5], found.tokens[5], atol=1e-5)
-    np.testing.assert_allclose(found.content(0) + found.positions[0], found.tokens[0], atol=1e-5)
+    np.testing.assert_allclose(found.patches, cells, atol=1e-5)
+    np.testing.assert_allclose(found.contribution(2, 5).sum() + found.bias[5], found.embedded[2, 5], atol=1e-5)
+    np.testing.assert_allclose(found.content(3) + found.positions[3], found.tokens[3], atol=1e-5)
     np.testing.assert_allclose(found.logits, logits, atol=1e-5)

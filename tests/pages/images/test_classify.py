@@ -153,7 +153,7 @@ def test_every_step_is_shown_and_a_choice_changes_what_is_read(models: Path) -> 
         "5. Background to black",
         "6. Crop",
         "7. Pad",
-        "8. 28 x 28",
+        "8. To the model's size",
         "9. Sharpen",
     ):
         assert title in shown
@@ -326,7 +326,7 @@ def test_every_problem_has_a_sentence_in_every_language(problem: Problem) -> Non
 def two_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: Path) -> Path:
     """The small ViT, and an untrained CCT whose card says that it reads photographs as they are and doubts everything."""
     torch.manual_seed(0)
-    model = CCT(CCTConfig(width=32, heads=2, layers=2, hidden=64, stem=4, cells=4)).eval()
+    model = CCT(CCTConfig(width=32, heads=2, layers=2, hidden=64, stem=4, stages=(4, 4, 4, 4, 4))).eval()
     card = checkpoints.read_card("vit", folder=models) | {"name": "cct"}
     entries = {"model": "cct", "config": model.config.to_dict(), "preparation": {"manner": "photograph"}}
     checkpoints.save("cct", model, card | entries | {"strangeness": {"threshold": -99.0}}, folder=tmp_path)
@@ -344,7 +344,7 @@ def test_photographs_and_the_data_sets_kind_are_answered_by_the_model_trained_on
     photograph = photograph_gallery()[0].data
     upload(app := opened(**{"from": "upload"}), ("blouse.jpg", photograph))
     assert "By the picture: cct" in app.selectbox(key="vit").options and "vit" not in app.query_params
-    expected = analyse(load_classifier("cct", folder=two_models), prepare(decode(photograph), PHOTOGRAPH).image)
+    expected = analyse(load_classifier("cct", folder=two_models), prepare(decode(photograph), PHOTOGRAPH, side=128).image)
     assert app.subheader[0].value == f"{CLASSES[expected.likeliest]}, perhaps"
     assert "I doubt that this is one of the ten garments I know" in words(app)
     app.selectbox(key="vit").set_value("vit").run()
@@ -357,7 +357,7 @@ def test_a_photograph_of_the_sheet_is_answered_and_marked_right_or_wrong(two_mod
     app = opened(**{"from": "photos", "photo": "21"})
     assert "rightly doubted: it is none of the ten" in app.get("progress")[0].proto.text
     row = photograph_gallery()[0]
-    image = prepare(decode(row.data), PHOTOGRAPH).image
+    image = prepare(decode(row.data), PHOTOGRAPH, side=128).image
     expected = analyse(load_classifier("cct", folder=two_models), image)
     app = opened(**{"from": "photos"})
     verdict = "as labelled" if expected.likeliest in (row.right or ()) else "wrong: it is labelled T-shirt/top"
@@ -369,5 +369,5 @@ def test_the_explorers_read_a_photograph_with_the_shipped_model_that_answered_it
     app = open_page(PAGE.with_name(f"{page}.py"), **{"from": "photos", "photo": "9", "stage": "embedding"})
     assert "By the picture: cct" in app.selectbox(key="vit").options
     row = photograph_gallery()[9]
-    expected = analyse(load_classifier("cct"), prepare(decode(row.data), PHOTOGRAPH).image)
-    assert (CLASSES[expected.likeliest] if page == "attention" else "small convolutions make of the patch") in words(app)
+    expected = analyse(load_classifier("cct"), prepare(decode(row.data), PHOTOGRAPH, side=128).image)
+    assert (CLASSES[expected.likeliest] if page == "attention" else "The patch") in words(app)
