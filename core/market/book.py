@@ -81,6 +81,11 @@ class OrderBookSnapshot:
         return np.concatenate([self.levels, self.deep]) if len(self.deep) else self.levels
 
     @property
+    def received_ms(self) -> int:
+        """The first whole millisecond at which it was here: a row of the grid does not show a book that came during its own."""
+        return -(-self.received_ns // 1_000_000)
+
+    @property
     def mid(self) -> float:
         """Half way between best ask and best bid, quote currency."""
         return float(self.levels[0] + self.levels[2]) / 2

@@ -128,7 +128,7 @@ class EventRecorder:
             if self._wall:
                 self._state = FeedState.LIVE
                 self._writer.add_update(event)
-            self._keep(self._sampler.push(event, at_ms=event.received_ns // 1_000_000 if self._wall else None))
+            self._keep(self._sampler.push(event, at_ms=event.received_ms if self._wall else None))
         elif isinstance(event, Trade):
             self._writer.add_trade(event)
         elif isinstance(event, Confirmation):

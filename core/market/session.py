@@ -140,7 +140,7 @@ class MarketSession:
         await self._heed_clock()
         if isinstance(event, OrderBookSnapshot):
             before, self._received_ns = self._received_ns, event.received_ns
-            at_ms = event.received_ns // 1_000_000 if self.feed.clock == "wall" else None
+            at_ms = event.received_ms if self.feed.clock == "wall" else None
             rows = self._sampler.push(event, at_ms=at_ms)
             await self._confirm()
             for timestamp, levels in rows:

@@ -38,6 +38,15 @@ def expected_rows(times: list[int], carry_ms: int) -> list[tuple[int, int]]:
     return rows
 
 
+def test_a_book_within_a_rows_millisecond_is_not_in_the_row() -> None:
+    early, late = (
+        replace(book(number, 0), received_ns=(START + 250) * 1_000_000 + late) for number, late in ((1, 0), (2, 400_000))
+    )
+    sampler = GridSampler()
+    rows = [*sampler.push(early, at_ms=early.received_ms), *sampler.push(late, at_ms=late.received_ms)]
+    assert numbers(rows + sampler.advance(START + 501)) == [(250, 1), (500, 2)]
+
+
 gaps = st.lists(st.integers(1, 1_500), min_size=1, max_size=40)
 
 

@@ -136,9 +136,15 @@ def explain(kind: str, times: Any, levels: FloatArray, history: Sequence[tuple[f
     for place in np.flatnonzero(wrong_rows(times, levels, history, late_s)):
         when = times[place] / 1e3
         replaced = [
-            later for (_, book), (later, _) in pairwise(history) if later <= when and np.array_equal(levels[place][:40], book)
+            ended for (_, book), (ended, _) in pairwise(history) if ended <= when and np.array_equal(levels[place][:40], book)
         ]
-        age = f"replaced {when - max(replaced):.2f} s before" if replaced else "no book of the venue's until then"
+        later = [came for came, book in history if came > when and np.array_equal(levels[place][:40], book)]
+        if replaced:
+            age = f"replaced {when - max(replaced):.2f} s before"
+        elif later:
+            age = f"the venue's only {1e3 * (min(later) - when):.1f} ms later"
+        else:
+            age = "never a book of the venue's"
         found.append(f"{kind}: row {place + 1} of {len(times)}, {age}; {late_s:.2f} s are allowed")
     return found
 
