@@ -33,7 +33,7 @@ def test_a_model_without_maps_to_test_is_refused(capsys: pytest.CaptureFixture[s
     assert "tlob, vit, cct and iiga" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", checkpoints.names("tlob") + checkpoints.names("vit") + checkpoints.names("iiga"))
+@pytest.mark.parametrize("name", [name for model in ("tlob", "vit", "cct", "iiga") for name in checkpoints.names(model)])
 def test_what_is_bundled_is_of_the_shipped_weights(name: str) -> None:
     kept = findings.read(name)
     assert kept is not None, f"run `python -m core faithful {name}`"

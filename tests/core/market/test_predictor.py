@@ -46,7 +46,8 @@ def test_an_answer_is_transform_model_rule_in_turn(predictor: Predictor) -> None
     for head in range(len(HEADS)):
         temperature, bias, lean = 0.8 + 0.1 * head, 0.2 - 0.1 * head, 0.3 * head
         p = softmax(logits[:, head] / temperature + bias * moving, axis=1)
-        np.testing.assert_allclose(found.probabilities[:, head], p, atol=1e-5)
+        # Logits reach 18 here: float32 alone misses those of float64 by 1.5e-5, on either way to them.
+        np.testing.assert_allclose(found.probabilities[:, head], p, atol=3e-5)
         weighed = p * np.exp(lean * moving)
         best = np.sort(weighed, axis=1)
         clear = best[:, 2] > best[:, 1] * 1.0001
