@@ -43,9 +43,8 @@ def _run(o: argparse.Namespace) -> None:
         curves.append(deletion_curves(one, seed=o.seed + place))
     if not curves:
         raise ValueError(f"{o.checkpoint} predicts nothing on the bundled sample, so that there is nothing to measure")
-    path = findings.write(
-        o.checkpoint, card["weights_sha256"], f"python -m core faithful {o.checkpoint}", curves, folder=o.folder
-    )
+    command = f"python -m core faithful {o.checkpoint}" + (f" --most {o.most}" if o.most else "")
+    path = findings.write(o.checkpoint, card["weights_sha256"], command, curves, folder=o.folder)
     scores = to_dict(curves)
     print(json.dumps(scores) if o.json else _table(scores, path))
 

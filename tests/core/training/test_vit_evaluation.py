@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import confusion_matrix
 
 from core.cli import main
-from core.models.vit import CLASSES
+from core.models.vit import CLASSES, ViTConfig
 from core.training.vit_evaluation import evaluate, worst_mistakes
 from core.vision.classifier import Answers, Classifier, load_classifier
 from core.vision.gallery import gallery
@@ -35,6 +35,7 @@ class Answering:
     """A classifier that answers with given labels, confidences and strangenesses, in turn."""
 
     threshold = 1.0
+    config = ViTConfig()
     manner = "dataset"
     knows_turns = False
 
