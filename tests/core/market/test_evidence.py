@@ -78,7 +78,9 @@ def test_every_method_speaks_of_every_moment_of_a_real_window() -> None:
     assert set(found.importance) == set(METHODS)
     assert all(values.shape == (predictor.window,) for values in found.importance.values())
     with torch.no_grad():
-        assert float(found.function(found.inputs[None])) == pytest.approx(float(probabilities[0, 1]), abs=1e-6)
+        assert float(found.function(found.inputs[None])) == pytest.approx(
+            float(probabilities[0, 1]), abs=1e-5
+        )  # the folded network and the trained one
     last = [weights for name, weights in maps.items() if name.startswith("time-to-time")][-1]
     np.testing.assert_allclose(found.importance["attention"], last.mean(axis=0)[-1], atol=1e-6)
     assert found.importance["rollout"].sum() == pytest.approx(1)
