@@ -19,7 +19,9 @@ def test_a_search_leads_to_the_page_with_the_numbers(new_page: NewPage, app: App
     field.press("Enter")
     expect(page.get_by_text(re.compile("^1 equation of"))).to_be_visible(timeout=PATIENCE_MS)
     page.wait_for_url(re.compile("find=doubled"), timeout=PATIENCE_MS)
-    address = page.get_by_role("link", name="With numbers: Positional encoding").get_attribute("href", timeout=PATIENCE_MS)
+    links = page.get_by_role("link", name="With numbers: Positional encoding")
+    expect(links).to_have_count(1, timeout=PATIENCE_MS)  # the equations of before go when the page has been drawn to its end
+    address = links.get_attribute("href")
     assert address is not None and address.endswith("positions?part=exponent")
     shown = new_page(app, "/positions?part=exponent&lang=en")
     shown.wait_for_selector(".st-key-pe_doubled .live-plot[data-updates]", timeout=PATIENCE_MS)

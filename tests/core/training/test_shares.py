@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import tempfile
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -56,7 +59,11 @@ def trained(folder: Path) -> None:
 
 
 def member(rank: int, folder: str) -> None:
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    # over the loopback: a machine's own name may stand for an address at which nothing answers
+    os.environ["GLOO_SOCKET_IFNAME"] = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2, timeout=timedelta(seconds=120)
+    )
     trained(Path(folder))
     with pytest.raises(ValueError, match="a batch of 7 is not shared equally by 2 workers"):
         next(iter(shared(Lines(7), nn.Identity()).batches(0)))
@@ -67,7 +74,8 @@ def member_number(number: int, folder: str) -> None:
     member(number + 1, folder)
 
 
-def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
+def test_two_processes_learn_what_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "")  # set by each process; put back afterwards
     trained(tmp_path)
     weights, losses, score = torch.load(tmp_path / "0.pt")
     with tempfile.TemporaryDirectory() as folder:
