@@ -169,78 +169,96 @@ def beam_search(
     steps = len(log_probabilities)
     if steps == 0 or width < 1 or labels_a_frame < 1:
         raise ValueError(f"a beam search takes 1 or more frames, prefixes and labels, not {steps}, {width} and {labels_a_frame}")
-    step = None if bigram is None else weight * bigram.log_probabilities + bonus
-    tree = _PrefixTree()
-    nodes = [0]  # the kept prefixes; below, what is known of each: sums over paths, last label, and the bigram's share
-    blank, label, ends, prior = np.zeros(1), np.full(1, -np.inf), np.full(1, BLANK), np.zeros(1)
     frames = np.asarray(log_probabilities, dtype=np.float64)
-    for frame, likely in zip(frames, _largest(frames, labels_a_frame + 1), strict=True):
-        likely = likely[likely != BLANK]
-        total = np.logaddexp(blank, label)
-        stay_blank, stay_label = total + frame[BLANK], label + frame[ends]
-        # the same label again starts a new gloss only after a blank
-        longer = np.where(ends[:, None] == likely, blank[:, None], total[:, None]) + frame[likely]  # (prefixes, labels)
-        shorter, longest, last = tree.extensions(nodes, likely.tolist())
-        stay_label[longest] = np.logaddexp(stay_label[longest], longer[shorter, last])  # a kept prefix that extends another
-        longer[shorter, last] = -np.inf
-        shares = prior[:, None] + (np.zeros_like(longer) if step is None else step[ends][:, likely])
-        ranks = np.concatenate([np.logaddexp(stay_blank, stay_label) + prior, (longer + shares).ravel()])
-        order = _largest(ranks, width)
-        order = order[ranks[order] > -np.inf] if ranks.max() > -np.inf else np.arange(min(width, len(nodes)))
-        extended = order >= len(nodes)
-        source, column = np.where(extended, (order - len(nodes)) // max(len(likely), 1), order), np.zeros_like(order)
-        column[extended] = (order[extended] - len(nodes)) % len(likely)
-        added = likely[column].tolist() if len(likely) else []
-        kept = [nodes[i] for i in source.tolist()]
-        nodes = [tree.child(kept[i], added[i]) if new else kept[i] for i, new in enumerate(extended.tolist())]
-        blank, label = np.where(extended, -np.inf, stay_blank[source]), stay_label[source]
-        prior, ends = prior[source], ends[source]
-        rows, columns = source[extended], column[extended]
-        label[extended], prior[extended], ends[extended] = longer[rows, columns], shares[rows, columns], likely[columns]
+    likely = BLANK + 1 + _largest(frames[:, BLANK + 1 :], labels_a_frame)  # (T, labels): what may extend a prefix
+    likely_scores, labels = np.take_along_axis(frames, likely, axis=1), likely.shape[1]
+    sources, columns = np.divmod(np.arange(width * labels), max(labels, 1))  # of the candidates, flat
+    column_of = np.empty(frames.shape[1], dtype=np.int64)  # of each label among the likely, -1 where it is not
+    step = None if bigram is None else weight * bigram.log_probabilities + bonus
+    tree = _PrefixTree(frames.shape[1], most=1 + steps * width)
+    # of each prefix that is kept: its number, that of the prefix one label shorter, its last label, and the sums, all with its
+    # share of the bigram: over the paths that end in the blank, those that end in its last label, and both
+    nodes, parents, ends = np.zeros(1, dtype=np.int64), np.full(1, -1), np.full(1, BLANK)
+    blank, label, total = np.zeros(1), np.full(1, -np.inf), np.zeros(1)
+    for frame, silent, added, added_scores in zip(frames, frames[:, BLANK].tolist(), likely, likely_scores, strict=True):
+        stay_blank, stay_label = total + silent, label + frame[ends]
+        longer = total[:, None] + added_scores  # (prefixes, labels)
+        column_of[:] = -1
+        column_of[added] = columns[:labels]
+        column_of_end = column_of[ends]
+        again = (column_of_end >= 0).nonzero()[0]  # the same label again starts a new gloss only after a blank
+        longer[again, column_of_end[again]] = blank[again] + added_scores[column_of_end[again]]
+        if step is not None:
+            longer += step[ends[:, None], added]
+        shorter, longest = (nodes[:, None] == parents).nonzero()
+        if len(shorter):  # a kept prefix that extends another
+            column = column_of_end[longest]
+            shorter, longest, column = shorter[column >= 0], longest[column >= 0], column[column >= 0]
+            stay_label[longest] = np.logaddexp(stay_label[longest], longer[shorter, column])
+            longer[shorter, column] = -np.inf
+        ranks = np.concatenate([np.logaddexp(stay_blank, stay_label), longer.ravel()])
+        order = _best(ranks, width, len(nodes))
+        split = order.searchsorted(len(nodes))
+        old, new = order[:split], order[split:] - len(nodes)
+        source, column = sources[new], columns[new]
+        new_parents, new_ends, total = nodes[source], added[column], ranks[order]
+        nodes = np.concatenate([nodes[old], tree.extended(new_parents, new_ends)])
+        parents, ends = np.concatenate([parents[old], new_parents]), np.concatenate([ends[old], new_ends])
+        blank, label = np.full(len(order), -np.inf), total.copy()
+        blank[:split], label[:split] = stay_blank[old], stay_label[old]
     found = []
-    for node, log_probability, share in zip(nodes, np.logaddexp(blank, label).tolist(), prior.tolist(), strict=True):
+    for node, ranked in zip(nodes.tolist(), total.tolist(), strict=True):
         prefix = tree.labels(node)
+        share = 0.0 if step is None else float(sum(step[pair] for pair in pairwise((BLANK, *prefix))))
         end = 0.0 if bigram is None else weight * bigram.end(prefix)
-        found.append(Hypothesis(labels=prefix, log_probability=log_probability, score=log_probability + share + end))
+        found.append(Hypothesis(labels=prefix, log_probability=ranked - share, score=ranked + end))
     return sorted(found, key=lambda one: -one.score)
 
 
 def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
     """Places of the `count` largest along the last axis (all where there are fewer), in no order."""
-    if count >= values.shape[-1]:
-        return np.broadcast_to(np.arange(values.shape[-1]), values.shape)
-    return np.argpartition(-values, count, axis=-1)[..., :count]
+    size = values.shape[-1]
+    if count >= size:
+        return np.broadcast_to(np.arange(size), values.shape)
+    return values.argpartition(size - count, axis=-1)[..., size - count :]
+
+
+def _best(ranks: NDArray[np.float64], width: int, kept: int) -> NDArray[np.int64]:
+    """Places of the `width` largest, rising, none of which is impossible; the first of the `kept` where all are."""
+    least = -np.inf
+    if len(ranks) > width:
+        parted = ranks.copy()
+        parted.partition(-width)  # a third of what argpartition takes
+        least = parted[-width]
+    if least == -np.inf:
+        possible = (ranks > least).nonzero()[0]
+        return possible if len(possible) else np.arange(min(width, kept))
+    order = (ranks >= least).nonzero()[0]
+    return order if len(order) == width else np.sort(np.argsort(-ranks, kind="stable")[:width])  # several are just as good
 
 
 class _PrefixTree:
-    """The prefixes of a search by number: each is a shorter one (`parents`) and a last label (`ends`); 0 is the empty one."""
+    """The prefixes of a search by number: each is a shorter one and a last label; 0 is the empty one.
 
-    def __init__(self) -> None:
-        self.parents, self.ends = [-1], [BLANK]
-        self._children: dict[tuple[int, int], int] = {}
+    Args:
+        labels: V. most: prefixes that may be made.
+    """
 
-    def child(self, node: int, label: int) -> int:
-        """The prefix with one label more."""
-        found = self._children.setdefault((node, label), len(self.ends))
-        if found == len(self.ends):
-            self.parents.append(node)
-            self.ends.append(label)
-        return found
+    def __init__(self, labels: int, most: int) -> None:
+        self._labels, self._next = labels, 1
+        self._made = np.zeros(most, dtype=np.int64)  # of each number: that of the shorter, times V, and the last label
+        self._numbers: dict[int, int] = {}
 
-    def extensions(self, nodes: Sequence[int], labels: Sequence[int]) -> NDArray[np.int64]:
-        """(3, k): where one of the nodes extends another by one of the labels: places of the shorter, the longer, the label."""
-        places, columns = {node: i for i, node in enumerate(nodes)}, {label: k for k, label in enumerate(labels)}
-        found = [
-            (places[self.parents[node]], i, columns[self.ends[node]])
-            for i, node in enumerate(nodes)
-            if self.parents[node] in places and self.ends[node] in columns
-        ]
-        return np.array(found, dtype=np.int64).reshape(-1, 3).T
+    def extended(self, nodes: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(k,) the numbers of these prefixes with one label more each: those they had where they were made before."""
+        first, self._next = self._next, self._next + len(nodes)
+        made = self._made[first : self._next] = nodes * self._labels + labels
+        return np.array([*map(self._numbers.setdefault, made.tolist(), range(first, self._next))], dtype=np.int64)
 
     def labels(self, node: int) -> Prefix:
         """All labels of a prefix."""
         found: list[int] = []
         while node:
-            found.append(self.ends[node])
-            node = self.parents[node]
+            node, label = divmod(int(self._made[node]), self._labels)
+            found.append(label)
         return tuple(reversed(found))

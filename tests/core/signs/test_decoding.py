@@ -148,3 +148,25 @@ def test_frames_of_a_doubtful_gloss_go_to_the_blank() -> None:
     np.testing.assert_array_equal(kept[:4], log_probabilities[:4])
     np.testing.assert_array_equal(np.exp(kept[4:]), [[1, 0, 0], [1, 0, 0]])
     assert beam_search(sharpened(kept, 3.0))[0].labels == (1,)
+
+
+def test_only_so_many_labels_extend_a_prefix() -> None:
+    """The blank is none of them, wherever it ranks."""
+    log_probabilities = np.log(np.array([[0.2, 0.5, 0.3, 0.0001], [0.1, 0.3, 0.6, 0.0001]]))
+    assert {one.labels for one in beam_search(log_probabilities, width=100, labels_a_frame=1)} == {(), (1,), (2,), (1, 2)}
+
+
+def test_equally_likely_prefixes_fill_the_beam_and_no_more() -> None:
+    even = np.full((3, 4), np.log(0.25))
+    for width in (1, 2, 3, 5):
+        found = beam_search(even, width=width)
+        assert len(found) == width
+        for one in found:  # paths that the beam kept are among all
+            assert one.log_probability <= ctc.lattice(even, one.labels).log_probability + 1e-9
+
+
+def test_a_prefix_that_comes_back_is_the_one_that_its_extensions_extend() -> None:
+    """A prefix leaves the beam while a longer one stays, and is found again: nothing may be kept twice."""
+    shares = [[1, 3, 996], [62, 170, 768], [13, 0.1, 987], [52, 170, 778], [35, 69, 896]]  # per thousand
+    found = [one.labels for one in beam_search(np.log(np.array(shares) / 1e3), width=3)]
+    assert len(set(found)) == 3
