@@ -19,9 +19,10 @@ from core.market.forecasters.table import SUFFIXES, TableForecaster
 from core.market.row_predictions import RowPredictions
 from core.market.session import MarketSession
 from core.messages import translate
+from core.service.access import Action
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import forecaster_names
-from pages.shared import controls, url_state
+from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, number
 
 COMPARED: Final = "peers:compared"
@@ -121,10 +122,7 @@ def show_whole(session: MarketSession, whole: RowPredictions, choices: ViewChoic
     if not isinstance(feed, RecordingFeed):
         return
     chosen: list[str] = st.session_state.get(CHOSEN, [])
-    given = st.file_uploader(
-        _("Probabilities of your own, by time (CSV or Parquet)"), type=[s[1:] for s in SUFFIXES], key="peers:file",
-        max_upload_size=MOST_MB,
-    )  # fmt: skip
+    given = _file() if permissions.guard(Action.ADD_FORECASTER) else None
     if not chosen and given is None:
         return
     wanted = st.session_state.pop(WANTED, False)
@@ -147,6 +145,13 @@ def show_whole(session: MarketSession, whole: RowPredictions, choices: ViewChoic
     kept = st.session_state.get(COMPARED)
     if kept is not None and kept[0] == of_what:
         _show_comparison(kept[1], choices)
+
+
+def _file() -> Any:
+    return st.file_uploader(
+        _("Probabilities of your own, by time (CSV or Parquet)"), type=[s[1:] for s in SUFFIXES], key="peers:file",
+        max_upload_size=MOST_MB,
+    )  # fmt: skip
 
 
 def _want() -> None:

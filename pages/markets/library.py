@@ -32,7 +32,7 @@ def place() -> RecordingPlace | None:
             "s3://bucket/folder."
         ),
     ).strip()
-    if typed and not permissions.guard(Action.SERVER_FOLDER):
+    if typed and not permissions.allowed():  # the page's first notice says so
         return None
     try:
         if is_address(typed):
@@ -118,6 +118,7 @@ def table(shown: list[LibraryEntry]) -> list[LibraryEntry]:
 
 
 controls.page_header(_("Recordings"), prose("library_lead"))
+may_change = permissions.guard(Action.RECORD, Action.DELETE, Action.SERVER_FOLDER)
 library_actions.announce()
 record_switch.show_running()
 where = place()
@@ -129,15 +130,16 @@ if where is not None and listed is not None:
         controls.error_box(str(error))
         bundled = []
     if not listed and not where.remote:
-        controls.notice(
-            "empty", _("Nothing has been recorded yet: turn on “Record this market” on the live page, or convert a file below.")
-        )
+        remedy = _("Nothing has been recorded yet: turn on “Record this market” on the live page, or convert a file below.")
+        controls.notice("empty", remedy if may_change else _("Nothing has been recorded yet."))
     shown = [*listed, *bundled]
     if shown:
         chosen = table(shown)
         if chosen:
             library_actions.show(where, chosen)
-        else:
+        elif may_change:
             st.caption(_("Choose one or more by the boxes at the left to open, rename, export, merge or delete them."))
+        else:
+            st.caption(_("Choose one by the box at the left to open or export it."))
 upload_panel.show()
 controls.link_to_view()

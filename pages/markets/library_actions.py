@@ -57,8 +57,6 @@ def show(place: RecordingPlace, chosen: Sequence[LibraryEntry]) -> None:
             _ask(own)
     if any(entry.sealed for entry in chosen):
         st.caption(_("What belongs to a ledger stays as it is, so that the ledger can be verified."))
-    if not permissions.allowed():
-        permissions.guard(Action.DELETE)
     _confirm(Path(place.address), own)
 
 

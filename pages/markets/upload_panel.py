@@ -23,7 +23,8 @@ from pages.shared import controls, permissions
 from pages.shared.language import _, duration, moment, number, prose
 from pages.shared.stat_strip import Stat, stat_strip
 
-MOST_MB: Final = 512
+MOST_MB: Final = 400
+"""As `server.maxUploadSize`, and as `deploy/nginx.conf` lets through."""
 INSPECTED: Final = "upload:inspected"
 
 

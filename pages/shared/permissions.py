@@ -21,17 +21,10 @@ def allowed() -> bool:
     return is_open(address=st.get_option("server.address"), sign_in=sign_in, email=email)
 
 
-def guard(action: Action) -> bool:
-    """Whether this visitor may do that; where not, a notice says why and how it is opened."""
+def guard(*actions: Action) -> bool:
+    """Whether this visitor may do these; where not, a notice says why and how they are opened."""
     if allowed():
         return True
-    what = {
-        Action.RECORD: _("Recording is closed here."),
-        Action.DELETE: _("Deleting is closed here."),
-        Action.TRAIN: _("Training is closed here."),
-        Action.ADD_FORECASTER: _("Adding forecasters is closed here."),
-        Action.SERVER_FOLDER: _("Folders of this server are closed here."),
-    }[action]
     if not has_sign_in():
         why = _("A network reaches this server and it knows no sign-in; whoever runs it may set up one, or {variable}=yes.")
         why = why.format(variable=OPEN_VARIABLE)
@@ -39,8 +32,27 @@ def guard(action: Action) -> bool:
         why = _("Your account is not on the list of those who may.")
     else:
         why = _("Sign in first, in the sidebar.")
-    controls.notice("closed", f"{what} {why}")
+    controls.notice("closed", f"{_closed(actions)} {why}")
     return False
+
+
+def _closed(actions: tuple[Action, ...]) -> str:
+    if len(actions) > 1:
+        names = {
+            Action.RECORD: _("recording and converting"),
+            Action.DELETE: _("renaming, merging and deleting"),
+            Action.TRAIN: _("training"),
+            Action.ADD_FORECASTER: _("adding forecasters"),
+            Action.SERVER_FOLDER: _("folders of this server"),
+        }
+        return _("Closed here: {actions}.").format(actions="; ".join(names[action] for action in actions))
+    return {
+        Action.RECORD: _("Recording is closed here."),
+        Action.DELETE: _("Deleting is closed here."),
+        Action.TRAIN: _("Training is closed here."),
+        Action.ADD_FORECASTER: _("Adding forecasters is closed here."),
+        Action.SERVER_FOLDER: _("Folders of this server are closed here."),
+    }[actions[0]]
 
 
 def sign_in_button() -> None:

@@ -82,3 +82,10 @@ def test_a_whole_recording_is_compared_at_the_press_of_a_button(session: MarketS
     assert table["Log loss"].tolist() == [f"{score.log_loss:.3f}" for score in expected]
     assert table["Samples"].tolist() == [f"{score.rows:,}" for score in expected]
     assert "are fitted on the first fifth of the recording" in words(app)
+
+
+def test_strangers_add_no_forecaster(session: MarketSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.shared.permissions.allowed", lambda: False)
+    choices = ViewChoices(head=0, label=HEADS[0][0], horizon=HEADS[0][1], heads_of_label=(0,))
+    app = ran(AppTest.from_function(over_all, default_timeout=60, args=(session, choices, None)))
+    assert "Adding forecasters is closed here." in words(app) and not app.file_uploader

@@ -119,8 +119,12 @@ def test_where_strangers_may_come_nothing_can_be_changed(folder: Path, monkeypat
     monkeypatch.setattr("pages.shared.permissions.allowed", lambda: False)
     record_two_days(folder)
     app = ran(AppTest.from_function(chosen_page, default_timeout=60))
-    assert "Deleting is closed here." in words(app) and not app.button
-    assert "Folders of this server are closed here." in words(open_page(PAGE, place="BTC-USDT"))
+    assert not app.button
+    page = open_page(PAGE)
+    assert "Closed here: recording and converting; renaming, merging and deleting; folders of this server." in words(page)
+    assert "OBSERVATORY_OPEN=yes" in words(page) and "BTC-USDT/2024-08-08" in names(folder)
+    assert [table.value["name"].tolist() for table in page.dataframe] != []
+    assert not open_page(PAGE, place="BTC-USDT").dataframe  # folders of the server are not listed
 
 
 def test_a_file_is_shown_then_converted(folder: Path) -> None:
