@@ -7,6 +7,7 @@ import importlib
 import json
 import threading
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from torch import Tensor
 
 from core import checkpoints
 from core.messages import compose
+from core.models.folded_mobilenet import folded_iiga
 from core.models.iiga import IIGA, IIGAConfig
 from core.nn import AttentionMaps
+from core.nn.plain import computes_plainly
 from core.signs.decoding import (
     Bigram,
     GlossSpan,
@@ -237,11 +240,15 @@ class Recogniser:
         hands = normalised(clip.astype(np.float32), scale_of(self.scales, speaker))
         return torch.from_numpy(features(hands, stride=self.stride))[None]
 
+    @cached_property
+    def _folded(self) -> IIGA:
+        return self.model if computes_plainly() else folded_iiga(self.model)
+
     def encode(self, inputs: Tensor) -> Tensor:
         """(1, T', ...) of `inputs` -> (1, T', D), what attention reads."""
         # 64 pictures at a time bound the memory; the convolutions over tracks need the whole clip
         parts = inputs.split(64, dim=1) if self.config.front == "frames" else (inputs,)
-        return torch.cat([self.model.encode(part) for part in parts], dim=1)
+        return torch.cat([self._folded.encode(part) for part in parts], dim=1)
 
 
 def silenced(log_probabilities: NDArray[np.float32], seen: NDArray[np.bool_]) -> NDArray[np.float32]:
