@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from core.figures.draft import Draft
 from core.figures.numbers import Write, three_digits
 from core.figures.style import ASK, BID, BLUE, DIVERGING, ORANGE, VIOLET, base_layout
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FEATURES, FloatArray
@@ -141,7 +142,7 @@ def inputs_figure(
 def moments_figure(values: NDArray[np.floating], seconds: FloatArray, *, keep: str = "moments") -> go.Figure:
     """Each moment's attribution, summed over its inputs, and the running sum, which ends at the total."""
     sums = values.sum(axis=1, dtype=np.float64)
-    figure = go.Figure()
+    figure = Draft()
     figure.add_bar(
         x=seconds,
         y=sums,
@@ -160,7 +161,7 @@ def moments_figure(values: NDArray[np.floating], seconds: FloatArray, *, keep: s
     )
     figure.update_layout(base_layout(x_title=_("Seconds before now"), y_title=_("Attribution"), keep=keep))
     figure.update_layout(bargap=0.05)
-    return figure
+    return figure.figure()
 
 
 def spread_over_prices(
@@ -204,7 +205,7 @@ def book_figure(
     """The attributions on the book: each level, at the price where it stood, coloured by what it added."""
     prices, sums, step = spread_over_prices(values, levels, at_prices)
     shading = Shading.of(sums, compressed=compressed)
-    figure = go.Figure()
+    figure = Draft()
     figure.add_heatmap(
         z=shading.colour(sums),
         customdata=sums.astype(np.float32),
@@ -225,4 +226,4 @@ def book_figure(
     figure.update_layout(base_layout(x_title=_("Seconds before now"), y_title=_("Price (quote currency)"), keep=keep))
     figure.update_layout(legend={"y": 1.17})  # over the colour bar
     figure.update_layout(meta={"bin": step})  # height of a cell in quote currency, for the caption
-    return figure
+    return figure.figure()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 
-def cell_text(table: NDArray[np.floating], form: str, *, first: int = 0, size: int = 12) -> go.Scatter:
+def cell_text(table: NDArray[np.floating], form: str, *, first: int = 0, size: int = 12) -> dict[str, Any]:
     """A trace with the numbers of a table (rows, columns) at its cells, in the page's text colour.
 
     A heatmap's `texttemplate` chooses black or white by the colour scale and ignores the page behind transparent cells.
@@ -21,13 +22,14 @@ def cell_text(table: NDArray[np.floating], form: str, *, first: int = 0, size: i
     values = np.asarray(table, dtype=np.float64)[row, column]
     template = f"%{{customdata:{form}}}"
     infinite = np.isneginf(values)
-    return go.Scatter(
-        x=column + first,
-        y=row,
-        mode="text",
-        customdata=np.where(infinite, 0.0, values),
-        texttemplate=np.where(infinite, "−∞", template).tolist() if infinite.any() else template,
-        textfont={"size": size},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    return {
+        "type": "scatter",
+        "x": column + first,
+        "y": row,
+        "mode": "text",
+        "customdata": np.where(infinite, 0.0, values),
+        "texttemplate": np.where(infinite, "−∞", template).tolist() if infinite.any() else template,
+        "textfont": {"size": size},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.cells import cell_text
+from core.figures.draft import Draft
 from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
 from core.messages import translate as _
@@ -47,22 +48,23 @@ def _table(
     keep: str,
 ) -> go.Figure:
     steps, labels = values.shape
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.asarray(values.T, dtype=np.float32),
-            x=np.arange(1, steps + 1),
-            y=np.arange(labels),
-            zmin=low,
-            zmax=high,
-            colorscale=colours,
-            xgap=1,
-            ygap=1,
-            texttemplate=f"%{{z:{form}}}" if values.size <= READABLE and colours is not DIVERGING else None,
-            customdata=np.repeat(np.asarray(names)[:, None], steps, axis=1).tolist(),
-            hovertemplate=_("frame {frame}, {label}: {value}").format(frame="%{x}", label="%{customdata}", value="%{z:.4~g}")
+    figure = Draft(
+        {
+            "type": "heatmap",
+            "z": np.asarray(values.T, dtype=np.float32),
+            "x": np.arange(1, steps + 1),
+            "y": np.arange(labels),
+            "zmin": low,
+            "zmax": high,
+            "colorscale": colours,
+            "xgap": 1,
+            "ygap": 1,
+            "texttemplate": f"%{{z:{form}}}" if values.size <= READABLE and colours is not DIVERGING else None,
+            "customdata": np.repeat(np.asarray(names)[:, None], steps, axis=1).tolist(),
+            "hovertemplate": _("frame {frame}, {label}: {value}").format(frame="%{x}", label="%{customdata}", value="%{z:.4~g}")
             + "<extra></extra>",
-            colorbar={"title": {"text": title, "side": "right"}, "thickness": 8, "outlinewidth": 0, "ticks": ""},
-        )
+            "colorbar": {"title": {"text": title, "side": "right"}, "thickness": 8, "outlinewidth": 0, "ticks": ""},
+        }
     )
     if values.size <= READABLE and colours is DIVERGING:
         figure.add_trace(cell_text(values.T, form, first=1))
@@ -70,7 +72,7 @@ def _table(
     figure.update_layout(layout)
     figure.update_yaxes(autorange="reversed", tickvals=list(range(labels)), ticktext=list(names), showgrid=False)
     figure.update_xaxes(showgrid=False, range=[0.5, steps + 0.5], dtick=1 if steps <= 24 else None)
-    return figure
+    return figure.figure()
 
 
 def trellis_figure(
@@ -96,7 +98,7 @@ def trellis_figure(
     # where every label is certain, only what CTC forbids is impossible
     certain = lattice(np.zeros_like(found.log_probabilities), found.target, skip=found.skip)
     reachable = np.isfinite(certain.alpha + certain.beta)
-    figure = go.Figure()
+    figure = Draft()
     for skips, name, colour, width in ((False, _("Stay or next state"), GREY, 1.0), (True, _("Skip over a blank"), GREEN, 1.5)):
         x, y = _edges(found, reachable, skips=skips)
         if x:
@@ -153,7 +155,7 @@ def trellis_figure(
     ticks = [f"{s} {label}" for s, label in enumerate(labels)]
     figure.update_yaxes(range=[states - 0.4, -0.6], tickvals=list(range(states)), ticktext=ticks, showgrid=False)
     figure.update_xaxes(range=[0.4, steps + 0.6], dtick=1 if steps <= 24 else None, showgrid=False)
-    return figure
+    return figure.figure()
 
 
 def trellis_play(figure: go.Figure, captions: Sequence[str]) -> Play:

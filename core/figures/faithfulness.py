@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Order
+from core.figures.draft import Draft
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET, base_layout, figure_of
 from core.messages import translate as _
 
@@ -59,7 +60,7 @@ def verdicts_figure(
     """How far below chance each method's mean area is, with two standard errors; a method left of 0 is worse than chance."""
     shown = [method for method in names if method in verdicts]
     shown.sort(key=lambda method: verdicts[method].gain)
-    figure = go.Figure()
+    figure = Draft()
     figure.add_bar(
         x=[verdicts[method].gain for method in shown],
         y=[names[method] for method in shown],
@@ -71,4 +72,4 @@ def verdicts_figure(
     figure.update_layout(base_layout(x_title=_("Area below chance (probability)"), keep=keep, legend=False))
     figure.update_layout(bargap=0.35, margin={"t": 8})
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
-    return figure
+    return figure.figure()

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.draft import Draft
 from core.figures.style import BLUE, COLOURS, SEQUENTIAL, VIOLET, base_layout
 from core.market.book import ASK_PRICES, BID_PRICES, FloatArray
 from core.messages import translate as _
@@ -22,7 +23,7 @@ def horizons_figure(names: list[str], probabilities: NDArray[np.floating], *, ch
         names: of the horizons, nearest first.
         chosen: index of the horizon to emphasise; None for none.
     """
-    figure = go.Figure()
+    figure = Draft()
     opacity = [1.0 if chosen in (i, None) else 0.45 for i in range(len(names))]
     for k, name in enumerate((_("Down"), _("Stationary"), _("Up"))):
         share = probabilities[:, k].astype(np.float64)
@@ -43,7 +44,7 @@ def horizons_figure(names: list[str], probabilities: NDArray[np.floating], *, ch
     figure.update_layout(barmode="stack", bargap=0.25, legend={"traceorder": "normal"})
     figure.update_xaxes(range=[0, 1], tickformat=".0%")
     figure.update_yaxes(type="category", autorange="reversed")
-    return figure
+    return figure.figure()
 
 
 def confusion_figure(confusion: NDArray[np.integer]) -> go.Figure:
@@ -54,23 +55,24 @@ def confusion_figure(confusion: NDArray[np.integer]) -> go.Figure:
         [f"{count:,}<br>{part:.0%}" for count, part in zip(counts, parts, strict=True)]
         for counts, parts in zip(confusion, share, strict=True)
     ]
-    figure = go.Figure(
-        go.Heatmap(
-            z=share,
-            x=names,
-            y=names,
-            text=text,
-            texttemplate="%{text}",
-            zmin=0,
-            zmax=1,
-            colorscale=SEQUENTIAL,
-            showscale=False,
-            hoverinfo="skip",
-        )
+    figure = Draft(
+        {
+            "type": "heatmap",
+            "z": share,
+            "x": names,
+            "y": names,
+            "text": text,
+            "texttemplate": "%{text}",
+            "zmin": 0,
+            "zmax": 1,
+            "colorscale": SEQUENTIAL,
+            "showscale": False,
+            "hoverinfo": "skip",
+        }
     )
     figure.update_layout(base_layout(x_title=_("Called"), y_title=_("Happened"), keep="confusion", legend=False))
     figure.update_yaxes(autorange="reversed")
-    return figure
+    return figure.figure()
 
 
 def reliability_figure(curves: Mapping[str, dict[str, NDArray[np.float64]]]) -> go.Figure:
@@ -79,7 +81,7 @@ def reliability_figure(curves: Mapping[str, dict[str, NDArray[np.float64]]]) -> 
     Args:
         curves: name -> bins as `core.scores.reliability` returns them; empty bins are left out, larger dots hold more rows.
     """
-    figure = go.Figure()
+    figure = Draft()
     figure.add_scatter(
         x=[0, 1],
         y=[0, 1],
@@ -108,7 +110,7 @@ def reliability_figure(curves: Mapping[str, dict[str, NDArray[np.float64]]]) -> 
     )
     figure.update_xaxes(range=[0, 1], tickformat=".0%")
     figure.update_yaxes(range=[0, 1], tickformat=".0%")
-    return figure
+    return figure.figure()
 
 
 @dataclass(frozen=True, kw_only=True)

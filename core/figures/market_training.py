@@ -7,6 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from core.figures.draft import Draft
 from core.figures.style import SERIES, base_layout
 from core.messages import translate as _
 
@@ -17,7 +18,7 @@ def score_curve(history: Sequence[Mapping[str, float]], naive: Mapping[str, floa
     Args:
         history: as a run's progress holds it. naive: by the same keys, "market/label".
     """
-    figure = go.Figure()
+    figure = Draft()
     epochs = [int(row["epoch"]) + 1 for row in history]
     series = [key for key in history[-1] if "/" in key]
     for place, key in enumerate(series):
@@ -36,7 +37,7 @@ def score_curve(history: Sequence[Mapping[str, float]], naive: Mapping[str, floa
             figure.add_hline(y=naive[key], line={"color": colour, "width": 1, "dash": "dot"})
     figure.update_layout(base_layout(x_title=_("Epoch"), y_title=_("Score"), hover="x unified", keep="market_training"))
     figure.update_xaxes(tickvals=epochs if len(epochs) < 12 else None)
-    return figure
+    return figure.figure()
 
 
 def amount_figure(curve: Mapping[str, Any]) -> go.Figure:
@@ -47,7 +48,7 @@ def amount_figure(curve: Mapping[str, Any]) -> go.Figure:
         "start": _("The shipped checkpoint as it is"),
         "frequencies": _("The classes' frequencies"),
     }
-    figure = go.Figure()
+    figure = Draft()
     rows = curve["rows"]
     for colour, (key, name) in zip(SERIES, names.items(), strict=False):
         known = [row for row in rows if row.get(key) is not None]
@@ -63,4 +64,4 @@ def amount_figure(curve: Mapping[str, Any]) -> go.Figure:
         base_layout(x_title=_("Minutes of training data"), y_title=_("Log loss"), hover="x unified", keep="amount")
     )
     figure.update_xaxes(type="log", tickvals=[row["minutes"] for row in rows])
-    return figure
+    return figure.figure()

@@ -164,7 +164,7 @@ def matrices_figure(
         ]  # fmt: skip
         traces.append(_heatmap(matrix, x, y, pale=numbers, bar=(bar or below) and number == 0, below=below))
         if numbers:
-            traces.append(cell_text(matrix.values, form).update(xaxis=x, yaxis=y))
+            traces.append(cell_text(matrix.values, form) | {"xaxis": x, "yaxis": y})
     return figure_of(traces, layout)
 
 

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.cells import cell_text
+from core.figures.draft import Draft
 from core.figures.play import How, Play, PlayFrame
 from core.figures.style import ORANGE, SEQUENTIAL_CLEAR, base_layout
 from core.messages import translate as _
@@ -34,18 +35,19 @@ def table_figure(
     """
     count = table.size if filled is None else filled
     known = np.arange(table.size).reshape(table.shape) < count
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.where(known, table, np.nan),
-            colorscale=SEQUENTIAL_CLEAR,
-            zmin=0,
-            zmax=max(1, int(table.max())),
-            showscale=True,
-            colorbar={"thickness": 8, "outlinewidth": 0, "ticks": ""},
-            xgap=1,
-            ygap=1,
-            hoverinfo="skip",
-        )
+    figure = Draft(
+        {
+            "type": "heatmap",
+            "z": np.where(known, table, np.nan),
+            "colorscale": SEQUENTIAL_CLEAR,
+            "zmin": 0,
+            "zmax": max(1, int(table.max())),
+            "showscale": True,
+            "colorbar": {"thickness": 8, "outlinewidth": 0, "ticks": ""},
+            "xgap": 1,
+            "ygap": 1,
+            "hoverinfo": "skip",
+        }
     )
     if path:
         figure.add_scatter(
@@ -76,7 +78,7 @@ def table_figure(
     figure.update_yaxes(
         tickvals=list(range(table.shape[0])), ticktext=["–", *reference], range=[table.shape[0] - 0.5, -0.5], **common
     )
-    return figure
+    return figure.figure()
 
 
 def table_play(figure: go.Figure, columns: int, captions: Sequence[str], *, start: int) -> Play:

@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
+from core.figures.draft import Draft
 from core.figures.numbers import Write
 from core.figures.style import BLUE, GREY, ORANGE, Scale, base_layout, figure_of
 from core.messages import translate as _
@@ -90,7 +91,7 @@ def ranking_figure(
     """
     order = np.argsort(-probabilities, kind="stable")
     shares = 100 * np.asarray(probabilities, dtype=np.float64)[order]
-    figure = go.Figure()
+    figure = Draft()
     figure.add_bar(
         x=shares,
         y=[names[i] for i in order],
@@ -105,7 +106,7 @@ def ranking_figure(
     figure.update_layout(bargap=0.25, margin={"t": 8})
     figure.update_xaxes(range=[0, 115], tickvals=[0, 25, 50, 75, 100])
     figure.update_yaxes(autorange="reversed", ticks="")
-    return figure
+    return figure.figure()
 
 
 def ranking_change_figure(
@@ -122,7 +123,7 @@ def ranking_change_figure(
         names: of the classes, in their order, for a person. before, after: (classes,).
     """
     order = np.argsort(-before, kind="stable")
-    figure = go.Figure()
+    figure = Draft()
     for title, values, colour in ((_("Whole picture"), before, GREY), (_("With patches hidden"), after, BLUE)):
         shares = 100 * np.asarray(values, dtype=np.float64)[order]
         figure.add_bar(
@@ -141,7 +142,7 @@ def ranking_change_figure(
     figure.update_layout(barmode="group", bargap=0.22, bargroupgap=0)
     figure.update_xaxes(range=[0, 118], tickvals=[0, 25, 50, 75, 100])
     figure.update_yaxes(autorange="reversed", ticks="")
-    return figure
+    return figure.figure()
 
 
 def overlay_figure(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.figures.draft import Draft
 from core.figures.style import GREY, SERIES, base_layout
 from core.messages import translate as _
 
@@ -31,7 +32,7 @@ def groups_figure(
         table: as `core.market.scoring.report.group_table`. by: which groups. measure: a key of `measure_names`.
         names: forecasters' names for a person, by code. labels: likewise of groups.
     """
-    figure = go.Figure()
+    figure = Draft()
     here = table[table["by"] == by]
     order = list(dict.fromkeys(here["group"]))
     for colour, name in zip(_colours(here), dict.fromkeys(here["forecaster"]), strict=False):
@@ -50,12 +51,12 @@ def groups_figure(
         )
     figure.update_layout(base_layout(y_title=measure_names()[measure], hover="x unified", keep=f"{by}/{measure}"))
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=[labels.get(str(one), str(one)) for one in order])
-    return figure
+    return figure.figure()
 
 
 def calibration_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.Figure:
     """How often the likeliest class came true by its probability, a series per forecaster (D26)."""
-    figure = go.Figure()
+    figure = Draft()
     figure.add_scatter(x=[1 / 3, 1], y=[1 / 3, 1], mode="lines", line={"color": GREY, "dash": "dot"}, name=_("Perfect"))
     for colour, name in zip(_colours(table), dict.fromkeys(table["forecaster"]), strict=False):
         mine = table[table["forecaster"] == name]
@@ -71,12 +72,12 @@ def calibration_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.F
     figure.update_layout(base_layout(x_title=_("Probability given"), y_title=_("Came true"), keep="calibration"))
     figure.update_xaxes(tickformat=".0%")
     figure.update_yaxes(tickformat=".0%")
-    return figure
+    return figure.figure()
 
 
 def losses_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.Figure:
     """The running sum of log-loss less that of the frequencies so far, row by row: falling is better than they."""
-    figure = go.Figure()
+    figure = Draft()
     when = pd.to_datetime(table["timestamp"], unit="ms", utc=True).dt.strftime("%Y-%m-%d %H:%M:%S")
     forecasters = [name for name in table.columns if name not in ("row", "recording", "timestamp")]
     for colour, name in zip(SERIES, forecasters, strict=False):
@@ -95,7 +96,7 @@ def losses_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.Figure
     figure.update_layout(
         base_layout(x_title=_("Rows scored"), y_title=_("Beyond the frequencies (nats)"), hover="x unified", keep="losses")
     )
-    return figure
+    return figure.figure()
 
 
 def _colours(table: pd.DataFrame) -> list[str]:

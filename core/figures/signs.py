@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from core.figures.attention import MapAxis, NamedMap, ScaleKind, layers_figure
 from core.figures.attention import map_figure as attention_map
 from core.figures.attention import row_figure as attention_row
+from core.figures.draft import Draft
 from core.figures.numbers import Write, three_digits
 from core.figures.strip import PARTS, STRIP_PX, Strip, ends, images, step_of
 from core.figures.style import GREEN, ORANGE, SEQUENTIAL, base_layout
@@ -118,20 +119,21 @@ def clip_figure(
     shown = labels_shown(probabilities)
     steps, step = len(seconds), step_of(seconds)
     best = probabilities.argmax(axis=1)
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.asarray(probabilities[:, shown].T, dtype=np.float32),
-            x0=float(seconds[0]),
-            dx=step,
-            y=np.arange(len(shown)),
-            zmin=0,
-            zmax=1,
-            colorscale=SEQUENTIAL,
-            customdata=[[names[label]] * steps for label in shown],
-            hovertemplate=_("{label} at {time} s: {value}").format(label="%{customdata}", time="%{x:.2f}", value="%{z:.1%}")
+    figure = Draft(
+        {
+            "type": "heatmap",
+            "z": np.asarray(probabilities[:, shown].T, dtype=np.float32),
+            "x0": float(seconds[0]),
+            "dx": step,
+            "y": np.arange(len(shown)),
+            "zmin": 0,
+            "zmax": 1,
+            "colorscale": SEQUENTIAL,
+            "customdata": [[names[label]] * steps for label in shown],
+            "hovertemplate": _("{label} at {time} s: {value}").format(label="%{customdata}", time="%{x:.2f}", value="%{z:.1%}")
             + "<extra></extra>",
-            colorbar={"title": {"text": _("Probability"), "side": "right"}, "thickness": 8, "outlinewidth": 0, "ticks": ""},
-        )
+            "colorbar": {"title": {"text": _("Probability"), "side": "right"}, "thickness": 8, "outlinewidth": 0, "ticks": ""},
+        }
     )
     rows = {label: row for row, label in enumerate(shown)}
     marked = [t for t in range(steps) if int(best[t]) in rows]
@@ -157,7 +159,7 @@ def clip_figure(
     if strip:
         figure.update_layout(images=images(strip, ends(seconds), top=1.0, height=1 - top - 6 / height))
         figure.update_layout(legend={"y": 1.0})
-    return figure
+    return figure.figure()
 
 
 def tracks_figure(tracks: NDArray[np.floating], at: int, *, keep: str = "tracks") -> go.Figure:
@@ -168,7 +170,7 @@ def tracks_figure(tracks: NDArray[np.floating], at: int, *, keep: str = "tracks"
     """
     names = (_("Left hand"), _("Right hand"), _("Nose"))
     first = max(0, at - TRAIL)
-    figure = go.Figure()
+    figure = Draft()
     for (column, colour), name in zip(PARTS, names, strict=True):
         x, y = tracks[:, column], tracks[:, column + 1]
         figure.add_scatter(
@@ -194,14 +196,14 @@ def tracks_figure(tracks: NDArray[np.floating], at: int, *, keep: str = "tracks"
     across, down = _span(tracks[:, 0::2]), _span(tracks[:, 1::2])
     figure.update_xaxes(range=across, constrain="domain")
     figure.update_yaxes(range=down[::-1], scaleanchor="x", constrain="domain")
-    return figure
+    return figure.figure()
 
 
 def paths_figure(tracks: NDArray[np.floating], fps: float, *, at: int | None = None, keep: str = "paths") -> go.Figure:
     """The same over time: how high each hand is, and how far to the side, seconds from the start."""
     names = (_("Left hand"), _("Right hand"), _("Nose"))
     seconds = np.arange(len(tracks)) / fps
-    figure = go.Figure()
+    figure = Draft()
     for (column, colour), name in zip(PARTS, names, strict=True):
         for offset, axis in ((1, "y"), (0, "y2")):
             figure.add_scatter(
@@ -222,7 +224,7 @@ def paths_figure(tracks: NDArray[np.floating], fps: float, *, at: int | None = N
     figure.update_layout(layout)
     if at is not None:
         figure.add_vline(x=at / fps, line={"color": GREEN, "width": 1.5})
-    return figure
+    return figure.figure()
 
 
 def _span(values: NDArray[np.floating]) -> list[float]:

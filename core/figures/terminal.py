@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
-import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
+from core.figures.draft import Draft
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES, VIOLET, base_layout
 from core.messages import translate as _
 
@@ -62,7 +62,7 @@ def terminal_figure(
         keep: plotly's `uirevision`: while it stays the same, legend choices stay.
         zone: name of the time zone, for the axis' title.
     """
-    figure = go.Figure()
+    figure = Draft()
     figure.update_layout(base_layout(keep=keep, legend=True))
     step = {"shape": "hv", "width": 1.3}
     figure.add_scatter(meta="ask", name=_("Best ask"), mode="lines", line={**step, "color": palette.down}, x=[], y=[])
@@ -123,7 +123,7 @@ def terminal_figure(
         annotations=[_pane_title(pane, text) for pane, text in zip(PANES, titles, strict=True)],
         legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": 11}},
     )
-    whole = orjson.loads(to_json_plotly(figure, engine="orjson"))
+    whole = orjson.loads(to_json_plotly(figure.figure(), engine="orjson"))
     return {"traces": whole["data"], "layout": whole["layout"]}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.draft import Draft
 from core.figures.numbers import Write, three_digits
 from core.figures.pictures import GREYS
 from core.figures.style import BLUE, DIVERGING, GREY, ORANGE, base_layout
@@ -36,13 +37,13 @@ def numbers_figure(
         for i in range(z.shape[0])
         for j in range(z.shape[1])
     ]
-    figure = go.Figure()
+    figure = Draft()
     figure.add_heatmap(z=z, showscale=False, xgap=1, ygap=1, hoverinfo="skip", **colours)
     figure.update_layout(base_layout(keep=keep, legend=False, height=height))
     figure.update_layout(annotations=labels, margin={"t": 4, "b": 4, "l": 4, "r": 4})
     figure.update_xaxes(visible=False, constrain="domain", fixedrange=True)
     figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", fixedrange=True)
-    return figure
+    return figure.figure()
 
 
 def vectors_figure(
@@ -58,7 +59,7 @@ def vectors_figure(
         vectors: (d,) by name. chosen: channel, from 0, that is marked.
     """
     rows = len(vectors)
-    figure = go.Figure()
+    figure = Draft()
     layout = base_layout(keep=keep, legend=False, height=height or 70 + 110 * rows) | {"bargap": 0.1, "annotations": []}
     top = max(float(np.abs(one).max()) for one in vectors.values()) or 1.0
     each = 1 / rows
@@ -87,7 +88,7 @@ def vectors_figure(
     anchor = f"y{rows}" if rows > 1 else "y"
     layout["xaxis"] = {"title": {"text": _("Channel")}, "anchor": anchor, "range": [0.2, width + 0.8]}
     figure.update_layout(layout)
-    return figure
+    return figure.figure()
 
 
 def sequence_figure(tokens: NDArray[np.floating], *, token: int, height: int = 380, keep: str = "sequence") -> go.Figure:
@@ -98,7 +99,7 @@ def sequence_figure(tokens: NDArray[np.floating], *, token: int, height: int = 3
     """
     count, width = tokens.shape
     top = float(np.abs(tokens).max()) or 1.0
-    figure = go.Figure()
+    figure = Draft()
     hover = _("token {token}, channel {channel}: {value}").format(token="%{y}", channel="%{x}", value="%{z:.3~g}")
     figure.add_heatmap(
         z=np.asarray(tokens, dtype=np.float32),
@@ -118,7 +119,7 @@ def sequence_figure(tokens: NDArray[np.floating], *, token: int, height: int = 3
     figure.update_yaxes(range=[count - 0.5, -0.5], showgrid=False)
     figure.update_xaxes(range=[0.5, width + 0.5], showgrid=False)
     figure.add_shape(type="rect", x0=0.5, x1=width + 0.5, y0=token - 0.5, y1=token + 0.5, line={"color": ORANGE, "width": 2})
-    return figure
+    return figure.figure()
 
 
 def keys_figure(
@@ -133,7 +134,7 @@ def keys_figure(
     Args:
         scores, weights: (tokens,), the class token first.
     """
-    figure = go.Figure()
+    figure = Draft()
     names = np.arange(len(scores))
     figure.add_bar(
         x=names, y=np.asarray(scores, dtype=np.float32), yaxis="y2", marker={"color": np.where(scores >= 0, BLUE, GREY)},
@@ -149,7 +150,7 @@ def keys_figure(
         yaxis={"domain": [0, 0.46], "title": {"text": _("Weight")}, "rangemode": "tozero"},
         yaxis2={"domain": [0.54, 1], "title": {"text": _("Score")}, "anchor": "x"},
     )
-    return figure
+    return figure.figure()
 
 
 def classes_figure(
@@ -161,7 +162,7 @@ def classes_figure(
     keep: str = "classes",
 ) -> go.Figure:
     """Logits beside their softmax, one row per class in the model's order."""
-    figure = go.Figure()
+    figure = Draft()
     figure.add_bar(
         x=np.asarray(logits, dtype=np.float32), y=list(names), orientation="h",
         marker={"color": np.where(logits >= 0, BLUE, GREY)}, hovertemplate="%{y}: %{x:.3~f}<extra></extra>",
@@ -177,4 +178,4 @@ def classes_figure(
         xaxis2={"domain": [0.53, 1], "title": {"text": _("Probability (%)")}, "range": [0, 100], "anchor": "y"},
         yaxis={"autorange": "reversed", "ticks": ""},
     )
-    return figure
+    return figure.figure()

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.draft import Draft
 from core.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL, base_layout
 from core.messages import translate as _
 from core.runs.history import Run
@@ -29,7 +30,7 @@ def accuracy_figure(run: Run, report: Run | None = None) -> go.Figure:
         ]
     figure = _lines(lines, run, y_title=_("Accuracy"), keep="accuracy", hover=".2%")
     figure.update_yaxes(tickformat=".0%")
-    return figure
+    return figure.figure()
 
 
 def loss_figure(run: Run, report: Run | None = None) -> go.Figure:
@@ -42,7 +43,7 @@ def loss_figure(run: Run, report: Run | None = None) -> go.Figure:
         lines.append((_("Report: training"), report.epoch, report.train_loss, ORANGE, "dot"))
     figure = _lines(lines, run, y_title=_("Loss above its floor (nats)"), keep="loss", hover=".4f")
     figure.update_yaxes(rangemode="tozero")
-    return figure
+    return figure.figure()
 
 
 def rate_figure(run: Run) -> go.Figure:
@@ -51,7 +52,7 @@ def rate_figure(run: Run) -> go.Figure:
     figure = _lines(lines, run, y_title=_("Learning rate"), keep="rate", hover=".2e")
     figure.update_layout(showlegend=False)
     figure.update_yaxes(exponentformat="power", rangemode="tozero")
-    return figure
+    return figure.figure()
 
 
 def gap_figure(run: Run, report: Run | None = None) -> go.Figure:
@@ -61,11 +62,11 @@ def gap_figure(run: Run, report: Run | None = None) -> go.Figure:
         lines.append((_("Report: training - test"), report.epoch, 100 * report.gap, ORANGE, "solid"))
     figure = _lines(lines, run, y_title=_("Gap (percentage points)"), keep="gap", hover=".2f")
     figure.add_hline(y=0, line={"color": GREY, "width": 1, "dash": "dot"})
-    return figure
+    return figure.figure()
 
 
-def _lines(lines: Sequence[Series], run: Run, *, y_title: str, keep: str, hover: str) -> go.Figure:
-    figure = go.Figure()
+def _lines(lines: Sequence[Series], run: Run, *, y_title: str, keep: str, hover: str) -> Draft:
+    figure = Draft()
     for name, epochs, values, colour, dash in lines:
         known = np.isfinite(values)
         if not known.any():
@@ -87,22 +88,23 @@ def _lines(lines: Sequence[Series], run: Run, *, y_title: str, keep: str, hover:
 def confusion_figure(confusion: NDArray[np.integer], names: Sequence[str]) -> go.Figure:
     """Counts (classes, classes), rows the truth and columns the answer; shaded by share of the row."""
     share = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
-    figure = go.Figure(
-        go.Heatmap(
-            z=share,
-            x=list(names),
-            y=list(names),
-            text=[[f"{count:,}" if count else "" for count in row] for row in confusion],
-            texttemplate="%{text}",
-            customdata=confusion,
-            zmin=0,
-            zmax=1,
-            colorscale=SEQUENTIAL,
-            colorbar={"title": {"text": _("Share of the row"), "side": "right"}, "tickformat": ".0%", "thickness": 10},
-            hovertemplate="%{y} -> %{x}: %{customdata:,} (%{z:.1%})<extra></extra>",
-        )
+    figure = Draft(
+        {
+            "type": "heatmap",
+            "z": share,
+            "x": list(names),
+            "y": list(names),
+            "text": [[f"{count:,}" if count else "" for count in row] for row in confusion],
+            "texttemplate": "%{text}",
+            "customdata": confusion,
+            "zmin": 0,
+            "zmax": 1,
+            "colorscale": SEQUENTIAL,
+            "colorbar": {"title": {"text": _("Share of the row"), "side": "right"}, "tickformat": ".0%", "thickness": 10},
+            "hovertemplate": "%{y} -> %{x}: %{customdata:,} (%{z:.1%})<extra></extra>",
+        }
     )
     figure.update_layout(base_layout(x_title=_("The model's answer"), y_title=_("Truth"), keep="confusion", legend=False))
     figure.update_xaxes(type="category", tickangle=-40)
     figure.update_yaxes(type="category", autorange="reversed")
-    return figure
+    return figure.figure()

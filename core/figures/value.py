@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.draft import Draft
 from core.figures.style import BLUE, GREY, ORANGE, SERIES, base_layout
 from core.market.book import FloatArray
 from core.market.value import Estimate
@@ -26,7 +27,7 @@ def precision_figure(
     """
     known = [point for point in curve if point["precision"] is not None]
     x, low, y, high, at = ([point[name] for point in known] for name in ("coverage", "low", "precision", "high", "threshold"))
-    figure = go.Figure()
+    figure = Draft()
     figure.add_scatter(
         x=[*x, *x[::-1]],
         y=[*low, *high[::-1]],
@@ -55,7 +56,7 @@ def precision_figure(
     figure.update_layout(base_layout(x_title=_("Rows called Up or Down"), y_title=_("Calls that came true"), keep="precision"))
     figure.update_xaxes(tickformat=".0%", rangemode="tozero")
     figure.update_yaxes(tickformat=".0%", range=[0, 1])
-    return figure
+    return figure.figure()
 
 
 def moves_figure(moves: Mapping[str, Estimate], *, half_spread: float, fee: float) -> go.Figure:
@@ -66,7 +67,7 @@ def moves_figure(moves: Mapping[str, Estimate], *, half_spread: float, fee: floa
     """
     names = list(moves)
     values = [moves[name].value for name in names]
-    figure = go.Figure()
+    figure = Draft()
     figure.add_scatter(
         x=values,
         y=names,
@@ -93,7 +94,7 @@ def moves_figure(moves: Mapping[str, Estimate], *, half_spread: float, fee: floa
         )
     figure.update_layout(base_layout(x_title=_("Basis points in the call's direction"), keep="moves"))
     figure.update_yaxes(type="category", autorange="reversed")
-    return figure
+    return figure.figure()
 
 
 def result_figure(results: Mapping[str, tuple[NDArray[np.int64], FloatArray]]) -> go.Figure:
@@ -102,7 +103,7 @@ def result_figure(results: Mapping[str, tuple[NDArray[np.int64], FloatArray]]) -
     Args:
         results: name -> times of the trades (milliseconds) and their results, basis points.
     """
-    figure = go.Figure()
+    figure = Draft()
     for (name, (times, result)), colour in zip(results.items(), SERIES, strict=False):
         figure.add_scatter(
             x=times,
@@ -115,4 +116,4 @@ def result_figure(results: Mapping[str, tuple[NDArray[np.int64], FloatArray]]) -
     figure.add_hline(y=0, line={"color": GREY, "width": 1})
     figure.update_layout(base_layout(x_title=_("Time (UTC)"), y_title=_("Sum, basis points"), hover="x", keep="result"))
     figure.update_xaxes(type="date")
-    return figure
+    return figure.figure()

@@ -7,7 +7,9 @@ import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plotly.io import to_json
@@ -43,6 +45,33 @@ class Browser:
 def test_a_whole_frame_is_what_plotly_would_send() -> None:
     message, _ = frame(split(figure()), {}, {})
     assert Browser().receive(message) == json.loads(to_json(figure(), engine="json"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(-3, 4),
+        np.arange(300),
+        np.array([2**40, 1]),
+        np.array([5, 70_000], np.uint64),
+        np.array([[0.1, np.nan]], np.float32).T,
+        np.array([True, False]),
+        np.array(["a", "bc"]),
+        np.array([1, "x", None], object),
+        np.array([]),
+        np.arange(8.0)[::2],
+        np.array(["2026-01-01", "2026-01-02"], "datetime64[ms]"),
+        np.array([0.5, 1.0], np.float16),
+        pd.Series([1.5, 2.0]),
+        pd.Index([3, 9]),
+        [1, 2.5, None],
+        ("a", "b"),
+        [[1, 2], [3, 4]],
+    ],
+)
+def test_every_kind_of_array_travels_as_plotly_would_send_it(values: Any) -> None:
+    shown = go.Figure({"data": [{"type": "scatter", "x": values, "marker": {"color": values}}], "layout": {}}, _validate=False)
+    assert Browser().receive(frame(split(shown), {}, {})[0]) == json.loads(to_json(shown, validate=False))
 
 
 def test_a_dictionary_with_arrays_is_a_figure_too() -> None:
