@@ -26,6 +26,7 @@ EXPECTED = (
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--no-first-run", "--disable-quic", "--disable-dev-shm-usage",
+    "--renderer-process-limit=1",  # pages of one profile share what Chromium has compiled: a fifth less time for each
 ]  # fmt: skip
 
 
