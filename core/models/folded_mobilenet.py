@@ -1,6 +1,6 @@
 """MobileNetV2 for prediction: in evaluation a batch norm is a scale and a shift, which the convolution before it takes over.
 
-`core.models.mobilenet` says what is computed, and trains; this takes its trained weights. Results differ by a millionth of their size.
+`core.models.mobilenet` says what is computed, and trains; this takes its trained weights, and differs by a millionth.
 """
 
 from __future__ import annotations
