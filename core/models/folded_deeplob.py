@@ -48,11 +48,14 @@ class _Steps(nn.Module):
 
     def forward(self, x: Tensor, across: int) -> Tensor:
         """(steps x across, channels) -> (steps x across, filters), of `across` rows a step."""
-        reach, rows = len(self.weight), len(x)
-        padded = F.pad(x, (0, 0, (reach - 1) // 2 * across, reach // 2 * across)) if reach > 1 else x
-        y = torch.addmm(self.bias, padded[:rows], self.weight[0])
-        for step in range(1, reach):
-            y.addmm_(padded[step * across : step * across + rows], self.weight[step])
+        before = (len(self.weight) - 1) // 2
+        y = torch.addmm(self.bias, x, self.weight[before])
+        for step, weight in enumerate(self.weight):
+            rows = abs(step - before) * across  # beyond the window's ends there are zeros, which add nothing
+            if step < before:
+                y[rows:].addmm_(x[:-rows], weight)
+            elif step > before:
+                y[:-rows].addmm_(x[rows:], weight)
         return _leaky(y)
 
 
