@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -149,6 +150,7 @@ def larger_first_gradient(layers: int, seed: int) -> Outcome:
     return Outcome(answer=int(np.argmax(values)), values=values)
 
 
+@lru_cache(maxsize=64)
 def lowest_loss(surface: SurfaceName, *, rate: float, decay: float, step: int) -> Outcome:
     """The optimiser with the lowest loss after so many steps at a rate, in the order of OPTIMISERS; values: the losses."""
     losses = []
@@ -187,6 +189,19 @@ def doubled_heads(tokens: int, width: int, heads: int) -> Outcome:
     now, then = (cost_growth.layer(tokens, width, count).maps for count in (heads, 2 * heads))
     options, answer = among(round(then / now), (1, 2, 4))
     return Outcome(answer=answer, options=options, values=(float(now), float(then)))
+
+
+def largest(amounts: Sequence[float]) -> Outcome:
+    """Which of these is the largest; values: it and the sum."""
+    best = max(amounts)
+    places = [place for place, one in enumerate(amounts) if one == best]
+    return Outcome(answer=places[0], tied=tuple(places[1:]), values=(float(best), float(sum(amounts))))
+
+
+def against_document(said: float, counted: float, *, tolerance: float = 0.1) -> Outcome:
+    """Whether a count is below a document's number (0), equal to it within the tolerance (1) or above it (2); values: both."""
+    answer = 1 if abs(counted - said) <= tolerance * said else 0 if counted < said else 2
+    return Outcome(answer=answer, values=(said, counted))
 
 
 def moved_gradient(part: backprop.Part, name: str, *, rows: int, seed: int, first: float, to: float, causal: bool) -> Outcome:

@@ -19,7 +19,7 @@ from core.market.book import BookError, read_market
 from core.market.library import LibraryError, recordings
 from pages.learn import diagram, frame, predict, questions
 from pages.shared import controls
-from pages.shared.language import _, number, percent, significant
+from pages.shared.language import _, current, number, percent, significant
 from pages.shared.live_plot import static_plot
 
 PAGE: Final = "optimisers"
@@ -68,9 +68,10 @@ def _walks(surface: SurfaceName, rate: float, decay: float) -> dict[str, Optimis
     }
 
 
-def _step_captions(walks: dict[str, OptimiserWalk]) -> list[str]:
-    """Each step's losses, the start first; a walk that has ended keeps its last."""
-    names = optimiser_names()
+@st.cache_data(show_spinner=False, max_entries=128)
+def _step_captions(surface: SurfaceName, rate: float, decay: float, language: str) -> list[str]:
+    """Each step's losses, the start first, in the reader's language; a walk that has ended keeps its last."""
+    names, walks = optimiser_names(), _walks(surface, rate, decay)
     return [
         _("Step {step}: loss {losses}").format(
             step=number(step),
@@ -113,7 +114,11 @@ def surface() -> dict[str, Any]:
             minima=optimisers.SURFACES[where].minima, step=STEPS,
         ),
         key="surface_plot",
-        play=figures.surface_play({name: walk.points for name, walk in walks.items()}, _step_captions(walks), start=t),
+        play=figures.surface_play(
+            {name: walk.points for name, walk in walks.items()},
+            _step_captions(where, chosen["rate"], chosen["decay"], current()),
+            start=t,
+        ),
         alt=_("Level lines of the loss, and the path of each optimiser up to this step."),
     )  # fmt: skip
     frame.look_for(frame.passage(PAGE, "surface"))

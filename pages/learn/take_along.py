@@ -12,6 +12,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -31,6 +32,7 @@ ASKED: Final = "ON_SCREEN"
 """The template's variable that holds the numbers on screen, by name."""
 COLAB: Final = "https://colab.research.google.com/"
 MARIMO: Final = "https://marimo.new"
+MASK: Final = 2
 EMBED_HEIGHT: Final = 620
 LONGEST: Final = 160
 """Characters of a line of code on display."""
@@ -74,9 +76,13 @@ def address(**parameters: str) -> str:
     return f"{st.context.url or ''}?{urlencode(st.query_params.to_dict() | parameters)}"
 
 
+@lru_cache(maxsize=256)
 def qr_code(text: str) -> str:
-    """A QR code as SVG, black on white, its quiet zone included."""
-    return str(segno.make(text, error="m", micro=False).svg_inline(border=4, light="#fff", omitsize=True))
+    """A QR code as SVG, black on white, its quiet zone included.
+
+    One of the eight masks is taken, as any is legible: to compare them all took up to a fifth of a dial's time.
+    """
+    return str(segno.make(text, error="m", micro=False, mask=MASK).svg_inline(border=4, light="#fff", omitsize=True))
 
 
 def frame_code(title: str) -> str:

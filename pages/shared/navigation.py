@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.shared.language import N_, _
+from pages.shared.language import N_, _, current
 
 MARKET_STREAM: Final = "/stream/market"
 HANDS_STREAM: Final = "/stream/hands"
@@ -257,8 +259,21 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
 """The first page opens at the root address."""
 
 
+_MADE: Final[dict[str, dict[str, list[Any]]]] = {}
+"""Streamlit's pages by language: to make them looks at every file, which is too much for every run."""
+
+
 def sections() -> dict[str, list[Any]]:
-    """Streamlit's pages by translated section, for `st.navigation`."""
+    """Streamlit's pages by translated section, for `st.navigation`, which writes into them."""
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return _sections()
+    language = current()
+    if language not in _MADE:
+        _MADE[language] = _sections()
+    return {section: [copy(page) for page in pages] for section, pages in _MADE[language].items()}
+
+
+def _sections() -> dict[str, list[Any]]:
     shown: dict[str, list[Any]] = {}
     for section in SECTIONS:
         entries = [entry for entry in ENTRIES if entry.section == section]
