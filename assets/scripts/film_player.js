@@ -23,23 +23,26 @@ class FilmPlayer {
     Object.assign(this, { drawHands, drawAttention });
     this.root = element("section", "live-signs film-player", parent);
     this.root.player = this;
-    this.stage = element("div", "live-signs-stage", this.root);
+    const body = element("div", "film-player-body", this.root);
+    this.stage = element("div", "live-signs-stage", body);
+    const read = element("div", "film-player-read", body);
     this.canvas = element("canvas", "film-player-picture", this.stage);
-    this.said = element("p", "live-signs-answer", this.root);
-    this.attention = element("canvas", "live-signs-attention", this.root);
+    this.said = element("p", "live-signs-answer", read);
+    this.attention = element("canvas", "live-signs-attention", read);
     this.attention.width = 960;
     this.attention.height = 72;
-    this.keys = element("p", "live-signs-keys", this.root);
+    this.keys = element("p", "live-signs-keys", read);
     this.button = element("button", "live-signs-button", this.keys);
     this.button.type = "button";
     this.slider = element("input", "film-player-slider", this.keys);
     this.slider.type = "range";
     this.slider.min = 0;
     this.note = element("span", "live-signs-note", this.keys);
-    this.caption = element("p", "live-signs-caption", this.root);
+    this.caption = element("p", "live-signs-caption", read);
     this.button.addEventListener("click", () => (this.timer ? this.pause() : this.play()));
     this.slider.addEventListener("input", () => {
       this.pause();
+      this.unplayed = false;
       this.draw(Number(this.slider.value));
     });
   }
@@ -54,14 +57,19 @@ class FilmPlayer {
       this.pictures = data.frames.map((source) => Object.assign(new Image(), { src: source }));
       this.weights = Uint8Array.from(atob(data.attention), (letter) => letter.charCodeAt(0));
       this.slider.max = data.frames.length - 1;
-      this.pictures[0].decode().then(() => this.draw(0), () => {});
+      // shown first: the middle of the first gloss, as a film's first picture is often empty; played from the beginning
+      const [, first, last] = data.glosses[0] ?? ["", 0, 0];
+      const shown = (first + last) >> 1;
+      this.unplayed = true;
+      this.pictures[shown].decode().then(() => this.unplayed && this.draw(shown), () => {});
     } else this.draw(this.at ?? 0);
     this.button.textContent = this.timer ? data.words.pause : data.words.play;
   }
 
   play() {
     const last = this.data.frames.length - 1;
-    if (this.at >= last) this.draw(0);
+    if (this.unplayed || this.at >= last) this.draw(0);
+    this.unplayed = false;
     this.timer = setInterval(() => (this.at < last ? this.draw(this.at + 1) : this.pause()), 1000 / this.data.fps);
     this.button.textContent = this.data.words.pause;
   }
