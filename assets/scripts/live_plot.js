@@ -42,13 +42,13 @@ class LivePlot {
     this.resizer.observe(this.figure);
     this.onVisible = () => document.hidden || this.draw();
     document.addEventListener("visibilitychange", this.onVisible);
-    this.inView = true; // within half a screen of what the reader sees; beyond it, a plot is drawn once and then left as it is
+    this.inView = true; // within a tenth of a screen of what the reader sees; beyond it, a plot is drawn once and then left as it is
     this.viewer = new IntersectionObserver(
       (entries) => {
         this.inView = entries.at(-1).isIntersecting;
         this.draw();
       },
-      { rootMargin: "50%", scrollMargin: "50%" }, // the page scrolls inside of an element of its own
+      { rootMargin: "10%", scrollMargin: "10%" }, // the page scrolls inside of an element of its own
     );
     this.viewer.observe(this.figure);
     this.onPrint = () => {

@@ -88,6 +88,7 @@ def terminal_figure(
             y=[],
         )
     figure.add_bar(meta="delta", name=_("Bought less sold"), yaxis="y3", showlegend=False, x=[], y=[])
+    # A margin that follows the labels would have plotly draw the whole figure anew whenever the view moves on.
     axis = {"side": "right", "automargin": False}
     titles = (
         _("Price and resting size (quote and base currency)"),
@@ -96,12 +97,13 @@ def terminal_figure(
     )
     figure.update_layout(
         hovermode=False,
-        margin={"l": 6, "r": 78, "t": 24, "b": 34},
+        margin={"l": 6, "r": 78, "t": 24, "b": 40},
         bargap=0,
         dragmode="pan",
         xaxis={
             "type": "date",
             "anchor": "y3",
+            "automargin": False,
             "title": {"text": _("Time ({zone})").format(zone=zone), "font": {"size": 11}, "standoff": 2},
         },
         yaxis={"domain": PANES[0], **axis},
