@@ -99,6 +99,10 @@ def models() -> dict[str, Any]:
             }
         )
     _diagram()
+    own = [place for place, setup in enumerate(setups.values()) if not setup.shipped]
+    macs = [int(rows[place][_("MACs, counted")]) for place in own]
+    if not predict.ask(lambda: questions.costliest_model([rows[place][_("Model")] for place in own], macs)):
+        return predict.covered()
     labels = {str(kind): label for kind, label in kind_names().items()}
     static_plot(
         figures.kinds_figure(shares, labels), key="cost_kinds",
@@ -171,10 +175,14 @@ def modules() -> dict[str, Any]:
         },
     )
     setup = cost_growth.sized(setups[chosen["setup"]], chosen["t"], chosen["d"])
-    _diagram(chosen["t"], chosen["d"], dial="cost_dial")
     rows = _rows(setup)
     module_costs = [row.part for row in rows]
     total, kinds = cost.total(module_costs), kind_names()
+    sums = cost.macs_by_kind(module_costs)
+    by_name = {kinds[kind]: macs for kind, macs in sums.items()}
+    if not predict.ask(lambda: questions.costliest_kind(names[chosen["setup"]], by_name, chosen["t"], chosen["d"])):
+        return predict.covered()
+    _diagram(chosen["t"], chosen["d"], dial="cost_dial")
     counted = cost_count.count(setup.config, setup.tokens)
     stat_strip(
         [
@@ -185,7 +193,6 @@ def modules() -> dict[str, Any]:
             Stat(name=_("Largest tensor"), value=number(total.widest), note=size(cost.BYTES * total.widest)),
         ]
     )  # fmt: skip
-    sums = cost.macs_by_kind(module_costs)
     static_plot(
         figures.kinds_figure(
             {names[chosen["setup"]]: {str(kind): macs for kind, macs in sums.items()}},
@@ -373,6 +380,9 @@ def claims() -> dict[str, Any]:
     frames, batch = chosen["frames"], chosen["batch"]
     found, names = _claims(frames, batch), claim_names()
     _diagram(dial="claims_dial")
+    whole = next(claim for claim in found if claim.code == "iiga_total_batch")
+    if not predict.ask(lambda: questions.whole_against_document(frames, batch, whole.document, whole.counted)):
+        return predict.covered()
     static_plot(
         figures.claims_figure([(names[claim.code], claim.document, claim.counted) for claim in found]), key="cost_claims",
         alt=_("What is counted as a multiple of what the documents say, for each of their numbers."),
@@ -417,12 +427,15 @@ part = frame.open_page(
 diagram.slot()
 parts = {"models": models, "modules": modules, "growth": growth, "memory": memory, "claims": claims}
 values = parts[part]()
-frame.look_for(frame.passage(PAGE, part))
-frame.close_page(
-    PAGE,
-    sources=_(
-        "iiga-equations sections 1 and 14; tlob-architecture sections 6.1 to 6.3; vit-report section 1; "
-        "Sandler et al. 2018; D4, D7, D16"
-    ),
-    values=values,
-)
+if values:
+    frame.look_for(frame.passage(PAGE, part))
+    frame.close_page(
+        PAGE,
+        sources=_(
+            "iiga-equations sections 1 and 14; tlob-architecture sections 6.1 to 6.3; vit-report section 1; "
+            "Sandler et al. 2018; D4, D7, D16"
+        ),
+        values=values,
+    )
+else:  # its code and what to look for hold the answer too
+    frame.link_only()

@@ -126,20 +126,30 @@ def links() -> dict[str, str]:
     return {name: value for name in (ASK, CLASS) if (value := _kept(name))}
 
 
-def ask(make: Callable[[], Question | None]) -> None:
+def ask(make: Callable[[], Question | None]) -> bool:
     """Show the question, where it is wanted; call it after the dials.
 
     Args:
         make: builds the question from the view's state; None where this state has none. Called only where it is needed.
+
+    Returns:
+        Whether the true answer may be seen: a view that holds it (other questions are about a change) waits for that.
     """
     if not wanted():
-        return
+        return True
     question = make()
     if question is None:
-        return
+        return True
     st.html(f"<style>{CSS}</style>")
     with st.container(key="predict"):
         _show(question)
+    return bool(st.session_state.get(f"predict:{question.key}:revealed"))
+
+
+def covered() -> dict[str, Any]:
+    """Say that the view follows the answer; returned in place of the view's values."""
+    st.caption(_("Figure, equation and table are shown with the answer: guess, then reveal."))
+    return {}
 
 
 def _show(question: Question) -> None:

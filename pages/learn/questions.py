@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from core.lecture import predictions
@@ -12,6 +12,7 @@ from core.lecture.norms import Norm
 from core.lecture.optimisers import OPTIMISERS, SurfaceName
 from core.lecture.permutation import Causal
 from core.signs import ctc, metrics
+from pages.learn.amounts import amount
 from pages.learn.predict import Question
 from pages.shared.language import _, number, percent, significant
 
@@ -324,6 +325,57 @@ def heads_doubled(tokens: int, width: int, count: int) -> Question:
         answer=found.answer,
         why=_("{before} → {after} numbers: one map of T × T a head.").format(
             before=number(found.values[0]), after=number(found.values[1])
+        ),
+    )
+
+
+def costliest_model(names: Sequence[str], macs: Sequence[int]) -> Question:
+    """Which model has the most multiply-adds."""
+    found = predictions.largest(macs)
+    return Question(
+        code="models",
+        state=tuple(macs),
+        text=_("One sample each. Which of these models takes the most multiply-adds?"),
+        options=list(names),
+        answer=found.answer,
+        tied=found.tied,
+        why=_("It takes {amount}.").format(amount=amount(found.values[0])),
+    )
+
+
+def costliest_kind(model: str, kinds: Mapping[str, int], tokens: int, width: int) -> Question | None:
+    """Which kind of module has the most multiply-adds in a model of T tokens and width D."""
+    if len(kinds) < 2:
+        return None
+    found = predictions.largest(list(kinds.values()))
+    return Question(
+        code="kinds",
+        state=(model, tokens, width),
+        text=_("T = {t}, D = {d}. Which kind of module takes the most multiply-adds of {model}?").format(
+            t=tokens, d=width, model=model
+        ),
+        options=list(kinds),
+        answer=found.answer,
+        tied=found.tied,
+        why=_("{part} of {whole}, {share}.").format(
+            part=amount(found.values[0]), whole=amount(found.values[1]), share=percent(found.values[0] / found.values[1])
+        ),
+    )
+
+
+def whole_against_document(frames: int, batch: int, said: float, counted: float) -> Question:
+    """Whether IIGA's count is what its document says of it."""
+    found = predictions.against_document(said, counted)
+    return Question(
+        code="claim",
+        state=(frames, batch),
+        text=_(
+            "The document gives {said} FLOPs for IIGA in all, {clips} clips of {frames} frames on this page. What is counted?"
+        ).format(said=amount(said), clips=number(batch), frames=number(frames)),
+        options=[_("less"), _("the same, within 10 %"), _("more")],
+        answer=found.answer,
+        why=_("{counted} FLOPs: {factor} times what it says.").format(
+            counted=amount(counted), factor=significant(counted / said)
         ),
     )
 

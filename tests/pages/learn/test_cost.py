@@ -71,3 +71,20 @@ def test_amounts_in_a_sum_add_up_in_one_unit() -> None:
     assert (parts, whole) == ([r"0.82\,\mathrm{M}", r"1.31\,\mathrm{M}", r"1.64\,\mathrm{M}"], r"3.77\,\mathrm{M}")
     assert tex_amounts([299_494_272], 3_593_931_264, compute=lambda one: 12 * one)[1] == r"3.59\,\mathrm{G}"
     assert tex_amounts([640, 1_199_360], 1_200_000)[0][0] == "640", "too small for the unit"
+
+
+@pytest.mark.parametrize("part", ["models", "modules", "claims"])
+def test_where_the_reader_predicts_first_nothing_tells_the_answer_before(part: str) -> None:
+    app = open_page(PAGE, part=part, ask="true")
+    assert not (app.latex or app.dataframe or app.success) and len(app.code) == 1  # the link's
+    assert app.radio[0].value is None
+    app.button(key="predict_reveal").click()
+    ran(app)
+    assert app.latex and app.dataframe and len(app.code) > 1
+    answer = app.info[0].value.partition(".**")[0].removeprefix("**")
+    if part == "models":  # the same winner by the table
+        table = app.dataframe[0].value
+        own = table[~table["Model"].str.contains("as shipped")]
+        assert own.loc[own["MACs, counted"].idxmax(), "Model"] == answer
+    if part == "modules":
+        assert app.dataframe[0].value.groupby("Kind")["MACs, counted"].sum().idxmax() == answer

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.lecture import course
 from pages.learn import frame
 from pages.shared import language
-from pages.shared.language import ASSETS
+from pages.shared.language import ASSETS, sections
+from pages.shared.navigation import ROOT
 
 LECTURES = sorted(path.stem for kind in ("learn", "course") for path in (ASSETS / "text" / "en").glob(f"{kind}_*.md"))
 
@@ -61,3 +65,25 @@ def test_numbers_for_latex_follow_the_language() -> None:
 def test_both_languages_have_the_same_sections(name: str) -> None:
     found = [list(language.sections((ASSETS / "text" / code / f"{name}.md").read_text())) for code in language.LANGUAGES]
     assert found[0] and all(one == found[0] for one in found)
+
+
+def parts_of(url: str) -> list[str]:
+    """Codes of the parts that a lesson's page hands to `frame.open_page`, read from its source; [""] of a page without parts."""
+    (source,) = (
+        path for path in (ROOT / "pages").glob("*/*.py") if path.stem == url.replace("-", "_") and path.parent.name != "images"
+    )
+    for call in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "frame.open_page":
+            given = next((word.value for word in call.keywords if word.arg == "parts"), None)
+            return [ast.literal_eval(key) for key in given.keys if key] if isinstance(given, ast.Dict) else [""]
+    return [""]
+
+
+def test_every_part_of_a_lesson_has_its_story_in_both_languages() -> None:
+    for lesson in course.LESSONS:
+        wanted = [
+            f"story_{part}" if part else "story" for part in parts_of(lesson.url) if not lesson.parts or part in lesson.parts
+        ]
+        for code in ("en", "es"):
+            told = sections((ASSETS / "text" / code / f"course_{lesson.code}.md").read_text(encoding="utf-8"))
+            assert set(wanted) <= set(told), (lesson.code, code)
