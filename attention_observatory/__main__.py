@@ -19,7 +19,8 @@ def main(arguments: list[str] | None = None) -> int:
     if given and given[0] != "run":
         from core.cli import main as run_command
 
-        return run_command(given)
+        more = "`attention-observatory run` starts the app; `run --help` says with which options."
+        return run_command(given, program="attention-observatory", more=more)
     p = argparse.ArgumentParser(prog="attention-observatory run", description="Start the app.")
     p.add_argument("--port", type=int, default=8501)
     p.add_argument("--address", default="localhost", help="localhost serves this machine alone, 0.0.0.0 a network")

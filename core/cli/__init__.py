@@ -8,10 +8,14 @@ import sys
 from core.cli import backfill, bench, evaluate, faithful, pairs, record, setup, train, verify
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns 0 on success, 2 for bad input (one sentence on stderr), 130 where it was interrupted."""
+def main(arguments: list[str] | None = None, *, program: str = "python -m core", more: str = "") -> int:
+    """Run one command; returns 0 on success, 2 for bad input (one sentence on stderr), 130 where it was interrupted.
+
+    Args:
+        program: what the help calls it. more: a sentence for the help's end.
+    """
     parser = argparse.ArgumentParser(
-        prog="python -m core", description="Train, evaluate, record and measure the observatory's models."
+        prog=program, description="Train, evaluate, record and measure the observatory's models.", epilog=more
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in (train, evaluate, backfill, faithful, pairs, record, verify, setup, bench):
