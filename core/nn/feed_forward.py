@@ -6,7 +6,7 @@ Sources: tlob-architecture section 5.3 (exact GELU), vit-report section 2.3 (tan
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Final, Literal
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from core.nn.plain import computes_plainly
 
 Activation = Literal["gelu", "gelu_tanh", "relu"]
+_SCALE: Final = torch.tensor(2 * math.sqrt(2 / math.pi), dtype=torch.float64)
 
 
 class TanhGELU(nn.Module):
@@ -27,9 +28,8 @@ class TanhGELU(nn.Module):
         """The same shape."""
         if torch.is_grad_enabled() or x.device.type != "cpu" or computes_plainly():
             return F.gelu(x, approximate="tanh")
-        scale = 2 * math.sqrt(2 / math.pi)
-        y = x * x
-        return y.mul_(0.044715 * scale).add_(scale).mul_(x).sigmoid_().mul_(x)  # in place: no further copies of a large batch
+        y = torch.addcmul(_SCALE, x, x, value=0.044715 * float(_SCALE))
+        return y.mul_(x).sigmoid_().mul_(x)  # in place: no further copies of a large batch
 
 
 def activation_layer(name: Activation) -> nn.Module:

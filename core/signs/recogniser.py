@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -18,10 +18,9 @@ from torch import Tensor
 
 from core import checkpoints
 from core.messages import compose
-from core.models.folded_mobilenet import folded_iiga
+from core.models.for_prediction import for_prediction
 from core.models.iiga import IIGA, IIGAConfig
 from core.nn import AttentionMaps
-from core.nn.plain import computes_plainly
 from core.signs.decoding import (
     Bigram,
     GlossSpan,
@@ -242,7 +241,7 @@ class Recogniser:
 
     @cached_property
     def _folded(self) -> IIGA:
-        return self.model if computes_plainly() else folded_iiga(self.model)
+        return cast(IIGA, for_prediction(self.model))
 
     def encode(self, inputs: Tensor) -> Tensor:
         """(1, T', ...) of `inputs` -> (1, T', D), what attention reads."""

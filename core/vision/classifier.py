@@ -16,8 +16,9 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import torch
@@ -29,6 +30,8 @@ from core import checkpoints
 from core.device import best_device
 from core.messages import compose
 from core.models.cct import CCT, CCTConfig
+from core.models.cct_28 import CCT28, CCT28Config
+from core.models.for_prediction import for_prediction
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.vision.calibration import softmax
 from core.vision.familiarity import Familiarity
@@ -41,6 +44,8 @@ DEFAULT = "vit"
 PHOTOGRAPHS = "cct"
 """Answers on photographs: chosen by the photographs held out (D29)."""
 BATCH = 250
+KINDS: dict[str, type[ViT]] = {ViTConfig.model: ViT, CCTConfig.model: CCT, CCT28Config.model: CCT28}
+"""The network of a card's model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +103,7 @@ class Classifier:
     def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
         self.card: dict[str, Any] = checkpoint.card
         self.fingerprint = hashlib.sha256(json.dumps(checkpoint.card, sort_keys=True).encode()).hexdigest()
-        kind = CCT if checkpoint.card["model"] == CCTConfig.model else ViT
+        kind = KINDS.get(checkpoint.card["model"], ViT)
         self.config: ViTConfig = checkpoints.read_config(checkpoint.card, kind)
         with checkpoints.entries(checkpoint.card, kind.__name__) as card:
             self.class_names: tuple[str, ...] = tuple(card.get("classes", CLASSES))
@@ -116,6 +121,10 @@ class Classifier:
             self.photographs = None if photographs is None else PhotographScores.from_dict(photographs)
         self.device = best_device()
         self.model: ViT = checkpoints.build_model(checkpoint, kind, device=self.device)
+
+    @cached_property
+    def _joined(self) -> ViT:
+        return cast(ViT, for_prediction(self.model)) if self.device.type == "cpu" else self.model
 
     def _check(self) -> None:
         """Numbers that would make every answer meaningless.
@@ -163,13 +172,13 @@ class Classifier:
         """(n,): logarithm of the odds that a garment lies on a side or upside down, where the model `says_lying`."""
         assert isinstance(self.model, CCT) and self.model.lying is not None
         parts = [images[first : first + BATCH] for first in range(0, len(images), BATCH)]
-        found = [self.model.lying(self.model.features(self.normalise(part)))[:, 0].double().cpu().numpy() for part in parts]
+        found = [self.model.lying(self._joined.features(self.normalise(part)))[:, 0].double().cpu().numpy() for part in parts]
         return np.concatenate(found) if found else np.zeros(0)
 
     @property
     def mirrored(self) -> bool:
         """Whether it answers with the mean of the image and its mirror image."""
-        return isinstance(self.config, CCTConfig) and self.config.mirrored
+        return isinstance(self.config, CCTConfig | CCT28Config) and self.config.mirrored
 
     def none_probability(self, strangeness: float) -> float:
         """The probability of "none of the ten" that a strangeness stands for, where the model `rejects`."""
@@ -209,7 +218,7 @@ class Classifier:
         odds = np.zeros(len(images))
         for first in range(0, len(images), BATCH):
             rows = slice(first, first + BATCH)
-            class_tokens = self.model.features(self.normalise(images[rows]))
+            class_tokens = self._joined.features(self.normalise(images[rows]))
             features[rows], logits[rows] = class_tokens.cpu().numpy(), self.model.head(class_tokens).cpu().numpy()
             if isinstance(self.model, CCT):
                 odds[rows] = self.model.rejection(class_tokens)[:, 0].cpu().numpy()
@@ -223,7 +232,7 @@ class Classifier:
     def features(self, images: Images) -> NDArray[np.float64]:
         """(n, width): what the head reads of uint8 images (n, 28, 28), the class token after the last layer."""
         parts = [images[first : first + BATCH] for first in range(0, len(images), BATCH)]
-        found = [self.model.features(self.normalise(part)).double().cpu().numpy() for part in parts]
+        found = [self._joined.features(self.normalise(part)).double().cpu().numpy() for part in parts]
         return np.concatenate(found) if found else np.zeros((0, self.config.width))
 
     def probabilities(self, images: Images) -> NDArray[np.float64]:
@@ -283,7 +292,7 @@ def energy(logits: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def classifier_names(folder: Path = checkpoints.FOLDER) -> list[str]:
     """Names of the folder's checkpoints that a `Classifier` can be made of, in alphabetical order."""
-    return sorted([*checkpoints.names(ViTConfig.model, folder=folder), *checkpoints.names(CCTConfig.model, folder=folder)])
+    return sorted(name for model in KINDS for name in checkpoints.names(model, folder=folder))
 
 
 def default_name(names: list[str], *, photograph: bool) -> str:
