@@ -9,6 +9,7 @@ from typing import Any
 from core.cli import options
 from core.cli.garment_files import fetch_missing
 from core.device import best_device
+from core.models.cct_28 import CCT28Config
 from core.models.garment_teacher import TeacherConfig
 from core.models.vit import ViTConfig
 from core.training.augment import Augmentation
@@ -30,6 +31,15 @@ def add_parser(models: Any) -> None:
     p.add_argument("--layers", type=int, default=6)
     p.add_argument("--hidden", type=int, default=192, help="middle width of the feed-forward networks")
     p.add_argument("--dropout", type=float, default=0.0)
+    p.add_argument(
+        "--tokens", choices=("patches", "convolutions"), default="patches",
+        help="what a token is made of: the documented ViT's patches, or a compact convolutional transformer's cells",
+    )  # fmt: skip
+    p.add_argument("--stem", type=int, default=CCT28Config.stem, help="channels of the first convolution")
+    p.add_argument("--stages", type=int, nargs=2, default=CCT28Config.stages, help="of the convolutions at 14 x 14 and 7 x 7")
+    p.add_argument(
+        "--mirrored", action="store_true", help="answer with the mean of the image and its mirror image (convolutions)"
+    )
     p.add_argument("--init", choices=("plain", "local"), default="local", help="weights before training")
     p.add_argument("--images", type=int, default=None, help="training images to use, validation included; all if left out")
     p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
@@ -92,8 +102,14 @@ def _run(o: argparse.Namespace) -> None:
 
     for part in ("train", "t10k") if o.test else ("train",):
         fetch_missing(o.data, part)
-    config = ViTConfig(
-        patch=o.patch, width=o.width, heads=o.heads, layers=o.layers, hidden=o.hidden, dropout=o.dropout, start=o.init
+    shape: dict[str, Any] = {key: getattr(o, key) for key in ("patch", "width", "heads", "layers", "hidden", "dropout")}
+    shape["start"] = o.init
+    if o.mirrored and o.tokens == "patches":
+        raise ValueError("--mirrored is of a model with --tokens convolutions: the documented ViT answers on the image alone")
+    config = (
+        ViTConfig(**shape)
+        if o.tokens == "patches"
+        else (CCT28Config(**shape, stem=o.stem, stages=tuple(o.stages), mirrored=o.mirrored))
     )
     images = (o.images or WHOLE) - held_out_of(o.images)
     extra = {"keep": o.keep, "keep_all_last": o.keep_all_last, "soft": o.soft, "temperature": o.temperature, "hints": o.hints}

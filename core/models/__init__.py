@@ -37,6 +37,7 @@ MODELS = ModelRegistry({
     "deeplob": ("deeplob", "DeepLOB", "DeepLOBConfig"),
     "vit": ("vit", "ViT", "ViTConfig"),
     "cct": ("cct", "CCT", "CCTConfig"),
+    "cct_28": ("cct_28", "CCT28", "CCT28Config"),
     "iiga": ("iiga", "IIGA", "IIGAConfig"),
     "transformer": ("transformer", "Transformer", "TransformerConfig"),
     "decoder-only": ("decoder_only", "DecoderOnly", "DecoderOnlyConfig"),

@@ -30,7 +30,8 @@ class TeacherConfig(ModelConfig):
         object.__setattr__(self, "stages", tuple(self.stages))  # a card's JSON holds a list
 
 
-def _convolution(inputs: int, outputs: int, stride: int = 1) -> nn.Sequential:
+def convolution(inputs: int, outputs: int, stride: int = 1) -> nn.Sequential:
+    """3 x 3 and batch normalisation: (batch, inputs, h, w) -> (batch, outputs, ceil(h / stride), ceil(w / stride))."""
     return nn.Sequential(nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs))
 
 
@@ -39,7 +40,7 @@ class Residual(nn.Module):
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.first, self.second = _convolution(channels, channels), _convolution(channels, channels)
+        self.first, self.second = convolution(channels, channels), convolution(channels, channels)
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, channels, h, w) -> the same shape."""
@@ -52,10 +53,10 @@ class GarmentTeacher(nn.Module):
     def __init__(self, config: TeacherConfig | None = None) -> None:
         super().__init__()
         c = self.config = config or TeacherConfig()
-        self.stem = _convolution(1, c.stem)
+        self.stem = convolution(1, c.stem)
         widths = (c.stem, *c.stages)
         self.stages = nn.ModuleList(
-            nn.Sequential(_convolution(before, after, stride=2), nn.ReLU(), Residual(after))
+            nn.Sequential(convolution(before, after, stride=2), nn.ReLU(), Residual(after))
             for before, after in zip(widths, c.stages, strict=False)
         )
         self.head = nn.Linear(c.stages[-1], c.classes)

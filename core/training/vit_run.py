@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from core import checkpoints
 from core.device import best_device
+from core.models import MODELS
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.training.card import Weights, load_start, origin_entries, save_origin, training_entries
 from core.training.distil import Student
@@ -64,7 +65,7 @@ def run(
     """
     garments = prepare(images_of(data, images, training.split_seed), split_seed=training.split_seed, held_out=held_out_of(images))
     torch.manual_seed(training.seed)
-    model = ViT(config)
+    model = cast(ViT, MODELS[config.model][0](config))
     if config.start == "local":
         start_local(model)
     before = None if start is None else load_start(model, start, adapt=partial(_vit_weights, model))
