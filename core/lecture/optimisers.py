@@ -6,6 +6,7 @@ Everything is float64 NumPy; an optimiser is a small object with `step(theta, gr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
@@ -212,7 +213,7 @@ def walk(
     diverged = False
     for step in range(steps):
         g = gradient(theta, step)
-        norms.append(float(np.linalg.norm(g)))
+        norms.append(math.sqrt(g @ g))
         rates.append(rate(step))
         theta = optimiser.step(theta, g if clip is None else clip_by_norm(g, clip), rates[-1])
         diverged = not (np.abs(theta) <= 1e6).all()  # NaN too

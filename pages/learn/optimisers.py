@@ -58,14 +58,14 @@ def decay_dial() -> frame.Dial:
     return frame.slider(_("Weight decay (AdamW)"), 0.0, 0.5, key="adamw_decay", default=0.1, step=0.05)
 
 
-@st.cache_data(show_spinner=False, max_entries=128)
+@st.cache_data(show_spinner=False, max_entries=512)
+def _walk(surface: SurfaceName, name: OptimiserName, rate: float, decay: float) -> OptimiserWalk:
+    given = optimisers.SURFACES[surface]
+    return optimisers.surface_walk(given, name, steps=STEPS, rate=optimiser_examples.constant(rate), decay=decay)
+
+
 def _walks(surface: SurfaceName, rate: float, decay: float) -> dict[str, OptimiserWalk]:
-    return {
-        name: optimisers.surface_walk(
-            optimisers.SURFACES[surface], name, steps=STEPS, rate=optimiser_examples.constant(rate), decay=decay
-        )
-        for name in optimisers.OPTIMISERS
-    }
+    return {name: _walk(surface, name, rate, decay if name == "adamw" else 0.0) for name in optimisers.OPTIMISERS}
 
 
 @st.cache_data(show_spinner=False, max_entries=128)

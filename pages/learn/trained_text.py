@@ -27,7 +27,7 @@ BLANK: Final = "␣"
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
-def _reader(_digest: str) -> TextReader:
+def _reader(digest: str) -> TextReader:
     return TextReader(folder=checkpoints.FOLDER)
 
 
@@ -37,8 +37,22 @@ def reader() -> TextReader:
     Raises:
         CheckpointError: where it is missing or damaged.
     """
+    return _reader(_digest())
+
+
+def _digest() -> str:
     path = checkpoints.FOLDER / "text.json"
-    return _reader(checkpoints.sha256(path) if path.exists() else "")
+    return checkpoints.sha256(path) if path.exists() else ""
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _read(_model: TextReader, digest: str, text: str, kind: Kind) -> TextReading:
+    return _model.read(text, kind)
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def _continued(_model: TextReader, digest: str, text: str, kind: Kind) -> str:
+    return _model.continued(text, kind)
 
 
 @st.fragment
@@ -93,7 +107,10 @@ def show() -> dict[str, Any] | None:
     read = "".join(reading.symbols[1 : place + 1])
     st.markdown(
         _("After “{read}” it expects **{symbol}** ({share}), and on its own goes on: “{more}”.").format(
-            read=read, symbol=_shown(symbols[0]), share=percent(float(chances[0])), more=model.continued(read, kind) or "…"
+            read=read,
+            symbol=_shown(symbols[0]),
+            share=percent(float(chances[0])),
+            more=_continued(model, _digest(), read, kind) or "…",
         )
     )
     if reading.unknown:
@@ -126,7 +143,8 @@ def _choose(model: TextReader) -> tuple[TextReading, Kind, str, int, int]:
         return st.text_input(_("A sentence"), _(SENTENCE), key="sentence", bind="query-params", max_chars=LONGEST)
 
     def pick_word() -> int:  # the words depend on the sentence, whose dial is drawn first
-        found.append(model.read(st.session_state["sentence"], cast(Kind, st.session_state.get("weights") or "trained")))
+        kind = cast(Kind, st.session_state.get("weights") or "trained")
+        found.append(_read(model, _digest(), st.session_state["sentence"], kind))
         names = {str(index): name for index, name in enumerate(unique_names(found[0].word_names))}
         return int(
             url_state.choice(st.segmented_control, _("Query"), names, key=QUERY, default=str(len(names) - 1), required=True)
@@ -158,7 +176,7 @@ def _equation(reading: TextReading, layer: str, head: int, place: int, best: int
 
 
 def _strip(model: TextReader, reading: TextReading, kind: Kind) -> None:
-    others = {one: model.read(reading.text, one) for one in ("trained", "random") if one != kind} | {kind: reading}
+    others = {one: _read(model, _digest(), reading.text, one) for one in ("trained", "random") if one != kind} | {kind: reading}
     stats = [
         Stat(name=name, value=_("{value} bits a character").format(value=number(float(others[one].bits.mean()), 2)))
         for one, name in (("trained", _("This sentence, trained")), ("random", _("This sentence, random")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -121,13 +122,7 @@ def show(
         "trades": assets.script("terminal_trades.js"),
         "locale": current(),
         "zone": choices.zone,
-        "figure": figures.terminal_figure(
-            [(head, names[head]) for head in choices.heads],
-            chosen=choices.head,
-            palette=palette,
-            keep=session.feed.key,
-            zone=choices.zone,
-        ),
+        "figure": _figure(tuple(names.items()), choices.head, palette, session.feed.key, choices.zone, current()),
         "head": choices.head,
         "fee": call_value.fee_chosen(),
         "heads": list(choices.heads),
@@ -161,6 +156,13 @@ def show(
     browser_component("terminal", style("terminal.css"))(
         key="terminal", data=config, on_command_change=commanded, on_fallback_change=on_fallback
     )
+
+
+@lru_cache(maxsize=64)
+def _figure(
+    heads: tuple[tuple[int, str], ...], chosen: int, palette: figures.Palette, keep: str, zone: str, _language: str
+) -> dict[str, Any]:
+    return figures.terminal_figure(heads, chosen=chosen, palette=palette, keep=keep, zone=zone)
 
 
 def _address(session: MarketSession, viewer: str) -> str:

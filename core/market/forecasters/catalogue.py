@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final
@@ -34,8 +35,13 @@ SHIPPED: Final[dict[str, Callable[[ForecastTask], AnyForecaster]]] = {
 
 def offered() -> list[str]:
     """What the live page offers: shipped forecasters, entry points, then files and addresses that the environment names."""
-    installed = sorted(entry.name for entry in entry_points(group=GROUP))
-    return list(dict.fromkeys([*SHIPPED, *installed, *os.environ.get(OFFERED_VARIABLE, "").split()]))
+    return list(dict.fromkeys([*SHIPPED, *installed_names(), *os.environ.get(OFFERED_VARIABLE, "").split()]))
+
+
+@cache
+def installed_names() -> tuple[str, ...]:
+    """Names of the entry points; looked up once, as that reads the metadata of every installed package."""
+    return tuple(sorted(entry.name for entry in entry_points(group=GROUP)))
 
 
 def find_forecaster(spelling: str, task: ForecastTask) -> AnyForecaster:

@@ -190,7 +190,9 @@ def test_entry_points_name_objects_and_factories(name: str, monkeypatch: pytest.
     entry = EntryPoint("mine", f"{__name__}:{name}", catalogue.GROUP)
     monkeypatch.setattr(EntryPoint, "load", lambda self: globals()[name])
     monkeypatch.setattr(catalogue, "entry_points", lambda group: [entry] if group == catalogue.GROUP else [])
+    catalogue.installed_names.cache_clear()
     assert "mine" in catalogue.offered()
+    catalogue.installed_names.cache_clear()
     if name in ("Installed", "READY"):
         assert (ask(find_forecaster("mine", TASK), "mine", TIMES, WINDOWS, TASK).faults == Fault.NONE).all()
     else:
