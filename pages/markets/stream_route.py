@@ -87,6 +87,7 @@ class SessionNotices:
         self.number, self.status = 0, session.status_now()
         self.viewers: Counter[str] = Counter()
         self._session = session
+        self._snapshots: dict[int, asyncio.Task[tuple[bytes, int]]] = {}  # under way, by their rows
         self.ended = asyncio.create_task(self._keep_running())
         self._task = asyncio.create_task(self._look())
 
@@ -103,6 +104,14 @@ class SessionNotices:
     def join(self, *viewers: str) -> bool:
         """Tell the hub that these still watch; may wait for it, as it may be starting a feed. False: the session runs no more."""
         return all(hub().join(viewer, self._session.feed.key) is self._session for viewer in viewers)
+
+    async def snapshot(self, rows: int) -> tuple[bytes, int]:
+        """`MarketSession.snapshot`, in a thread, once for all who ask meanwhile: after a jump they all do at once."""
+        making = self._snapshots.get(rows)
+        if making is None:
+            making = self._snapshots[rows] = asyncio.create_task(asyncio.to_thread(self._session.snapshot, rows))
+            making.add_done_callback(lambda _: self._snapshots.pop(rows, None))
+        return await asyncio.shield(making)  # one viewer that leaves takes it from nobody
 
     async def _look(self) -> None:
         alerted = time.time()
@@ -205,7 +214,7 @@ async def _send(
             frames = stream.after(version) if version >= 0 else None
             if frames is None:
                 rows = KEPT_ROWS if version < 0 else SNAPSHOT_ROWS
-                snapshot, version = await asyncio.to_thread(session.snapshot, rows)
+                snapshot, version = await notices.snapshot(rows)
                 frames = [snapshot]
             else:
                 version += len(frames)

@@ -163,6 +163,22 @@ def test_a_short_stall_costs_no_snapshot(session: MarketSession) -> None:
     run(test)
 
 
+def test_after_a_jump_one_snapshot_is_made_for_all_viewers(session: MarketSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    making = Mock(wraps=session.snapshot)
+
+    async def test() -> None:
+        async with visiting(session, 12) as visitors:
+            monkeypatch.setattr(session, "snapshot", making)
+            assert isinstance(session.feed, ScriptedFeed)
+            session.feed.send(StatusChange(state=FeedState.REPLAYING, gap=True), *books(ROWS[:1]))  # wound back
+            for one in visitors:
+                while (await one.frame())[0] is not FrameKind.SNAPSHOT:
+                    pass
+            assert making.call_count <= 2  # one more where a viewer asks after the others have theirs
+
+    run(test)
+
+
 def test_what_is_told_in_words_is_looked_up_once_for_all_viewers(session: MarketSession, alerts: Mock) -> None:
     async def test() -> None:
         async with visiting(session, 12) as visitors:
