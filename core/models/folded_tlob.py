@@ -72,7 +72,7 @@ class _FoldedLayer(nn.Module):
         output = torch.einsum("shd,hdr->shr", wo.unflatten(1, (heads, -1)), wv).flatten(1)  # (size, heads x size)
         like = attention.q.weight
         self.query, self.output = _Affine(query, query_bias, like), _Affine(output, wo @ bv + bo, like)
-        self.norm, self.fc1, self.activation = layer.norm, layer.mlp.fc1, layer.mlp.activation
+        self.norm, self.fc1 = layer.norm, layer.mlp.fc1
         w2, b2 = _read(layer.mlp.fc2, size)
         self.pool: _Affine | None = None
         if pool is not None:
@@ -82,11 +82,13 @@ class _FoldedLayer(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """(batch, n, size) -> the same shape, or (batch, n, 1) where pooled; and the weights (batch, heads, n, n)."""
-        queries = self.query(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # -> (batch, heads, n, size)
-        rows = x[:, None]
-        weights = (queries @ rows.transpose(-2, -1)).softmax(dim=-1)  # (batch, heads, n, n)
-        y = (weights @ rows).transpose(1, 2).flatten(2)  # (batch, heads, n, size) -> (batch, n, heads x size)
-        y = self.fc2(self.activation(self.fc1(self.norm(x + self.output(y)))))
+        # a row's heads follow one another as rows of their own, so that nothing is copied into another order
+        queries = self.query(x).view(len(x), -1, x.shape[-1])  # (batch, n, heads x size) -> (batch, n x heads, size)
+        weights = (queries @ x.transpose(1, 2)).softmax(dim=-1)  # (batch, n x heads, n)
+        y = (weights @ x).view(*x.shape[:2], -1)  # (batch, n x heads, size) -> (batch, n, heads x size)
+        # in place: a second array of this size would be asked of the system anew each time
+        y = self.fc2(torch.ops.aten.gelu_(self.fc1(self.norm(self.output(y).add_(x)))))
+        weights = weights.unflatten(1, (-1, self.heads)).transpose(1, 2)  # -> (batch, heads, n, n)
         return (x if self.pool is None else self.pool(x)) + y, weights
 
 
