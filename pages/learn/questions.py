@@ -348,6 +348,7 @@ def costliest_kind(model: str, kinds: Mapping[str, int], tokens: int, width: int
     if len(kinds) < 2:
         return None
     found = predictions.largest(list(kinds.values()))
+    most, whole = found.values
     return Question(
         code="kinds",
         state=(model, tokens, width),
@@ -357,21 +358,18 @@ def costliest_kind(model: str, kinds: Mapping[str, int], tokens: int, width: int
         options=list(kinds),
         answer=found.answer,
         tied=found.tied,
-        why=_("{part} of {whole}, {share}.").format(
-            part=amount(found.values[0]), whole=amount(found.values[1]), share=percent(found.values[0] / found.values[1])
-        ),
+        why=_("{part} of {whole}, {share}.").format(part=amount(most), whole=amount(whole), share=percent(most / whole)),
     )
 
 
 def whole_against_document(frames: int, batch: int, said: float, counted: float) -> Question:
     """Whether IIGA's count is what its document says of it."""
     found = predictions.against_document(said, counted)
+    text = _("The document gives {said} FLOPs for IIGA in all, {clips} clips of {frames} frames on this page. What is counted?")
     return Question(
         code="claim",
         state=(frames, batch),
-        text=_(
-            "The document gives {said} FLOPs for IIGA in all, {clips} clips of {frames} frames on this page. What is counted?"
-        ).format(said=amount(said), clips=number(batch), frames=number(frames)),
+        text=text.format(said=amount(said), clips=number(batch), frames=number(frames)),
         options=[_("less"), _("the same, within 10 %"), _("more")],
         answer=found.answer,
         why=_("{counted} FLOPs: {factor} times what it says.").format(
