@@ -10,7 +10,9 @@ from typing import Any
 
 from core.cli import options
 from core.cli.garment_files import fetch_missing
+from core.training.vit import validation_part
 from core.training.vit_evaluation import evaluate
+from core.training.vit_photographs import VALIDATION_SPLIT
 from core.vision.classifier import DEFAULT, Classifier, classifier_names, default_name, load_classifier
 from core.vision.idx import read_part
 from core.vision.photographs import photograph_files, photographs
@@ -31,14 +33,20 @@ def add_parser(models: Any) -> None:
         metavar="DIR",
         help="folder of Parquet files of photographs, or of the IDX files, which are fetched where missing",
     )
-    p.add_argument("--split", default=None, help="the Parquet file of this name; all of the folder's where left out")
+    p.add_argument(
+        "--split",
+        default=None,
+        help="the Parquet file of this name, all where left out; "
+        f"{VALIDATION_SPLIT} of IDX files: the images that trainings hold out",
+    )
     options.add_checkpoint_input(p, default=None, note=f"; {DEFAULT} for IDX files, the one that answers uploads for photographs")
     options.add_json(p)
     p.set_defaults(run=_run)
 
 
 def _run(o: argparse.Namespace) -> None:
-    files = photograph_files(o.data, o.split)
+    held_out = o.split == VALIDATION_SPLIT and not any(o.data.glob("*.parquet"))
+    files = [] if held_out else photograph_files(o.data, o.split)
     name = o.checkpoint or default_name(classifier_names(o.folder), photograph=bool(files))
     classifier = load_classifier(name, folder=o.folder)
     answer: dict[str, Any] = {"model": "vit", "checkpoint": name}
@@ -49,14 +57,17 @@ def _run(o: argparse.Namespace) -> None:
         cleared = None if o.checkpoint or name == DEFAULT else load_classifier(DEFAULT, folder=o.folder)
         answer |= evaluate_photographs(classifier, chain.from_iterable(map(photographs, files)), cleared=cleared)
     else:
-        fetch_missing(o.data, "t10k")
-        answer |= evaluate(classifier, read_part(o.data, "t10k"))
+        if held_out:
+            answer |= {"split": o.split}
+        fetch_missing(o.data, "train" if held_out else "t10k")
+        answer |= evaluate(classifier, validation_part(o.data) if held_out else read_part(o.data, "t10k"))
         answer |= {"flagged": answer["strange"], "ece": answer["calibration_error"]}
     print(json.dumps(answer) if o.json else _table(answer, classifier))
 
 
 def _table(answer: dict[str, Any], classifier: Classifier) -> str:
-    what = ", ".join(answer["files"]) if "files" in answer else "the test images"
+    images = "the training file's validation images" if "split" in answer else "the test images"
+    what = ", ".join(answer["files"]) if "files" in answer else images
     lines = [
         f"{answer['checkpoint']} on {what}: {answer['samples']:,} images",
         f"  accuracy {answer['accuracy']:.4f}   flagged {answer['flagged']:.4f}   expected calibration error {answer['ece']:.4f}",

@@ -17,7 +17,7 @@ from core.models.garment_teacher import GarmentTeacher
 from core.training.augment import Augmentation, augment
 from core.training.distil import imitation
 from core.training.loop import Batch
-from core.vision.idx import IdxPart, Images, Labels, file_paths, stratified_split
+from core.vision.idx import IdxPart, Images, Labels, file_paths, read_part, stratified_split
 
 VALIDATION = 5_000
 """Training images held out for validation, 500 a class."""
@@ -110,6 +110,13 @@ def prepare(part: IdxPart, *, split_seed: int = 0, held_out: int = VALIDATION) -
         mean=round(float(images.mean()), 6),
         std=round(float(images.std()), 6),
     )
+
+
+def validation_part(folder: Path, *, split_seed: int = 0) -> IdxPart:
+    """The images of the folder's training file that every training with this seed holds out."""
+    part = read_part(folder, "train")
+    rows = stratified_split(part.labels, VALIDATION, seed=split_seed)[1]
+    return IdxPart(images=part.images[rows], labels=part.labels[rows])
 
 
 PLAIN = 0.1
