@@ -80,7 +80,7 @@ def together(work: Callable[[Any, Tell], None], settings: Any, *, ray: str, work
             and again.
     """
     connected(ray)
-    from ray.train import FailureConfig, RunConfig, ScalingConfig, TrainingFailedError
+    from ray.train import ControllerError, FailureConfig, RunConfig, ScalingConfig, TrainingFailedError
     from ray.train.torch import TorchConfig, TorchTrainer
     from ray.util.queue import Empty, Queue
 
@@ -115,6 +115,8 @@ def together(work: Callable[[Any, Tell], None], settings: Any, *, ray: str, work
                 trainer.fit()
         except TrainingFailedError as error:
             reason = "; ".join(_line(one) for one in _causes(error))
+            if isinstance(error, ControllerError):  # not begun again: Ray still holds the cores of the group that it gave up
+                raise OSError(compose("the training's workers could not be started: {reason}", reason=reason)) from error
             raise OSError(compose("the training's workers ended too often: {reason}", reason=reason)) from error
         finally:
             ended.set()
