@@ -61,11 +61,13 @@ class SharedPasses:
             while self._waiting and (rows := rows + len(self._waiting[0].inputs)) <= self._most:
                 batch.append(self._waiting.popleft())
         try:
-            joined = batch[0].inputs if len(batch) == 1 else torch.cat([one.inputs for one in batch])
-            answers = self._function(joined)
-            ends = np.cumsum([len(one.inputs) for one in batch])
-            for request, answer in zip(batch, np.split(answers, ends[:-1]), strict=True):
-                request.answer = answer
+            if len(batch) == 1:
+                batch[0].answer = self._function(batch[0].inputs)
+            else:
+                answers = self._function(torch.cat([one.inputs for one in batch]))
+                ends = np.cumsum([len(one.inputs) for one in batch])
+                for request, answer in zip(batch, np.split(answers, ends[:-1]), strict=True):
+                    request.answer = answer
         except Exception as error:
             for request in batch:
                 request.error = error

@@ -16,7 +16,6 @@ from typing import Literal, overload
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from core.models.config import check_window
 from core.models.tlob import TLOB, TLOBLayer, upside_down
@@ -27,19 +26,19 @@ CHUNK = 16
 
 
 class _Affine(nn.Module):
-    """x -> x weight^T + bias, of constants: weight (out, in), bias (out,)."""
+    """x -> x weight^T + bias, of constants: weight (out, in), bias (out,), kept the way round in which a product reads them."""
 
     weight: Tensor
     bias: Tensor
 
     def __init__(self, weight: Tensor, bias: Tensor, like: Tensor) -> None:
         super().__init__()
-        self.register_buffer("weight", weight.to(like).contiguous())
+        self.register_buffer("weight", weight.t().to(like).contiguous())  # (in, out)
         self.register_buffer("bias", bias.to(like).contiguous())
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., in) -> (..., out)."""
-        return F.linear(x, self.weight, self.bias)
+        """(rows, in) -> (rows, out)."""
+        return torch.addmm(self.bias, x, self.weight)
 
 
 def _read(linear: nn.Module, size: int) -> tuple[Tensor, Tensor]:
@@ -72,7 +71,7 @@ class _FoldedLayer(nn.Module):
         output = torch.einsum("shd,hdr->shr", wo.unflatten(1, (heads, -1)), wv).flatten(1)  # (size, heads x size)
         like = attention.q.weight
         self.query, self.output = _Affine(query, query_bias, like), _Affine(output, wo @ bv + bo, like)
-        self.norm, self.fc1 = layer.norm, layer.mlp.fc1
+        self.norm, self.fc1 = layer.norm, _Affine(*_read(layer.mlp.fc1, size), like)
         w2, b2 = _read(layer.mlp.fc2, size)
         self.pool: _Affine | None = None
         if pool is not None:
@@ -81,15 +80,16 @@ class _FoldedLayer(nn.Module):
         self.fc2 = _Affine(w2, b2, like)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """(batch, n, size) -> the same shape, or (batch, n, 1) where pooled; and the weights (batch, heads, n, n)."""
+        """(batch, n, size) -> the same shape, or (batch, n, 1) where pooled; and the weights (batch, n x heads, n)."""
+        batch, n, size = x.shape
+        rows = x.view(-1, size)  # two axes alone: a product of more takes more operations
         # a row's heads follow one another as rows of their own, so that nothing is copied into another order
-        queries = self.query(x).view(len(x), -1, x.shape[-1])  # (batch, n, heads x size) -> (batch, n x heads, size)
-        weights = (queries @ x.transpose(1, 2)).softmax(dim=-1)  # (batch, n x heads, n)
-        y = (weights @ x).view(*x.shape[:2], -1)  # (batch, n x heads, size) -> (batch, n, heads x size)
+        queries = self.query(rows).view(batch, -1, size)  # (batch x n, heads x size) -> (batch, n x heads, size)
+        weights = torch.bmm(queries, x.transpose(1, 2)).softmax(dim=-1)  # (batch, n x heads, n)
+        y = torch.bmm(weights, x).view(batch * n, -1)  # (batch, n x heads, size) -> (batch x n, heads x size)
         # in place: a second array of this size would be asked of the system anew each time
-        y = self.fc2(torch.ops.aten.gelu_(self.fc1(self.norm(self.output(y).add_(x)))))
-        weights = weights.unflatten(1, (-1, self.heads)).transpose(1, 2)  # -> (batch, heads, n, n)
-        return (x if self.pool is None else self.pool(x)) + y, weights
+        y = self.fc2(torch.ops.aten.gelu_(self.fc1(self.norm(self.output(y).add_(rows)))))
+        return y.add_(rows if self.pool is None else self.pool(rows)).view(batch, n, -1), weights
 
 
 class FoldedTLOB(nn.Module):
@@ -102,6 +102,7 @@ class FoldedTLOB(nn.Module):
     batch_scale: Tensor
     instance_scale: Tensor
     shift: Tensor
+    mirror: Tensor | None
     embedding: Tensor
     positions: Tensor
     fc2_weight: Tensor
@@ -120,7 +121,8 @@ class FoldedTLOB(nn.Module):
         self.register_buffer("batch_scale", 0.5 * scale)
         self.register_buffer("shift", 0.5 * (batch.bias - scale * batch.running_mean + instance.bias))
         self.register_buffer("instance_scale", 0.5 * instance.weight)
-        self.register_buffer("embedding", model.embedding.weight.clone())
+        self.register_buffer("mirror", upside_down(torch.eye(c.features).to(scale), c.directed) if c.mirrored else None)
+        self.register_buffer("embedding", model.embedding.weight.t().contiguous())
         self.register_buffer("positions", model.positions(model.embedding.bias.expand(1, c.steps, c.width)).clone())
         pool = model.pool(torch.eye(c.steps, dtype=scale.dtype)[None])[0]  # (steps,) what pooling weighs each step by
         layers = [layer for layer in model.layers if isinstance(layer, TLOBLayer)]
@@ -130,8 +132,8 @@ class FoldedTLOB(nn.Module):
         self.fc1 = _Affine(
             torch.cat([one.fc1.weight for one in classifiers]), torch.cat([one.fc1.bias for one in classifiers]), scale
         )
-        self.register_buffer("fc2_weight", torch.stack([one.fc2.weight for one in classifiers]))  # (outputs, 3, 128)
-        self.register_buffer("fc2_bias", torch.stack([one.fc2.bias for one in classifiers]))  # (outputs, 3)
+        self.register_buffer("fc2_weight", torch.stack([one.fc2.weight.t() for one in classifiers]))  # (outputs, 128, 3)
+        self.register_buffer("fc2_bias", torch.stack([one.fc2.bias[None] for one in classifiers]))  # (outputs, 1, 3)
         model.to(device)
         self.to(device).eval()
 
@@ -151,9 +153,10 @@ class FoldedTLOB(nn.Module):
 
     def _chunk(self, x: Tensor, return_attention: bool) -> tuple[Tensor, AttentionMaps]:
         """Logits (batch, outputs, 3), and the maps of the book as it is where asked for."""
-        if not self.config.mirrored:
-            return self._once(x, len(x) if return_attention else 0)
-        both, maps = self._once(torch.cat([x, upside_down(x, self.config.directed)]), len(x) if return_attention else 0)
+        mapped = len(x) if return_attention else 0
+        if self.mirror is None:
+            return self._once(x, mapped)
+        both, maps = self._once(torch.cat([x, x @ self.mirror]), mapped)
         return (both[: len(x)] + both[len(x) :].flip(-1)) / 2, maps
 
     def _once(self, x: Tensor, mapped: int) -> tuple[Tensor, AttentionMaps]:
@@ -162,12 +165,12 @@ class FoldedTLOB(nn.Module):
         variance = (x - mean).square_().mean(dim=1, keepdim=True)  # a quarter of the time that torch.var_mean takes
         scale = self.instance_scale * torch.rsqrt(variance + self.epsilon)
         x = x * (self.batch_scale + scale) + (self.shift - scale * mean)
-        x = F.linear(x, self.embedding) + self.positions  # -> (batch, steps, width)
+        x = (x @ self.embedding).add_(self.positions)  # -> (batch, steps, width)
         maps: AttentionMaps = {}
         for index, (name, layer) in enumerate(zip(self.layer_names, self.layers, strict=True)):
             x, weights = layer(x.transpose(1, 2).contiguous() if index else x)  # each layer over the other axis
-            if mapped:
-                maps[name] = weights[:mapped]
-        pooled = x.squeeze(-1)  # (batch, width, 1) -> (batch, width)
-        hidden = self.activation(self.fc1(pooled)).unflatten(1, (self.config.outputs, -1))  # -> (batch, outputs, 128)
-        return torch.einsum("boh,okh->bok", hidden, self.fc2_weight) + self.fc2_bias, maps
+            if mapped:  # (batch, n x heads, n) -> (mapped, heads, n, n)
+                maps[name] = weights[:mapped].unflatten(1, (weights.shape[2], -1)).transpose(1, 2)
+        hidden = self.activation(self.fc1(x.squeeze(-1)))  # (batch, width, 1) -> (batch, outputs x 128)
+        by_output = hidden.unflatten(1, (self.config.outputs, -1)).transpose(0, 1)  # (outputs, batch, 128)
+        return torch.baddbmm(self.fc2_bias, by_output, self.fc2_weight).transpose(0, 1), maps

@@ -21,8 +21,10 @@ WEIGHTS = "blend.json"
 """The file with the trees' weights by market and head, which `python -m scripts.blend_weights` writes."""
 
 
-def log_average(tlob: NDArray[np.floating], trees: NDArray[np.floating], weight: float) -> NDArray[np.float64]:
-    """Probabilities (..., 3) in proportion to tlob^(1 - weight) x trees^weight."""
+def log_average(
+    tlob: NDArray[np.floating], trees: NDArray[np.floating], weight: float | NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Probabilities (..., 3) in proportion to tlob^(1 - weight) x trees^weight; a weight for all, or as many as fit beside them."""
     one, other = (np.log(np.maximum(np.asarray(p, dtype=np.float64), 1e-9)) for p in (tlob, trees))
     return softmax((1 - weight) * one + weight * other)
 
@@ -50,7 +52,7 @@ class BlendForecaster:
 
     def predict(self, windows: FloatArray) -> dict[str, NDArray[np.float64]]:
         """(n, 3) by the name of a head."""
-        return self._average(self.tlob.predict(windows), windows)
+        return self._average(self.tlob.by_head(self.tlob.probabilities(windows)), windows)
 
     def predict_beside(self, windows: FloatArray, tlob: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
         """As `predict`, without a second pass of TLOB where it is the shipped one that has answered: (n, heads, 3)."""
@@ -60,4 +62,6 @@ class BlendForecaster:
 
     def _average(self, tlob: Mapping[str, NDArray[np.floating]], windows: FloatArray) -> dict[str, NDArray[np.float64]]:
         trees = self.trees.predict(windows)
-        return {head: log_average(tlob[head], trees[head], weight) for head, weight in self.weights.items()}
+        one, other = (np.stack([found[head] for head in self.weights]) for found in (tlob, trees))  # (heads, n, 3)
+        weights = np.array(list(self.weights.values()))[:, None, None]
+        return dict(zip(self.weights, log_average(one, other, weights), strict=True))

@@ -41,14 +41,20 @@ class CheckpointForecaster:
                 )
             )
         self.entry = self.predictor.market(task.market)
+        self.same_heads = self.predictor.heads == task.heads
 
-    def predict(self, windows: FloatArray) -> dict[str, NDArray[np.float32]]:
-        """(n, 3) by the name of each head that the checkpoint has."""
-        found = self._answer(windows[:, -self.predictor.window :])
+    def predict(self, windows: FloatArray) -> NDArray[np.float32] | dict[str, NDArray[np.float32]]:
+        """(n, heads, 3) where the task's heads are the checkpoint's, else (n, 3) by the name of each that the checkpoint has."""
+        found = self.probabilities(windows)
+        return found if self.same_heads else self.by_head(found)
+
+    def by_head(self, found: NDArray[np.floating]) -> dict[str, NDArray[np.floating]]:
+        """(n, heads, 3) -> (n, 3) by the name of each head of the checkpoint."""
         return {head_name(head): found[:, index] for index, head in enumerate(self.predictor.heads)}
 
-    def _answer(self, windows: FloatArray) -> NDArray[np.float32]:
-        """Live, one window at a time, the calls and the momentum rule would be computed for nobody."""
+    def probabilities(self, windows: FloatArray) -> NDArray[np.float32]:
+        """(n, heads, 3), the checkpoint's heads. Live, one window at a time, calls and momentum would be computed for nobody."""
+        windows = windows[:, -self.predictor.window :]
         if len(windows) == 1:
             return self.predictor.probabilities(windows, self.entry)
         return self.predictor.predict(windows, self.entry).probabilities

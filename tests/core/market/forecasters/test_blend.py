@@ -49,7 +49,8 @@ def test_it_answers_between_its_two_parts_by_the_weights_of_its_market() -> None
     assert blend.weights == content["markets"]["binance_nexousdt"]["weights"]
     rows = read_rows(EXCERPTS[0])
     windows = windows_of(rows.levels, np.arange(200, 230, 10), 128)
-    found, tlob, trees = (one.predict(windows) for one in (blend, blend.tlob, blend.trees))
+    found, trees = blend.predict(windows), blend.trees.predict(windows)
+    tlob = blend.tlob.by_head(blend.tlob.probabilities(windows))
     assert list(found) == [head_name(head) for head in task().heads]
     for head, p in found.items():
         np.testing.assert_allclose(p, log_average(tlob[head], trees[head], blend.weights[head]))
@@ -65,7 +66,7 @@ def test_beside_the_shipped_model_it_asks_for_no_second_pass(monkeypatch: pytest
     tlob = predictor.predict(windows, predictor.market(MARKET)).probabilities
     plain = ask(BlendForecaster(beside), "blend", times, windows, beside).probabilities
     blend, other = BlendForecaster(beside), BlendForecaster(task())
-    monkeypatch.setattr(blend.tlob, "predict", None)
+    monkeypatch.setattr(blend.tlob, "probabilities", None)
     np.testing.assert_allclose(ask(blend, "blend", times, windows, beside, tlob=tlob).probabilities, plain, atol=1e-6)
     wrong = tlob[..., ::-1]  # of another TLOB: not used
     np.testing.assert_allclose(ask(other, "blend", times, windows, beside, tlob=wrong).probabilities, plain, atol=1e-6)
