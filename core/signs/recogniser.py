@@ -6,6 +6,8 @@ import hashlib
 import importlib
 import json
 import threading
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +42,8 @@ from core.signs.vocabulary import BLANK, Vocabulary
 
 DIGITS, ASL, HANDS = "iiga_digits", "iiga_asl", "iiga_hands"
 """The shipped checkpoints: digits on video, ASL sentences on tracks, digits and signs on the landmarks of hands in a video."""
+FOLLOWED = 16
+"""Clips whose hands are kept."""
 BLANK_LEAD = -20.0
 """Logarithm of what a gloss keeps in a frame without a hand."""
 
@@ -98,7 +102,7 @@ class Recogniser:
         self.model = checkpoints.build_model(checkpoint, IIGA)
         self._lock = threading.Lock()  # the finder is not for several threads at once
         self._finder: Finder | None = None
-        self._followed: tuple[str, HandTracks] | None = None
+        self._followed: OrderedDict[str, HandTracks] = OrderedDict()  # by the frames' digest, the latest last
 
     @property
     def name(self) -> str:
@@ -146,18 +150,24 @@ class Recogniser:
             hands=hands,
         )
 
-    def hands(self, frames: NDArray[np.uint8]) -> HandTracks:
-        """The hands in a clip's frames (T, S, S, 3), found once for the newest clip.
+    def hands(self, frames: NDArray[np.uint8], *, on_frame: Callable[[int], None] = lambda done: None) -> HandTracks:
+        """The hands in a clip's frames (T, S, S, 3), found once for each of the latest `FOLLOWED` clips; some 26 ms a frame.
+
+        Args:
+            on_frame: told how many frames are done. It may raise, which ends the search.
 
         Raises:
             core.signs.hands.model_files.MissingModels: where the hand finder is not set up.
         """
         key = hashlib.sha256(np.ascontiguousarray(frames).data).hexdigest()
         with self._lock:
-            if self._followed is None or self._followed[0] != key:
+            if key not in self._followed:
                 self._finder = self._finder or _hand_finder()
-                self._followed = (key, hand_tracks.follow(self._finder, frames))
-            return self._followed[1]
+                self._followed[key] = hand_tracks.follow(self._finder, frames, on_frame=on_frame)
+                if len(self._followed) > FOLLOWED:
+                    self._followed.popitem(last=False)
+            self._followed.move_to_end(key)
+            return self._followed[key]
 
     def log_probabilities(self, clip: NDArray[Any], *, speaker: str | None = None) -> NDArray[np.float32]:
         """(T', V): the log of each frame's softmax; see `answer`."""

@@ -42,11 +42,26 @@ def pick() -> Picked | None:
     if clip is None:
         return Picked(recogniser=recogniser)
     try:
+        if recogniser.reads_hands:
+            _find_hands(recogniser, clip)
         with st.spinner(_("Reading the clip…"), show_time=True):
             return Picked(recogniser=recogniser, clip=clip, found=cached_results.read(recogniser, clip))
     except ValueError as error:
         controls.error_box(str(error), remedy=_("Choose another clip or another model."))
         return Picked(recogniser=recogniser)
+
+
+def _find_hands(recogniser: Recogniser, clip: Clip) -> None:
+    """Looks for the hands in a film, with its progress; a film looked at before is done at once."""
+    place = st.empty()
+
+    def show(done: int) -> None:
+        if done % 5 == 0:
+            text = _("Looking for hands: frame {done} of {total}").format(done=number(done), total=number(len(clip.data)))
+            place.progress(done / len(clip.data), text=text)
+
+    recogniser.hands(clip.data, on_frame=show)
+    place.empty()
 
 
 def link() -> dict[str, str]:

@@ -69,6 +69,21 @@ def test_a_film_without_hands_gets_no_gloss(recogniser: Recogniser) -> None:
     assert set(answer.attention) == {"intra 1", "inter 1"}
 
 
+def test_hands_of_a_film_are_sought_once_frame_by_frame_until_somebody_stops_it(recogniser: Recogniser) -> None:
+    one, other = film([True, False, True]), film([False, True, True])
+    told: list[int] = []
+
+    def stop(done: int) -> None:
+        raise InterruptedError(done)
+
+    with pytest.raises(InterruptedError):
+        recogniser.hands(one, on_frame=stop)
+    assert recogniser.hands(one, on_frame=told.append).visible.tolist() == [True, False, True]
+    recogniser.hands(other, on_frame=told.append)
+    recogniser.hands(one, on_frame=told.append)
+    assert told == [1, 2, 3] * 2
+
+
 def test_landmarks_live_are_shares_of_the_picture(recogniser: Recogniser) -> None:
     reading = LiveReader(recogniser, SquareFinder()).step(film([True])[0])
     assert reading.hands[0][0] == pytest.approx((np.array([27.5, 31.5]) + SHAPE[0] * 11.5) / 64, abs=1e-5)
