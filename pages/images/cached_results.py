@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import streamlit as st
 
 from core import checkpoints
@@ -51,6 +52,17 @@ def classifier_of(name: str) -> Classifier:
     """
     card = checkpoints.FOLDER / f"{name}.json"
     return _loaded(name, checkpoints.FOLDER, checkpoints.sha256(card) if card.exists() else "")
+
+
+def ready(name: str) -> None:
+    """Load a checkpoint and all that its first answer would wait for.
+
+    Raises:
+        CheckpointError: as `classifier_of`.
+    """
+    classifier = classifier_of(name)
+    side = classifier.config.side
+    classifier.answers(np.zeros((1, side, side), np.uint8))
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)

@@ -13,6 +13,7 @@ from core.vision.preprocessing import like_the_data_set
 from pages.images import cached_results
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent
+from pages.shared.load_ahead import load_ahead
 
 BY_PICTURE = "auto"
 
@@ -55,6 +56,7 @@ def pick_classifier(picture: Picture) -> Classifier:
         )
         name = name if chosen == BY_PICTURE else chosen
     classifier = cached_results.classifier_of(name)
+    load_ahead(cached_results.ready, names)
     if classifier.photographs is not None and classifier.benchmark is not None:
         sentence = _("{name} is right on {real} of {count} real photographs, and on {share} of the benchmark's images.")
         st.caption(

@@ -24,6 +24,7 @@ from pages.markets.live_controls import horizon_name
 from pages.shared import controls, queries_keys_view, url_state
 from pages.shared.language import _, number, prose
 from pages.shared.live_plot import live_plot
+from pages.shared.load_ahead import load_ahead
 from pages.shared.stat_strip import Stat, stat_strip
 
 controls.page_header(_("What TLOB looks at"), prose("attention_lead"))
@@ -53,6 +54,7 @@ def body(source: WindowSource) -> None:
     answered = answer(window) if window else None
     if window is None or answered is None:
         return
+    load_ahead(cached_results.predictor_of, cached_results.model_names())
     _header(window, answered)
     left, right = st.columns([1, 1], vertical_alignment="bottom")
     with left:

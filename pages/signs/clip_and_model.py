@@ -13,6 +13,7 @@ from core.signs.recognition import Recognition
 from core.signs.uploaded_weights import MOST_MIB
 from pages.shared import controls, url_state
 from pages.shared.language import _, number
+from pages.shared.load_ahead import load_ahead
 from pages.signs import cached_results, clip_source
 from pages.signs.cached_results import Clip
 
@@ -83,7 +84,9 @@ def _pick_model(front: str, *, own_film: bool) -> Recogniser | None:
         options[cached_results.OWN] = _("Your own")
         chosen = url_state.choice(st.selectbox, _("Model"), options, key="model")
         if chosen != cached_results.OWN:
-            return cached_results.shipped(chosen)
+            recogniser = cached_results.shipped(chosen)
+            load_ahead(cached_results.shipped, cached_results.model_names(front, own_film=own_film))
+            return recogniser
         return _uploaded(front)
     except CheckpointError as error:
         controls.error_box(str(error), remedy=_("Choose another model."))

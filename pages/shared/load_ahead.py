@@ -1,0 +1,30 @@
+"""Loads the models that a page offers beside its run, so that choosing another one does not wait until it is read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Final
+
+_begun: Final[set[str]] = set()
+_lock: Final = threading.Lock()
+
+
+def load_ahead(load: Callable[[str], object], names: Iterable[str]) -> None:
+    """Load each of these checkpoints once a process, in a thread of its own.
+
+    Args:
+        load: loads one by name and keeps it. What it raises is left: it raises it again where somebody chooses that checkpoint.
+    """
+    with _lock:
+        new = [name for name in names if name not in _begun]
+        _begun.update(new)
+    if new:
+        threading.Thread(target=_load_all, args=(load, new), name="load-ahead", daemon=True).start()
+
+
+def _load_all(load: Callable[[str], object], names: list[str]) -> None:
+    for name in names:
+        with suppress(Exception):
+            load(name)
