@@ -270,7 +270,7 @@ def _whole_milliseconds(column: pd.Series) -> NDArray[np.int64]:
     if pd.api.types.is_datetime64_any_dtype(column):
         raise TypeError("dates are no milliseconds")
     values = column.to_numpy(dtype=np.float64)  # exact for any date
-    if not np.isfinite(values).all() or (values % 1).any():
+    if not np.isfinite(values).all() or (values % 1).any() or (np.abs(values) >= 2**63).any():  # past it int64 means another date
         raise ValueError("a missing or broken timestamp")
     return values.astype(np.int64)
 

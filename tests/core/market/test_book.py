@@ -150,6 +150,7 @@ FAULTS: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = {
     "negative price": (change("bid_price_10", 8, -1.0), "has a price or size of zero or less in row 8"),
     "words": (change("ask_size_1", 2, "plenty"), "holds something other than numbers"),
     "a fraction of a time": (change("timestamp", 2, START_MS + 500.5), "whole milliseconds"),
+    "a time past all dates": (change("timestamp", -1, 1e19), "whole milliseconds"),
     "missing time": (change("timestamp", 2, float("nan")), "holds something other than numbers"),
     "backwards": (lambda f: f.iloc[::-1], "is not in time order: sort it by timestamp"),
 }
