@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from core.explain.progress import Told, untold
 from core.messages import compose
 
 ScalarFunction = Callable[[Tensor], Tensor]
@@ -27,7 +28,7 @@ its half of the output arises within the first hundredth of the path, where a un
 NODES = 8
 """Gauss-Legendre nodes per piece."""
 MOST_NODES = 512
-"""Number of gradients after which no piece is cut any more."""
+"""Number of gradients after which no piece is cut any more, where the caller gives no other."""
 TOLERANCE = 0.005
 """The worst piece is cut in two while the pieces' errors add up to more than this share of the difference to explain."""
 
@@ -70,7 +71,15 @@ class Attribution:
         return self.total - self.difference
 
 
-def integrated_gradients(function: ScalarFunction, inputs: Tensor, baseline: Tensor, *, batch: int = 64) -> Attribution:
+def integrated_gradients(
+    function: ScalarFunction,
+    inputs: Tensor,
+    baseline: Tensor,
+    *,
+    batch: int = 64,
+    most_nodes: int = MOST_NODES,
+    told: Told = untold,
+) -> Attribution:
     """Integrate the gradient along the straight line from the baseline to the input.
 
     The line is cut at `PIECES`, whose integrals add up. The function's values at a piece's ends give the exact integral over it,
@@ -79,7 +88,7 @@ def integrated_gradients(function: ScalarFunction, inputs: Tensor, baseline: Ten
     Args:
         function: the number to explain; must treat each row of its batch independently.
         inputs: one input, without a batch axis. baseline: the same shape.
-        batch: inputs per call of the function.
+        batch: inputs per call of the function. most_nodes: number of gradients after which no piece is cut any more.
 
     Raises:
         ValueError: where the baseline has another shape. GradientError: where a gradient is not finite.
@@ -118,7 +127,8 @@ def integrated_gradients(function: ScalarFunction, inputs: Tensor, baseline: Ten
     difference = value(1.0) - value(0.0)
     pieces = integrate(list(pairwise(PIECES)))
     used = NODES * len(pieces)
-    while sum(one.error for one in pieces) > TOLERANCE * abs(difference) and used + 2 * NODES <= MOST_NODES:
+    while sum(one.error for one in pieces) > TOLERANCE * abs(difference) and used + 2 * NODES <= most_nodes:
+        told(used / most_nodes)
         worst = max(pieces, key=lambda one: one.error)
         pieces.remove(worst)
         pieces += integrate([(worst.low, worst.middle), (worst.middle, worst.high)])

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from core.explain.attribution import ScalarFunction
 from core.explain.occlusion import BATCH, answers_without
+from core.explain.progress import Told, untold
 
 Order = Literal["most", "least"]
 ORDERS: Final[tuple[Order, ...]] = ("most", "least")
@@ -77,7 +78,9 @@ def deletions(order: NDArray[np.integer], counts: NDArray[np.int64]) -> NDArray[
     return place[None] < counts[:, None]
 
 
-def deletion_curves(evidence: Evidence, *, points: int = POINTS, draws: int = 3, seed: int = 0, batch: int = BATCH) -> Curves:
+def deletion_curves(
+    evidence: Evidence, *, points: int = POINTS, draws: int = 3, seed: int = 0, batch: int = BATCH, told: Told = untold
+) -> Curves:
     """The curves of every method, most important first and least important first, and the mean curve of random orders.
 
     Args:
@@ -100,7 +103,8 @@ def deletion_curves(evidence: Evidence, *, points: int = POINTS, draws: int = 3,
         orders[RANDOM, str(draw)] = random.permutation(count)
     hidden = np.concatenate([deletions(order, counts) for order in orders.values()])
     whole, back = np.unique(hidden, axis=0, return_inverse=True)  # all orders share their first and last point
-    answers = answers_without(evidence.function, evidence.inputs, evidence.baseline, evidence.parts, whole, batch=batch)
+    given = evidence.function, evidence.inputs, evidence.baseline, evidence.parts
+    answers = answers_without(*given, whole, batch=batch, told=told)
     found: dict[str, dict[str, NDArray[np.float64]]] = {}
     for (method, order), values in zip(orders, answers[back.reshape(-1)].reshape(len(orders), -1), strict=True):
         found.setdefault(method, {})[order] = values

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.explain.attribution import ScalarFunction
+from core.explain.progress import Told, untold
 
 BATCH = 64
 NEVER = -1
@@ -41,18 +42,26 @@ def without(inputs: Tensor, baseline: Tensor, parts: Tensor, hidden: NDArray[np.
 
 
 def answers_without(
-    function: ScalarFunction, inputs: Tensor, baseline: Tensor, parts: Tensor, hidden: NDArray[np.bool_], *, batch: int = BATCH
+    function: ScalarFunction,
+    inputs: Tensor,
+    baseline: Tensor,
+    parts: Tensor,
+    hidden: NDArray[np.bool_],
+    *,
+    batch: int = BATCH,
+    told: Told = untold,
 ) -> NDArray[np.float64]:
     """(copies,): the function's value on each copy of `without`."""
     found = []
     with torch.no_grad():
         for start in range(0, len(hidden), batch):
+            told(start / len(hidden))
             found.append(function(without(inputs, baseline, parts, hidden[start : start + batch])).double().cpu().numpy())
     return np.concatenate(found) if found else np.zeros(0)
 
 
 def occlusion(
-    function: ScalarFunction, inputs: Tensor, baseline: Tensor, parts: Tensor, *, batch: int = BATCH
+    function: ScalarFunction, inputs: Tensor, baseline: Tensor, parts: Tensor, *, batch: int = BATCH, told: Told = untold
 ) -> NDArray[np.float64]:
     """By how much the output falls without each part alone.
 
@@ -65,5 +74,5 @@ def occlusion(
     """
     count = int(parts.max()) + 1
     hidden = np.concatenate([np.zeros((1, count), dtype=bool), np.eye(count, dtype=bool)])
-    answers = answers_without(function, inputs, baseline, parts, hidden, batch=batch)
+    answers = answers_without(function, inputs, baseline, parts, hidden, batch=batch, told=told)
     return np.asarray(answers[0] - answers[1:])

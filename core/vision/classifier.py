@@ -228,6 +228,10 @@ class Classifier:
             strangeness = energy(logits) if self.familiarity is None else self.familiarity.distance(features)
         return Answers(logits=logits, probabilities=softmax(logits / self.temperature), strangeness=strangeness)
 
+    def warm_up(self) -> None:
+        """Compute what the first answer would wait for: the network for prediction, and the libraries' own preparations."""
+        self.answers(np.zeros((1, self.config.side, self.config.side), np.uint8))
+
     @torch.no_grad()
     def features(self, images: Images) -> NDArray[np.float64]:
         """(n, width): what the head reads of uint8 images (n, 28, 28), the class token after the last layer."""

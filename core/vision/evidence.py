@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import class_probability
+from core.explain.attribution import ScalarFunction, class_probability
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
-from core.explain.occlusion import without
+from core.explain.occlusion import occlusion, without
+from core.explain.progress import Told, untold
 from core.vision.analysis import PictureAnalysis, TokenShares, analyse
 from core.vision.classifier import Classifier
 from core.vision.gallery import gallery
 
+MOST_GRADIENTS: Final = 128
+"""Of integrated gradients: with four times as many, patches keep their order (rank correlation .996 to 1 on three photographs),
+and a photograph takes four times as long."""
 Hidden = NDArray[np.bool_]
 Probabilities = NDArray[np.float64]
 
@@ -44,21 +49,29 @@ def shares_of(importance: NDArray[np.floating]) -> TokenShares:
     return TokenShares(patches=np.asarray(importance, dtype=np.float64).reshape(side, side), class_token=0.0)
 
 
-def evidence(analysis: PictureAnalysis, label: int) -> Evidence:
-    """Importance of every patch for a class, (patches,), by each method."""
+def _given(analysis: PictureAnalysis, label: int) -> tuple[ScalarFunction, Tensor, Tensor, Tensor]:
+    """The class's probability, the model's inputs, the background, and which patch each input belongs to."""
     classifier = analysis.classifier
     function = class_probability(classifier.model, label=label, temperature=classifier.temperature)
     inputs = classifier.normalise(analysis.image[None])[0]
-    empty, parts = background(classifier, inputs), patch_numbers(classifier).to(inputs.device)
+    return function, inputs, background(classifier, inputs), patch_numbers(classifier).to(inputs.device)
+
+
+def losses_without(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> NDArray[np.float64]:
+    """(patches,): what a class's probability loses without each patch alone, the evidence by occlusion."""
+    return occlusion(*_given(analysis, label), told=told)
+
+
+def evidence(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Evidence:
+    """Importance of every patch for a class, (patches,), by each method."""
     last = list(analysis.maps)[-1]
     return evidence_of(
-        function,
-        inputs,
-        empty,
-        parts,
+        *_given(analysis, label),
         attention=analysis.attention(last, None).patches.reshape(-1),
         rollout=analysis.rollout().patches.reshape(-1),
         relevance=analysis.relevance(label).patches.reshape(-1),
+        most_nodes=MOST_GRADIENTS,
+        told=told,
     )
 
 

@@ -77,7 +77,10 @@ def views(analysis: PictureAnalysis) -> None:
     else:
         card = analysis.classifier.card
         faithfulness_view.show(
-            "vit", checkpoint=card, here=lambda: cached_results.deletion_curves(analysis, analysis.likeliest), unit=_("patches")
+            "vit",
+            checkpoint=card,
+            here=lambda told: cached_results.deletion_curves(analysis, analysis.likeliest, told=told),
+            unit=_("patches"),
         )
     _downloads_and_links(analysis, label=label, hidden=hidden, downloads=downloads)
 

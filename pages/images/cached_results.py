@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import streamlit as st
 
 from core import checkpoints
 from core.device import use_one_thread
 from core.explain import faithfulness
 from core.explain.faithfulness import Curves, Evidence
+from core.explain.progress import Told, untold
 from core.explain.queries_keys import JointSample
 from core.explain.rollout import rollout
 from core.models.vit import CLASSES
@@ -28,8 +28,11 @@ from core.vision.pictures import Bytes, Picture, decode, from_grey
 from core.vision.preprocessing import PreparedPicture, Recipe
 from core.vision.uprightness import prepare_upright
 from core.vision.walkthrough import ViTWalkthrough
+from pages.shared.kept_results import KeptResults
 
 ROLLOUT: Final = "rollout"
+EVIDENCE_SHARE: Final = 0.7
+"""Of the time of deletion curves, that for the evidence before them."""
 HASHES: Final[dict[type | str, Any]] = {
     Classifier: lambda classifier: classifier.fingerprint,
     PictureAnalysis: lambda analysis: (analysis.classifier.fingerprint, analysis.image.tobytes()),
@@ -60,9 +63,7 @@ def ready(name: str) -> None:
     Raises:
         CheckpointError: as `classifier_of`.
     """
-    classifier = classifier_of(name)
-    side = classifier.config.side
-    classifier.answers(np.zeros((1, side, side), np.uint8))
+    classifier_of(name).warm_up()
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
@@ -99,18 +100,36 @@ def joint_sample(classifier: Classifier) -> JointSample:
     return joint_samples.joint_sample(classifier)
 
 
-@st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=HASHES)
-def evidence(analysis: PictureAnalysis, label: int) -> Evidence:
-    """Importance of every patch for one class, by each method."""
-    use_one_thread()
-    return evidences.evidence(analysis, label)
+_evidence: Final[KeptResults[Evidence]] = KeptResults(128)
+_losses: Final[KeptResults[Any]] = KeptResults(128)
+_curves: Final[KeptResults[Curves]] = KeptResults(128)
 
 
-@st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=HASHES)
-def deletion_curves(analysis: PictureAnalysis, label: int) -> Curves:
-    """One class's probability while patches are deleted in each method's order."""
+def _key(analysis: PictureAnalysis, label: int) -> tuple[object, ...]:
+    return *HASHES[PictureAnalysis](analysis), label
+
+
+def evidence(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Evidence:
+    """Importance of every patch for one class, by each method; some seconds for a photograph."""
     use_one_thread()
-    return faithfulness.deletion_curves(evidence(analysis, label))
+    return _evidence.get(_key(analysis, label), lambda: evidences.evidence(analysis, label, told=told))
+
+
+def losses(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Any:
+    """(patches,): what one class's probability loses without each patch; a second for a photograph."""
+    use_one_thread()
+    return _losses.get(_key(analysis, label), lambda: evidences.losses_without(analysis, label, told=told))
+
+
+def deletion_curves(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Curves:
+    """One class's probability while patches are deleted in each method's order; the evidence takes most of the time."""
+
+    def compute() -> Curves:
+        found = evidence(analysis, label, told=lambda share: told(EVIDENCE_SHARE * share))
+        return faithfulness.deletion_curves(found, told=lambda share: told(EVIDENCE_SHARE + (1 - EVIDENCE_SHARE) * share))
+
+    use_one_thread()
+    return _curves.get(_key(analysis, label), compute)
 
 
 @st.cache_resource(show_spinner=False, max_entries=512, hash_funcs=HASHES)

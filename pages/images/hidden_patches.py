@@ -87,8 +87,8 @@ def show(analysis: PictureAnalysis) -> tuple[frozenset[int], int, Callable[[], N
         )  # fmt: skip
     with right:
         st.markdown(_("**Occlusion**: each patch hidden alone"))
-        with st.spinner(_("Running the model once for each patch…"), show_time=False):
-            importance = cached_results.evidence(analysis, label).importance["occlusion"]
+        with controls.progress(_("Running the model once for each patch…")) as told:
+            importance = cached_results.losses(analysis, label, told=told)
         live_plot(
             figures.overlay_figure(
                 analysis.image,

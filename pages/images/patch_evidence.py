@@ -115,8 +115,11 @@ def _shares(analysis: PictureAnalysis, look: str, layer: str, head: int | None, 
         return analysis.rollout(token)
     if look == "relevance":
         return cached_results.relevance(analysis, label)
-    with st.spinner(_("Running the model once for each patch…"), show_time=False):
-        return shares_of(cached_results.evidence(analysis, label).importance[look])
+    if look == "occlusion":
+        with controls.progress(_("Running the model once for each patch…")) as told:
+            return shares_of(cached_results.losses(analysis, label, told=told))
+    with controls.progress(_("Computing gradients between an empty picture and this one…")) as told:
+        return shares_of(cached_results.evidence(analysis, label, told=told).importance[look])
 
 
 def value_names() -> dict[str, str]:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.explain.attribution import GradientError
 from core.explain.faithfulness import Curves
+from core.explain.progress import Told
 from core.market.windows import FrozenWindow
 from core.models.tlob import CLASSES
 from pages.markets import cached_results
@@ -27,7 +28,7 @@ def show(window: FrozenWindow, answer: WindowAnswer) -> None:
         )
     )
 
-    def here() -> Curves | None:
+    def here(_told: Told) -> Curves | None:
         try:
             return cached_results.deletions(window, head, label)
         except GradientError:

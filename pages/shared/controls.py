@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -11,6 +12,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from core.explain.progress import Told
 from core.messages import translate
 from pages.shared.language import _, current
 
@@ -80,6 +82,18 @@ def notice(state: Literal["empty", "loading", "stale", "closed"], sentence: str)
     }[state]
     shown = st.warning if state == "stale" else st.info
     shown(translate(sentence), icon=icon)
+
+
+@contextmanager
+def progress(text: str) -> Iterator[Told]:
+    """A bar from the first report of how much is done until the block ends; a click anywhere on the page ends the block."""
+    place = st.empty()
+
+    def told(share: float) -> None:
+        place.progress(min(max(share, 0.0), 1.0), text=text)
+
+    yield told
+    place.empty()
 
 
 def play_button(playing: bool, play: Callable[[bool], None], *, key: str, help: str | None = None) -> None:

@@ -11,6 +11,7 @@ import streamlit as st
 from core.explain import findings
 from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Order
 from core.explain.findings import Finding, FindingError
+from core.explain.progress import Told
 from core.figures import faithfulness as figures
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, prose
@@ -28,13 +29,14 @@ def method_names() -> dict[str, str]:
     }
 
 
-def show(model: str, *, checkpoint: dict[str, Any], here: Callable[[], Curves | None], unit: str) -> None:
+def show(model: str, *, checkpoint: dict[str, Any], here: Callable[[Told], Curves | None], unit: str) -> None:
     """The view.
 
     Args:
         model: "tlob", "vit" or "iiga"; chooses the text on what is deleted.
         checkpoint: the model's card.
-        here: computes this input's curves; None where there is nothing to explain, for which the caller shows a notice.
+        here: computes this input's curves and may tell how far it is; None where there is nothing to explain, after which the
+            caller shows a notice.
         unit: translated name of the parts: "patches", "moments", "frames".
     """
     st.markdown(prose("truth"))
@@ -45,8 +47,8 @@ def show(model: str, *, checkpoint: dict[str, Any], here: Callable[[], Curves | 
     left, right = st.columns(2)
     with left:
         st.markdown(_("**This input**"))
-        with st.spinner(_("Deleting one part after another…"), show_time=True):
-            mine = here()
+        with st.spinner(_("Deleting one part after another…"), show_time=True), controls.progress("") as told:
+            mine = here(told)
         if mine is not None:
             _curves(mine, names, order=order, unit=unit, key="truth_here", alt=_("Deletion curves of this input."))
             st.caption(_areas(mine, order))

@@ -61,7 +61,7 @@ def _truth(recogniser: Recogniser, clip: Clip, found: Recognition, measures: Cli
     faithfulness_view.show(
         "iiga",
         checkpoint=recogniser.card,
-        here=lambda: cached_results.curves(recogniser, clip, frame=gloss.peak, label=gloss.label),
+        here=lambda _told: cached_results.curves(recogniser, clip, frame=gloss.peak, label=gloss.label),
         unit=_("frames"),
     )
 

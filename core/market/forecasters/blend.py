@@ -24,7 +24,7 @@ WEIGHTS = "blend.json"
 def log_average(
     tlob: NDArray[np.floating], trees: NDArray[np.floating], weight: float | NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Probabilities (..., 3) in proportion to tlob^(1 - weight) x trees^weight; a weight for all, or as many as fit beside them."""
+    """Probabilities (..., 3) in proportion to tlob^(1 - weight) x trees^weight; a weight for all, or some that broadcast."""
     one, other = (np.log(np.maximum(np.asarray(p, dtype=np.float64), 1e-9)) for p in (tlob, trees))
     return softmax((1 - weight) * one + weight * other)
 

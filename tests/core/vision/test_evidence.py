@@ -19,7 +19,7 @@ from core.models.vit import ViT, ViTConfig
 from core.vision.analysis import analyse
 from core.vision.arrays_file import to_npz
 from core.vision.classifier import Classifier, load_classifier
-from core.vision.evidence import background, evidence, hidden_answer, mask_of, patch_numbers, shares_of
+from core.vision.evidence import background, evidence, hidden_answer, losses_without, mask_of, patch_numbers, shares_of
 from core.vision.gallery import gallery
 from tests.core.vision import tiny_vit
 
@@ -167,3 +167,17 @@ def test_the_file_holds_what_the_page_shows(classifier: Classifier) -> None:
         assert arrays["hidden"].sum() == 1 and arrays["probabilities hidden"].shape == (10,)
     with np.load(io.BytesIO(to_npz(reading, importance, 0)), allow_pickle=False) as arrays:
         assert "hidden" not in arrays.files
+
+
+def test_evidence_tells_how_far_it_is_and_can_be_stopped() -> None:
+    analysis = analyse(load_classifier(), gallery()[0][0])
+    told: list[float] = []
+    whole = evidence(analysis, analysis.likeliest).importance["occlusion"]
+    np.testing.assert_allclose(losses_without(analysis, analysis.likeliest, told=told.append), whole, atol=1e-6)
+    assert told[0] == 0 and told == sorted(told) and told[-1] < 1
+
+    def stop(_share: float) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        losses_without(analysis, analysis.likeliest, told=stop)
