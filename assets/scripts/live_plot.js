@@ -82,9 +82,11 @@ class LivePlot {
     return this.draw();
   }
 
-  // In a lesson on a projector, a figure that has the width to itself takes seven tenths of the screen's height.
+  // In a lesson on a projector, a figure that has the width to itself takes seven tenths of the screen's height. A sheet of
+  // pictures is no higher than its width allows, as its pictures keep their shape.
   height() {
-    const wanted = this.chrome.height;
+    const { height, proportion } = this.chrome;
+    const wanted = proportion && this.figure.clientWidth ? Math.min(height, Math.ceil(this.figure.clientWidth / proportion)) : height;
     if (!presenting() || this.figure.clientWidth < 0.5 * innerWidth) return wanted;
     return Math.max(wanted, Math.round(0.66 * innerHeight));
   }
@@ -263,7 +265,10 @@ class LivePlot {
   fit() {
     cancelAnimationFrame(this.fitting);
     this.fitting = requestAnimationFrame(() => {
-      if (!this.closed && this.updates > 0 && this.figure.clientWidth > 0) window.Plotly.Plots.resize(this.plot);
+      if (this.closed || this.updates === 0 || this.figure.clientWidth === 0) return;
+      this.figure.style.height = `${this.height()}px`;
+      if (this.chrome.proportion) this.again();
+      window.Plotly.Plots.resize(this.plot);
     });
   }
 

@@ -109,6 +109,7 @@ def _pick_test_image() -> ChosenPicture:
             figures.gallery_figure(gallery()[0][sheet], columns=COLUMNS, chosen=sheet.index(item)),
             key="classify_gallery",
             height=250,
+            proportion=COLUMNS / (len(sheet) / COLUMNS),
             on_click=clicked,
             alt=_("The bundled test images; a click chooses one."),
         )
@@ -131,9 +132,10 @@ def _pick_photograph() -> ChosenPicture:
     names = {str(i): f"{_of_kind(one.kind)} {i % rows + 1}" for i, one in enumerate(photographs)}
     name = default_name(cached_results.model_names(), photograph=True)
     hits = cached_results.photograph_hits(cached_results.classifier_of(name))
+    default = str(hits.index(True) if True in hits else 0)  # the misses stay in the sheet, and are counted
     left, right = st.columns([3, 2], vertical_alignment="center")
     with right:
-        item = int(url_state.choice(st.selectbox, _("Photograph (or click one)"), names, key="photo", default="0"))
+        item = int(url_state.choice(st.selectbox, _("Photograph (or click one)"), names, key="photo", default=default))
         st.caption(
             _(
                 "The first three of each kind among photographs that no model was trained on; {name} answers {hits} of {count} "
@@ -152,6 +154,7 @@ def _pick_photograph() -> ChosenPicture:
             ),
             key="classify_photographs",
             height=PHOTO_SHEET_HEIGHT,
+            proportion=COLUMNS / rows,
             on_click=clicked,
             alt=_("The bundled photographs, those with blue frames answered rightly; a click chooses one."),
         )

@@ -102,6 +102,7 @@ def live_plot(
     latency_from_ms: float | None = None,
     filename: str | None = None,
     play: Play | None = None,
+    proportion: float | None = None,
 ) -> DrawSample | None:
     """Draw a figure, or update the one drawn under this key.
 
@@ -114,6 +115,7 @@ def live_plot(
         on_hover: the same for a point under the pointer.
         latency_from_ms: Unix time of the event this frame shows; where given, the plot measures event to drawn.
         filename: of downloads, without suffix; the key where None.
+        proportion: width over height of a drawing that keeps its shape; where the page is narrow, it is less high then.
         play: makes it a figure that plays by itself, with a bar of controls under it.
 
     Returns:
@@ -124,6 +126,7 @@ def live_plot(
     chrome = {
         "alt": alt,
         "height": height,
+        "proportion": proportion,
         "filename": filename or key,
         "language": current(),
         "labels": _labels(),
