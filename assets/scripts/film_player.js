@@ -49,6 +49,7 @@ class FilmPlayer {
 
   open(data) {
     this.data = data;
+    this.second = new Intl.NumberFormat(data.language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
     this.caption.textContent = data.words.attention;
     this.slider.setAttribute("aria-label", data.words.place);
     if (this.key !== data.key) {
@@ -97,6 +98,6 @@ class FilmPlayer {
     const row = [...this.weights.subarray(at * steps, (at + 1) * steps)];
     const colour = getComputedStyle(this.root).getPropertyValue("--live-bar") || "#6A5FD9";
     this.drawAttention(this.attention, row, colour, at);
-    this.note.textContent = words.at.replace("{second}", seconds[at].toFixed(1));
+    this.note.textContent = words.at.replace("{second}", this.second.format(seconds[at]));
   }
 }

@@ -102,7 +102,8 @@ class LiveSigns {
     });
   }
 
-  configure({ address, words }) {
+  configure({ address, words, language }) {
+    this.rate = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
     this.address = address;
     this.words = words;
     this.turn.textContent = words.turn;
@@ -211,7 +212,7 @@ class LiveSigns {
     this.answered.push(performance.now());
     if (this.answered.length > RATE_OVER) {
       const rate = (1000 * RATE_OVER) / (this.answered.at(-1) - this.answered.shift());
-      this.note.textContent = this.words.pace.replace("{rate}", rate.toFixed(1)).replace("{ms}", found.ms.toFixed(0));
+      this.note.textContent = this.words.pace.replace("{rate}", this.rate.format(rate)).replace("{ms}", found.ms.toFixed(0));
     }
     drawAttention(this.attention, found.attention, getComputedStyle(this.root).getPropertyValue("--live-bar") || "#6A5FD9");
   }

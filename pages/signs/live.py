@@ -30,7 +30,7 @@ def page() -> None:
         )
         return
     browser_component("live_signs", style("live_signs.css"))(
-        key="live_signs", data={"address": f"{live_route.PATH}?lang={current()}", "words": _words()}
+        key="live_signs", data={"address": f"{live_route.PATH}?lang={current()}", "language": current(), "words": _words()}
     )
     st.caption(
         _(
