@@ -79,8 +79,12 @@ def table(forecasters: dict[str, Any] | None) -> list[str]:
         return []
     lines = [f"on equal terms (rules fitted on {forecasters['rules_fitted_on']}):"]
     for name, found in forecasters["scores"].items():
+        missing = f"   missing {sum(found['missing'].values()):,}" if found["missing"] else ""
+        if not found["rows"]:
+            lines.append(f"  {name:<12} no answer to score{missing}")
+            continue
         line = f"  {name:<12} Matthews {found['matthews']:.4f}   log-loss {found['log_loss']:.4f}   rows {found['rows']:,}"
         for score, d in found["less_tlob"].items():
             line += f"   {score} less TLOB {d['value']:+.4f} [{d['low']:+.4f}, {d['high']:+.4f}]"
-        lines.append(line + (f"   missing {sum(found['missing'].values()):,}" if found["missing"] else ""))
+        lines.append(line + missing)
     return lines

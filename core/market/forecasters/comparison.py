@@ -64,16 +64,15 @@ class ForecasterScore:
     log_loss_difference: PairedDifference | None = None
 
     def summary(self) -> dict[str, Any]:
-        """Plain numbers, rounded to four decimals."""
+        """Plain numbers, rounded to four decimals; None for a score of no rows, as JSON has no NaN."""
         differences = {"matthews": self.matthews_difference, "log_loss": self.log_loss_difference}
+        measured = {**scores.summary(self.confusion), "log_loss": self.log_loss, "ece": self.ece}
         return {
             "rows": self.rows,
             "missing": self.missing,
             **({"reason": str(self.reason)} if self.reason else {}),
             "call": self.rule.kind if self.rule is not None else "likeliest",
-            **{name: round(value, 4) for name, value in scores.summary(self.confusion).items()},
-            "log_loss": round(self.log_loss, 4),
-            "ece": round(self.ece, 4),
+            **{name: round(value, 4) if self.rows else None for name, value in measured.items()},
             "less_tlob": {
                 name: {"value": round(d.value, 4), "low": round(d.low, 4), "high": round(d.high, 4)}
                 for name, d in differences.items()

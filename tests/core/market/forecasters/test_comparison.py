@@ -11,6 +11,7 @@ import pytest
 from sklearn.metrics import log_loss, matthews_corrcoef
 
 from core.cli import main
+from core.cli.evaluate_forecasters import table as table_of
 from core.market.book import BookRows, frame_from_rows
 from core.market.calibration import fit_rule
 from core.market.forecasters import comparison as comparison_module
@@ -118,6 +119,22 @@ def test_missing_rows_are_counted_and_both_are_compared_on_the_others(
     assert own.matthews_difference is not None and own.matthews_difference.value == pytest.approx(0, abs=1e-12)
     _, other = comparison.scores(0)
     assert other.missing == {"absent": 190}
+
+
+def test_scores_of_no_answers_are_null_in_json(
+    predictor: Predictor, entry: MarketCard, task: ForecastTask, found: RowPredictions
+) -> None:
+    table = found.table()
+    silent = TableForecaster(table.assign(timestamp=table["timestamp"] + 10**9), task, name="silent.csv")
+    comparison = compare(predictor, ROWS, entry, {"silent": silent}, spelling="", known=(found.rows, found.probabilities))
+    summary = comparison.scores(0)[1].summary()
+    assert summary["rows"] == 0
+    assert {summary[score] for score in ("accuracy", "macro_f1", "matthews", "log_loss", "ece")} == {None}
+    json.dumps(summary, allow_nan=False)
+    assert (
+        table_of({"rules_fitted_on": "nothing", "scores": {"silent": summary}})[1].split("   ")[0]
+        == "  silent       no answer to score"
+    )
 
 
 def test_naive_rules_keep_their_names_promise(predictor: Predictor, entry: MarketCard, task: ForecastTask) -> None:
