@@ -29,9 +29,13 @@ class Optimiser(Protocol):
 
 @dataclass(kw_only=True)
 class SGD:
-    """theta - rate * g (vit-report section 2.2); with momentum mu, v = mu v + g and theta - rate * v."""
+    """theta - rate * g (vit-report section 2.2); with momentum mu, v = mu v + g and theta - rate * v.
 
-    momentum: float = 0.0
+    Attributes:
+        momentum: mu, or a column of them where each row of theta is a walk of its own.
+    """
+
+    momentum: float | Array = 0.0
     velocity: Array | None = None
 
     def step(self, theta: Array, gradient: Array, rate: float) -> Array:
@@ -48,15 +52,15 @@ class Adam:
 
     Attributes:
         corrected: False leaves out the bias correction, as in vit-report section 2.2: the first steps are then about
-            (1 - b1) / sqrt(1 - b2) = 3.2 times as long.
-        decay: lambda of AdamW; it never enters m or v. memory: m, v and t so far.
+            (1 - b1) / sqrt(1 - b2) = 3.2 times as long. A column of 1 and 0 where each row of theta is a walk of its own.
+        decay: lambda of AdamW, or a column of them; it never enters m or v. memory: m, v and t so far.
     """
 
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
-    corrected: bool = True
-    decay: float = 0.0
+    corrected: bool | Array = True
+    decay: float | Array = 0.0
     memory: tuple[Array, Array, int] | None = None
 
     def step(self, theta: Array, gradient: Array, rate: float) -> Array:
@@ -65,8 +69,8 @@ class Adam:
         v = self.beta2 * v + (1 - self.beta2) * gradient**2
         t += 1
         self.memory = m, v, t
-        if self.corrected:
-            m, v = m / (1 - self.beta1**t), v / (1 - self.beta2**t)
+        if self.corrected is not False:
+            m, v = m / (1 - self.corrected * self.beta1**t), v / (1 - self.corrected * self.beta2**t)
         return theta - rate * (m / (np.sqrt(v) + self.epsilon) + self.decay * theta)
 
 
@@ -241,6 +245,44 @@ def surface_walk(
         rate=rate,
         clip=clip,
     )
+
+
+def surface_walks(surface: Surface, *, steps: int, rate: Rate, decay: float = 0.0) -> dict[OptimiserName, OptimiserWalk]:
+    """`surface_walk` of all optimisers from one start, a row each, in step: in a fraction of the time.
+
+    Weights are equal to the last bit; losses, which are computed together at the end, within rounding.
+
+    Args:
+        decay: of AdamW alone.
+    """
+    plain = SGD(momentum=np.array([[0.0], [0.9]]))
+    adams = Adam(corrected=np.array([[1.0], [0.0], [1.0]]), decay=np.array([[0.0], [0.0], [decay]]))
+    every, slopes, rates = np.empty((steps + 1, len(OPTIMISERS), 2)), np.empty((steps, len(OPTIMISERS), 2)), list[float]()
+    every[0] = surface.start
+    inside = np.ones(len(OPTIMISERS), dtype=bool)
+    ended = np.full(len(OPTIMISERS), steps)  # the step at which each left
+    with np.errstate(over="ignore", invalid="ignore"):  # of rows that have left already
+        for step in range(steps):
+            theta, after = every[step], every[step + 1]
+            g = slopes[step] = surface.gradient(theta)
+            rates.append(rate(step))
+            after[:2], after[2:] = plain.step(theta[:2], g[:2], rates[-1]), adams.step(theta[2:], g[2:], rates[-1])
+            if not np.abs(after).max() <= 1e6:  # NaN too
+                left = inside & ~(np.abs(after) <= 1e6).all(axis=1)
+                ended[left], inside = step, inside & ~left
+                if not inside.any():
+                    break
+    found = dict[OptimiserName, OptimiserWalk]()
+    for row, (name, count) in enumerate(zip(OPTIMISERS, ended.tolist(), strict=True)):
+        path = every[: count + 1, row].copy()
+        found[name] = OptimiserWalk(
+            points=path,
+            losses=np.asarray(surface.value(path)),
+            rates=np.array(rates[:count]),
+            gradients=np.array([math.sqrt(g @ g) for g in slopes[:count, row]]),
+            diverged=not inside[row],
+        )
+    return found
 
 
 def height_map(surface: Surface, *, points: int = 121) -> tuple[Array, Array, Array]:

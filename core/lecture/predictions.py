@@ -153,12 +153,10 @@ def larger_first_gradient(layers: int, seed: int) -> Outcome:
 @lru_cache(maxsize=64)
 def lowest_loss(surface: SurfaceName, *, rate: float, decay: float, step: int) -> Outcome:
     """The optimiser with the lowest loss after so many steps at a rate, in the order of OPTIMISERS; values: the losses."""
-    losses = []
-    for name in OPTIMISERS:
-        found = optimisers.surface_walk(
-            optimisers.SURFACES[surface], name, steps=step, rate=optimiser_examples.constant(rate), decay=decay
-        )
-        losses.append(float("inf") if found.diverged else float(found.losses[-1]))
+    walks = optimisers.surface_walks(
+        optimisers.SURFACES[surface], steps=step, rate=optimiser_examples.constant(rate), decay=decay
+    )
+    losses = [float("inf") if walks[name].diverged else float(walks[name].losses[-1]) for name in OPTIMISERS]
     return Outcome(answer=int(np.argmin(losses)), values=tuple(losses))
 
 

@@ -58,14 +58,10 @@ def decay_dial() -> frame.Dial:
     return frame.slider(_("Weight decay (AdamW)"), 0.0, 0.5, key="adamw_decay", default=0.1, step=0.05)
 
 
-@st.cache_data(show_spinner=False, max_entries=512)
-def _walk(surface: SurfaceName, name: OptimiserName, rate: float, decay: float) -> OptimiserWalk:
+@st.cache_resource(show_spinner=False, max_entries=128)  # read alone, so that no copy is made of it
+def _walks(surface: SurfaceName, rate: float, decay: float) -> dict[OptimiserName, OptimiserWalk]:
     given = optimisers.SURFACES[surface]
-    return optimisers.surface_walk(given, name, steps=STEPS, rate=optimiser_examples.constant(rate), decay=decay)
-
-
-def _walks(surface: SurfaceName, rate: float, decay: float) -> dict[str, OptimiserWalk]:
-    return {name: _walk(surface, name, rate, decay if name == "adamw" else 0.0) for name in optimisers.OPTIMISERS}
+    return optimisers.surface_walks(given, steps=STEPS, rate=optimiser_examples.constant(rate), decay=decay)
 
 
 @st.cache_data(show_spinner=False, max_entries=128)

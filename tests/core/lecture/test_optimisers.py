@@ -59,6 +59,19 @@ def test_a_walk_that_runs_away_is_stopped() -> None:
     assert found.diverged and np.isfinite(found.points).all() and len(found.rates) == len(found.points) - 1
 
 
+@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize("rate", [0.003, 0.03, 0.3])  # at the last some run away
+def test_walks_in_step_are_the_single_walks(surface: optimisers.SurfaceName, rate: float) -> None:
+    together = optimisers.surface_walks(SURFACES[surface], steps=120, rate=lambda _step: rate, decay=0.2)
+    for name in optimisers.OPTIMISERS:
+        alone = optimisers.surface_walk(SURFACES[surface], name, steps=120, rate=lambda _step: rate, decay=0.2)
+        assert together[name].diverged == alone.diverged
+        np.testing.assert_allclose(together[name].points, alone.points, rtol=1e-12)
+        np.testing.assert_allclose(together[name].losses, alone.losses, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(together[name].gradients, alone.gradients, rtol=1e-12)
+        np.testing.assert_array_equal(together[name].rates, alone.rates)
+
+
 def test_minima_are_minima() -> None:
     for surface in SURFACES.values():
         for minimum in surface.minima:
