@@ -131,10 +131,8 @@ def test_scores_of_no_answers_are_null_in_json(
     assert summary["rows"] == 0
     assert {summary[score] for score in ("accuracy", "macro_f1", "matthews", "log_loss", "ece")} == {None}
     json.dumps(summary, allow_nan=False)
-    assert (
-        table_of({"rules_fitted_on": "nothing", "scores": {"silent": summary}})[1].split("   ")[0]
-        == "  silent       no answer to score"
-    )
+    line = table_of({"rules_fitted_on": "nothing", "scores": {"silent": summary}})[1]
+    assert "no answer to score" in line and "nan" not in line
 
 
 def test_naive_rules_keep_their_names_promise(predictor: Predictor, entry: MarketCard, task: ForecastTask) -> None:
