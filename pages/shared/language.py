@@ -203,7 +203,8 @@ def _pattern(text: str) -> numbers.NumberPattern:
 
 def percent(share: float, digits: int = 1) -> str:
     """A share of one, in percent."""
-    pattern = "#,##0" + ("." + "0" * digits if digits else "") + "%"
+    sign = _locale().percent_formats[None].pattern.removeprefix("#,##0")  # in Spanish after a space that does not break
+    pattern = "#,##0" + ("." + "0" * digits if digits else "") + sign
     return str(numbers.format_percent(share, format=_pattern(pattern), locale=_locale()))
 
 

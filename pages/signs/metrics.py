@@ -36,6 +36,7 @@ MOST_IN_LINK: Final = 4_000
 SIZE: Final = "metrics:size"
 """Session key of the entries of the table drawn last."""
 REFERENCE, HYPOTHESIS, STEP = "ref", "hyp", "filled"
+REFERENCE_FILE, HYPOTHESIS_FILE = "metrics:references", "metrics:hypotheses"
 AREA: Final[dict[str, Any]] = {"widget": st.text_area, "height": "content"}
 
 
@@ -47,11 +48,7 @@ def page() -> None:
     diagram.slot()
     references, hypotheses = _pick()
     if len(references) != len(hypotheses):
-        controls.error_box(
-            _(
-                "The reference has {references} sentences and the hypothesis {hypotheses}: write one sentence per line in both."
-            ).format(references=number(len(references)), hypotheses=number(len(hypotheses)))
-        )
+        _tell_unequal(len(references), len(hypotheses))
         return
     place = _pick_sentence(len(references))
     predict.ask(lambda: questions.last_word(references, hypotheses, place))
@@ -68,19 +65,35 @@ def page() -> None:
     controls.link_to_view()
 
 
+def _tell_unequal(references: int, hypotheses: int) -> None:
+    """Which side has how many sentences, and what would be right: with one file alone, the other one."""
+    counts = {"references": number(references), "hypotheses": number(hypotheses)}
+    given = [st.session_state.get(key) is not None for key in (REFERENCE_FILE, HYPOTHESIS_FILE)]
+    if given == [True, False]:
+        sentence = _("The file has {references} references, and the text above {hypotheses} hypotheses: add their file too.")
+    elif given == [False, True]:
+        sentence = _("The file has {hypotheses} hypotheses, and the text above {references} references: add their file too.")
+    else:
+        sentence = _(
+            "The reference has {references} sentences and the hypothesis {hypotheses}: write one sentence per line in both."
+        )
+    controls.error_box(sentence.format(**counts))
+
+
 def _diagram(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:
     """The lesson's diagram: WER and BLEU of all sentences, ROUGE-L of the one shown."""
     found, grams = metrics.word_errors(references, hypotheses), metrics.bleu(references, hypotheses)
     rouge = metrics.rouge_l(references[place], hypotheses[place])
     drawn = metrics_diagram(
-        words=(found.words, sum(map(len, hypotheses))),
+        words=(number(found.words), number(sum(map(len, hypotheses)))),
         table=(len(references[place]) + 1, len(hypotheses[place]) + 1),
-        edits=found.errors,
-        matches=sum(grams.matches),
-        common=rouge.common,
+        edits=number(found.errors),
+        matches=number(sum(grams.matches)),
+        common=number(rouge.common),
         rate="–" if found.rate is None else percent(found.rate),
         bleu=percent(grams.score),
         rouge=percent(rouge.f),
+        sentence="" if len(references) == 1 else _("sentence {number}").format(number=number(place + 1)),
     )
     diagram.show(drawn)
 
@@ -109,9 +122,9 @@ def _pick() -> tuple[list[Sentence], list[Sentence]]:
         with st.expander(_("From files"), icon=":material/upload_file:"):
             left, right = st.columns(2)
             with left:
-                reference = _from_file(_("References: a text file, one sentence per line"), "metrics:references", reference)
+                reference = _from_file(_("References: a text file, one sentence per line"), REFERENCE_FILE, reference)
             with right:
-                hypothesis = _from_file(_("Hypotheses: a text file, one sentence per line"), "metrics:hypotheses", hypothesis)
+                hypothesis = _from_file(_("Hypotheses: a text file, one sentence per line"), HYPOTHESIS_FILE, hypothesis)
     return _sentences(reference), _sentences(hypothesis)
 
 
@@ -121,7 +134,9 @@ def _from_file(label: str, key: str, otherwise: str) -> str:
     if file is None:
         return otherwise
     try:
-        return str(file.getvalue().decode("utf-8-sig"))
+        text = str(file.getvalue().decode("utf-8-sig"))
+        st.caption(_("Scored in place of the text above, until it is taken away."))
+        return text
     except UnicodeDecodeError:
         controls.error_box(
             _("{file} is not a text file in UTF-8.").format(file=file.name),
