@@ -1,7 +1,7 @@
 """Bundle test images: `python -m scripts.bundle_garments --data DIR_WITH_IDX_FILES [--photographs validation.parquet]`.
 
 Writes the gallery, the first six images of each class in the order of the test set, whatever a model answers, and the worst
-mistakes that the shipped ViT's card lists; the first 400 training images of each class to train on; of a file of photographs,
+mistakes that the shipped models' cards list; the first 400 training images of each class to train on; of a file of photographs,
 the first three of each kind that D29 names.
 """
 
@@ -17,7 +17,7 @@ import pandas as pd
 
 from core import checkpoints
 from core.runs import data_folders
-from core.vision.classifier import DEFAULT
+from core.vision.classifier import classifier_names
 from core.vision.gallery import FILE, MISTAKES, PHOTOGRAPHS
 from core.vision.idx import IdxPart, Labels, read_part
 from core.vision.photographs import CLASSES_OF_KIND, COLUMNS
@@ -36,8 +36,8 @@ def main() -> None:
     rows = np.sort(np.concatenate([np.flatnonzero(part.labels == label)[:EACH] for label in range(10)]))
     _write(FILE, part, rows)
     _write_idx(data_folders.BUNDLED, read_part(o.data, "train"), data_folders.BUNDLED_IMAGES // 10)
-    card = checkpoints.read_card(DEFAULT)
-    _write(MISTAKES, part, np.array([one["index"] for one in card.get("mistakes", [])], dtype=np.int64))
+    cards = [checkpoints.read_card(name) for name in classifier_names()]
+    _write(MISTAKES, part, np.unique([one["index"] for card in cards for one in card.get("mistakes", [])]).astype(np.int64))
     if o.photographs:
         table = pd.read_parquet(o.photographs, columns=list(COLUMNS))
         first = [table[table["kind"].str.lower() == kind].head(EACH_KIND) for kind in CLASSES_OF_KIND]

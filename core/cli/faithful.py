@@ -56,7 +56,7 @@ def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
         ValueError: for a model without importance methods.
     """
     name = card["name"]
-    if card["model"] in ("vit", "cct"):
+    if card["model"] in ("vit", "cct", "cct_28"):
         from core.vision import evidence as of_pictures
         from core.vision.classifier import load_classifier
 
@@ -71,7 +71,7 @@ def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
         from core.market.predictor import load_predictor
 
         return of_windows.sample(load_predictor(name))
-    raise ValueError(f"{name} is a {card['model']}: tlob, vit, cct and iiga checkpoints can be measured")
+    raise ValueError(f"{name} is a {card['model']}: tlob, vit, cct, cct_28 and iiga checkpoints can be measured")
 
 
 def _table(scores: dict[str, Any], path: Path) -> str:

@@ -266,7 +266,7 @@ def shipped(name: str, *, folder: Path = FOLDER) -> ShippedPositions:
     """
     card = read_card(name, folder=folder)
     config = card["config"]
-    if card["model"] in ("vit", "cct"):
+    if card["model"] in ("vit", "cct", "cct_28"):
         length, scale = (config["side"] // config["patch"]) ** 2 + 1, float(config["position_scale"])
         return ShippedPositions(name=name, kind="sinusoidal", matrix=encoding(length, config["width"], scale=scale), scale=scale)
     if card["model"] != "tlob":

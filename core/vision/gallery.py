@@ -46,7 +46,7 @@ def enlarged(image: NDArray[np.uint8], times: int = 4) -> NDArray[np.uint8]:
 
 @cache
 def mistake_images() -> dict[int, Images]:
-    """Images (28, 28) of the shipped checkpoint's worst mistakes, by their row of the test set; empty where none are bundled."""
+    """Images (28, 28) of the shipped checkpoints' worst mistakes, by their row of the test set; empty where none are bundled."""
     if not MISTAKES.exists():
         return {}
     table = pq.read_table(MISTAKES)

@@ -179,9 +179,9 @@ if missing:
     wanted = st.session_state.pop(WANTED, False)
     st.button(_("Train and measure"), icon=":material/science:", key="leakage:train", on_click=_want, disabled=wanted)
     st.caption(
-        _(
-            "{count} small networks are trained from three seeds each, in up to two minutes; the recording lasts an hour."
-        ).format(count=number(len(missing)))
+        _("{count} small networks are trained from three seeds each, in up to two minutes; the recording lasts an hour.").format(
+            count=number(len(missing))
+        )
     )
     if wanted:
         _train(horizon, missing)

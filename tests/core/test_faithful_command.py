@@ -11,6 +11,8 @@ from core import checkpoints
 from core.cli import main
 from core.explain import findings
 
+MEASURED = ("tlob", "vit", "cct", "cct_28", "iiga")
+
 
 @pytest.mark.parametrize("name", ["vit", "iiga_digits", "iiga_asl"])
 def test_it_writes_what_it_prints(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,10 +32,10 @@ def test_it_writes_what_it_prints(name: str, tmp_path: Path, capsys: pytest.Capt
 
 def test_a_model_without_maps_to_test_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["faithful", "dates"]) == 2
-    assert "tlob, vit, cct and iiga" in capsys.readouterr().err
+    assert "tlob, vit, cct, cct_28 and iiga" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", [name for model in ("tlob", "vit", "cct", "iiga") for name in checkpoints.names(model)])
+@pytest.mark.parametrize("name", [name for model in MEASURED for name in checkpoints.names(model)])
 def test_what_is_bundled_is_of_the_shipped_weights(name: str) -> None:
     kept = findings.read(name)
     assert kept is not None, f"run `python -m core faithful {name}`"
