@@ -96,5 +96,9 @@ class CCT28(ViT):
         self, x: Tensor, *, return_attention: bool = False, keep: Tensor | None = None
     ) -> Tensor | tuple[Tensor, AttentionMaps]:
         """As the ViT's; maps are of the image itself, logits the mean with its mirror image's where the configuration says so."""
-        logits = super().forward(x, keep=keep)
-        return (logits, super().forward(x, return_attention=True, keep=keep)[1]) if return_attention else logits
+        if not return_attention:
+            return super().forward(x, keep=keep)
+        logits, maps = super().forward(x, return_attention=True, keep=keep)  # of one pass: logits have gradients by the maps
+        if self.config.mirrored and not self.training:
+            logits = (logits + self.head(super()._class_tokens(x.flip(-1), keep=keep))) / 2
+        return logits, maps

@@ -51,7 +51,7 @@ def pick_classifier(picture: Picture) -> Classifier:
             help=_(
                 "Pictures of 28 x 28 pixels, and those before a cleared background near white or black, as in a shop, are read "
                 "by the documented ViT, trained on Fashion-MNIST; all others by the compact convolutional transformer, trained "
-                "on photographs in colour."
+                "on photographs in colour. One of Fashion-MNIST, cct_28, can be chosen to compare."
             ),
         )
         name = name if chosen == BY_PICTURE else chosen

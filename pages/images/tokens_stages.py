@@ -73,11 +73,11 @@ def patches(place: Place) -> None:
 
 
 def _convolved(place: Place) -> None:
-    """One patch in colour, and the numbers that the convolutions make of it."""
+    """One patch, and the numbers that the convolutions make of it."""
     config, walk = place.classifier.config, place.walk
     st.markdown(
         _(
-            "The image is cut into {grid} x {grid} = {count} patches of {p} x {p} pixels in colour. Small convolutions make of "
+            "The image is cut into {grid} x {grid} = {count} patches of {p} x {p} pixels. Small convolutions make of "
             "the patch and its surroundings {values} numbers, one of each of their last channels."
         ).format(grid=config.grid, count=config.patches, p=config.patch, values=walk.patches.shape[-1])
     )

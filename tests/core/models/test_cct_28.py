@@ -46,6 +46,12 @@ def test_mirrored_answers_are_the_mean_over_both_images_with_and_without_maps() 
     assert not torch.allclose(plain(x), plain(x.flip(-1)), atol=1e-3)
 
 
+def test_logits_change_with_the_maps_that_come_with_them() -> None:
+    logits, maps = model(replace(SMALL, mirrored=True))(images(), return_attention=True)
+    for gradient in torch.autograd.grad(logits.sum(), list(maps.values())):
+        assert gradient.abs().max() > 0
+
+
 def test_its_size_is_under_a_million_and_other_shapes_are_refused() -> None:
     assert count(CCT28()) < 1_000_000
     with pytest.raises(ValueError, match="one cell of 4 pixels"):
