@@ -13,7 +13,7 @@ import numpy as np
 
 from core.device import use_one_thread
 from core.market.book import read_market
-from core.market.forecasters.blend import log_average
+from core.market.forecasters.running_weights import log_average
 from core.market.predictor import load_predictor, windows_of
 from core.training.tlob import prepare_market
 from core.training.tlob_run import MarketFiles

@@ -3,7 +3,8 @@
 One market's files per `--data`; each needs trees of its own (`scripts.ship_trees`). The trees' weight of a head is the one with
 the least log-loss on the first half of validation; the second half shows what it brings. With `--test` every so many-th row of
 the test part is scored too: TLOB, trees and blend on the same rows, each with its call rule fitted on validation by the same
-function (D25). Writes `assets/forecasters/blend.json`; a market without trees of its own gets the mean weights.
+function (D25). "learnt" is the blend as it runs, whose weights begin near those chosen and follow the outcomes. Writes
+`assets/forecasters/blend.json`; a market without trees of its own gets the mean weights.
 """
 
 from __future__ import annotations
@@ -20,16 +21,15 @@ from numpy.typing import NDArray
 from core import checkpoints, scores
 from core.market.book import read_market
 from core.market.calibration import CallRule, fit_rule
-from core.market.forecasters.blend import WEIGHTS, log_average
+from core.market.forecasters.blend import WEIGHTS
 from core.market.forecasters.protocol import ForecastTask, head_name
+from core.market.forecasters.running_weights import GRID, RunningWeights, log_average
 from core.market.forecasters.trees import FOLDER, POOLED, TreeForecaster
 from core.market.labels import Head, momentum
 from core.market.predictor import DEFAULT, load_predictor, windows_of
 from core.training.tlob import MarketData, prepare_market, score_name
 from core.training.tlob_run import MarketFiles
 
-GRID = np.linspace(0, 1, 11)
-"""Weights that are tried."""
 BATCH = 512
 Probabilities = dict[str, NDArray[np.float64]]
 
@@ -73,12 +73,28 @@ def choose(tlob: NDArray[np.float64], trees: NDArray[np.float64], truth: NDArray
     return round(float(min(GRID, key=loss)), 1)
 
 
+def learnt(
+    tlob: NDArray[np.float64], trees: NDArray[np.float64], truth: NDArray[np.int64], head: Head, start: float, every: int
+) -> NDArray[np.float64]:
+    """The blend's probabilities (n, 3) with weights that follow the outcomes known so far, one row in `every` being scored."""
+    weights = RunningWeights([start], [head[1]], every=every)
+    later = -(-head[1] // every)  # rows until an outcome is known
+    found = np.empty_like(tlob)
+    for row in range(len(truth)):
+        if row >= later:
+            known = slice(row - later, row - later + 1)
+            weights.learn(0, tlob[known], trees[known], truth[known])
+        found[row] = log_average(tlob[row], trees[row], float(weights.weights[0]))
+    return found
+
+
 def study(files: MarketFiles, most: int, test_stride: int) -> dict[str, Any]:
     """Weights of one market, and the scores of TLOB, trees and blend on validation's second half and, if asked for, on test."""
     predictor = load_predictor(DEFAULT)
     heads, spelling = predictor.heads, " ".join(files.known_by)
     market = prepare_market(files.name, read_market(list(files.paths)), heads, predictor.window)
-    ends = market.ends["validation"][:: max(1, len(market.ends["validation"]) // most)]
+    stride = max(1, len(market.ends["validation"]) // most)
+    ends = market.ends["validation"][::stride]
     test_ends = market.ends["test"][::test_stride] if test_stride else ends[:0]
     found = answers(market, ends, spelling)
     tested = answers(market, test_ends, spelling) if test_stride else {}
@@ -89,18 +105,24 @@ def study(files: MarketFiles, most: int, test_stride: int) -> dict[str, Any]:
         name, truth = head_name(head), market.labels[ends, i]
         tlob, trees = (found[one][name] for one in ("tlob", "trees"))
         weight = choose(tlob[:half], trees[:half], truth[:half], head)
-        three = {"tlob": tlob, "trees": trees, "blend": log_average(tlob, trees, weight)}
+        four = {
+            "tlob": tlob,
+            "trees": trees,
+            "blend": log_average(tlob, trees, weight),
+            "learnt": learnt(tlob, trees, truth, head, weight, stride),
+        }
         entry["weights"][name] = weight
         entry["validation"][name] = {
-            one: measured(p[half:], fitted(p[:half], truth[:half], head), truth[half:], head) for one, p in three.items()
+            one: measured(p[half:], fitted(p[:half], truth[:half], head), truth[half:], head) for one, p in four.items()
         }
         if test_stride:
             later = market.labels[test_ends, i]
             p_test = {
                 **{one: tested[one][name] for one in tested},
                 "blend": log_average(tested["tlob"][name], tested["trees"][name], weight),
+                "learnt": learnt(tested["tlob"][name], tested["trees"][name], later, head, weight, test_stride),
             }
-            entry["test"][name] = {one: measured(p, fitted(three[one], truth, head), later, head) for one, p in p_test.items()}
+            entry["test"][name] = {one: measured(p, fitted(four[one], truth, head), later, head) for one, p in p_test.items()}
             called = momentum(naive, head[1], market.alphas[i])[test_ends]
             rule = scores.summary(scores.confusion_matrix(later, called))[score_name(head[0])]
             entry["test"][name]["momentum"] = {score_name(head[0]): round(rule, 4)}

@@ -1,18 +1,18 @@
-"""TLOB and trees together: their probabilities averaged in log space, with a weight for each market and head."""
+"""TLOB and trees together: their probabilities averaged in log space, with a weight for each head that follows the outcomes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import FloatArray
-from core.market.calibration import softmax
 from core.market.forecasters.checkpoint import CheckpointForecaster
 from core.market.forecasters.protocol import ForecasterError, ForecastTask, head_name
+from core.market.forecasters.running_weights import RunningWeights, log_average
 from core.market.forecasters.trees import FOLDER, TreeForecaster
 from core.market.predictor import DEFAULT
 from core.messages import compose
@@ -21,16 +21,15 @@ WEIGHTS = "blend.json"
 """The file with the trees' weights by market and head, which `python -m scripts.blend_weights` writes."""
 
 
-def log_average(
-    tlob: NDArray[np.floating], trees: NDArray[np.floating], weight: float | NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Probabilities (..., 3) in proportion to tlob^(1 - weight) x trees^weight; a weight for all, or some that broadcast."""
-    one, other = (np.log(np.maximum(np.asarray(p, dtype=np.float64), 1e-9)) for p in (tlob, trees))
-    return softmax((1 - weight) * one + weight * other)
+AWAITED = 4_096
+"""Rows whose outcomes may still be awaited; more than a batch over a recording asks at once."""
 
 
 class BlendForecaster:
-    """The average, with the weights chosen on validation of the market that the task names, else the pooled ones.
+    """The average of TLOB and trees, with weights that follow the outcomes it is told of.
+
+    They begin near those chosen on validation of the market that the task names, else near the pooled ones. Trees that lose on a
+    day calmer than those they learnt from come to count less.
 
     Raises:
         ForecasterError: where the trees or TLOB cannot be used, or the weights are not there.
@@ -38,30 +37,64 @@ class BlendForecaster:
 
     def __init__(self, task: ForecastTask, *, folder: Path = FOLDER) -> None:
         self.tlob, self.trees = CheckpointForecaster(DEFAULT, task), TreeForecaster(task, folder=folder)
-        self.heads = task.heads
         self.same = task.weights == self.tlob.predictor.card.get("weights_sha256")  # TLOB is the one that is averaged
         try:
             content = json.loads((folder / WEIGHTS).read_text(encoding="utf-8"))
-            self.weights: dict[str, float] = content["markets"][self.trees.market]["weights"]
+            start: dict[str, float] = content["markets"][self.trees.market]["weights"]
+            offered = [(index, head) for index, head in enumerate(task.heads) if head_name(head) in start]
         except (OSError, ValueError, KeyError) as error:
             raise ForecasterError(
                 compose(
                     "there are no weights of the blend for {market}: {file} holds them", market=self.trees.market, file=WEIGHTS
                 )
             ) from error
+        self.names = [head_name(head) for _, head in offered]
+        self.weights = RunningWeights([start[name] for name in self.names], [horizon for _, (_, horizon) in offered])
+        self._own = {index: own for own, (index, _) in enumerate(offered)}  # the task's heads -> those of the weights
+        self._awaited: OrderedDict[int, NDArray[np.float64]] = OrderedDict()  # timestamp -> both answers (2, heads, 3)
 
     def predict(self, windows: FloatArray) -> dict[str, NDArray[np.float64]]:
-        """(n, 3) by the name of a head."""
-        return self._average(self.tlob.by_head(self.tlob.probabilities(windows)), windows)
+        """(n, 3) by the name of a head, by the weights of now."""
+        return self._average(self._both(windows, None))
 
-    def predict_beside(self, windows: FloatArray, tlob: NDArray[np.floating]) -> dict[str, NDArray[np.float64]]:
-        """As `predict`, without a second pass of TLOB where it is the shipped one that has answered: (n, heads, 3)."""
-        if not self.same:
-            return self.predict(windows)
-        return self._average({head_name(head): tlob[:, index] for index, head in enumerate(self.heads)}, windows)
+    def predict_at(self, timestamps: NDArray[np.int64], windows: FloatArray) -> dict[str, NDArray[np.float64]]:
+        """As `predict`; both answers are kept until `learn` tells what came."""
+        return self._average(self._await(timestamps, self._both(windows, None)))
 
-    def _average(self, tlob: Mapping[str, NDArray[np.floating]], windows: FloatArray) -> dict[str, NDArray[np.float64]]:
+    def predict_beside(
+        self, timestamps: NDArray[np.int64], windows: FloatArray, tlob: NDArray[np.floating]
+    ) -> dict[str, NDArray[np.float64]]:
+        """As `predict_at`, without a second pass of TLOB where it is the shipped one that has answered: `tlob` (n, heads, 3)."""
+        return self._average(self._await(timestamps, self._both(windows, tlob if self.same else None)))
+
+    def learn(self, head: int, timestamps: NDArray[np.int64], truth: NDArray[np.int64]) -> None:
+        """Outcomes of one head, in time order, of rows that were asked about; others are passed over."""
+        own = self._own.get(head)
+        asked = [(self._awaited[row], came) for row, came in zip(timestamps.tolist(), truth, strict=True) if row in self._awaited]
+        if asked and own is not None:
+            both = np.stack([answers for answers, _ in asked])[:, :, own]  # (n, 2, 3)
+            self.weights.learn(own, both[:, 0], both[:, 1], np.array([came for _, came in asked]))
+
+    def forget(self) -> None:
+        """Begin anew, as for a recording that is played again."""
+        self.weights.forget()
+        self._awaited.clear()
+
+    def _both(self, windows: FloatArray, tlob: NDArray[np.floating] | None) -> NDArray[np.float64]:
+        """TLOB's and the trees' probabilities, (2, n, heads, 3)."""
         trees = self.trees.predict(windows)
-        one, other = (np.stack([found[head] for head in self.weights]) for found in (tlob, trees))  # (heads, n, 3)
-        weights = np.array(list(self.weights.values()))[:, None, None]
-        return dict(zip(self.weights, log_average(one, other, weights), strict=True))
+        if tlob is None:
+            found = self.tlob.by_head(self.tlob.probabilities(windows))
+            tlob = np.stack([found[name] for name in self.names], axis=1)
+        return np.stack([tlob, np.stack([trees[name] for name in self.names], axis=1)]).astype(np.float64)
+
+    def _await(self, timestamps: NDArray[np.int64], both: NDArray[np.float64]) -> NDArray[np.float64]:
+        for index, row in enumerate(timestamps.tolist()):
+            self._awaited[row] = both[:, index]
+        while len(self._awaited) > AWAITED:
+            self._awaited.popitem(last=False)
+        return both
+
+    def _average(self, both: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        found = log_average(both[0], both[1], self.weights.weights[:, None])
+        return {name: found[:, own] for own, name in enumerate(self.names)}

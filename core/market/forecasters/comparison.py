@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import scores
-from core.market.book import BookRows
+from core.market.book import STEP_MS, BookRows
 from core.market.bootstrap import block_length, resampled_sums
 from core.market.calibration import CallRule, fit_rule
 from core.market.forecasters.catalogue import AnyForecaster
 from core.market.forecasters.naive import StationaryForecaster
-from core.market.forecasters.protocol import Checked, Fault, ForecastTask, ask, missing, task_of
+from core.market.forecasters.protocol import Checked, Fault, ForecastTask, ask, begin_anew, missing, task_of, tell
 from core.market.labels import UNKNOWN, Head, LabelKind
 from core.market.predictor import MarketCard, Predictor, windows_of
 from core.market.row_predictions import outcomes
@@ -209,23 +209,33 @@ def run_over(
     ends: NDArray[np.int64],
     task: ForecastTask,
     *,
+    truth: NDArray[np.int64] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Checked:
     """A forecaster's answers at the rows `ends` of a recording, (len(ends), heads, 3).
 
-    One that fails `FAILURES` batches in a row is asked no more: the rest is missing as NEVER.
+    One that fails `FAILURES` batches in a row is asked no more: the rest is missing as NEVER. One that learns is told before each
+    batch what was known by the batch's first row.
 
     Args:
+        truth: (len(ends), heads) what came, for a forecaster that learns.
         progress: called with (windows done, windows in all).
     """
     heads, failures = len(task.heads), 0
     done: list[Checked] = []
+    begin_anew(forecaster)
+    times, told = rows.timestamps[ends], [0] * heads
     for start in range(0, len(ends), BATCH):
         part = ends[start : start + BATCH]
+        if truth is not None:
+            for head, (_, horizon) in enumerate(task.heads):
+                known = int(np.searchsorted(times, times[start] - horizon * STEP_MS, side="right"))
+                tell(forecaster, head, times[told[head] : known], truth[told[head] : known, head])
+                told[head] = known
         if failures >= FAILURES:
             done.append(missing(len(ends) - start, heads, Fault.NEVER))
             break
-        done.append(ask(forecaster, name, rows.timestamps[part], windows_of(rows.levels, part, task.window), task))
+        done.append(ask(forecaster, name, times[start : start + BATCH], windows_of(rows.levels, part, task.window), task))
         failures = failures + 1 if (done[-1].faults >= Fault.FAILED).all() else 0
         if progress is not None:
             progress(min(start + BATCH, len(ends)), len(ends))
@@ -295,12 +305,13 @@ def compare(
     """
     task = task_of(predictor, market, spelling)
     ends, fit = split_ends(rows.timestamps, predictor.window, max(horizon for _, horizon in predictor.heads), first)
+    truth = outcomes(rows, predictor.heads, market)[ends]
     answers = {"tlob": _tlob_answers(predictor, rows, market, ends, task, known, progress)}
     for name, forecaster in peers.items():
-        answers[name] = run_over(forecaster, name, rows, ends, task, progress=progress)
+        answers[name] = run_over(forecaster, name, rows, ends, task, truth=truth, progress=progress)
     return Comparison(
         heads=predictor.heads,
-        truth=outcomes(rows, predictor.heads, market)[ends],
+        truth=truth,
         fit=fit,
         answers=answers,
         plain=frozenset(name for name, forecaster in peers.items() if isinstance(forecaster, StationaryForecaster)),

@@ -21,7 +21,7 @@ from core.market.calibration import CallRule, apply_rules
 from core.market.forecasters.catalogue import AnyForecaster, find_forecaster
 from core.market.forecasters.comparison import PairedDifference, fit_peer_rule, paired_differences
 from core.market.forecasters.naive import StationaryForecaster
-from core.market.forecasters.protocol import Checked, Fault, ForecasterError, ForecastTask, ask, missing
+from core.market.forecasters.protocol import Checked, Fault, ForecasterError, ForecastTask, ask, begin_anew, missing, tell
 from core.messages import compose
 
 DEADLINE_S = STEP_MS / 1e3
@@ -110,7 +110,9 @@ class _Peer:
         self.reason: str = compose("{name} is being loaded.", name=name)
         self.rows: OrderedDict[int, _Row] = OrderedDict()
         self.heads = [_Head() for _ in task.heads]
-        self.plain = False
+        self.plain = self.learns = False
+        self.came: deque[tuple[int, int, int]] = deque(maxlen=KEPT)  # outcomes that one that learns is still to be told of
+        self.wound_back = False
         threading.Thread(target=self._work, name=f"forecaster-{name}", daemon=True).start()
 
     def offer(self, asked: _Asked) -> None:
@@ -132,6 +134,8 @@ class _Peer:
         with self.changed:
             self.waiting, self.busy = None, None
             self.rows.clear()
+            self.came.clear()
+            self.wound_back = True
             self.heads = [_Head() for _ in self.task.heads]
 
     def _work(self) -> None:
@@ -139,7 +143,7 @@ class _Peer:
         refused = ""
         try:
             forecaster = self._find(self.name, self.task)
-            self.plain = isinstance(forecaster, StationaryForecaster)
+            self.plain, self.learns = isinstance(forecaster, StationaryForecaster), hasattr(forecaster, "learn")
         except ForecasterError as error:
             refused = str(error)
         except Exception as error:  # somebody else's code may raise anything
@@ -154,6 +158,14 @@ class _Peer:
                     return
                 asked, self.waiting = self.waiting, None
                 self.busy = asked.timestamp
+                came = list(self.came)
+                self.came.clear()
+                wound_back, self.wound_back = self.wound_back, False
+            if wound_back:
+                begin_anew(forecaster)
+            for head in sorted({head for _, head, _ in came}):
+                times, truth = np.array([(at, what) for at, index, what in came if index == head]).T
+                tell(forecaster, head, times, truth)
             if forecaster is None:
                 found = missing(1, len(self.heads), Fault.FAILED, refused)
             else:
@@ -189,6 +201,8 @@ class _Peer:
     def resolve(self, asked: _Asked, index: int, truth: int) -> None:
         """Score the answer to a window."""
         with self.changed:
+            if self.learns:
+                self.came.append((asked.timestamp, index, truth))
             row, head = self.rows.get(asked.timestamp), self.heads[index]
             fault = Fault.NEVER if row is None else Fault(int(row.faults[index]))
             if fault is Fault.NEVER and row is None:

@@ -6,6 +6,7 @@ what cannot be scored becomes a missing answer with a reason, never an error of 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -15,10 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.market.book import FloatArray
-from core.market.labels import Head
+from core.market.labels import UNKNOWN, Head
 from core.market.predictor import MarketCard, Predictor
 from core.messages import compose
 
+log = logging.getLogger(__name__)
 SUM_TOLERANCE = 1e-3
 """How far three probabilities may sum from 1, for answers rounded to three decimals; they are then divided by their sum."""
 
@@ -102,8 +104,20 @@ class TimedForecaster(Protocol):
 class BesideForecaster(Forecaster, Protocol):
     """A forecaster that uses TLOB's answers where they are there already."""
 
-    def predict_beside(self, windows: FloatArray, tlob: NDArray[np.floating]) -> Answer:
-        """As `Forecaster.predict`; `tlob` is (n, heads, 3), the calibrated probabilities of the TLOB that the task names."""
+    def predict_beside(self, timestamps: NDArray[np.int64], windows: FloatArray, tlob: NDArray[np.floating]) -> Answer:
+        """As `TimedForecaster.predict_at`; `tlob` is (n, heads, 3), calibrated probabilities of the TLOB that the task names."""
+        ...
+
+
+class LearningForecaster(TimedForecaster, Protocol):
+    """A forecaster that is told what came, as soon as it is known, and may answer differently from then on."""
+
+    def learn(self, head: int, timestamps: NDArray[np.int64], truth: NDArray[np.int64]) -> None:
+        """Outcomes of one head of `ForecastTask.heads`: (n,) last rows of windows, in time order, and (n,) classes."""
+        ...
+
+    def forget(self) -> None:
+        """Forget what was learnt: a recording begins, or is wound back, and its outcomes are in the future again."""
         ...
 
 
@@ -149,7 +163,7 @@ def ask(
     try:
         # by the name of the method: `isinstance` with a protocol takes longer than most answers
         if tlob is not None and hasattr(forecaster, "predict_beside"):
-            answer = forecaster.predict_beside(windows, tlob)
+            answer = forecaster.predict_beside(timestamps, windows, tlob)
         elif hasattr(forecaster, "predict_at"):
             answer = forecaster.predict_at(timestamps, windows)
         else:
@@ -160,6 +174,27 @@ def ask(
     except Exception as error:  # somebody else's code may raise anything
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         return missing(len(windows), heads, Fault.FAILED, compose("{name} failed: {reason}.", name=name, reason=reason[:200]))
+
+
+def tell(forecaster: object, head: int, timestamps: NDArray[np.int64], truth: NDArray[np.int64]) -> None:
+    """Tell a forecaster that learns what came, (n,) classes in time order; nothing to any other. Unknown outcomes are left out.
+
+    What it raises is logged: it goes on with what it knew.
+    """
+    if not hasattr(forecaster, "learn"):
+        return
+    known = truth != UNKNOWN
+    if known.any():
+        try:
+            forecaster.learn(head, timestamps[known], truth[known])
+        except Exception:  # somebody else's code may raise anything
+            log.exception("a forecaster could not learn from outcomes")
+
+
+def begin_anew(forecaster: object) -> None:
+    """Have a forecaster that learns forget; nothing for any other."""
+    if hasattr(forecaster, "forget"):
+        forecaster.forget()
 
 
 def missing(rows: int, heads: int, fault: Fault, reason: str = "") -> Checked:

@@ -167,6 +167,52 @@ def test_a_failing_forecaster_is_soon_asked_no_more(task: ForecastTask) -> None:
     assert len(found.faults) == len(ends)
 
 
+class Learning:
+    """Answers one third each, and keeps what it is told and when."""
+
+    def __init__(self) -> None:
+        self.now, self.forgotten = 0, 0
+        self.told: list[tuple[int, int, int, int]] = []  # when, head, timestamp, class
+
+    def predict_at(self, timestamps: np.ndarray, windows: np.ndarray) -> np.ndarray:
+        self.now = int(timestamps[-1])
+        return np.full((len(windows), len(HEADS), 3), 1 / 3)
+
+    def learn(self, head: int, timestamps: np.ndarray, truth: np.ndarray) -> None:
+        self.told += [(self.now, head, int(at), int(came)) for at, came in zip(timestamps, truth, strict=True)]
+
+    def forget(self) -> None:
+        self.told.clear()
+        self.forgotten += 1
+
+
+def test_one_that_learns_is_told_each_outcome_once_and_none_before_it_is_known(task: ForecastTask) -> None:
+    learning, ends = Learning(), np.concatenate([np.arange(30, 600, 2), np.arange(700, 1_500)])
+    truth = np.random.default_rng(4).integers(0, 3, (len(ends), len(HEADS)))
+    truth[::7] = UNKNOWN
+    for _ in range(2):
+        run_over(learning, "Mine", ROWS, ends, task, truth=truth)
+    assert learning.forgotten == 2
+    times = ROWS.timestamps[ends]
+    last_batch = times[len(ends) // 256 * 256]
+    for index, (_, horizon) in enumerate(HEADS):
+        told = [(at, came) for _, head, at, came in learning.told if head == index]
+        known = (times + 250 * horizon <= last_batch) & (truth[:, index] != UNKNOWN)
+        assert told == list(zip(times[known].tolist(), truth[known, index].tolist(), strict=True))
+        first_of_next = {int(times[start - 1]): int(times[start]) for start in range(256, len(ends), 256)}
+        assert all(at + 250 * horizon <= first_of_next[now] for now, head, at, _ in learning.told if head == index)
+
+
+def test_one_that_cannot_learn_goes_on(task: ForecastTask, caplog: pytest.LogCaptureFixture) -> None:
+    class Refusing(Learning):
+        def learn(self, head: int, timestamps: np.ndarray, truth: np.ndarray) -> None:
+            raise OSError("gone")
+
+    ends = np.arange(30, 1_200)
+    found = run_over(Refusing(), "Mine", ROWS, ends, task, truth=np.ones((len(ends), len(HEADS)), dtype=np.int64))
+    assert (found.faults == Fault.NONE).all() and "could not learn" in caplog.text
+
+
 def test_validation_rows_are_those_of_the_split_by_time() -> None:
     """D10: 70 to 80 %, a window and a horizon after their beginning, a horizon before their end."""
     timestamps = 250 * np.arange(100_000)

@@ -211,3 +211,31 @@ def test_a_playback_that_is_wound_back_begins_the_scores_anew() -> None:
     step(peers, 250)
     assert peers.scores(0)[0].rows == 1
     peers.stop()
+
+
+class Learning(By):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda number: GOOD)
+        self.told: list[tuple[int, int, int]] = []
+
+    def learn(self, head: int, timestamps: np.ndarray, truth: np.ndarray) -> None:
+        self.told += [(head, int(at), int(came)) for at, came in zip(timestamps, truth, strict=True)]
+
+    def forget(self) -> None:
+        self.told.clear()
+
+
+def test_one_that_learns_is_told_what_came_before_its_next_answer_and_forgets_a_recording_wound_back() -> None:
+    learning = Learning()
+    peers = peers_with(learning)
+    for number in range(1, 4):
+        step(peers, 250 * number, number % 3)
+    assert learning.told == [(0, 250, 1), (0, 500, 2)]  # what came after the third is not told until the next window
+    peers.restart()
+    step(peers, 250, 2)
+    assert learning.told == []
+    step(peers, 500, 0)
+    assert learning.told == [(0, 250, 2)]
+    peers.stop()
