@@ -21,6 +21,7 @@ EVERY_S = 1.0
 HEIGHT = 300
 SMOOTHING = 0.1
 PATCHES = (2, 4, 7, 14)
+IMAGES = (1_000, 2_000, 4_000, 6_000, 12_000, 30_000, 60_000)
 EXAMPLE = "fashion-mnist"
 """Name of such a folder, shown where none is typed."""
 
@@ -30,8 +31,10 @@ def settings() -> Plan | None:
     folder = _typed_folder() if data_folders.any_folder() else _known_folder()
     first, second, third = st.columns(3)
     with first:
+        few = folder == data_folders.BUNDLED  # a widget of its own: the other's choice may be more than there are
+        offered = [count for count in IMAGES if not few or count <= data_folders.BUNDLED_IMAGES]
         images = st.select_slider(
-            _("Images"), (1_000, 2_000, 4_000, 6_000, 12_000, 30_000, 60_000), 6_000, key="images", bind="query-params",
+            _("Images"), offered, min(6_000, offered[-1]), key="few" if few else "images", bind="query-params",
             help=_("A tenth of them, at most 5,000, only validate."),
         )  # fmt: skip
         epochs = st.slider(_("Epochs"), 1, 40, 5, key="epochs", bind="query-params")
@@ -64,10 +67,9 @@ def _known_folder() -> Path:
         chosen = url_state.choice(st.selectbox, _("Data set"), names, key="folder", width=320)
     if folders[chosen] == data_folders.BUNDLED:
         st.caption(
-            _(
-                "Trains on {count} of Fashion-MNIST's training images, which come with this app: press Start. Asked for more, it "
-                "takes these."
-            ).format(count=number(data_folders.BUNDLED_IMAGES))
+            _("Trains on {count} of Fashion-MNIST's training images, which come with this app: press Start.").format(
+                count=number(data_folders.BUNDLED_IMAGES)
+            )
         )
         return folders[chosen]
     st.caption(

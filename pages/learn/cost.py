@@ -78,7 +78,8 @@ def models() -> dict[str, Any]:
     names, wrong = setup_names(setups), 0
     rows: list[dict[str, Any]] = []
     shares: dict[str, dict[str, int]] = {}
-    for code, setup in setups.items():
+    _diagram()
+    for code, setup in controls.counted(setups.items(), _("Counting each model's multiply-adds…")):
         found = _rows(setup)
         counted = cost_count.count(setup.config, setup.tokens)
         total = cost.total([row.part for row in found])
@@ -98,7 +99,6 @@ def models() -> dict[str, Any]:
                 _("Largest tensor"): size(cost.BYTES * total.widest),
             }
         )
-    _diagram()
     own = [place for place, setup in enumerate(setups.values()) if not setup.shipped]
     macs = [int(rows[place][_("MACs, counted")]) for place in own]
     if not predict.ask(lambda: questions.costliest_model([rows[place][_("Model")] for place in own], macs)):

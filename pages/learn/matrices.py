@@ -65,9 +65,8 @@ def sums() -> dict[str, Any]:
         "difference": rf"{left} - ({frame.tex(b[i % len(b), j % b.shape[1]], 1)})",
         "scaled": rf"{frame.tex(b[0, 0], 1)} \cdot ({left})",
     }[operation]  # fmt: skip
-    frame.equation(
-        FORMULAS[operation], rf"C_{{{i + 1}{j + 1}}} = {shown} = {frame.tex(c[i, j], 2)}", note=_("the outlined entry")
-    )
+    entry = rf"\begin{{aligned}} C_{{{i + 1}{j + 1}}} &= {shown} \\ &= {frame.tex(c[i, j], 2)} \end{{aligned}}"
+    frame.equation(FORMULAS[operation], entry, note=_("the outlined entry"))
     for column, (name, values, cell) in zip(
         st.columns(3), (("A", a, None), ("B" if b.size > 1 else "b", b, None), ("C", c, (i, j))), strict=True
     ):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 PRESENTATION: Final = "present"
+SOON_S: Final = 0.5
+"""Seconds before a bar is drawn: as many as Streamlit waits with a spinner."""
 
 TableFormat = Literal["csv", "parquet"]
+T = TypeVar("T")
 
 
 @cache
@@ -94,6 +98,16 @@ def progress(text: str) -> Iterator[Told]:
 
     yield told
     place.empty()
+
+
+def counted(items: Collection[T], text: str) -> Iterator[T]:
+    """The items one after another, with the text and a bar while they take more than half a second."""
+    began = time.monotonic()
+    with st.spinner(text), progress("") as told:
+        for done, item in enumerate(items):
+            if time.monotonic() - began > SOON_S:
+                told(done / len(items))
+            yield item
 
 
 def play_button(playing: bool, play: Callable[[bool], None], *, key: str, help: str | None = None) -> None:

@@ -31,7 +31,7 @@ def cost_diagram(layer: Layer, *, amount: Callable[[float], str], size: Callable
             ),
             Block(
                 code="said",
-                label=_("the documents"),
+                label=_("documents"),
                 at=(6, 1),
                 note=_("say"),
                 part="claims",
