@@ -19,7 +19,7 @@ from core.market.book import BookError, read_market
 from core.market.library import LibraryError, recordings
 from pages.learn import diagram, frame, predict, questions
 from pages.shared import controls
-from pages.shared.language import _, current, number, percent, significant
+from pages.shared.language import _, number, percent, regional, significant
 from pages.shared.live_plot import static_plot
 
 PAGE: Final = "optimisers"
@@ -112,7 +112,7 @@ def surface() -> dict[str, Any]:
         key="surface_plot",
         play=figures.surface_play(
             {name: walk.points for name, walk in walks.items()},
-            _step_captions(where, chosen["rate"], chosen["decay"], current()),
+            _step_captions(where, chosen["rate"], chosen["decay"], regional()),
             start=t,
         ),
         alt=_("Level lines of the loss, and the path of each optimiser up to this step."),

@@ -19,7 +19,7 @@ from core.market.stream import STATUSES
 from pages.markets import call_value, stream_route
 from pages.shared import assets, controls
 from pages.shared.browser_component import browser_component, style
-from pages.shared.language import _, current, duration
+from pages.shared.language import _, duration, regional
 
 TONES: Final[Mapping[Status, str]] = {
     Status.LIVE: "good",
@@ -120,9 +120,9 @@ def show(
         "data": assets.script("terminal_data.js"),
         "paint": assets.script("terminal_paint.js"),
         "trades": assets.script("terminal_trades.js"),
-        "locale": current(),
+        "locale": regional(),
         "zone": choices.zone,
-        "figure": _figure(tuple(names.items()), choices.head, palette, session.feed.key, choices.zone, current()),
+        "figure": _figure(tuple(names.items()), choices.head, palette, session.feed.key, choices.zone, regional()),
         "head": choices.head,
         "fee": call_value.fee_chosen(),
         "heads": list(choices.heads),
@@ -168,9 +168,9 @@ def _figure(
 def _address(session: MarketSession, viewer: str) -> str:
     """The stream's address with this viewer's ticket, the same for as long as the viewer watches this session."""
     memory = st.session_state.get("terminal:ticket")
-    if memory is None or memory[0] is not session or memory[1] != current():
-        ticket = stream_route.Ticket(viewer=viewer, session=session, language=current())
-        memory = st.session_state["terminal:ticket"] = (session, current(), stream_route.TICKETS.issue(ticket))
+    if memory is None or memory[0] is not session or memory[1] != regional():
+        ticket = stream_route.Ticket(viewer=viewer, session=session, language=regional())
+        memory = st.session_state["terminal:ticket"] = (session, regional(), stream_route.TICKETS.issue(ticket))
     return f"{stream_route.PATH}?{urlencode({'ticket': memory[2]})}"
 
 

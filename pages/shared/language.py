@@ -3,7 +3,8 @@
 English is the source; another language is a folder `assets/locale/<code>` with a `.po` catalogue (`make messages` extracts
 and updates it) and a folder `assets/text/<code>`. Catalogues are compiled when first read, so a fresh clone needs no step.
 
-The browser's language decides. The sidebar's switch overrides it and lives in the URL (`?lang=es`).
+The browser's language decides. The sidebar's switch overrides it and lives in the URL (`?lang=es`). Numbers and dates are written
+as the browser's region does, where its language is the one on screen: 1,234.5 in Peru and 1.234,5 in Spain.
 
     from pages.shared.language import _, ngettext, number
     st.metric(_("Spread"), _("{value} bps").format(value=number(spread, 2)))
@@ -26,7 +27,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
-from babel import Locale, dates, numbers, units
+from babel import Locale, UnknownLocaleError, dates, numbers, units
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -47,9 +48,10 @@ _chosen: ContextVar[str | None] = ContextVar("language", default=None)
 """Set where a text is wanted in a given language outside a page's run."""
 
 
-def translate_to(code: str, message: str) -> str:
-    """A message of core in this language, from any thread or task."""
-    token = _chosen.set(code)
+def translate_to(language: str, message: str) -> str:
+    """A message of core in this language ("es", or "es-PE" for its numbers too), from any thread or task."""
+    code = language.partition("-")[0]
+    token = _chosen.set(_region(code, language) if code in LANGUAGES else SOURCE)
     try:
         return messages.translate(message)
     finally:
@@ -57,19 +59,44 @@ def translate_to(code: str, message: str) -> str:
 
 
 _of_run: ContextVar[tuple[object, str] | None] = ContextVar("language of a run", default=None)
-"""What marks a run, and its language: a page wants it hundreds of times, and to ask Streamlit took a fifth of a dial's time."""
+"""What marks a run, and its language with the region. A page wants it hundreds of times; asking Streamlit each time took a fifth
+of a dial's time."""
 
 
 def current() -> str:
     """Code of the reader's language: the switch, else the link, else the browser, else English."""
+    return regional().partition("-")[0]
+
+
+def regional() -> str:
+    """The reader's language with the region whose numbers and dates it has, where the browser names one: "es-PE", "es"."""
     if (chosen := _chosen.get()) is not None:
         return chosen
     run = get_script_run_ctx(suppress_warning=True)
     if run is None:
-        return _asked_for()
+        return _with_region(_asked_for())
     if (known := _of_run.get()) is None or known[0] is not run.cursors:  # each run has new ones
-        _of_run.set(known := (run.cursors, _asked_for()))
+        _of_run.set(known := (run.cursors, _with_region(_asked_for())))
     return known[1]
+
+
+def _with_region(code: str) -> str:
+    return _region(code, st.context.locale or "")
+
+
+@lru_cache(maxsize=256)
+def _region(code: str, browser: str) -> str:
+    """The browser's tag where it is of this language, is known, and counts in thousands, as the patterns below do."""
+    tag = browser.replace("_", "-")
+    if tag.partition("-")[0].lower() != code:
+        return code
+    try:
+        found = Locale.parse(tag, sep="-")
+    except (ValueError, UnknownLocaleError):
+        return code
+    same = all(found.number_symbols["latn"][kind] == _parsed(code).number_symbols["latn"][kind] for kind in ("decimal", "group"))
+    # texts of the source language are in the code, with its marks
+    return tag if found.decimal_formats[None].pattern == "#,##0.###" and (same or code != SOURCE) else code
 
 
 def _asked_for() -> str:
@@ -93,7 +120,7 @@ def switch() -> None:
 
 def _(message: str) -> str:
     """The message in the reader's language."""
-    return catalogue(current()).gettext(message) if message else ""
+    return catalogue(regional()).gettext(message) if message else ""
 
 
 def _outside_a_run() -> bool:
@@ -118,7 +145,7 @@ messages.register(_for_this_viewer, _numbers_for_this_viewer)
 
 def ngettext(one: str, many: str, count: int) -> str:
     """The form that agrees with `count`."""
-    return catalogue(current()).ngettext(one, many, count)
+    return catalogue(regional()).ngettext(one, many, count)
 
 
 def N_(message: str) -> str:
@@ -126,22 +153,39 @@ def N_(message: str) -> str:
     return message
 
 
-@cache
-def catalogue(code: str) -> gettext.NullTranslations:
-    """A language's catalogue, compiled from its `.po`; fuzzy entries count as missing."""
+@lru_cache(maxsize=64)
+def catalogue(language: str) -> gettext.NullTranslations:
+    """A language's catalogue, compiled from its `.po`, with the numbers of the region; fuzzy entries count as missing."""
+    code = language.partition("-")[0]
     path = ASSETS / "locale" / code / "LC_MESSAGES" / "messages.po"
     if not path.exists():
         return gettext.NullTranslations()
-    compiled = BytesIO()
     with path.open("rb") as file:
-        write_mo(compiled, read_po(file, locale=code))
+        found = read_po(file, locale=code)
+    for message in found:
+        plural = not isinstance(message.string, str)
+        message.string = (
+            tuple(_regions(one, language) for one in message.string) if plural else _regions(message.string, language)
+        )
+    compiled = BytesIO()
+    write_mo(compiled, found)
     compiled.seek(0)
     return gettext.GNUTranslations(compiled)
 
 
-@cache
-def _prose(name: str, code: str) -> str:
-    return (ASSETS / "text" / code / f"{name}.md").read_text(encoding="utf-8")
+@lru_cache(maxsize=1024)
+def _prose(name: str, language: str) -> str:
+    text = (ASSETS / "text" / language.partition("-")[0] / f"{name}.md").read_text(encoding="utf-8")
+    return _regions(text, language)
+
+
+def _regions(text: str, language: str) -> str:
+    """A translation with the region's marks in its own numbers, which have the language's: 5.000 and 0,9 in Spanish."""
+    own, there = (_parsed(tag).number_symbols["latn"] for tag in (language.partition("-")[0], language))
+    marks = {ord(own[kind]): there[kind] for kind in ("decimal", "group")}
+    decimal, group = re.escape(own["decimal"]), re.escape(own["group"])
+    numbers_in_text = rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{decimal}\d+)?\b|\d+{decimal}\d+"
+    return re.sub(numbers_in_text, lambda found: found[0].translate(marks), text)
 
 
 def prose(name: str) -> str:
@@ -150,7 +194,7 @@ def prose(name: str) -> str:
     Raises:
         FileNotFoundError: where that language lacks it (a test holds the folders equal).
     """
-    return _prose(name, current())
+    return _prose(name, regional())
 
 
 @cache
@@ -171,28 +215,28 @@ def prose_section(name: str, section: str) -> str:
 
 def number(value: float, digits: int = 0, *, sign: bool = False) -> str:
     """A number with a fixed count of decimals: 1,234.50 or 1234,50."""
-    return _written(value, digits, sign, math.copysign(1, value) < 0, current())
+    return _written(value, digits, sign, math.copysign(1, value) < 0, regional())
 
 
 @lru_cache(maxsize=8192)
-def _written(value: float, digits: int, sign: bool, _below_zero: bool, code: str) -> str:
+def _written(value: float, digits: int, sign: bool, _below_zero: bool, language: str) -> str:
     """Kept by its sign too, as -0.0 equals 0.0 and is written otherwise."""
     pattern = "#,##0" + ("." + "0" * digits if digits else "")
     pattern = f"+{pattern};-{pattern}" if sign else pattern
-    return str(numbers.format_decimal(value, format=_pattern(pattern), locale=_parsed(code)))
+    return str(numbers.format_decimal(value, format=_pattern(pattern), locale=_parsed(language)))
 
 
 def significant(value: float, digits: int = 3) -> str:
     """A number with as many decimals as this many significant digits need: 0.0411 or 0,0411; ∞, and a dash for what is none."""
     if not math.isfinite(value):
         return "–" if math.isnan(value) else "∞" if value > 0 else "-∞"
-    return _of_digits(float(f"{value:.{digits}g}"), digits, math.copysign(1, value) < 0, current())
+    return _of_digits(float(f"{value:.{digits}g}"), digits, math.copysign(1, value) < 0, regional())
 
 
 @lru_cache(maxsize=8192)
-def _of_digits(rounded: float, digits: int, _below_zero: bool, code: str) -> str:
+def _of_digits(rounded: float, digits: int, _below_zero: bool, language: str) -> str:
     """Kept by its rounded value, which neighbouring numbers share."""
-    return str(numbers.format_decimal(rounded, format=_pattern("@" + "#" * (digits - 1)), locale=_parsed(code)))
+    return str(numbers.format_decimal(rounded, format=_pattern("@" + "#" * (digits - 1)), locale=_parsed(language)))
 
 
 @lru_cache(maxsize=64)
@@ -239,10 +283,10 @@ def _zone(name: str | None) -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-@cache
-def _parsed(code: str) -> Locale:
-    return Locale.parse(code)
+@lru_cache(maxsize=256)
+def _parsed(language: str) -> Locale:
+    return Locale.parse(language, sep="-")
 
 
 def _locale() -> Locale:
-    return _parsed(current())
+    return _parsed(regional())

@@ -26,7 +26,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from core.figures import wire
 from core.figures.play import Play
 from pages.shared import assets
-from pages.shared.language import _, current
+from pages.shared.language import _, regional
 
 SAMPLE_EVERY_S: Final = 5.0
 """How often a plot that measures its latency reports to the server; each report costs one run of its fragment."""
@@ -128,7 +128,7 @@ def live_plot(
         "height": height,
         "proportion": proportion,
         "filename": filename or key,
-        "language": current(),
+        "language": regional(),
         "labels": _labels(),
         "events": [name for name, call in callbacks.items() if call],
         "plotly": assets.PLOTLY,

@@ -120,7 +120,7 @@ def _edited(base: Problem) -> Problem:
     state = st.session_state
     identity = f"{base.names}:{base.target}:{base.probabilities.tobytes().hex()[:2000]}:{state.get(_ROUND, 0)}"
     kept_key = f"ctc_cells:{abs(hash(identity))}:kept"
-    key = f"{kept_key}:{language.current()}"  # the table's text differs by language
+    key = f"{kept_key}:{language.regional()}"  # the table's text differs by language
     start_key = f"{key}:start"
     if key not in state:  # drawn for the first time, or again after another page
         linked = {} if state.get(_OPENED) else ctc_lab.decode_cells(st.query_params.get(CELLS, ""))

@@ -8,7 +8,7 @@ from core.figures import film
 from core.signs.recognition import Recognition
 from pages.shared import assets
 from pages.shared.browser_component import browser_component, style
-from pages.shared.language import _, current
+from pages.shared.language import _, regional
 from pages.signs import cached_results
 from pages.signs.cached_results import Clip
 
@@ -25,7 +25,7 @@ def show(clip: Clip, found: Recognition) -> None:
         "glosses": [list(span) for span in found.spans],
         "hands": film.hands_of_frames(found.hands, clip.data.shape[1]) if found.hands is not None else [],
         "attention": base64.b64encode(film.attention_bytes(found.attention)).decode(),
-        "language": current(),
+        "language": regional(),
         "words": {
             "play": _("Play"),
             "pause": _("Pause"),

@@ -10,7 +10,7 @@ from core.signs.live_reading import LEAST_PROBABILITY
 from core.signs.recogniser import HANDS
 from pages.shared import controls
 from pages.shared.browser_component import browser_component, style
-from pages.shared.language import _, current, percent, prose
+from pages.shared.language import _, current, percent, prose, regional
 from pages.signs import cached_results, live_route
 
 
@@ -30,7 +30,7 @@ def page() -> None:
         )
         return
     browser_component("live_signs", style("live_signs.css"))(
-        key="live_signs", data={"address": f"{live_route.PATH}?lang={current()}", "language": current(), "words": _words()}
+        key="live_signs", data={"address": f"{live_route.PATH}?lang={current()}", "language": regional(), "words": _words()}
     )
     st.caption(
         _(

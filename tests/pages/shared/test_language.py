@@ -14,6 +14,7 @@ from babel.messages.extract import DEFAULT_KEYWORDS, extract
 from babel.messages.pofile import read_po
 from streamlit.testing.v1 import AppTest
 
+from core.messages import compose
 from pages.shared import language
 
 ROOT = language.ASSETS.parent
@@ -70,6 +71,39 @@ def test_the_switch_overrides_the_browser_and_lives_in_the_url() -> None:
 def test_numbers_follow_the_language() -> None:
     assert run("en-US").text[2].value == "1,234,567.89"
     assert run("es-ES").text[2].value == "1.234.567,89"
+
+
+@pytest.mark.parametrize(("locale", "query", "written"), [
+    ("es-PE", {}, "1,234,567.89"),
+    ("es-419", {}, "1,234,567.89"),
+    ("es-AR", {}, "1.234.567,89"),
+    ("es-ES", {"lang": "en"}, "1,234,567.89"),
+    ("en-US", {"lang": "es"}, "1.234.567,89"),
+    ("es-XQ", {}, "1.234.567,89"),  # no region that anybody knows
+    ("en-IN", {}, "1,234,567.89"),  # counts in lakhs, which the patterns here do not
+    ("es-PE-x-" + "y" * 400, {}, "1.234.567,89"),
+])  # fmt: skip
+def test_numbers_follow_the_region_where_it_speaks_the_language(locale: str, query: dict[str, str], written: str) -> None:
+    """As CLDR has it: points for decimals in Peru and Latin America at large, commas in Spain and Argentina."""
+    assert run(locale, query).text[2].value == written
+
+
+def test_a_translations_own_numbers_have_the_regions_marks() -> None:
+    for tag, words in (
+        ("es", ("0,9", "5.000", "10.000,5")),
+        ("es-PE", ("0.9", "5,000", "10,000.5")),
+        ("es-ES", ("0,9", "5.000", "10.000,5")),
+    ):
+        written = language._regions("β = 0,9; 5.000 de 10.000,5; sección 11.7, versión 2.18.0, http://127.0.0.1:9000/", tag)
+        assert written == "β = {}; {} de {}; sección 11.7, versión 2.18.0, http://127.0.0.1:9000/".format(*words)
+    assert "momentum 0.9" in language.catalogue("es-PE").gettext("SGD, momentum 0.9")
+    assert "momentum 0,9" in language.catalogue("es-ES").gettext("SGD, momentum 0.9")
+
+
+def test_a_message_for_another_thread_has_the_numbers_of_its_region() -> None:
+    for tag, written in (("es-PE", "2.5"), ("es-ES", "2,5"), ("es", "2,5"), ("../../es", "2.5"), ("en", "2.5")):
+        assert written in language.translate_to(tag, compose("{name} answered after {ms:.1f} ms: {limit:.0f} ms are allowed.",
+                                                             name="X", ms=2.5, limit=1.0))  # fmt: skip
 
 
 def test_formats_outside_a_page_are_english() -> None:
