@@ -163,10 +163,11 @@ def catalogue(language: str) -> gettext.NullTranslations:
     with path.open("rb") as file:
         found = read_po(file, locale=code)
     for message in found:
-        plural = not isinstance(message.string, str)
-        message.string = (
-            tuple(_regions(one, language) for one in message.string) if plural else _regions(message.string, language)
-        )
+        written = message.string
+        if isinstance(written, str):
+            message.string = _regions(written, language)
+        elif written:
+            message.string = tuple(_regions(one, language) for one in written)
     compiled = BytesIO()
     write_mo(compiled, found)
     compiled.seek(0)
