@@ -4,22 +4,43 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from pathlib import Path
 
-from core import checkpoints
 from core.cli import options, verify_receipt
 from core.cli.progress import counting_bar
-from core.market.ledger.verification import Verification, shipped_predictors, verify
+from core.market.ledger.recomputation import known_predictors
+from core.market.ledger.scorecard import score_card
+from core.market.ledger.verification import NOT_PROVEN, State, Verification, verify
+
+EXIT: dict[State, int] = {"verified": 0, "broken": 1, "incomplete": 3}
+"""Exit codes; 2 is for bad input, as of every command."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
     p = commands.add_parser("verify", help="check what was written down: a ledger of predictions, a receipt")
     kinds = p.add_subparsers(dest="kind", required=True, metavar="KIND")
-    ledger = kinds.add_parser("ledger", help="recompute a ledger's predictions from its rows and the weights")
+    ledger = kinds.add_parser(
+        "ledger",
+        help="recompute a ledger's predictions from its rows and the weights",
+        epilog="Exit code: 0 verified, 1 broken, 2 no ledger, 3 incomplete. docs/ledger.md says what each means.",
+    )
     ledger.add_argument("folder", type=Path, help="the ledger's folder, or one market's in it")
-    ledger.add_argument("--head", default=None, help="a hash published earlier, which must be part of the chain")
-    ledger.add_argument("--checkpoints", type=Path, default=checkpoints.FOLDER, help="folder of the checkpoints that predicted")
+    ledger.add_argument(
+        "--head",
+        action="append",
+        default=[],
+        help="the newest hash noted elsewhere; repeat the option for each market",
+    )
+    ledger.add_argument("--hours", type=int, default=None, help="recompute the newest so many hours alone")
+    ledger.add_argument(
+        "--checkpoints",
+        type=Path,
+        action="append",
+        default=[],
+        help="folder of the weights; else the shipped ones and trained/",
+    )
     options.add_json(ledger)
     ledger.set_defaults(run=_run_ledger)
     verify_receipt.add_parser(kinds)
@@ -32,25 +53,35 @@ def with_kind(arguments: list[str]) -> list[str]:
 
 
 def _run_ledger(o: argparse.Namespace) -> None:
-    bar = counting_bar("predictions")
-    result = verify(o.folder, shipped_predictors(o.checkpoints), published=o.head, progress=bar)
+    if o.hours is not None and o.hours < 1:
+        raise ValueError("--hours must be 1 or more")
+    result = verify(o.folder, known_predictors(*o.checkpoints), heads=o.head, hours=o.hours, progress=counting_bar("entries"))
     if o.json:
-        print(json.dumps(result.to_dict()))
+        print(json.dumps(result.to_dict() | {"scores": _scores(result)}))
     else:
         _print(result)
-    if result.difference is not None:
-        raise SystemExit(1)
+    if result.state != "verified":
+        raise SystemExit(EXIT[result.state])
+
+
+def _scores(result: Verification) -> dict[str, dict[str, dict[str, float | None]]]:
+    """By market and head; what is not known is null."""
+    found: dict[str, dict[str, dict[str, float | None]]] = {}
+    for line in score_card(result).to_dict("records"):
+        numbers = {name: None if math.isnan(value) else value for name, value in line.items() if name not in ("market", "head")}
+        found.setdefault(line["market"], {})[line["head"]] = numbers
+    return found
 
 
 def _print(result: Verification) -> None:
-    d = result.difference
-    print(
-        f"{result.rows:,} predictions, {result.recomputed:,} recomputed and equal, {result.unchecked:,} without rows or weights"
-    )
-    if result.late:
-        print(f"{result.late:,} were written too late and are not scored")
-    if result.broken_bytes:
-        print(f"a crash left {result.broken_bytes:,} broken bytes at the end of a journal")
-    for market, head in result.heads.items():
-        print(f"{market}: head {head}")
-    print("ok" if d is None else f"FIRST DIFFERENCE: {d.market} {d.file} prediction {d.index}: {d.why}")
+    for market in result.markets:
+        print(f"{market.name}: {market.state}. {market.recomputed:,} of {market.rows:,} predictions recomputed and equal")
+        if market.late:
+            print(f"  {market.late:,} were written too late, and are scored apart")
+        if market.head:
+            print(f"  newest head {market.head.hash}")
+        if d := market.difference:
+            print(f"  FIRST DIFFERENCE: {d.file} entry {d.entry}, after {d.row:,} predictions that hold: {d.why}")
+    for name, reason in result.reasons():
+        print(f"  incomplete: {name + ': ' if name else ''}{reason}")
+    print(f"{result.state}. {NOT_PROVEN}")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
-from core.checkpoints import FOLDER, sha256
-from core.market.ledger.records import LedgerError, LedgerHeader
-from core.market.ledger.writer import SIZE_LIMIT, LedgerRow, LedgerWriter
-from core.market.predictor import Predictor
+from core.market.ledger.chain import LedgerError, LedgerHeader
+from core.market.ledger.writer import SIZE_LIMIT, LedgerItem, LedgerRow, LedgerWriter
+from core.market.predictor import Predictor, identity
 from core.messages import Message, compose
 
 FOLDER_VARIABLE = "OBSERVATORY_LEDGER"
@@ -38,82 +36,49 @@ def size_limit() -> int:
         return SIZE_LIMIT
 
 
-LedgerItem = LedgerRow | int | None
-"""A row; the time up to which rows are confirmed (D27), milliseconds; or a gap, which loses the rows not confirmed by then."""
-
-
 class LedgerKeeper:
     """Writes one session's rows and predictions, for as long as the disk allows it. `close` may be called from another thread.
 
     Args:
         root: the ledger's folder.
         market: the feed's key.
-        predictor: whose checkpoint files are named by their hashes.
-        checkpoints: folder of those files.
+        predictor: what predicts; its heads, its window and the hashes of its weights and card are written down.
 
     Attributes:
-        head: the newest hash, the one to publish; None before the first prediction.
-        count: predictions in this market's chain.
+        head: the newest hash, the one to note elsewhere; None before the first row.
+        count: predictions in this market's chain. late: of them, those written too late (D28) since the session began.
         problem: why nothing is written any more; None while all is well.
     """
 
-    def __init__(self, root: Path, market: str, predictor: Predictor, *, checkpoints: Path = FOLDER) -> None:
-        self._root, self._predictor = root, predictor
+    def __init__(self, root: Path, market: str, predictor: Predictor) -> None:
+        self._root, self._model = root, identity(predictor.card)
         self._header = LedgerHeader(market=market, heads=predictor.heads, window=predictor.window)
-        name = str(predictor.card["name"])
-        self._files = (checkpoints / f"{name}.safetensors", checkpoints / f"{name}.json")
         self._lock = threading.Lock()
         self._writer: LedgerWriter | None = None
-        self._unconfirmed: deque[int] = deque()  # timestamps of rows written but not confirmed, rising
-        self._confirmed_ms = 0
         self.head: str | None = None
-        self.count = 0
+        self.count = self.late = 0
         self.problem: Message | None = None
 
     def take(self, items: Iterable[LedgerItem]) -> None:
         """Write down what a session has processed, in its order; a failure is kept in `problem`, and ends the writing."""
         with self._lock:
-            rows: list[LedgerRow] = []
+            batch = list(items)
+            if self.problem is not None or (self._writer is None and not any(isinstance(item, LedgerRow) for item in batch)):
+                return
             try:
-                for item in items:
-                    if isinstance(item, LedgerRow):
-                        rows.append(item)
-                    elif item is None:
-                        self._write(rows)
-                        rows = []
-                        self._lose_unconfirmed()
-                    else:
-                        self._confirm(item)
-                self._write(rows)
+                self._writer = self._writer or self._open()
+                self._writer.write(batch)
+                self.head, self.count, self.late = self._writer.head, self._writer.count, self._writer.late
             except (LedgerError, OSError) as error:
                 self._give_up(error)
 
-    def _write(self, rows: list[LedgerRow]) -> None:
-        if self.problem is not None or not rows:
-            return
-        if self._writer is None:
-            self._writer = self._open()
-        self._writer.write(rows)
-        self.head, self.count = self._writer.head, self._writer.count
-        self._unconfirmed.extend(row.timestamp for row in rows if row.timestamp > self._confirmed_ms)
-
-    def _confirm(self, until_ms: int) -> None:
-        self._confirmed_ms = until_ms
-        while self._unconfirmed and self._unconfirmed[0] <= until_ms:
-            self._unconfirmed.popleft()
-
-    def _lose_unconfirmed(self) -> None:
-        if self._unconfirmed and self._writer is not None and self.problem is None:
-            self._writer.lose(self._unconfirmed[0])
-        self._unconfirmed.clear()
-
     def close(self) -> None:
-        """Seal what is open. A later `write` continues the chain."""
+        """Seal what is open. A later `take` continues the chain."""
         with self._lock:
             if self._writer is not None and self.problem is None:
                 try:
                     self._writer.close()
-                except OSError as error:
+                except (LedgerError, OSError) as error:
                     self._give_up(error)
             self._writer = None
 
@@ -124,8 +89,7 @@ class LedgerKeeper:
                     "{folder} is no folder of this machine: a ledger is written line by line, name a folder", folder=self._root
                 )
             )
-        weights, card = (sha256(path) for path in self._files)
-        return LedgerWriter(self._root, self._header, weights=weights, card=card, size_limit=size_limit())
+        return LedgerWriter(self._root, self._header, model=self._model, size_limit=size_limit())
 
     def _give_up(self, error: Exception) -> None:
         log.warning("the ledger of %s stops: %s", self._header.market, error)

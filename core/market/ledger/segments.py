@@ -1,224 +1,306 @@
-"""The ledger on disk: Parquet segments of rows and of predictions, each written whole, and the journal of the open hour."""
+"""The ledger on disk: hourly Parquet segments, each file written whole, and the journal of the open hour."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import errno
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from core.market.book import FILE_COLUMNS, BookRows, FloatArray
+from core.market.book import FILE_COLUMNS
 from core.market.labels import Head
-from core.market.ledger.records import HEADER, LedgerError, LedgerHeader, PredictionRecord, prediction_columns
+from core.market.ledger.chain import (
+    GAP,
+    HASH_BYTES,
+    HEADER,
+    PREDICTION,
+    Entries,
+    LedgerError,
+    LedgerHeader,
+    entry_type,
+    hashed_sizes,
+)
 from core.market.whole_files import write_table
 from core.messages import compose
 
-HOUR_MS = 3_600_000
-META = b"attention_observatory"
+HOUR_MS: Final = 3_600_000
+JOURNAL: Final = "journal.bin"
+MAX_JOURNAL: Final = 128 * 2**20
+"""Bytes of a journal, at most: an hour has 9 MB."""
+MAX_ENTRIES: Final = 100_000
+"""Entries of a segment, at most: an hour has 14,400 rows."""
+NOTHING: Final = bytes(HASH_BYTES)
+NUMBERS: Final = ("index", "predictions", "timestamp", "written_ms", "confirmed_ms")
+DIGESTS: Final = ("weights", "card", "hash", "previous")
+
+
+def _regular(path: Path) -> Path:
+    """The path, unless it is a folder or a pipe, which would be waited for.
+
+    Raises:
+        OSError: where it is.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, compose("{name} is no file", name=path.name))
+    return path
+
+
+# -- the journal --------------------------------------------------------------------------------------------------------------
+
+
+def journal_entry(entry: Entries) -> bytes:
+    """One entry, (1,), as the journal holds it: the bytes that are hashed, and the hash."""
+    size = hashed_sizes(entry.dtype)[int(entry["kind"][0])]
+    return entry.tobytes()[:size] + entry["hash"].tobytes()
 
 
 @dataclass(frozen=True, kw_only=True)
-class JournalLine:
-    """A row of the book, and the prediction on the window that ends with it, if there is one, with its hash.
+class OpenHour:
+    """A journal: the hash before its first entry, its whole entries, and the bytes of a broken tail.
 
-    A line without `levels` says that the rows from `timestamp` on were never confirmed (D27): they are no rows, but the
-    predictions on them stay in the chain.
+    `follows` is empty where there is no journal.
     """
 
-    timestamp: int
-    levels: FloatArray | None
-    record: PredictionRecord | None = None
-    hash: str | None = None
-
-    def to_json(self) -> bytes:
-        """One line of the journal, newline included."""
-        if self.levels is None:
-            return json.dumps({"lost": self.timestamp}).encode() + b"\n"
-        line: dict[str, Any] = {"t": self.timestamp, "levels": self.levels.tolist()}
-        if self.record is not None:
-            r = self.record
-            line |= {
-                "index": r.index,
-                "written": r.written_ms,
-                "late": r.late,
-                "weights": r.weights,
-                "card": r.card,
-                "window": r.window,
-                "p": r.probabilities.astype(np.float64).ravel().tolist(),
-                "calls": r.calls.tolist(),
-                "hash": self.hash,
-            }
-        return json.dumps(line, separators=(",", ":")).encode() + b"\n"
-
-    @classmethod
-    def from_json(cls, line: bytes) -> JournalLine:
-        """The inverse of `to_json`.
-
-        Raises:
-            ValueError: for anything else.
-        """
-        values = json.loads(line)
-        try:
-            if "lost" in values:
-                return cls(timestamp=int(values["lost"]), levels=None)
-            levels = np.array(values["levels"], dtype=np.float64)
-            if levels.shape != (len(FILE_COLUMNS),):
-                raise ValueError(f"a row has {levels.size} values: {len(FILE_COLUMNS)} are right")
-            record, digest = None, None
-            if "index" in values:
-                record = PredictionRecord(
-                    index=int(values["index"]),
-                    timestamp=int(values["t"]),
-                    written_ms=int(values["written"]),
-                    late=bool(values["late"]),
-                    weights=str(values["weights"]),
-                    card=str(values["card"]),
-                    window=str(values["window"]),
-                    probabilities=np.array(values["p"], dtype=np.float32).reshape(-1, 3),
-                    calls=np.array(values["calls"], dtype=np.int8),
-                )
-                digest = str(values["hash"])
-            return cls(timestamp=int(values["t"]), levels=levels, record=record, hash=digest)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"a line of the journal lacks {error}") from error
+    follows: bytes
+    entries: Entries
+    broken: int = 0
 
 
-def confirmed_rows(lines: Sequence[JournalLine]) -> BookRows:
-    """The rows of these lines that were not lost again, in time order."""
-    kept: list[JournalLine] = []
-    for line in lines:
-        if line.levels is None:
-            kept = [other for other in kept if other.timestamp < line.timestamp]
-        else:
-            kept.append(line)
-    timestamps = np.array([line.timestamp for line in kept], dtype=np.int64)
-    levels = [line.levels for line in kept if line.levels is not None]
-    return BookRows(timestamps=timestamps, levels=np.stack(levels) if levels else np.zeros((0, len(FILE_COLUMNS))))
-
-
-def read_journal(path: Path) -> tuple[list[JournalLine], int]:
-    """The whole lines of a journal, and the bytes of the broken tail after them (0 where there is none)."""
-    if not path.exists():
-        return [], 0
-    data = path.read_bytes()
-    lines: list[JournalLine] = []
-    end = 0
-    while (newline := data.find(b"\n", end)) >= 0:
-        try:
-            lines.append(JournalLine.from_json(data[end : newline + 1]))
-        except ValueError:
-            break
-        end = newline + 1
-    return lines, len(data) - end
-
-
-def hour_folder(folder: Path, timestamp: int) -> Path:
-    """`<folder>/<day>/<hour>` of a row, UTC."""
-    return folder / datetime.fromtimestamp(timestamp / 1e3, UTC).strftime("%Y-%m-%d/%H")
-
-
-def write_segment(folder: Path, heads: Sequence[Head], lines: Sequence[JournalLine], previous: str) -> None:
-    """One hour's lines as a file of rows and, where there are any, a file of predictions.
-
-    Args:
-        previous: the hash before the first prediction here; it stands in the file's metadata beside the last hash.
-    """
-    rows = confirmed_rows(lines)
-    where = hour_folder(folder, lines[0].timestamp)
-    where.mkdir(parents=True, exist_ok=True)
-    predicted = [line for line in lines if line.record is not None]
-    # Predictions first: a segment whose rows are there is complete.
-    if predicted:
-        table = _predictions_table(heads, predicted, previous)
-        write_table(where / f"predictions_{predicted[0].record.index:012d}.parquet", table)  # type: ignore[union-attr]
-    if len(rows):
-        columns = [pa.array(rows.timestamps), *(pa.array(column) for column in rows.levels.T.copy())]
-        table = pa.Table.from_arrays(columns, names=["timestamp", *FILE_COLUMNS])
-        write_table(where / f"rows_{rows.timestamps[0]}.parquet", table)
-
-
-def _predictions_table(heads: Sequence[Head], lines: Sequence[JournalLine], previous: str) -> pa.Table:
-    records = [line.record for line in lines if line.record is not None]
-    columns: dict[str, Any] = {
-        "index": pa.array([r.index for r in records], pa.int64()),
-        "timestamp": pa.array([r.timestamp for r in records], pa.int64()),
-        "written_ms": pa.array([r.written_ms for r in records], pa.int64()),
-        "late": pa.array([r.late for r in records], pa.bool_()),
-        "weights": pa.array([r.weights for r in records], pa.string()),
-        "card": pa.array([r.card for r in records], pa.string()),
-        "window": pa.array([r.window for r in records], pa.string()),
-    }
-    probabilities = np.stack([r.probabilities for r in records])
-    calls = np.stack([r.calls for r in records])
-    for i, (*names, call) in enumerate(prediction_columns(heads)):
-        columns |= {name: pa.array(probabilities[:, i, k].copy()) for k, name in enumerate(names)}
-        columns[call] = pa.array(calls[:, i].copy())
-    columns["hash"] = pa.array([line.hash for line in lines], pa.string())
-    about = {"previous": previous, "head": lines[-1].hash, "first": records[0].index, "count": len(records)}
-    return pa.table(columns).replace_schema_metadata({META: json.dumps(about).encode()})
-
-
-def prediction_files(folder: Path) -> list[Path]:
-    """Files of predictions of a market's folder, in the order of the chain."""
-    return sorted(folder.glob("*/*/predictions_*.parquet"), key=lambda path: path.name)
-
-
-def row_files(folder: Path) -> list[Path]:
-    """Files of rows of a market's folder, in time order."""
-    return sorted(folder.glob("*/*/rows_*.parquet"), key=lambda path: int(path.stem.split("_")[1]))
-
-
-def read_predictions(path: Path, heads: Sequence[Head]) -> tuple[dict[str, Any], list[tuple[PredictionRecord, str]]]:
-    """A file of predictions: what its metadata says, and its records with the hashes written beside them.
+def read_journal(folder: Path, heads: int) -> OpenHour:
+    """The journal of a market's folder.
 
     Raises:
-        LedgerError: where the file is damaged or is no segment of this ledger.
+        LedgerError: where it is too large to be one.
     """
-    try:
-        table = pq.read_table(path)
-        about = json.loads((table.schema.metadata or {})[META])
-        columns = {name: table.column(name).to_pylist() for name in ("index", "timestamp", "written_ms", "late")}
-        texts = {name: table.column(name).to_pylist() for name in ("weights", "card", "window", "hash")}
-        names = prediction_columns(heads)
-        p = np.stack([np.stack([table.column(n).to_numpy() for n in three], axis=1) for *three, _ in names], axis=1)
-        calls = np.stack([table.column(call).to_numpy() for *_, call in names], axis=1)
-        records = [
-            PredictionRecord(
-                index=columns["index"][i],
-                timestamp=columns["timestamp"][i],
-                written_ms=columns["written_ms"][i],
-                late=columns["late"][i],
-                weights=texts["weights"][i],
-                card=texts["card"][i],
-                window=texts["window"][i],
-                probabilities=p[i].astype(np.float32),
-                calls=calls[i].astype(np.int8),
-            )
-            for i in range(table.num_rows)
+    kind, path = entry_type(heads), _regular(folder / JOURNAL)
+    if not path.exists():
+        return OpenHour(follows=b"", entries=np.zeros(0, kind))
+    if path.stat().st_size > MAX_JOURNAL:
+        raise LedgerError(compose("{name} is too large to be a journal", name=path.name))
+    data = path.read_bytes()
+    if len(data) < HASH_BYTES:
+        return OpenHour(follows=b"", entries=np.zeros(0, kind), broken=len(data))
+    sizes, whole, end = hashed_sizes(kind), bytearray(), HASH_BYTES
+    before = follows = data[:end]
+    while end < len(data) and data[end] < len(sizes) and end + (size := sizes[data[end]]) + HASH_BYTES <= len(data):
+        whole += data[end : end + size].ljust(sizes[PREDICTION], b"\0") + data[end + size : end + size + HASH_BYTES] + before
+        end, before = end + size + HASH_BYTES, NOTHING  # the hash before is in this file
+    return OpenHour(follows=follows, entries=np.frombuffer(bytes(whole), kind), broken=len(data) - end)
+
+
+# -- segments -----------------------------------------------------------------------------------------------------------------
+
+
+def prediction_columns(heads: tuple[Head, ...]) -> list[tuple[str, str, str, str]]:
+    """Names of a head's columns in a segment: the three probabilities, then the call."""
+    return [(f"{label}_{h}_p_down", f"{label}_{h}_p_stationary", f"{label}_{h}_p_up", f"{label}_{h}_call") for label, h in heads]
+
+
+def _schema(heads: tuple[Head, ...]) -> pa.Schema:
+    digest = pa.binary(HASH_BYTES)
+    told = [(name, pa.int8() if name.endswith("_call") else pa.float32()) for of in prediction_columns(heads) for name in of]
+    return pa.schema(
+        [
+            ("timestamp", pa.int64()),
+            *((name, pa.float64()) for name in FILE_COLUMNS),
+            ("kind", pa.int8()),
+            *((name, pa.int64()) for name in NUMBERS if name != "timestamp"),
+            *((name, digest) for name in DIGESTS[:2]),
+            *told,
+            *((name, digest) for name in DIGESTS[2:]),
         ]
-    except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0]
+    )
+
+
+def write_segment(folder: Path, heads: tuple[Head, ...], entries: Entries, previous: bytes, *, confirmed_ms: int = 0) -> None:
+    """Entries of about an hour, as a file of rows and, where there are any, one of gaps and of rows that were never confirmed.
+
+    Args:
+        previous: the hash before the first entry. confirmed_ms: rows up to then are confirmed by now.
+
+    Raises:
+        LedgerError: where a file of that name is there already: none is ever replaced.
+    """
+    kept = (entries["kind"] != GAP) & ~lost_rows(entries, confirmed_ms)
+    before = np.concatenate([np.frombuffer(previous, np.uint8)[None], entries["hash"][:-1]])
+    for part, name in ((~kept, "lost_{index:012d}"), (kept, "rows_{timestamp}")):  # rows last: where they are, all is
+        if not part.any():
+            continue
+        held = entries[part]
+        follows = np.diff(held["index"], prepend=-2) == 1
+        held["previous"] = np.where(follows[:, None], 0, before[part])
+        path = _place(folder, held, name)
+        if path.exists():
+            raise LedgerError(compose("{name} is there already: the ledger is not continued over it", name=path.name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_table(path, _table(held, heads))
+
+
+def _place(folder: Path, entries: Entries, name: str) -> Path:
+    first = entries[0]
+    file = name.format(index=int(first["index"]), timestamp=int(first["timestamp"]))
+    return folder / datetime.fromtimestamp(int(first["timestamp"]) / 1e3, UTC).strftime("%Y-%m-%d/%H") / f"{file}.parquet"
+
+
+def lost_rows(entries: Entries, confirmed_ms: int = 0) -> NDArray[np.bool_]:
+    """Which entries are rows that nothing confirmed before the next gap, or before the end, where `confirmed_ms` is known."""
+    gap = entries["kind"] == GAP
+    stretch = np.cumsum(gap) - gap  # a gap ends its stretch
+    confirmed = np.zeros(int(gap.sum()) + 1, np.int64)
+    confirmed[-1] = confirmed_ms
+    np.maximum.at(confirmed, stretch, entries["confirmed_ms"])
+    return ~gap & (entries["timestamp"] > confirmed[stretch])
+
+
+def _table(entries: Entries, heads: tuple[Head, ...]) -> pa.Table:
+    gap, silent = entries["kind"] == GAP, entries["kind"] != PREDICTION
+    columns: dict[str, Any] = {name: pa.array(entries[name]) for name in ("kind", *NUMBERS)}
+    columns |= {name: pa.array(entries["levels"][:, i].copy(), mask=gap) for i, name in enumerate(FILE_COLUMNS)}
+    for i, (*three, call) in enumerate(prediction_columns(heads)):
+        columns |= {name: pa.array(entries["probabilities"][:, i, k].copy(), mask=silent) for k, name in enumerate(three)}
+        columns[call] = pa.array(entries["calls"][:, i].copy(), mask=silent)
+    for name in DIGESTS:
+        texts = [one.tobytes() for one in entries[name]]
+        columns[name] = pa.array([None if text == NOTHING else text for text in texts], pa.binary(HASH_BYTES))
+    schema = _schema(heads)
+    return pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def _entries(table: pa.Table, heads: tuple[Head, ...]) -> Entries:
+    """The inverse of `_table`; what is missing is zero."""
+
+    def numbers(name: str) -> NDArray[Any]:
+        return table[name].combine_chunks().fill_null(0).to_numpy(zero_copy_only=False)
+
+    entries = np.zeros(table.num_rows, entry_type(len(heads)))
+    for name in ("kind", *NUMBERS):
+        entries[name] = numbers(name)
+    for i, name in enumerate(FILE_COLUMNS):
+        entries["levels"][:, i] = numbers(name)
+    for i, (*three, call) in enumerate(prediction_columns(heads)):
+        for k, name in enumerate(three):
+            entries["probabilities"][:, i, k] = numbers(name)
+        entries["calls"][:, i] = numbers(call)
+    for name in DIGESTS:
+        text = b"".join(value or NOTHING for value in table[name].to_pylist())
+        entries[name] = np.frombuffer(text, np.uint8).reshape(-1, HASH_BYTES)
+    return entries
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentFile:
+    """A file of a segment by its footer: how many entries, the first and the last index, and the newest row's time."""
+
+    path: Path
+    rows: int
+    first: int
+    last: int
+    newest_ms: int
+
+
+def segment_files(folder: Path) -> tuple[list[SegmentFile], list[tuple[str, str]]]:
+    """The files of a folder in the order of their first entries; and of each that is no segment its path there, and why."""
+    files, damaged = [], []
+    for path in sorted(path for name in ("rows_*.parquet", "lost_*.parquet") for path in folder.rglob(name)):
+        try:
+            files.append(_footer(path))
+        except LedgerError as error:
+            damaged.append((path.relative_to(folder).as_posix(), str(error)))
+    return sorted(files, key=lambda file: file.first), damaged
+
+
+def _footer(path: Path) -> SegmentFile:
+    try:
+        about = pq.read_metadata(_regular(path))
+        names = about.schema.to_arrow_schema().names
+        groups = [about.row_group(i) for i in range(about.num_row_groups)]
+        index, times = ([group.column(names.index(name)).statistics for group in groups] for name in ("index", "timestamp"))
+        if about.num_rows > MAX_ENTRIES or sum(group.total_byte_size for group in groups) > MAX_JOURNAL:
+            raise ValueError(compose("it is too large"))
+        first, last, newest = min(one.min for one in index), max(one.max for one in index), max(one.max for one in times)
+        return SegmentFile(path=path, rows=about.num_rows, first=int(first), last=int(last), newest_ms=int(newest))
+    except PermissionError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, AttributeError, TypeError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> LedgerError:
+    why = (str(error).splitlines() or [type(error).__name__])[0]
+    return LedgerError(compose("{name} is no readable segment of a ledger: {reason}", name=path.name, reason=why))
+
+
+def read_segment(file: SegmentFile, folder: Path, heads: tuple[Head, ...]) -> Entries:
+    """The entries of a file.
+
+    Raises:
+        LedgerError: where it is damaged, holds something else, or lies where its entries do not belong.
+    """
+    name = "lost_{index:012d}" if file.path.name.startswith("lost_") else "rows_{timestamp}"
+    try:
+        table = pq.ParquetFile(file.path).read()
+        if not table.schema.equals(_schema(heads)):
+            raise ValueError(compose("it has other columns than a ledger's of these heads"))
+        entries = _entries(table, heads)
+        in_its_place = len(entries) == file.rows and _place(folder, entries, name) == file.path
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
+        raise _unreadable(file.path, error) from error
+    if not in_its_place:
         raise LedgerError(
-            compose("{name} is not a readable segment of predictions: {reason}", name=path.name, reason=why)
-        ) from error
-    return about, list(zip(records, texts["hash"], strict=True))
+            compose("{name} does not lie where its entries belong: it was moved, renamed or copied", name=file.path.name)
+        )
+    return entries
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """Some entries in the order of the chain, and the file of each: number `of` of `files`."""
+
+    entries: Entries
+    files: tuple[str, ...]
+    of: NDArray[np.int64]
+
+
+def pieces(folder: Path, files: list[SegmentFile], heads: tuple[Head, ...]) -> Iterator[Piece]:
+    """The files of a market's folder, those together whose entries interleave.
+
+    Raises:
+        LedgerError: where one is damaged or more overlap than a segment has.
+    """
+    start = 0
+    while start < len(files):
+        end, last = start + 1, files[start].last
+        while end < len(files) and files[end].first < last:
+            last, end = max(last, files[end].last), end + 1
+        group = files[start:end]
+        if sum(file.rows for file in group) > MAX_ENTRIES:
+            raise LedgerError(compose("{name} overlaps others by more than an hour", name=group[0].path.name))
+        parts = [read_segment(file, folder, heads) for file in group]
+        entries, of = np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        order = np.argsort(entries["index"], kind="stable")
+        names = tuple(file.path.relative_to(folder).as_posix() for file in group)
+        yield Piece(entries=entries[order], files=names, of=of[order])
+        start = end
 
 
 def read_header(folder: Path) -> LedgerHeader:
     """The header of a market's folder.
 
     Raises:
+        OtherFormat: where it is of another format.
         LedgerError: where there is none, or it is damaged.
     """
-    path = folder / HEADER
+    path = _regular(folder / HEADER)
     try:
-        return LedgerHeader.from_json(path.read_text(encoding="utf-8"), name=f"{folder.name}/{HEADER}")
+        with path.open(encoding="utf-8") as file:
+            return LedgerHeader.from_json(file.read(65_536), name=f"{folder.name}/{HEADER}")
     except (FileNotFoundError, UnicodeDecodeError) as error:
         raise LedgerError(
             compose("{name} has no readable {file}: it is not a market of a ledger", name=folder.name, file=HEADER)

@@ -1,83 +1,151 @@
-"""Checking a ledger: the chain, the windows, every prediction from rows and weights, every outcome and score from rows."""
+"""Checking a ledger: the chain, the times, every prediction from the chain's own rows and known weights (D33).
+
+What `verified`, `incomplete` and `broken` mean, and what none of them can say, is in docs/ledger.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import asdict, dataclass, field
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from core import checkpoints, scores
-from core.market.book import STEP_MS, BookError, BookRows, read_rows
-from core.market.labels import UNKNOWN, Head, momentum_calls
-from core.market.ledger.records import HEADER, JOURNAL, LedgerError, LedgerHeader, PredictionRecord, window_hash
-from core.market.ledger.segments import confirmed_rows, prediction_files, read_header, read_journal, read_predictions, row_files
-from core.market.predictor import MarketCard, Predictor
-from core.market.row_predictions import outcomes
-from core.messages import compose
+from core.market.book import STEP_MS, first_fault
+from core.market.ledger.chain import (
+    CLOCK_MS,
+    GAP,
+    HASH_BYTES,
+    HEADER,
+    PREDICTION,
+    ChainHead,
+    Entries,
+    LedgerError,
+    LedgerHeader,
+    OtherFormat,
+    chained,
+    hashed_sizes,
+    head_of,
+)
+from core.market.ledger.recomputation import NOT_ASKED, RECOMPUTED, ROWS_MISSING, UNKNOWN_MODEL, Predictors, Recomputation, Told
+from core.market.ledger.segments import HOUR_MS, JOURNAL, NOTHING, Piece, pieces, read_header, read_journal, segment_files
+from core.messages import Message, compose
 
-TOLERANCE = 1e-4
-"""Largest difference of a recomputed probability that counts as the same: float32 on another processor."""
-BATCH = 64
+FUTURE_MS: Final = 300_000
+"""How far the writer's clock may be ahead of this machine's, milliseconds."""
+
+State = Literal["verified", "incomplete", "broken"]
+STATES: Final[tuple[State, ...]] = ("verified", "incomplete", "broken")
+LEFT_OUT: Final = {UNKNOWN_MODEL: "model_unknown", ROWS_MISSING: "rows_missing", NOT_ASKED: "not_asked"}
+"""Why a prediction that is there was not recomputed."""
+MISSING: Final = "missing"
+"""Predictions that the chain once had, or that its rows ask for, and that are not there."""
+NOT_PROVEN: Final = compose(
+    "No file can prove that the machine's clock was right, that the rows are those of the market named, or that nobody kept two "
+    "ledgers and showed the better one: that takes heads noted elsewhere at the time."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """The first record that does not hold, where, and why."""
+    """The first record that does not hold: how many predictions hold before it (`row`), its entry, its file, and why."""
 
     market: str
     file: str
-    index: int | None
+    row: int
+    entry: int
     why: str
 
 
 @dataclass(kw_only=True)
-class Verification:
-    """What checking came to.
+class MarketLedger:
+    """What checking one market's ledger came to.
 
     Attributes:
-        rows: predictions read. recomputed: of them, recomputed from rows and weights and equal. unchecked: predictions whose rows
-            or weights are not there, so that only the chain vouches for them.
-        late: predictions written too late to be scored. broken_bytes: tail of a journal that a crash cut off.
-        heads: newest hash by market folder. difference: the first that does not hold, None where all do.
-        scores: by market and head, recomputed from the rows.
+        header: None where it cannot be read. rows: predictions that are there. recomputed: of them, equal to what rows and
+            weights give. late: of them, written after the first step of their horizon. left_out: how many others by reason.
+        head: the newest entry. reasons: what is missing for `verified`. difference: the first record that does not hold.
+        told: the predictions; None where one does not hold.
     """
 
+    name: str
+    header: LedgerHeader | None = None
     rows: int = 0
     recomputed: int = 0
-    unchecked: int = 0
     late: int = 0
-    broken_bytes: int = 0
-    heads: dict[str, str] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+    head: ChainHead | None = None
+    reasons: list[Message] = field(default_factory=list)
     difference: Difference | None = None
-    scores: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    told: Told | None = None
+
+    @property
+    def state(self) -> State:
+        """One of `STATES`."""
+        return "broken" if self.difference else "incomplete" if self.reasons else "verified"
+
+
+@dataclass(kw_only=True)
+class Verification:
+    """What checking a ledger came to: its markets, and the heads given that are in none of their chains."""
+
+    markets: list[MarketLedger] = field(default_factory=list)
+    unknown_heads: list[str] = field(default_factory=list)
+
+    @property
+    def state(self) -> State:
+        """The worst state of a market; never `verified` where a head given is in no chain."""
+        states: list[State] = [market.state for market in self.markets]
+        return max(states + (["incomplete"] if self.unknown_heads else []), key=STATES.index)
+
+    @property
+    def difference(self) -> Difference | None:
+        """The first of any market."""
+        return next((market.difference for market in self.markets if market.difference), None)
+
+    def reasons(self) -> list[tuple[str, Message]]:
+        """Market and reason of all that is missing for `verified`."""
+        heads = [
+            ("", compose("the head {head}... is in no chain here: what it vouched for was removed or rewritten", head=head[:12]))
+            for head in self.unknown_heads
+        ]
+        return heads + [(market.name, reason) for market in self.markets for reason in market.reasons]
+
+    def total(self, name: Literal["rows", "recomputed", "late"]) -> int:
+        """A count over all markets."""
+        return sum(getattr(market, name) for market in self.markets)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON: `rows`, `ok`, `first_difference`, and the rest."""
-        d = self.difference
+        """As JSON; docs/ledger.md names the keys."""
         return {
-            "rows": self.rows,
-            "ok": d is None,
-            "first_difference": None if d is None else {"market": d.market, "file": d.file, "row": d.index, "why": d.why},
-            "recomputed": self.recomputed,
-            "unchecked": self.unchecked,
-            "late": self.late,
-            "broken_bytes": self.broken_bytes,
-            "heads": self.heads,
-            "scores": self.scores,
+            "state": self.state,
+            "ok": self.state == "verified",
+            "rows": self.total("rows"),
+            "recomputed": self.total("recomputed"),
+            "late": self.total("late"),
+            "left_out": dict(sum((market.left_out for market in self.markets), Counter())),
+            "first_difference": None if self.difference is None else asdict(self.difference),
+            "reasons": [f"{market}: {why}" if market else str(why) for market, why in self.reasons()],
+            "not_proven": NOT_PROVEN,
+            "heads": {market.name: market.head.hash for market in self.markets if market.head},
+            "markets": {
+                market.name: {
+                    "state": market.state,
+                    "rows": market.rows,
+                    "recomputed": market.recomputed,
+                    "late": market.late,
+                    "left_out": dict(market.left_out),
+                    "head": market.head and asdict(market.head),
+                }
+                for market in self.markets
+            },
         }
-
-
-class LedgerMismatch(LedgerError):
-    """A record or file that does not hold: its file, its index where known, and why."""
-
-    def __init__(self, file: str, index: int | None, why: str) -> None:
-        super().__init__(why)
-        self.file, self.index, self.why = file, index, why
 
 
 def market_folders(root: Path) -> list[Path]:
@@ -96,248 +164,233 @@ def market_folders(root: Path) -> list[Path]:
 
 def verify(
     root: Path,
-    predictors: Callable[[str, str], Predictor | None],
+    predictors: Predictors,
     *,
-    published: str | None = None,
+    heads: Collection[str] = (),
+    hours: int | None = None,
+    recomputed: set[bytes] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verification:
-    """Check every market of a ledger; stops a market at its first record that does not hold.
+    """Check every market of a ledger, in the order of its chain; stops a market at its first record that does not hold.
 
     Args:
-        predictors: from SHA-256 of weights and card to the predictor, None where it is not at hand.
-        published: a head hash that somebody wrote down earlier: it must occur in one of the chains.
-        progress: called with the predictions recomputed of a market, and how many it has.
+        heads: hashes, hexadecimal, that somebody noted earlier.
+        hours: recompute the predictions of the newest so many hours (UTC) of each market alone; None for all.
+        recomputed: hashes up to which an earlier call of this process recomputed a segment whole, which is not done twice; this
+            call adds its own. A hash vouches for every row and prediction before it.
+        progress: called with the entries done of all markets, and how many there are.
 
     Raises:
-        LedgerError: where the folder holds no ledger.
+        LedgerError: where the folder holds no ledger, or a head is none.
+        OSError: where a file may not be read.
     """
-    result = Verification()
-    hashes: set[str] = set()
-    for folder in market_folders(root):
-        try:
-            header, records, rows = read_market(folder, result, hashes)
-            _recompute(folder, header, records, rows, predictors, result, progress or (lambda done, total: None))
-            result.scores[folder.name] = score_records(records, rows, header, predictors)
-        except LedgerMismatch as found:
-            result.difference = result.difference or Difference(
-                market=folder.name, file=found.file, index=found.index, why=found.why
-            )
-        except LedgerError as error:
-            result.difference = result.difference or Difference(market=folder.name, file="", index=None, why=str(error))
-    if published is not None and published not in hashes and result.difference is None:
-        why = f"the published hash {published[:12]}... is in no chain: predictions after or up to it were removed or altered"
-        result.difference = Difference(market="", file="", index=None, why=why)
+    for head in heads:
+        if not re.fullmatch(r"[0-9a-fA-F]{64}", head):
+            raise LedgerError(compose("{head!r} is no head: it has 64 hexadecimal digits", head=head[:80]))
+    given = {bytes.fromhex(head) for head in heads}
+    checks = [_MarketCheck(folder, predictors, given, hours, recomputed) for folder in market_folders(root)]
+    total, done = sum(check.size for check in checks), 0
+
+    def advance(entries: int) -> None:
+        nonlocal done
+        done += entries
+        if progress is not None:
+            progress(done, total)
+
+    result = Verification(markets=[check.run(advance) for check in checks])
+    result.unknown_heads = sorted(head.hex() for head in given.difference(*(check.noted for check in checks)))
     return result
 
 
-def read_market(
-    folder: Path, result: Verification, hashes: set[str] | None = None
-) -> tuple[LedgerHeader, list[tuple[PredictionRecord, str]], BookRows]:
-    """A market's header, its chained predictions with their files, and its rows; counts go to `result`, hashes to `hashes`.
+class _MarketCheck:
+    """One market's ledger, checked from its first entry to its last.
 
-    Raises:
-        LedgerError: where something does not hold.
+    Attributes:
+        size: entries, by the files' footers. noted: the heads given that are in the chain, and the entry of each.
     """
-    header = read_header(folder)
-    return header, list(_chain(folder, header, result, set() if hashes is None else hashes)), _rows(folder)
 
-
-def _chain(folder: Path, header: LedgerHeader, result: Verification, hashes: set[str]) -> Iterator[tuple[PredictionRecord, str]]:
-    """All records in order, the chain checked; yields each with the name of its file."""
-    head, index = header.genesis, 0
-    hashes.add(head)
-    for path in prediction_files(folder):
-        name = path.relative_to(folder).as_posix()
+    def __init__(
+        self, folder: Path, predictors: Predictors, given: Collection[bytes], hours: int | None, recomputed: set[bytes] | None
+    ) -> None:
+        self._folder, self._market = folder, MarketLedger(name=folder.name)
+        self.size, self.noted = 0, dict[bytes, int]()
         try:
-            about, records = read_predictions(path, header.heads)
+            header = self._market.header = read_header(folder)
+            # The journal first: what is sealed meanwhile is then in both, and what is in both is taken once.
+            self._journal, (self._files, self._damaged) = read_journal(folder, len(header.heads)), segment_files(folder)
+        except OtherFormat as error:
+            self._market.reasons.append(error.args[0])
+            return
         except LedgerError as error:
-            raise LedgerMismatch(name, index, str(error)) from error
-        if about.get("previous") != head:
-            raise LedgerMismatch(
-                name, index, compose("does not follow the segment before it: one was removed, added or reordered")
-            )
-        if about.get("count") != len(records):
-            raise LedgerMismatch(
-                name,
-                index,
-                compose("holds {found} predictions where {sealed} were sealed", found=len(records), sealed=about.get("count")),
-            )
-        head, index = yield from _checked(name, records, head, index, result, hashes)
-        if about.get("head") != head:
-            raise LedgerMismatch(name, index, compose("does not end with the hash that was sealed"))
-    lines, broken = read_journal(folder / JOURNAL)
-    result.broken_bytes += broken
-    entries = [(line.record, line.hash or "") for line in lines if line.record is not None and line.record.index >= index]
-    head, index = yield from _checked(JOURNAL, entries, head, index, result, hashes)
-    result.heads[folder.name] = head
+            self._break(0, "", error.args[0])
+            return
+        newest = max([0, *self._journal.entries["timestamp"][-1:].tolist(), *(file.newest_ms for file in self._files)])
+        since = 0 if hours is None else (newest // HOUR_MS + 1 - hours) * HOUR_MS
+        self._links = _Links(header, given)
+        self._again = Recomputation(header, predictors, since_ms=since, known=set() if recomputed is None else recomputed)
+        self.noted = self._links.noted
+        self.size = sum(file.rows for file in self._files) + len(self._journal.entries)
 
+    def _break(self, entry: int, file: str, why: str) -> Difference:
+        found = Difference(market=self._folder.name, file=file, row=self._market.rows, entry=entry, why=why)
+        self._market.difference = found
+        return found
 
-def _checked(
-    file: str, entries: list[tuple[PredictionRecord, str]], head: str, index: int, result: Verification, hashes: set[str]
-) -> Any:
-    for record, written in entries:
-        if record.index != index:
-            raise LedgerMismatch(
-                file,
-                index,
-                compose("prediction {index} is missing: {found} stands in its place", index=index, found=record.index),
-            )
+    def run(self, advance: Callable[[int], object]) -> MarketLedger:
+        """Check everything; `advance` is called with how many entries more are done."""
+        market = self._market
+        if market.difference or market.reasons:
+            return market
         try:
-            head = record.chained(head)
-        except ValueError:
-            head = ""
-        if head != written:
-            raise LedgerMismatch(
-                file, index, compose("the prediction is not the one that was chained: a value or a hash was altered")
+            for piece in self._pieces():
+                if self._difference(piece, advance):
+                    break
+            else:
+                if self._damaged:
+                    self._break(self._links.index, *self._damaged[0])
+        except LedgerError as error:  # a file that cannot be read
+            self._break(self._links.index, "", error.args[0])
+        told = self._again.told()
+        market.head, market.recomputed, market.late = self._links.head, told.count(RECOMPUTED), int(told.late.sum())
+        market.left_out = +Counter({name: told.count(code) for code, name in LEFT_OUT.items()})
+        market.left_out += Counter({MISSING: self._links.missing + self._again.unwritten})
+        if market.difference is None:
+            market.told = told
+            market.reasons += self._reasons()
+        return market
+
+    def _pieces(self) -> Iterator[Piece]:
+        assert self._market.header is not None
+        yield from pieces(self._folder, self._files, self._market.header.heads)
+        fresh = self._journal.entries[self._journal.entries["index"] >= self._links.index]
+        if len(fresh):
+            yield Piece(entries=fresh, files=(JOURNAL,), of=np.zeros(len(fresh), np.int64))
+
+    def _difference(self, piece: Piece, advance: Callable[[int], object]) -> Difference | None:
+        """Take the next entries; returns the first that does not hold."""
+        if self._damaged and int(piece.entries["index"][0]) > self._links.index:
+            return self._break(self._links.index, *self._damaged[0])
+        holds, why, holes = self._links.take(piece.entries)
+        fault = self._again.take(piece.entries[:holds], holes[:holds], advance)
+        at, why = fault or (holds, why)
+        self._market.rows += int((piece.entries["kind"][:at] == PREDICTION).sum())
+        return None if why is None else self._break(int(piece.entries["index"][at]), piece.files[piece.of[at]], why)
+
+    def _reasons(self) -> Iterator[Message]:
+        """What is missing for `verified`, of a market without a difference."""
+        out, links = self._market.left_out, self._links
+        journal = self._journal
+        if not self._market.rows:
+            yield compose("it holds no prediction")
+        if links.lost:
+            yield compose("entries missing: {count:,}; predictions among them: {rows:,}", count=links.lost, rows=links.missing)
+        if self._again.unwritten:
+            yield compose("rows that end a whole window and have no prediction: {count:,}", count=self._again.unwritten)
+        if count := out[LEFT_OUT[UNKNOWN_MODEL]]:
+            yield compose("predictions by weights, or by a card, that are not known here: {count:,}", count=count)
+        if count := out[LEFT_OUT[ROWS_MISSING]]:
+            yield compose("predictions whose rows are missing: {count:,}", count=count)
+        if count := out[LEFT_OUT[NOT_ASKED]]:
+            yield compose("predictions of hours that were not asked for: {count:,}", count=count)
+        if journal.broken:
+            yield compose("bytes at the end of the journal that cannot be read: {count:,}", count=journal.broken)
+        if not journal.follows:
+            yield compose("its journal is missing")
+        elif not len(journal.entries) and journal.follows != links.hash:
+            yield compose("its newest segments are missing: the journal follows an entry that is not here")
+        if not self.noted:
+            yield compose("no head of its chain was given: nothing outside this folder vouches for its end")
+        elif (index := max(self.noted.values())) + 1 < links.index:
+            yield compose(
+                "the newest head given is that of entry {index:,}; entries after it, which nothing vouches for: {count:,}",
+                index=index,
+                count=links.index - 1 - index,
             )
-        if record.late != (record.written_ms > record.timestamp + STEP_MS):
-            raise LedgerMismatch(file, index, compose("the prediction's mark of being late does not agree with its times"))
-        hashes.add(head)
-        result.rows += 1
-        result.late += record.late
-        index += 1
-        yield record, file
-    return head, index
 
 
-def _rows(folder: Path) -> BookRows:
-    """All rows of a market, sealed and in the journal, in time order.
+class _Links:
+    """The chain's hashes, numbers and times, entry by entry.
 
-    Raises:
-        LedgerMismatch: where a file of rows is damaged.
+    Attributes:
+        index, predictions: of the entry to come. hash: of the newest. head: the newest entry; None before the first.
+        lost, missing: entries that are not there, and the predictions among them. noted: heads given, and the entry of each.
     """
-    parts: list[BookRows] = []
-    for path in row_files(folder):
-        try:
-            parts.append(read_rows(path))
-        except BookError as error:
-            raise LedgerMismatch(path.relative_to(folder).as_posix(), None, str(error)) from error
-    lines, _ = read_journal(folder / JOURNAL)
-    parts.append(confirmed_rows(lines))
-    times, levels = np.concatenate([p.timestamps for p in parts]), np.concatenate([p.levels for p in parts])
-    kept = np.unique(times, return_index=True)[1]
-    return BookRows(timestamps=times[kept], levels=levels[kept])
+
+    def __init__(self, header: LedgerHeader, given: Collection[bytes]) -> None:
+        self._given, self._now_ms = given, time.time_ns() // 1_000_000
+        self.index = self.predictions = self.lost = self.missing = 0
+        self.hash = header.genesis
+        self.head: ChainHead | None = None
+        self.noted: dict[bytes, int] = {}
+        self._last_ms, self._written_ms, self._after_gap = -STEP_MS, 0, False
+
+    def take(self, entries: Entries) -> tuple[int, str | None, NDArray[np.bool_]]:
+        """How many of the next entries hold, why the one after them does not, and before which of them some are missing."""
+        holds, why = self._sensible(entries)
+        holes = np.zeros(len(entries), bool)
+        for i, line in enumerate(_lines(entries[:holds])):
+            holes[i] = line[1] > self.index
+            fault = self._follow(*line)
+            if fault is not None:
+                holds, why = i, fault
+                break
+        if holds:
+            self.head = head_of(entries[:holds])
+            self._last_ms, self._after_gap = int(entries["timestamp"][holds - 1]), bool(entries["kind"][holds - 1] == GAP)
+            self._written_ms = max(self._written_ms, int(entries["written_ms"][:holds].max()))
+        return holds, why, holes
+
+    def _follow(self, kind: int, index: int, predictions: int, digest: bytes, before: bytes, data: bytes) -> str | None:
+        """Why an entry does not continue the chain; None where it does, and is then the newest."""
+        told = int(kind == PREDICTION)
+        if index < self.index:
+            return compose("it is there twice, or was moved: entry {index} is due", index=self.index)
+        if index > self.index:
+            between = predictions - told - self.predictions
+            if before == NOTHING or not 0 <= between <= index - self.index:
+                return compose("entries before it are missing, and it does not say which one it follows")
+            self.lost, self.missing, self.hash = self.lost + index - self.index, self.missing + between, before
+        elif before not in (NOTHING, self.hash):
+            return compose("it does not follow the entry before it: one was removed, added or altered")
+        elif predictions != self.predictions + told:
+            return compose("its number of predictions is not that of the entries before it")
+        if chained(self.hash, data) != digest:
+            return compose("it is not the entry that was chained: a value or a hash was altered")
+        self.hash, self.index, self.predictions = digest, index + 1, predictions
+        if digest in self._given:
+            self.noted[digest] = index
+        return None
+
+    def _sensible(self, entries: Entries) -> tuple[int, str | None]:
+        """How many entries may be what they say, and why the one after them cannot."""
+        kind, times, written = (entries[name] for name in ("kind", "timestamp", "written_ms"))
+        row, gap = kind != GAP, kind == GAP
+        before = np.concatenate([[self._last_ms], times[:-1]])
+        step = np.where(row & ~np.concatenate([[self._after_gap], gap[:-1]]), STEP_MS, 0)
+        newest = np.maximum.accumulate(np.concatenate([[self._written_ms], written]))[:-1]
+        no_book = np.zeros(len(entries), bool)
+        if (fault := first_fault(entries["levels"][row])) is not None:
+            assert isinstance(fault, Message)
+            no_book[np.flatnonzero(row)[fault.values["row"]]] = True
+        faults = [
+            ((kind < GAP) | (kind > PREDICTION), compose("it is no gap, row or prediction")),
+            (row & (times % STEP_MS != 0), compose("its time is not on the grid of 250 ms")),
+            (times < before + step, compose("its time is not after that of the row before it")),
+            (row & (written < times), compose("it was written before the time of its row")),
+            (written < newest - CLOCK_MS, compose("it was written before the entry before it")),
+            (written > self._now_ms + FUTURE_MS, compose("it was written later than now, by this machine's clock")),
+            (entries["confirmed_ms"] > written + CLOCK_MS, compose("it confirms rows of a time after it was written")),
+            (no_book, compose("its row is no order book")),
+        ]
+        at = [(int(np.argmax(bad)), why) for bad, why in faults if bad.any()]
+        return min(at, key=itemgetter(0)) if at else (len(entries), None)
 
 
-def _recompute(
-    folder: Path,
-    header: LedgerHeader,
-    records: list[tuple[PredictionRecord, str]],
-    rows: BookRows,
-    predictors: Callable[[str, str], Predictor | None],
-    result: Verification,
-    progress: Callable[[int, int], None],
-) -> None:
-    ends = np.searchsorted(rows.timestamps, [record.timestamp for record, _ in records])
-    for start in range(0, len(records), BATCH):
-        part = list(zip(records[start : start + BATCH], ends[start : start + BATCH], strict=True))
-        ready: dict[tuple[str, str], list[tuple[PredictionRecord, str, NDArray[np.float64]]]] = {}
-        for (record, file), end in part:
-            first = int(end) + 1 - header.window
-            whole = first >= 0 and end < len(rows) and rows.timestamps[end] == record.timestamp
-            expected = record.timestamp + STEP_MS * np.arange(1 - header.window, 1, dtype=np.int64)
-            if not whole or not np.array_equal(rows.timestamps[first : end + 1], expected):
-                result.unchecked += 1
-                continue
-            window = rows.levels[first : end + 1]
-            if window_hash(expected, window) != record.window:
-                raise LedgerMismatch(file, record.index, "the recorded rows are not those the prediction was made on")
-            ready.setdefault((record.weights, record.card), []).append((record, file, window))
-        for (weights, card), group in ready.items():
-            predictor = predictors(weights, card)
-            if predictor is None:
-                result.unchecked += len(group)
-                continue
-            _compare(predictor, header, group)
-            result.recomputed += len(group)
-        progress(start + len(part), len(records))
-
-
-def _compare(predictor: Predictor, header: LedgerHeader, group: list[tuple[PredictionRecord, str, NDArray[np.float64]]]) -> None:
-    market = predictor.market(header.market)
-    answer = predictor.predict(np.stack([window for *_, window in group]), market)
-    for i, (record, file, _) in enumerate(group):
-        gap = float(np.abs(answer.probabilities[i] - record.probabilities).max())
-        if gap > TOLERANCE:
-            raise LedgerMismatch(file, record.index, f"recomputed from rows and weights, a probability differs by {gap:.2g}")
-        for head, rule in enumerate(market.rules):
-            # Where two classes lie within the tolerance, another processor may call the other one.
-            called = int(record.calls[head])
-            p = record.probabilities[head].astype(np.float64)
-            if called != int(answer.calls[i, head]) and int(rule.call(np.clip(p + _nudge(called), 0, 1))) != called:
-                raise LedgerMismatch(file, record.index, f"the call of head {head} does not follow from its probabilities")
-
-
-def _nudge(called: int) -> NDArray[np.float64]:
-    return np.where(np.arange(3) == called, TOLERANCE, -TOLERANCE)
-
-
-def resolved_table(
-    records: list[tuple[PredictionRecord, str]], rows: BookRows, heads: tuple[Head, ...], market: MarketCard
-) -> pd.DataFrame:
-    """Every prediction that counts and has come due, one row a head.
-
-    Columns: timestamp, head, p_down, p_stationary, p_up, called, momentum, truth.
-    """
-    truth = outcomes(rows, heads, market)
-    naive = np.stack([momentum_calls(rows, h, alpha) for (_, h), alpha in zip(heads, market.alphas, strict=True)], axis=1)
-    counted = [record for record, _ in records if not record.late]
-    at = np.searchsorted(rows.timestamps, [record.timestamp for record in counted])
-    there = [(r, int(i)) for r, i in zip(counted, at, strict=True) if i < len(rows) and rows.timestamps[i] == r.timestamp]
-    parts = []
-    for h, (kind, horizon) in enumerate(heads):
-        due = [(r, i) for r, i in there if truth[i, h] != UNKNOWN]
-        p = np.array([r.probabilities[h] for r, _ in due], dtype=np.float64).reshape(-1, 3)
-        index = [i for _, i in due]
-        parts.append(
-            pd.DataFrame(
-                {
-                    "timestamp": np.array([r.timestamp for r, _ in due], dtype=np.int64),
-                    "head": f"{kind}_{horizon}",
-                    "p_down": p[:, 0],
-                    "p_stationary": p[:, 1],
-                    "p_up": p[:, 2],
-                    "called": np.array([r.calls[h] for r, _ in due], dtype=np.int64),
-                    "momentum": naive[index, h],
-                    "truth": truth[index, h],
-                }
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
-
-
-def score_records(
-    records: list[tuple[PredictionRecord, str]],
-    rows: BookRows,
-    header: LedgerHeader,
-    predictors: Callable[[str, str], Predictor | None],
-) -> dict[str, dict[str, Any]]:
-    """Scores by head of what has come due; empty where the weights of the newest record are not at hand."""
-    predictor = predictors(records[-1][0].weights, records[-1][0].card) if records else None
-    if predictor is None:
-        return {}
-    table = resolved_table(records, rows, header.heads, predictor.market(header.market))
-    return {
-        str(head): {
-            "samples": len(part),
-            **scores.summary(scores.confusion_matrix(part["truth"], part["called"])),
-            "momentum": scores.summary(scores.confusion_matrix(part["truth"], part["momentum"])),
-        }
-        for head, part in table.groupby("head", sort=False)
-    }
-
-
-def shipped_predictors(folder: Path = checkpoints.FOLDER) -> Callable[[str, str], Predictor | None]:
-    """Looks a checkpoint up by the SHA-256 of its weights and card among those of a folder."""
-    cache: dict[tuple[str, str], Predictor | None] = {}
-
-    def find(weights: str, card: str) -> Predictor | None:
-        if (weights, card) not in cache:
-            cache[weights, card] = None
-            for name in checkpoints.names("tlob", folder=folder):
-                files = (folder / f"{name}.safetensors", folder / f"{name}.json")
-                if tuple(checkpoints.sha256(path) for path in files) == (weights, card):
-                    cache[weights, card] = Predictor(checkpoints.load(name, folder=folder))
-        return cache[weights, card]
-
-    return find
+def _lines(entries: Entries) -> Iterator[tuple[int, int, int, bytes, bytes, bytes]]:
+    """Of each entry kind, index, number of predictions, hash, the hash before where given, and the bytes that are hashed."""
+    sizes, width, data = hashed_sizes(entries.dtype), entries.dtype.itemsize, entries.tobytes()
+    hashes, before = (entries[name].tobytes() for name in ("hash", "previous"))
+    numbers = zip(*(entries[name].tolist() for name in ("kind", "index", "predictions")), strict=True)
+    for i, (kind, index, predictions) in enumerate(numbers):
+        at = slice(HASH_BYTES * i, HASH_BYTES * (i + 1))
+        yield kind, index, predictions, hashes[at], before[at], data[width * i : width * i + sizes[kind]]

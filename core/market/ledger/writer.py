@@ -5,48 +5,56 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import STEP_MS, FloatArray
+from core.market.feeds.clock import CLOCK
 from core.market.journal import lock
-from core.market.ledger.records import (
+from core.market.ledger.chain import (
+    CLOCK_MS,
+    GAP,
     HEADER,
-    JOURNAL,
+    PREDICTION,
+    ROW,
+    Entries,
     LedgerError,
     LedgerHeader,
-    PredictionRecord,
+    OtherFormat,
+    chained,
+    entry_type,
     folder_name,
-    window_hash,
+    hashed_sizes,
+    head_of,
 )
 from core.market.ledger.segments import (
     HOUR_MS,
-    JournalLine,
-    prediction_files,
+    JOURNAL,
+    journal_entry,
+    pieces,
     read_header,
     read_journal,
-    read_predictions,
+    segment_files,
     write_segment,
 )
 from core.market.whole_files import write_bytes
 from core.messages import compose
 
-SIZE_LIMIT = 8 * 2**30
+SIZE_LIMIT: Final = 8 * 2**30
 """Bytes a ledger's folder may take by default; about two months of one market."""
-FREE_SPACE = 256 * 2**20
+FREE_SPACE: Final = 256 * 2**20
 """Bytes left free on the disk, at least."""
-CHECK_EVERY = 400
-"""Rows between two looks at the disk."""
-LOCK = ".lock"
+CHECK_EVERY: Final = 400
+"""Writes between two looks at the disk."""
+LOCK: Final = ".lock"
 """File of a market's folder that its writer holds a lock on, which the system releases when the process ends."""
-MOST_FOLDERS = 64
+MAX_FOLDERS: Final = 64
 """Folders of one market, at most: one for each server that writes at once and each change of the heads."""
 
 
@@ -56,15 +64,17 @@ class LedgerRow:
 
     Attributes:
         timestamp: milliseconds UTC, on the grid. levels: (40,).
-        window: (window, 40) rows the prediction read, ending with `levels`; None where there is no prediction.
-        probabilities, calls: (heads, 3) and (heads,) of the prediction; None likewise.
+        probabilities, calls: (heads, 3) and (heads,) of the prediction on the window that ends here; None without one.
     """
 
     timestamp: int
     levels: FloatArray
-    window: FloatArray | None = None
     probabilities: NDArray[np.float32] | None = None
     calls: NDArray[np.int8] | None = None
+
+
+LedgerItem = LedgerRow | int | None
+"""A row; the time up to which rows are confirmed (D27), milliseconds; or a gap, which loses the rows not confirmed by then."""
 
 
 class LedgerWriter:
@@ -72,15 +82,14 @@ class LedgerWriter:
 
     Args:
         root: folder of all markets' ledgers.
-        header: market, heads and window. A market whose heads have changed, or that another process is writing, gets a folder
-            of its own with a number behind its name, so that no chain has two writers.
-        weights, card: SHA-256 of the checkpoint's files, hexadecimal.
+        header: market, heads and window. A market whose heads have changed, whose ledger is of an earlier format, or that another
+            process is writing, gets a folder of its own with a number behind its name, so that no chain has two writers.
+        model: what predicts, by `core.market.predictor.identity`.
         size_limit: bytes the whole of `root` may take.
-        clock_ms: milliseconds since the epoch.
+        clock_ms: milliseconds since the epoch, by the clock that the rows' times are of.
 
     Attributes:
-        folder: of this market. head: the newest hash, the one to publish. count: predictions written, ever.
-        recovered: one sentence where the journal of an earlier run had a broken tail that was cut off, else None.
+        folder: of this market. count: predictions in the chain. late: of them, those this writer wrote too late (D28).
 
     Raises:
         LedgerError: where what is there is damaged, or no folder can be locked.
@@ -92,19 +101,22 @@ class LedgerWriter:
         root: Path,
         header: LedgerHeader,
         *,
-        weights: str,
-        card: str,
+        model: tuple[str, str],
         size_limit: int = SIZE_LIMIT,
-        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        clock_ms: Callable[[], int] = CLOCK.now_ms,
     ) -> None:
         self.root, self.header = root, header
         self.folder, self._held = _folder_for(root, header)
-        self._weights, self._card, self._size_limit, self._clock_ms = weights, card, size_limit, clock_ms
+        self._model = [np.frombuffer(bytes.fromhex(digest), np.uint8) for digest in model]
+        self._size_limit, self._clock_ms = size_limit, clock_ms
         self._lock = threading.Lock()
-        self._lines: list[JournalLine] = []
+        self._type = entry_type(len(header.heads))
+        self._sealed = self._hash = header.genesis  # the hash before the journal's first entry, and the newest
+        self._index = self.count = self.late = 0
+        self._confirmed_ms = self._last_ms = self._written_ms = 0  # the newest row's time; when the newest entry was written
+        self._gap_due = self._after_gap = False  # whether a gap is to come first; whether the newest entry is one
+        self._turn = 0  # entries of the journal before the first of another hour; 0 without one
         self._since_check = CHECK_EVERY
-        self.recovered: str | None = None
-        self.head, self.count = header.genesis, 0
         try:
             self._open()
         except BaseException:
@@ -116,74 +128,111 @@ class LedgerWriter:
             part.unlink(missing_ok=True)
         if not (self.folder / HEADER).exists():
             write_bytes(self.folder / HEADER, self.header.to_json().encode())
-        files = prediction_files(self.folder)
-        if files:
-            about, _ = read_predictions(files[-1], self.header.heads)
-            self.head, self.count = str(about["head"]), int(about["first"]) + int(about["count"])
-        lines, broken = read_journal(self.folder / JOURNAL)
-        if broken:
-            self.recovered = f"the journal ended in {broken} broken bytes, which were cut off"
-        # A run that ended between sealing an hour and emptying the journal left lines that are already in a segment.
-        sealed = [line.record is not None and line.record.index < self.count for line in lines]
-        first_open = len(sealed) - sealed[::-1].index(True) if True in sealed else 0
-        self._lines = lines[first_open:]
-        self._previous = self.head
-        for line in self._lines:
-            if line.record is not None and line.hash is not None:
-                self.head, self.count = line.hash, line.record.index + 1
-        if broken or first_open:
-            write_bytes(self.folder / JOURNAL, b"".join(line.to_json() for line in self._lines))
+        heads = self.header.heads
+        hours = sorted((path for path in self.folder.glob("*/*") if path.is_dir()), reverse=True)  # times rise along the chain
+        files, damaged = next((newest for hour in hours if any(newest := segment_files(hour))), ([], []))
+        if damaged:
+            raise LedgerError(damaged[0][1])
+        for piece in pieces(self.folder, files, heads):
+            self._continue(piece.entries)
+        self._sealed, sealed, journal = self._hash, self._index, read_journal(self.folder, len(heads))
+        if not (len(journal.entries) and journal.entries["index"][0] <= sealed) and journal.follows not in (b"", self._sealed):
+            raise LedgerError(
+                compose("the newest segments of {folder} are missing: the ledger is not continued", folder=self.folder.name)
+            )
+        # A run that ended between sealing an hour and emptying the journal left entries that are in a segment.
+        entries = journal.entries[journal.entries["index"] >= sealed]
+        self._entries = [entries[i : i + 1] for i in range(len(entries))]
+        self._continue(entries)
+        self._gap_due = self._index > 0  # what came since the run before is not known
+        self._empty_journal()
+
+    def _continue(self, entries: Entries) -> None:
+        if len(entries):
+            last, head = entries[-1], head_of(entries)
+            self._index, self.count, self._hash = head.index + 1, head.predictions, bytes.fromhex(head.hash)
+            self._last_ms, self._confirmed_ms = int(last["timestamp"]), int(last["confirmed_ms"])
+            self._written_ms = head.written_ms
+            self._after_gap = last["kind"] == GAP
+
+    def _empty_journal(self) -> None:
+        """Leave in the journal only what is not sealed."""
+        write_bytes(self.folder / JOURNAL, self._sealed + b"".join(map(journal_entry, self._entries)))
         self._journal = (self.folder / JOURNAL).open("ab")
 
-    def write(self, rows: Sequence[LedgerRow]) -> None:
-        """Append rows and predictions; on return they are on disk.
+    @property
+    def head(self) -> str:
+        """The newest hash, hexadecimal: the one to note elsewhere."""
+        return self._hash.hex()
+
+    def write(self, items: Iterable[LedgerItem]) -> None:
+        """Append rows, predictions and gaps, in their order; on return they are on disk.
 
         Raises:
-            LedgerError: where the size limit or the free space is reached.
+            LedgerError: where the size limit or the free space is reached, or a row is not later than the one before.
             OSError: where the disk refuses.
         """
         with self._lock:
-            self._check_space(len(rows))
-            new = b""
-            for row in rows:
-                if self._lines and row.timestamp // HOUR_MS != self._lines[-1].timestamp // HOUR_MS:
+            self._check_space()
+            new = self._gap() if self._gap_due else b""
+            for item in items:
+                if isinstance(item, int):
+                    self._confirmed_ms = max(self._confirmed_ms, item)
+                    continue
+                new += self._gap() if item is None else self._row(item)
+                if self._hour_is_over():
                     self._sync(new)
                     new = b""
-                    self._seal()
-                line = self._line(row)
-                self._lines.append(line)
-                new += line.to_json()
+                    self._seal(self._turn)
             self._sync(new)
 
-    def lose(self, from_ms: int) -> None:
-        """Note that the rows from this time on were never confirmed; on return the note is on disk.
+    def _gap(self) -> bytes:
+        """A gap, unless nothing came since the one before."""
+        self._gap_due = False
+        if self._after_gap or not self._index:
+            return b""
+        return self._append(self._entry(GAP, self._last_ms))
 
-        Raises:
-            OSError: where the disk refuses.
-        """
-        with self._lock:
-            line = JournalLine(timestamp=from_ms, levels=None)
-            self._lines.append(line)
-            self._sync(line.to_json())
+    def _row(self, row: LedgerRow) -> bytes:
+        back = self._clock_ms() < self._written_ms - CLOCK_MS
+        if back or row.timestamp < self._last_ms + (0 if self._after_gap else STEP_MS):
+            raise LedgerError(
+                compose("the clock stands before the newest row of the ledger {folder}: it was set back", folder=self.folder.name)
+            )
+        told = row.probabilities is not None and row.calls is not None
+        entry = self._entry(PREDICTION if told else ROW, row.timestamp)
+        entry["levels"] = row.levels
+        if told:
+            self.count += 1
+            self.late += int(entry["written_ms"][0] > row.timestamp + STEP_MS)
+            entry["predictions"] = self.count
+            entry["weights"], entry["card"] = self._model
+            entry["probabilities"], entry["calls"] = row.probabilities, row.calls
+        if self._entries and not self._turn and row.timestamp // HOUR_MS > int(self._entries[0]["timestamp"][0]) // HOUR_MS:
+            self._turn = len(self._entries)
+        self._last_ms = row.timestamp
+        return self._append(entry)
 
-    def _line(self, row: LedgerRow) -> JournalLine:
-        if row.window is None or row.probabilities is None or row.calls is None:
-            return JournalLine(timestamp=row.timestamp, levels=row.levels)
-        times = row.timestamp + STEP_MS * np.arange(1 - len(row.window), 1, dtype=np.int64)
-        now = self._clock_ms()
-        record = PredictionRecord(
-            index=self.count,
-            timestamp=row.timestamp,
-            written_ms=now,
-            late=now > row.timestamp + STEP_MS,
-            weights=self._weights,
-            card=self._card,
-            window=window_hash(times, row.window),
-            probabilities=row.probabilities,
-            calls=row.calls,
-        )
-        self.head, self.count = record.chained(self.head), self.count + 1
-        return JournalLine(timestamp=row.timestamp, levels=row.levels, record=record, hash=self.head)
+    def _entry(self, kind: int, timestamp: int) -> Entries:
+        entry = np.zeros(1, self._type)
+        entry["kind"], entry["index"], entry["predictions"] = kind, self._index, self.count
+        entry["timestamp"], entry["written_ms"], entry["confirmed_ms"] = timestamp, self._clock_ms(), self._confirmed_ms
+        return entry
+
+    def _append(self, entry: Entries) -> bytes:
+        size = hashed_sizes(self._type)[int(entry["kind"][0])]
+        self._hash = chained(self._hash, entry.tobytes()[:size])
+        entry["hash"] = np.frombuffer(self._hash, np.uint8)
+        self._index, self._after_gap, self._written_ms = self._index + 1, entry["kind"][0] == GAP, int(entry["written_ms"][0])
+        self._entries.append(entry)
+        return journal_entry(entry)
+
+    def _hour_is_over(self) -> bool:
+        """Whether the journal has rows of another hour behind some of which it is settled whether they are rows."""
+        if not self._turn:
+            return False
+        last = self._entries[self._turn - 1]
+        return self._confirmed_ms >= int(last["timestamp"][0]) or last["kind"][0] == GAP or self._after_gap
 
     def _sync(self, data: bytes) -> None:
         if data:
@@ -191,18 +240,16 @@ class LedgerWriter:
             self._journal.flush()
             os.fsync(self._journal.fileno())
 
-    def _seal(self) -> None:
-        """Turn the journal into a segment and empty it."""
-        if not self._lines:
-            return
-        write_segment(self.folder, self.header.heads, self._lines, self._previous)
+    def _seal(self, count: int) -> None:
+        """Make a segment of the journal's first `count` entries."""
+        entries = np.concatenate(self._entries[:count])
+        write_segment(self.folder, self.header.heads, entries, self._sealed, confirmed_ms=self._confirmed_ms)
         self._journal.close()
-        write_bytes(self.folder / JOURNAL, b"")
-        self._journal = (self.folder / JOURNAL).open("ab")
-        self._lines, self._previous = [], self.head
+        self._sealed, self._entries, self._turn = entries[-1]["hash"].tobytes(), self._entries[count:], 0
+        self._empty_journal()
 
-    def _check_space(self, rows: int) -> None:
-        self._since_check += rows
+    def _check_space(self) -> None:
+        self._since_check += 1
         if self._since_check < CHECK_EVERY:
             return
         self._since_check = 0
@@ -224,7 +271,8 @@ class LedgerWriter:
         with self._lock:
             try:
                 if not self._journal.closed:
-                    self._seal()
+                    if self._entries:
+                        self._seal(len(self._entries))
                     self._journal.close()
             finally:
                 self._held.close()
@@ -239,14 +287,14 @@ class LedgerWriter:
 def _folder_for(root: Path, header: LedgerHeader) -> tuple[Path, IO[bytes]]:
     """The first folder with this header, or with none, that no other writer holds; and the file by which it is held now."""
     name = folder_name(header.market)
-    for number in range(1, MOST_FOLDERS + 1):
+    for number in range(1, MAX_FOLDERS + 1):
         folder = root / (name if number == 1 else f"{name}_{number}")
-        if (folder / HEADER).exists() and read_header(folder) != header:
+        if not _is_of(folder, header):
             continue
         folder.mkdir(parents=True, exist_ok=True)
         held = (folder / LOCK).open("ab")
         # Read once more: another server may have begun the folder in between.
-        if lock(held) and (not (folder / HEADER).exists() or read_header(folder) == header):
+        if lock(held) and _is_of(folder, header):
             return folder, held
         held.close()
     raise LedgerError(
@@ -256,3 +304,11 @@ def _folder_for(root: Path, header: LedgerHeader) -> tuple[Path, IO[bytes]]:
             folder=root.name,
         )
     )
+
+
+def _is_of(folder: Path, header: LedgerHeader) -> bool:
+    """Whether the folder has this header, or none yet."""
+    try:
+        return not (folder / HEADER).exists() or read_header(folder) == header
+    except OtherFormat:
+        return False

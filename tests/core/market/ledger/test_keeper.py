@@ -10,98 +10,96 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import checkpoints
 from core.market.book import BookRows
+from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.ledger.keeper import DEFAULT_FOLDER, LedgerKeeper, ledger_folder, size_limit
-from core.market.ledger.verification import shipped_predictors, verify
-from core.market.ledger.writer import SIZE_LIMIT, LedgerRow
+from core.market.ledger.scorecard import score_card
+from core.market.ledger.writer import SIZE_LIMIT
 from core.market.predictor import Predictor
+from core.market.queue_items import ConfirmedUntil, QueuedRow, QueueItem
 from core.market.session import MarketSession
 from tests.core.market.feeds_for_tests import ScriptedFeed, books
-from tests.core.market.helpers import random_book, tiny_predictor
-
-
-@pytest.fixture(scope="module")
-def rows() -> BookRows:
-    return random_book(120, seed=8)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, rows: BookRows) -> Path:
-    folder = tmp_path_factory.mktemp("checkpoints")
-    tiny_predictor(folder, rows)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def predictor(folder: Path) -> Predictor:
-    return Predictor(checkpoints.load("tiny", folder=folder))
+from tests.core.market.helpers import random_book
+from tests.core.market.ledger.ledgers import MARKET, checked, steps
 
 
 def test_every_prediction_of_a_session_is_in_its_ledger(
-    tmp_path: Path, rows: BookRows, predictor: Predictor, folder: Path
+    tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path
 ) -> None:
     feed = ScriptedFeed(books(rows), key="live/abc/testville", ends=True)
-    keeper = LedgerKeeper(tmp_path, feed.key, predictor, checkpoints=folder)
+    keeper = LedgerKeeper(tmp_path, feed.key, predictor)
     session = MarketSession(feed, predictor, ledger=keeper)
     asyncio.run(session.run())
-    result = verify(tmp_path, shipped_predictors(folder))
+    result = checked(tmp_path, shelf, str(keeper.head))
     log = session.export()
-    assert result.difference is None and result.rows == result.recomputed == len(log) == len(rows) - predictor.window + 1
-    assert keeper.count == result.rows and keeper.problem is None and keeper.head in result.heads.values()
+    assert result.state == "verified" and keeper.problem is None
+    assert result.total("rows") == result.total("recomputed") == len(log) == keeper.count == len(rows) - predictor.window + 1
+    assert keeper.late == result.total("late") == keeper.count  # a feed of last year, written now
 
 
-def test_a_session_that_runs_again_continues_its_chain(
-    tmp_path: Path, rows: BookRows, predictor: Predictor, folder: Path
-) -> None:
+def test_a_session_that_runs_again_continues_its_chain(tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path) -> None:
     later = BookRows(timestamps=rows.timestamps + 3_600_000, levels=rows.levels)
     for part in (rows, later):
         feed = ScriptedFeed(books(part), key="live/abc/testville", ends=True)
-        keeper = LedgerKeeper(tmp_path, feed.key, predictor, checkpoints=folder)
+        keeper = LedgerKeeper(tmp_path, feed.key, predictor)
         asyncio.run(MarketSession(feed, predictor, ledger=keeper).run())
-    result = verify(tmp_path, shipped_predictors(folder))
-    assert result.difference is None and result.rows == 2 * (len(rows) - predictor.window + 1)
+    result = checked(tmp_path, shelf, str(keeper.head))
+    assert result.state == "verified" and result.total("rows") == 2 * (len(rows) - predictor.window + 1)
 
 
-def test_a_gap_of_confirmed_rows_loses_nothing(tmp_path: Path, rows: BookRows, predictor: Predictor, folder: Path) -> None:
+def test_a_gap_of_confirmed_rows_loses_nothing(tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path) -> None:
     gap = StatusChange(state=FeedState.RECONNECTING, message="", gap=True)
     events = books(rows)
     later = books(BookRows(timestamps=rows.timestamps + 60_000, levels=rows.levels))
     feed = ScriptedFeed([*events, gap, *later], key="live/abc/testville", ends=True)
-    keeper = LedgerKeeper(tmp_path, feed.key, predictor, checkpoints=folder)
+    keeper = LedgerKeeper(tmp_path, feed.key, predictor)
     asyncio.run(MarketSession(feed, predictor, ledger=keeper).run())
-    result = verify(tmp_path, shipped_predictors(folder))
-    assert result.difference is None and result.unchecked == 0 and result.rows == 2 * (len(rows) - predictor.window + 1)
+    result = checked(tmp_path, shelf, str(keeper.head))
+    assert result.state == "verified" and result.total("rows") == 2 * (len(rows) - predictor.window + 1)
+    assert (score_card(result)["unconfirmed"] == 0).all()
 
 
-def test_rows_a_gap_finds_unconfirmed_are_lost(tmp_path: Path, rows: BookRows, predictor: Predictor, folder: Path) -> None:
+def test_rows_a_gap_finds_unconfirmed_are_lost(tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path) -> None:
     window = predictor.window
-    answer = predictor.predict(rows.levels[None, :window], predictor.market("live/abc/testville"))
-    keeper = LedgerKeeper(tmp_path, "live/abc/testville", predictor, checkpoints=folder)
-    lines = [LedgerRow(timestamp=int(t), levels=x) for t, x in zip(rows.timestamps[: window - 1], rows.levels, strict=False)]
-    last = LedgerRow(
-        timestamp=int(rows.timestamps[window - 1]),
-        levels=rows.levels[window - 1],
-        window=rows.levels[:window],
-        probabilities=answer.probabilities[0],
-        calls=answer.calls[0],
-    )
-    keeper.take([*lines, last])
+    keeper = LedgerKeeper(tmp_path, MARKET, predictor)
+    keeper.take([int(rows.timestamps[0])])  # nothing is written before the first row
+    assert keeper.head is None and not any(tmp_path.iterdir())
+    keeper.take(steps(rows, predictor)[:window])
     keeper.take([int(rows.timestamps[window - 3]), None])  # all but two are confirmed, then the connection is gone
     keeper.close()
-    result = verify(tmp_path, shipped_predictors(folder))
-    assert result.difference is None and (result.rows, result.recomputed, result.unchecked) == (1, 0, 1)
+    result = checked(tmp_path, shelf, str(keeper.head))
+    assert result.state == "verified" and result.total("recomputed") == 1
+    assert (score_card(result)["unconfirmed"] == 1).all()
+
+
+def test_a_session_whose_rows_wait_for_confirmation(tmp_path: Path, predictor: Predictor, shelf: Path) -> None:
+    """A live feed by this machine's clock: each row is written before the next message confirms it, and the last one is lost."""
+    book = random_book(60, seed=4)
+    feed = ScriptedFeed([], key="live/abc/testville", clock="wall", ends=True)
+    session = MarketSession(feed, predictor, ledger=LedgerKeeper(tmp_path, feed.key, predictor))
+    first = (CLOCK.now_ms() // 250 - 100) * 250
+    items: list[QueueItem] = []
+    for i, levels in enumerate(book.levels):
+        now = first + 250 * i
+        items += [ConfirmedUntil(now - 1), QueuedRow(now, levels, now * 1_000_000, now * 1_000_000, True)]
+    session._process(items, None)
+    session._process([None], None)
+    assert session.ledger is not None
+    session.ledger.close()
+    result = checked(tmp_path, shelf, str(session.ledger.head))
+    assert result.state == "verified" and result.total("rows") == 60 - predictor.window + 1
+    assert (score_card(result)["unconfirmed"] == 1).all()
 
 
 def test_a_disk_that_refuses_stops_the_ledger_and_not_the_session(
-    tmp_path: Path, rows: BookRows, predictor: Predictor, folder: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, rows: BookRows, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     feed = ScriptedFeed(books(rows), key="live/abc/testville", ends=True)
-    keeper = LedgerKeeper(tmp_path, feed.key, predictor, checkpoints=folder)
+    keeper = LedgerKeeper(tmp_path, feed.key, predictor)
     session = MarketSession(feed, predictor, ledger=keeper)
     monkeypatch.setattr("core.market.ledger.writer.os.fsync", full)
     asyncio.run(session.run())

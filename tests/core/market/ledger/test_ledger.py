@@ -1,10 +1,11 @@
-"""The ledger: chained before the outcome is known, sealed by hour, and every change to it found and named."""
+"""The ledger as it is written: chained before the outcome is known, sealed by hour, and scored as scikit-learn scores."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -13,130 +14,101 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import confusion_matrix, f1_score, log_loss, matthews_corrcoef
 
-from core import checkpoints
 from core.cli import main
 from core.market.book import BookRows, read_rows
-from core.market.ledger.records import JOURNAL, LedgerError, LedgerHeader
+from core.market.ledger.chain import GAP, HEADER, LedgerError, LedgerHeader
 from core.market.ledger.scorecard import PERIODS, Period, score_card
-from core.market.ledger.segments import prediction_files, read_journal, row_files
-from core.market.ledger.verification import shipped_predictors, verify
-from core.market.ledger.writer import LedgerRow, LedgerWriter
-from core.market.predictor import Predictor, windows_of
-from tests.core.market.helpers import HEADS, naive_class, naive_label, random_book, tiny_predictor
+from core.market.ledger.segments import JOURNAL, read_journal
+from core.market.ledger.writer import LedgerWriter
+from core.market.predictor import Predictor, identity
+from core.market.recordings.listing import list_recordings
+from core.market.row_predictions import predict_rows
+from tests.core.market.helpers import HEADS, naive_class, naive_label
+from tests.core.market.ledger.ledgers import (
+    MARKET,
+    NAME,
+    checked,
+    entries_of,
+    steps,
+    write_all,
+    writer_for,
+)
 
-MARKET = "live/testville/ABC/USDT"
 ROOT = Path(__file__).resolve().parents[4]
+OLD = ROOT / "tests" / "fixtures" / "ledger_1"
 
 
-@pytest.fixture(scope="module")
-def rows() -> BookRows:
-    return random_book(160, seed=3)
+def told(rows: BookRows, predictor: Predictor) -> int:
+    return len(rows) - predictor.window + 1
 
 
-@pytest.fixture(scope="module")
-def checkpoint_folder(tmp_path_factory: pytest.TempPathFactory, rows: BookRows) -> Path:
-    folder = tmp_path_factory.mktemp("checkpoints")
-    tiny_predictor(folder, rows)
-    return folder
+def moved(rows: BookRows, start_ms: int) -> BookRows:
+    """The same rows from another time on."""
+    return BookRows(timestamps=start_ms + 250 * np.arange(len(rows)), levels=rows.levels)
 
 
-@pytest.fixture(scope="module")
-def predictor(checkpoint_folder: Path) -> Predictor:
-    return Predictor(checkpoints.load("tiny", folder=checkpoint_folder))
+def hours(rows: BookRows) -> BookRows:
+    """The same rows about the turn of an hour."""
+    return moved(rows, 1_700_002_800_000 - 250 * 100)
 
 
-def writer_for(root: Path, predictor: Predictor, folder: Path, **options: object) -> LedgerWriter:
-    header = LedgerHeader(market=MARKET, heads=predictor.heads, window=predictor.window)
-    digests = {
-        kind: checkpoints.sha256(folder / f"tiny.{suffix}") for kind, suffix in (("weights", "safetensors"), ("card", "json"))
-    }
-    return LedgerWriter(root, header, **digests, **options)  # type: ignore[arg-type]
+def test_the_chain_is_what_the_documentation_says(ledger: Path, head: str) -> None:
+    """Recomputed from the files' columns with hashlib and struct alone."""
+    digest = hashlib.sha256((ledger / NAME / HEADER).read_bytes()).digest()
+    files = [pq.read_table(path).to_pylist() for path in (ledger / NAME).rglob("*.parquet")]
+    lines = sorted((line for file in files for line in file), key=lambda line: line["index"])
+    sides = [f"{side}_{what}_{level}" for level in range(1, 11) for side in ("ask", "bid") for what in ("price", "size")]
+    probabilities = [f"{label}_{h}_p_{where}" for label, h in HEADS for where in ("down", "stationary", "up")]
+    for line in lines:
+        assert line["previous"] in (None, digest)
+        numbers = (line[name] for name in ("kind", "index", "predictions", "timestamp", "written_ms", "confirmed_ms"))
+        data = digest + struct.pack("<b5q", *numbers)
+        if line["kind"] >= 1:
+            data += struct.pack("<40d", *(line[name] for name in sides))
+        if line["kind"] == 2:
+            data += line["weights"] + line["card"]
+            data += struct.pack(f"<{3 * len(HEADS)}f", *(line[name] for name in probabilities))
+            data += struct.pack(f"<{len(HEADS)}b", *(line[f"{label}_{h}_call"] for label, h in HEADS))
+        digest = hashlib.sha256(data).digest()
+        assert line["hash"] == digest
+    assert digest.hex() == head and [line["index"] for line in lines] == list(range(183))
 
 
-def steps(rows: BookRows, predictor: Predictor) -> list[LedgerRow]:
-    """Every row, with a prediction from the first whole window on."""
-    window = predictor.window
-    ends = np.arange(window - 1, len(rows))
-    windows = windows_of(rows.levels, ends, window)
-    answer = predictor.predict(windows, predictor.market(MARKET))
-    lines = [LedgerRow(timestamp=int(rows.timestamps[i]), levels=rows.levels[i]) for i in range(window - 1)]
-    return lines + [
-        LedgerRow(
-            timestamp=int(rows.timestamps[end]),
-            levels=rows.levels[end],
-            window=windows[i],
-            probabilities=answer.probabilities[i],
-            calls=answer.calls[i],
-        )
-        for i, end in enumerate(ends)
-    ]
+def test_its_rows_are_recordings_without_those_that_were_lost(tmp_path: Path, rows: BookRows, predictor: Predictor) -> None:
+    lines = steps(rows, predictor)
+    with writer_for(tmp_path, predictor) as writer:
+        writer.write([*lines[:100], int(rows.timestamps[89]), None, *lines[120:], int(rows.timestamps[-1])])
+    (entry,) = list_recordings(tmp_path)
+    assert (entry.rows, entry.gaps, entry.sealed) == (90 + 60, 1, True)
+    (file,) = entry.paths
+    np.testing.assert_array_equal(read_rows(file).levels, np.delete(rows.levels, range(90, 120), axis=0))
+    assert len(list((tmp_path / NAME).rglob("lost_*.parquet"))) == 1
+    assert [len(entries_of(tmp_path / NAME)), (entries_of(tmp_path / NAME)["kind"] == GAP).sum()] == [161, 1]
 
 
-def write_all(root: Path, rows: BookRows, predictor: Predictor, folder: Path) -> LedgerWriter:
-    """A ledger of all rows, each written within its own step."""
-    now = [0]
-    with writer_for(root, predictor, folder, clock_ms=lambda: now[0]) as writer:
-        for step in steps(rows, predictor):
-            now[0] = step.timestamp + 20
-            writer.write([step])
-    return writer
-
-
-@pytest.fixture
-def ledger(tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path) -> Path:
-    write_all(tmp_path / "ledger", rows, predictor, checkpoint_folder)
-    return tmp_path / "ledger"
-
-
-def market_folder(ledger: Path) -> Path:
-    return ledger / "testville-ABC-USDT"
-
-
-def test_a_whole_ledger_is_recomputed_and_equal(
-    ledger: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path
-) -> None:
-    result = verify(ledger, shipped_predictors(checkpoint_folder))
-    count = len(rows) - predictor.window + 1
-    assert result.difference is None
-    assert (result.rows, result.recomputed, result.unchecked, result.late) == (count, count, 0, 0)
-    (file,) = row_files(market_folder(ledger))
-    np.testing.assert_array_equal(read_rows(file).levels, rows.levels)
-
-
-def test_the_chain_is_what_the_documentation_says(ledger: Path) -> None:
-    """Recomputed from the file's columns with hashlib and struct alone."""
-    (file,) = prediction_files(market_folder(ledger))
-    table = pq.read_table(file).to_pylist()
-    head = hashlib.sha256((market_folder(ledger) / "ledger.json").read_bytes()).digest()
-    for line in table:
-        data = head + struct.pack("<qqq?", line["index"], line["timestamp"], line["written_ms"], line["late"])
-        data += b"".join(bytes.fromhex(line[name]) for name in ("weights", "card", "window"))
-        names = [f"{label}_{h}_p_{where}" for label, h in HEADS for where in ("down", "stationary", "up")]
-        data += struct.pack(f"<{len(names)}f", *(line[name] for name in names))
-        data += struct.pack(f"<{len(HEADS)}b", *(line[f"{label}_{h}_call"] for label, h in HEADS))
-        head = hashlib.sha256(data).digest()
-        assert line["hash"] == head.hex()
-
-
-def test_scores_equal_scikit_learns(ledger: Path, rows: BookRows, checkpoint_folder: Path, predictor: Predictor) -> None:
-    result = verify(ledger, shipped_predictors(checkpoint_folder))
-    table = pq.read_table(prediction_files(market_folder(ledger))[0]).to_pandas()
+def test_scores_equal_scikit_learns(ledger: Path, shelf: Path, predictor: Predictor, head: str) -> None:
+    scored = score_card(checked(ledger, shelf, head)).set_index("head")
+    assert list(scored.index) == ["forward_5", "forward_10", "smoothed_10", "smoothed_20"]  # D24
+    tables = [pq.read_table(path).to_pandas() for path in sorted((ledger / NAME).rglob("rows_*.parquet"))]
     alphas = predictor.market(MARKET).alphas
     for i, (label, horizon) in enumerate(HEADS):
-        at = np.searchsorted(rows.timestamps, table["timestamp"])
-        truth = np.array([naive_class(naive_label(rows.mid, int(t), horizon, label), alphas[i]) for t in at])
-        known = truth >= 0
-        called = table[f"{label}_{horizon}_call"].to_numpy()[known]
-        scored = result.scores["testville-ABC-USDT"][f"{label}_{horizon}"]
-        assert scored["samples"] == known.sum() == confusion_matrix(truth[known], called).sum()
-        assert scored["matthews"] == pytest.approx(matthews_corrcoef(truth[known], called), abs=1e-9)
-        seen = np.union1d(truth[known], called)
-        assert scored["macro_f1"] == pytest.approx(f1_score(truth[known], called, labels=seen, average="macro"), abs=1e-9)
+        truth, called = [], []
+        for table in tables:
+            mid = ((table["ask_price_1"] + table["bid_price_1"]) / 2).to_numpy()
+            for t in np.flatnonzero(table["kind"] == 2):
+                truth.append(naive_class(naive_label(mid, int(t), horizon, label), alphas[i]))
+                called.append(int(table[f"{label}_{horizon}_call"][t]))
+        known = np.array(truth) >= 0
+        y, c = np.array(truth)[known], np.array(called)[known]
+        line = scored.loc[f"{label}_{horizon}"]
+        assert line.samples == known.sum() == confusion_matrix(y, c).sum() and line.no_outcome == (~known).sum()
+        assert line.matthews == pytest.approx(matthews_corrcoef(y, c), abs=1e-9)
+        assert line.macro_f1 == pytest.approx(f1_score(y, c, labels=np.union1d(y, c), average="macro"), abs=1e-9)
+        assert 0.5 < line.frequencies_log_loss < 2 and abs(line.decayed_matthews) < 1
 
 
 def naive_chance(steps: np.ndarray, called: np.ndarray, truth: np.ndarray, horizon: int) -> float:
@@ -157,15 +129,15 @@ def naive_chance(steps: np.ndarray, called: np.ndarray, truth: np.ndarray, horiz
 
 @pytest.mark.parametrize("period", PERIODS)
 def test_a_score_card_is_scikit_learns_by_period(
-    tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path, period: Period
+    tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path, period: Period
 ) -> None:
     """Rows about the turn of a month, so that every kind of period has two or, for a week, one."""
-    start = 1_701_388_800_000 - 250 * 90  # 2023-12-01 00:00 UTC, a Friday
-    moved = BookRows(timestamps=start + 250 * np.arange(len(rows)), levels=rows.levels)
-    write_all(tmp_path, moved, predictor, checkpoint_folder)
-    card = score_card(tmp_path, shipped_predictors(checkpoint_folder), period=period)
-    records = pd.concat([pq.read_table(path).to_pandas() for path in prediction_files(market_folder(tmp_path))])
-    at = np.searchsorted(moved.timestamps, records["timestamp"])
+    rows = moved(rows, 1_701_388_800_000 - 250 * 90)  # 2023-12-01 00:00 UTC, a Friday
+    write_all(tmp_path, steps(rows, predictor), predictor)
+    card = score_card(checked(tmp_path, shelf), period=period)
+    records = pd.concat([pq.read_table(path).to_pandas() for path in sorted((tmp_path / NAME).rglob("rows_*.parquet"))])
+    records = records[records["kind"] == 2]
+    at = np.searchsorted(rows.timestamps, records["timestamp"])
     rule = "W-SUN" if period == "week" else period[0].upper()
     names = pd.to_datetime(records["timestamp"], unit="ms").dt.to_period(rule).dt.start_time
     alphas = predictor.market(MARKET).alphas
@@ -173,7 +145,7 @@ def test_a_score_card_is_scikit_learns_by_period(
     for line in card.itertuples():
         i = [f"{label}_{h}" for label, h in HEADS].index(line.head)
         label, horizon = HEADS[i]
-        truth = np.array([naive_class(naive_label(moved.mid, int(t), horizon, label), alphas[i]) for t in at])
+        truth = np.array([naive_class(naive_label(rows.mid, int(t), horizon, label), alphas[i]) for t in at])
         here = (truth >= 0) & (names == line.begins).to_numpy()
         p = records[[f"{line.head}_p_{name}" for name in ("down", "stationary", "up")]].to_numpy()[here]
         called, t = records[f"{line.head}_call"].to_numpy()[here], truth[here]
@@ -195,198 +167,165 @@ def test_a_score_card_is_scikit_learns_by_period(
     assert seen == len(HEADS) * (1 if period == "week" else 2)
 
 
-def rewrite(path: Path, change: object) -> None:
-    """A segment with its table changed, its metadata kept."""
-    table = pq.read_table(path)
-    pq.write_table(change(table).replace_schema_metadata(table.schema.metadata), path)  # type: ignore[operator]
-
-
-def set_value(column: str, at: int, value: object) -> object:
-    def change(table: pa.Table) -> pa.Table:
-        values = table.column(column).to_pylist()
-        values[at] = value
-        return table.set_column(table.schema.get_field_index(column), column, pa.array(values, table.schema.field(column).type))
-
-    return change
-
-
-def swapped(table: pa.Table) -> pa.Table:
-    order = list(range(table.num_rows))
-    order[10], order[11] = order[11], order[10]
-    return table.take(pa.array(order))
-
-
-def without(at: int) -> object:
-    return lambda table: table.take(pa.array([i for i in range(table.num_rows) if i != at]))
-
-
-@pytest.mark.parametrize(
-    ("change", "index", "why"),
-    [
-        (set_value("forward_10_p_up", 17, 0.999), 17, "altered"),
-        (set_value("forward_10_call", 5, 2), 5, "altered"),
-        (set_value("written_ms", 30, 0), 30, "altered"),
-        (set_value("hash", 40, "00" * 32), 40, "altered"),
-        (set_value("weights", 3, "not a hash"), 3, "altered"),
-        (swapped, 10, "missing: 11 stands in its place"),
-        (without(20), 0, "were sealed"),
-        (lambda table: table.slice(0, 100), 0, "were sealed"),
-    ],
-    ids=["probability", "call", "time", "hash", "weights", "reordered", "left out", "cut short"],
-)  # fmt: skip
-def test_a_changed_segment_is_caught_and_named(
-    ledger: Path, checkpoint_folder: Path, change: object, index: int, why: str
-) -> None:
-    (file,) = prediction_files(market_folder(ledger))
-    if index == 5 and pq.read_table(file).column("forward_10_call")[5].as_py() == 2:
-        change = set_value("forward_10_call", 5, 0)
-    rewrite(file, change)
-    found = verify(ledger, shipped_predictors(checkpoint_folder)).difference
-    assert found is not None and found.index == index and why in found.why
-    assert found.market == "testville-ABC-USDT" and found.file.endswith(file.name)
-
-
-def test_a_truncated_file_is_caught_and_named(ledger: Path, checkpoint_folder: Path) -> None:
-    (file,) = prediction_files(market_folder(ledger))
-    file.write_bytes(file.read_bytes()[:-200])
-    found = verify(ledger, shipped_predictors(checkpoint_folder)).difference
-    assert found is not None and "not a readable segment" in found.why and found.file.endswith(file.name)
-
-
-def test_altered_rows_are_caught_by_the_window(ledger: Path, checkpoint_folder: Path, predictor: Predictor) -> None:
-    (file,) = row_files(market_folder(ledger))
-    rewrite(file, set_value("ask_size_3", 60, 123.0))
-    found = verify(ledger, shipped_predictors(checkpoint_folder)).difference
-    assert found is not None and found.index == 60 - predictor.window + 1 and "recorded rows" in found.why
-
-
-def test_a_prediction_the_weights_do_not_give_is_caught(
-    tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path
-) -> None:
-    """The chain holds, as the writer itself lied; only recomputing shows it."""
-    lines = steps(rows, predictor)
-    lie = lines[50]
-    assert lie.probabilities is not None
-    p = lie.probabilities.copy()
-    p[1] = p[1][[2, 1, 0]] * 0.9 + 0.1 / 3
-    lines[50] = LedgerRow(timestamp=lie.timestamp, levels=lie.levels, window=lie.window, probabilities=p, calls=lie.calls)
-    with writer_for(tmp_path, predictor, checkpoint_folder, clock_ms=lambda: 0) as writer:
-        writer.write(lines)
-    found = verify(tmp_path, shipped_predictors(checkpoint_folder)).difference
-    assert found is not None and found.index == 50 - predictor.window + 1 and "recomputed" in found.why
-
-
-def hours(rows: BookRows) -> BookRows:
-    """The same rows about the turn of an hour."""
-    start = 1_700_002_800_000 - 250 * 100
-    return BookRows(timestamps=start + 250 * np.arange(len(rows)), levels=rows.levels)
-
-
-@pytest.mark.parametrize("what", ["removed", "reordered"])
-def test_segments_must_follow_one_another(
-    tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path, what: str
-) -> None:
-    write_all(tmp_path, hours(rows), predictor, checkpoint_folder)
-    first, second = prediction_files(market_folder(tmp_path))
-    assert verify(tmp_path, shipped_predictors(checkpoint_folder)).difference is None
-    if what == "removed":
-        first.unlink()
-    else:
-        a, b = first.read_bytes(), second.read_bytes()
-        first.write_bytes(b)
-        second.write_bytes(a)
-    found = verify(tmp_path, shipped_predictors(checkpoint_folder)).difference
-    assert found is not None and "removed, added or reordered" in found.why
-
-
-def test_a_cut_off_end_is_caught_by_a_published_head(
-    tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path
-) -> None:
-    head = write_all(tmp_path, hours(rows), predictor, checkpoint_folder).head
-    assert verify(tmp_path, shipped_predictors(checkpoint_folder), published=head).difference is None
-    prediction_files(market_folder(tmp_path))[-1].unlink()
-    assert verify(tmp_path, shipped_predictors(checkpoint_folder)).difference is None  # the chain that is left is whole
-    found = verify(tmp_path, shipped_predictors(checkpoint_folder), published=head).difference
-    assert found is not None and "published" in found.why
-
-
-def test_a_late_prediction_is_marked_and_not_scored(
-    tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path
-) -> None:
+def test_a_late_prediction_is_counted_and_not_scored(tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path) -> None:
     now = [0]
-    with writer_for(tmp_path, predictor, checkpoint_folder, clock_ms=lambda: now[0]) as writer:
+    with writer_for(tmp_path, predictor, clock_ms=lambda: now[0]) as writer:
         for i, step in enumerate(steps(rows, predictor)):
             now[0] = step.timestamp + (251 if i == 60 else 250)
-            writer.write([step])
-    result = verify(tmp_path, shipped_predictors(checkpoint_folder))
-    assert result.difference is None and result.late == 1
-    due = len(rows) - predictor.window + 1 - 10
-    assert result.scores["testville-ABC-USDT"]["forward_10"]["samples"] == due - 1
+            writer.write([step.timestamp, step])
+    assert writer.late == 1
+    result = checked(tmp_path, shelf, writer.head)
+    line = score_card(result).set_index("head").loc["forward_10"]
+    assert result.state == "verified" and result.total("late") == line.late == 1
+    assert line.samples == told(rows, predictor) - 10 - 1 and line.no_outcome == 10
+
+
+@pytest.mark.parametrize("where", ["nowhere", "in the depth"])
+def test_a_book_that_stands_still_is_scored_apart(
+    tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path, where: str
+) -> None:
+    """As a recording of the same rows is scored; a best level that stands still in a book that changes is no such book."""
+    still = np.repeat(rows.levels[80:81], 520, axis=0)
+    if where == "in the depth":
+        still[::40, 39] *= 1.5  # the tenth bid's size
+    book = BookRows(
+        timestamps=rows.timestamps[0] + 250 * np.arange(660),
+        levels=np.concatenate([rows.levels[:80], still, rows.levels[100:160]]),
+    )
+    write_all(tmp_path, steps(book, predictor), predictor)
+    card = score_card(checked(tmp_path, shelf)).set_index("head")
+    recorded = predict_rows(predictor, book, predictor.market(MARKET))
+    assert recorded.stalled.any() == (where == "nowhere")
+    for i, (label, horizon) in enumerate(HEADS):
+        line, apart = card.loc[f"{label}_{horizon}"], recorded.apart[:, i]
+        assert line.samples == (recorded.truth[:, i] >= 0).sum() and line.stalled == (apart >= 0).sum()
+        assert line.samples + line.stalled + line.no_outcome == len(recorded)
+        if where == "nowhere":
+            assert line.accuracy_stalled == pytest.approx((recorded.calls[:, i] == apart)[apart >= 0].mean())
+
+
+def test_a_row_is_lost_until_something_confirms_it(tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path) -> None:
+    """The newest row of an open ledger, and after a killed run all rows since the last confirmation (D27)."""
+    lines, confirmed = steps(rows, predictor), int(rows.timestamps[94])
+    now = [0]
+
+    def clock() -> int:
+        return now[0]
+
+    writer = writer_for(tmp_path, predictor, clock_ms=clock)
+    now[0] = int(rows.timestamps[99])
+    writer.write([*lines[:98], confirmed, *lines[98:100]])
+
+    def unconfirmed() -> int:
+        return int(score_card(checked(tmp_path, shelf)).set_index("head").loc["forward_10"].unconfirmed)
+
+    assert unconfirmed() == 5
+    shutil.copytree(tmp_path / NAME, tmp_path / "killed" / NAME)
+    now[0] = int(rows.timestamps[101])
+    writer.write([int(rows.timestamps[100]), *lines[100:102]])
+    assert unconfirmed() == 1
+    writer.close()
+    now[0] = int(rows.timestamps[120])
+    with writer_for(tmp_path / "killed", predictor, clock_ms=clock) as again:
+        again.write([int(rows.timestamps[119]), *lines[119:121]])  # this confirmation comes too late for the run before
+    entries = entries_of(tmp_path / "killed" / NAME)
+    assert entries["kind"][100] == GAP and entries["confirmed_ms"][100] == confirmed
+    names = sorted(path.name for path in (tmp_path / "killed").rglob("*.parquet"))
+    assert [name.partition("_")[0] for name in names] == ["lost", "rows"]
+
+
+@pytest.mark.parametrize("confirmed_at", [102, 110])
+def test_an_hour_is_sealed_once_its_rows_are_confirmed(
+    tmp_path: Path, rows: BookRows, predictor: Predictor, confirmed_at: int
+) -> None:
+    moved_rows = hours(rows)
+    writer = writer_for(tmp_path, predictor)
+    for i, step in enumerate(steps(moved_rows, predictor)[:115]):
+        writer.write([*([step.timestamp] if i in (50, confirmed_at) else []), step])
+        sealed = sum(len(pq.read_table(path)) for path in tmp_path.rglob("rows_*.parquet"))
+        journal = read_journal(writer.folder, len(HEADS)).entries
+        assert sealed == (100 if i >= confirmed_at else 0) and len(journal) == i + 1 - sealed
+    writer.close()
 
 
 def test_a_broken_tail_is_cut_off_and_the_chain_goes_on(
-    tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path
+    tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path
 ) -> None:
-    lines = steps(rows, predictor)
-    writer = writer_for(tmp_path, predictor, checkpoint_folder, clock_ms=lambda: 0)
+    lines, now = steps(rows, predictor), [int(rows.timestamps[-1])]
+    writer = writer_for(tmp_path, predictor, clock_ms=lambda: now[0])
     writer.write(lines[:100])
-    journal = market_folder(tmp_path) / JOURNAL
-    journal.write_bytes(journal.read_bytes()[:-300])  # the process died while it wrote
-    del writer  # and the system released its lock
-    again = writer_for(tmp_path, predictor, checkpoint_folder, clock_ms=lambda: 0)
-    assert again.recovered is not None and again.count == 99 - predictor.window + 1
-    again.write(lines[99:])
-    again.close()
-    result = verify(tmp_path, shipped_predictors(checkpoint_folder))
-    assert result.difference is None and result.rows == result.recomputed == len(rows) - predictor.window + 1
+    journal = tmp_path / NAME / JOURNAL
+    journal.write_bytes(journal.read_bytes()[:-7])
+    del writer
+    now[0] += 60_000
+    later = moved(rows, int(rows.timestamps[-1]) + 30_000)
+    with writer_for(tmp_path, predictor, clock_ms=lambda: now[0]) as again:
+        again.write([*steps(later, predictor)[:30], int(later.timestamps[29])])
+    result = checked(tmp_path, shelf, again.head)
+    assert result.state == "verified" and result.total("rows") == (99 - 23) + (30 - 23)
 
 
 def test_a_death_between_sealing_and_emptying_writes_nothing_twice(
-    tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path
+    tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path
 ) -> None:
-    lines = steps(rows, predictor)
-    writer = writer_for(tmp_path, predictor, checkpoint_folder, clock_ms=lambda: 0)
-    writer.write(lines[:100])
-    journal = market_folder(tmp_path) / JOURNAL
-    kept = journal.read_bytes()
+    lines, now = steps(rows, predictor), int(rows.timestamps[-1])
+    writer = writer_for(tmp_path, predictor, clock_ms=lambda: now)
+    writer.write([*lines[:100], int(rows.timestamps[99])])
+    kept = (tmp_path / NAME / JOURNAL).read_bytes()
     writer.close()
-    journal.write_bytes(kept)
-    with writer_for(tmp_path, predictor, checkpoint_folder, clock_ms=lambda: 0) as again:
-        again.write(lines[100:])
-    result = verify(tmp_path, shipped_predictors(checkpoint_folder))
-    assert result.difference is None and result.rows == len(rows) - predictor.window + 1
+    (tmp_path / NAME / JOURNAL).write_bytes(kept)
+    assert checked(tmp_path, shelf, writer.head).state == "verified"
+    with writer_for(tmp_path, predictor, clock_ms=lambda: now) as again:
+        assert (again.head, again.count) == (writer.head, writer.count)
+        again.write([*steps(rows[100:], predictor), int(rows.timestamps[-1])])
+    result = checked(tmp_path, shelf, again.head)
+    assert result.state == "verified" and result.total("rows") == (100 - 23) + (80 - 23)
 
 
-@pytest.mark.parametrize("sealed", [True, False])
-def test_rows_never_confirmed_are_no_rows_and_score_nothing(
-    tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path, sealed: bool
-) -> None:
-    lines = steps(rows, predictor)
-    writer = writer_for(tmp_path, predictor, checkpoint_folder, clock_ms=lambda: 0)
-    writer.write(lines[:100])
-    writer.lose(int(rows.timestamps[90]))
-    if sealed:
-        writer.close()
-    result = verify(tmp_path, shipped_predictors(checkpoint_folder))
-    assert result.difference is None and result.unchecked == 10
-    scored = result.scores["testville-ABC-USDT"]["forward_10"]["samples"]
-    assert scored == 90 - predictor.window + 1 - 10
-
-
-def test_without_weights_only_the_chain_vouches(ledger: Path, tmp_path: Path) -> None:
-    result = verify(ledger, shipped_predictors(tmp_path))
-    assert result.difference is None and result.recomputed == 0 and result.unchecked == result.rows > 0
-
-
-def test_other_heads_begin_another_folder(ledger: Path, checkpoint_folder: Path, predictor: Predictor) -> None:
-    header = LedgerHeader(market=MARKET, heads=predictor.heads[:2], window=predictor.window)
-    with LedgerWriter(ledger, header, weights="00" * 32, card="00" * 32) as writer:
-        assert writer.folder.name == "testville-ABC-USDT_2"
-
-
-def test_a_full_ledger_says_so(tmp_path: Path, rows: BookRows, predictor: Predictor, checkpoint_folder: Path) -> None:
-    with writer_for(tmp_path, predictor, checkpoint_folder, size_limit=10) as writer, pytest.raises(LedgerError, match="limit"):
+def test_a_clock_that_was_set_back_is_refused(tmp_path: Path, rows: BookRows, predictor: Predictor) -> None:
+    write_all(tmp_path, steps(rows, predictor), predictor)
+    with writer_for(tmp_path, predictor) as writer, pytest.raises(LedgerError, match="it was set back"):
         writer.write(steps(rows, predictor)[:1])
+    last = int(rows.timestamps[-1])
+    with writer_for(tmp_path, predictor, clock_ms=lambda: last - 5_000) as writer, pytest.raises(LedgerError, match="set back"):
+        writer.write(steps(moved(rows, last + 250), predictor)[:1])
+
+
+def test_a_ledger_whose_newest_segments_are_gone_is_not_continued(
+    tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path
+) -> None:
+    write_all(tmp_path, steps(hours(rows), predictor), predictor)
+    sorted(tmp_path.rglob("rows_*.parquet"))[-1].unlink()
+    with pytest.raises(LedgerError, match="newest segments of testville-ABC-USDT are missing"):
+        writer_for(tmp_path, predictor)
+
+
+def test_other_heads_begin_another_folder(ledger: Path, predictor: Predictor) -> None:
+    header = LedgerHeader(market=MARKET, heads=predictor.heads[:2], window=predictor.window)
+    with LedgerWriter(ledger, header, model=identity(predictor.card)) as writer:
+        assert writer.folder.name == f"{NAME}_2"
+
+
+def test_a_full_ledger_says_so(tmp_path: Path, rows: BookRows, predictor: Predictor) -> None:
+    with writer_for(tmp_path, predictor, size_limit=10) as writer, pytest.raises(LedgerError, match="limit"):
+        writer.write(steps(rows, predictor)[:1])
+
+
+def test_a_ledger_of_the_old_format_is_incomplete_and_left_alone(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
+    """A real one, written before the rows were chained: an hour sealed and four lines in the journal."""
+    shutil.copytree(OLD, tmp_path / "ledger")
+    before = {path: path.read_bytes() for path in sorted((tmp_path / "ledger").rglob("*")) if path.is_file()}
+    result = checked(tmp_path / "ledger", shelf)
+    assert result.state == "incomplete" and result.total("recomputed") == 0
+    assert any("of format 1, whose chain does not hold the rows" in why for _, why in result.reasons())
+    assert score_card(result).empty
+    assert (
+        checked(tmp_path / "ledger", shelf, "8b4ffb7a62633343b4824ae47960da655848d85fc3147dee90f9b6368b1ecb19").state
+        == "incomplete"
+    )
+    with writer_for(tmp_path / "ledger", predictor) as writer:
+        assert writer.folder.name == f"{NAME}_2"
+    assert before == {path: path.read_bytes() for path in before}
 
 
 KILLED = """
@@ -396,49 +335,79 @@ sys.path.insert(0, {root!r})
 from core import checkpoints
 from core.market.predictor import Predictor
 from tests.core.market.helpers import random_book
-from tests.core.market.ledger.test_ledger import steps, writer_for
-folder = Path({folder!r})
-predictor = Predictor(checkpoints.load("tiny", folder=folder))
-lines = steps(random_book(160, seed=3), predictor)
-writer = writer_for(Path({ledger!r}), predictor, folder, clock_ms=lambda: 0)
+from tests.core.market.ledger.ledgers import steps, writer_for
+predictor = Predictor(checkpoints.load("tiny", folder=Path({folder!r})))
+lines = steps(random_book(180, seed=3), predictor)
+writer = writer_for(Path({ledger!r}), predictor)
 for line in lines:
-    writer.write([line])
-    print(writer.count, flush=True)
+    writer.write([line.timestamp, line])
+    print(writer.count, writer.head, flush=True)
     time.sleep(0.002)
 """
 
 
-def test_a_killed_writer_loses_nothing_that_it_had_written(tmp_path: Path, checkpoint_folder: Path) -> None:
-    code = KILLED.format(root=str(ROOT), folder=str(checkpoint_folder), ledger=str(tmp_path))
+def test_a_killed_writer_loses_nothing_that_it_had_written(tmp_path: Path, shelf: Path) -> None:
+    code = KILLED.format(root=str(ROOT), folder=str(shelf), ledger=str(tmp_path))
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
-        told = 0
         for line in process.stdout:
-            told = int(line)
-            if told >= 40:
+            count, head = line.split()
+            if int(count) >= 40:
                 os.kill(process.pid, signal.SIGKILL)
                 break
-    result = verify(tmp_path, shipped_predictors(checkpoint_folder))
-    assert result.difference is None and result.rows >= told
-    lines, _ = read_journal(market_folder(tmp_path) / JOURNAL)
-    assert sum(line.record is not None for line in lines) >= told
+    result = checked(tmp_path, shelf, head)
+    assert result.difference is None and not result.unknown_heads  # the head that was told is in the chain
+    assert result.total("rows") == result.total("recomputed") >= 40
 
 
-def test_the_command_prints_rows_ok_and_the_first_difference(
-    ledger: Path, checkpoint_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["verify", "ledger", str(ledger), "--checkpoints", str(checkpoint_folder), "--json"]
-    assert main(arguments) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["ok"] is True and printed["rows"] == printed["recomputed"] > 0 and printed["first_difference"] is None
-    rewrite(prediction_files(market_folder(ledger))[0], set_value("forward_10_p_up", 17, 0.999))
+def test_the_command_ends_by_its_state(ledger: Path, shelf: Path, head: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(*more: str) -> tuple[int, dict[str, object]]:
+        arguments = ["verify", "ledger", str(ledger), "--checkpoints", str(shelf), "--json", *more]
+        try:
+            code = main(arguments)
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return code, json.loads(capsys.readouterr().out)
+
+    code, printed = run("--head", head)
+    assert code == 0 and printed["state"] == "verified" and printed["ok"] is True
+    assert printed["rows"] == printed["recomputed"] == 111 and printed["first_difference"] is None
+    assert list(printed["scores"][NAME]) == ["forward_5", "forward_10", "smoothed_10", "smoothed_20"]
+    code, printed = run()
+    assert code == 3 and printed["state"] == "incomplete" and printed["ok"] is False
+    code, printed = run("--head", head.upper(), "--hours", "1")
+    assert code == 3 and printed["recomputed"] == 37
+    (ledger / NAME / HEADER).write_text("{}")
+    code, printed = run("--head", head)
+    assert code == 1 and printed["state"] == "broken" and printed["first_difference"]["row"] == 0
+
+
+def test_the_command_says_it_in_words(ledger: Path, shelf: Path, head: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "ledger", str(ledger), "--checkpoints", str(shelf), "--head", head]) == 0
+    said = capsys.readouterr().out
+    assert "verified. 111 of 111 predictions recomputed and equal" in said and "No file can prove" in said
+    for file in ledger.rglob("rows_*.parquet"):
+        file.write_bytes(b"nothing")
     with pytest.raises(SystemExit) as end:
-        main(arguments)
-    assert end.value.code == 1
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["ok"] is False and printed["first_difference"]["row"] == 17
+        main(["verify", "ledger", str(ledger), "--checkpoints", str(shelf)])
+    assert end.value.code == 1 and "FIRST DIFFERENCE" in capsys.readouterr().out
 
 
-def test_a_folder_without_a_ledger_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", "ledger", str(tmp_path)]) == 2
-    assert "holds no ledger" in capsys.readouterr().err
+def test_what_is_no_ledger_is_one_sentence(ledger: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    shutil.rmtree(ledger / NAME / "2023-11-14")
+    (ledger / NAME / JOURNAL).unlink()
+    (ledger / NAME / JOURNAL).mkdir()  # cannot be read
+    cases = [
+        ([str(tmp_path / "empty")], "holds no ledger"),
+        ([str(tmp_path / "nowhere")], "holds no ledger"),
+        ([str(tmp_path / "file")], "holds no ledger"),
+        ([str(ledger)], "journal.bin is no file"),
+        ([str(ledger), "--head", "12"], "has 64 hexadecimal digits"),
+        ([str(ledger), "--hours", "0"], "must be 1 or more"),
+    ]
+    for arguments, sentence in cases:
+        assert main(["verify", "ledger", *arguments]) == 2
+        said = capsys.readouterr().err.strip()
+        assert sentence in said and "\n" not in said
