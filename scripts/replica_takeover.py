@@ -30,10 +30,9 @@ import aiohttp
 import numpy as np
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from core.market.book import STEP_MS, BookRows, read_rows
-from core.market.ledger.records import JOURNAL, PredictionRecord
-from core.market.ledger.segments import confirmed_rows, prediction_files, read_header, read_journal, read_predictions, row_files
-from core.market.ledger.verification import shipped_predictors, verify
+from core.market.book import STEP_MS
+from core.market.ledger.recomputation import known_predictors
+from core.market.ledger.verification import MarketLedger, verify
 from tests.core.market.feeds.binance_server import BinanceServer, read_wire
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -141,49 +140,45 @@ async def until(condition: object, seconds: float, what: str) -> float:
     return time.monotonic() - began
 
 
-def predictions(folder: Path) -> list[PredictionRecord]:
-    """Every prediction of a ledger's one market."""
-    (market,) = (path.parent for path in folder.glob("*/ledger.json"))
-    heads = read_header(market).heads
-    sealed = [record for path in prediction_files(market) for record, _ in read_predictions(path, heads)[1]]
-    lines, _ = read_journal(market / JOURNAL)
-    return sealed + [line.record for line in lines if line.record is not None]
-
-
-def rows(folder: Path) -> BookRows:
-    """Every confirmed row of a ledger's one market."""
-    (market,) = (path.parent for path in folder.glob("*/ledger.json"))
-    parts = [*map(read_rows, row_files(market)), confirmed_rows(read_journal(market / JOURNAL)[0])]
-    times = np.concatenate([part.timestamps for part in parts])
-    return BookRows(timestamps=times, levels=np.concatenate([part.levels for part in parts]))
+def checked(folder: Path) -> MarketLedger:
+    """A ledger's one market, recomputed."""
+    (market,) = verify(folder, known_predictors()).markets
+    if market.told is None:
+        raise SystemExit(f"the ledger {folder.name} does not hold: {market.difference}")
+    return market
 
 
 def compare(group: list[Path], alone: Path, history: set[bytes]) -> dict[str, object]:
     """The ledgers of the servers that share against that of the one that does not, and against the venue's own books."""
-    of_each = [rows(folder) for folder in group]
-    spans = sorted((int(one.timestamps[0]), int(one.timestamps[-1])) for one in of_each if len(one.timestamps))
-    row_times = np.concatenate([one.timestamps for one in of_each])
-    parts = [predictions(folder) for folder in group]
-    expected = {record.timestamp: record for record in predictions(alone)}
-    every = [record for part in parts for record in part]
-    times = [record.timestamp for record in every]
-    both = [record for record in every if record.timestamp in expected]
-    same_window = [record for record in both if record.window == expected[record.timestamp].window]
-    apart = [float(np.abs(r.probabilities - expected[r.timestamp].probabilities).max()) for r in same_window]
-    checked = [verify(folder, shipped_predictors()) for folder in [*group, alone]]
+    parts, other = [checked(folder) for folder in group], checked(alone)
+    told = [market.told for market in parts if market.told is not None]
+    rows = [one.rows.take(~one.lost) for one in told]
+    spans = sorted((int(one.timestamps[0]), int(one.timestamps[-1])) for one in rows if len(one.timestamps))
+    row_times = np.concatenate([one.timestamps for one in rows])
+    assert other.told is not None
+    of_other = {int(other.told.rows.timestamps[at]): i for i, at in enumerate(other.told.at)}
+    times, apart, same = list[int](), list[float](), 0
+    for one in told:
+        for i, at in enumerate(one.at.tolist()):
+            times.append(when := int(one.rows.timestamps[at]))
+            if (j := of_other.get(when)) is not None:
+                same += 1
+                if np.array_equal(one.rows.levels[at], other.told.rows.levels[other.told.at[j]]):
+                    apart.append(float(np.abs(one.probabilities[i] - other.told.probabilities[j]).max()))
+    best = {np.frombuffer(book)[:4].tobytes() for book in history}
     return {
-        "predicted by each": [len(part) for part in parts],
-        "predicted alone": len(expected),
+        "predicted by each": [len(one.at) for one in told],
+        "predicted alone": len(other.told.at),
         "steps predicted twice": len(times) - len(set(times)),
-        "compared": len(both),
-        "with another window": len(both) - len(same_window),
+        "compared": same,
+        "with another best level": same - len(apart),
         "largest difference of a probability": max(apart, default=None),
-        "rows of each": [len(one.timestamps) for one in of_each],
+        "rows of each": [len(one.timestamps) for one in rows],
         "rows in two ledgers": len(row_times) - len(np.unique(row_times)),
-        "rows that the venue never had": sum(book.tobytes() not in history for one in of_each for book in one.levels),
+        "rows that the venue never had": sum(level.tobytes() not in best for one in rows for level in one.levels),
         "seconds without a row": [(later[0] - earlier[1]) / 1e3 for earlier, later in pairwise(spans)],
-        "ledgers hold": [one.difference is None for one in checked],
-        "late": [one.late for one in checked],
+        "recomputed": [[market.recomputed, market.rows] for market in [*parts, other]],
+        "late": [market.late for market in [*parts, other]],
     }
 
 

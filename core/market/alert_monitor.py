@@ -7,17 +7,20 @@ import math
 import os
 import secrets
 import threading
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from core.market.alerts import AlertBook, AlertError, MarketState
+from core.market.alerts import AlertBook, MarketState
 from core.market.feeds.background import background_loop
 from core.market.hub import hub
 from core.market.session import MarketSession
 from core.market.webhook import WebhookSender
 
-FILE: Final = Path("recordings") / "alerts.json"
+FILE_VARIABLE: Final = "OBSERVATORY_ALERTS"
+"""Environment variable: the file of the alerts of those whose alerts outlive their browser tab."""
+DEFAULT_FILE: Final = Path("recordings") / "alerts.json"
 SECRET_VARIABLE: Final = "OBSERVATORY_WEBHOOK_SECRET"
 """Environment variable: the secret that signs webhooks; without it each start of the app draws one, which no receiver knows."""
 EVERY_S: Final = 1.0
@@ -26,12 +29,16 @@ log = logging.getLogger(__name__)
 
 
 def market_of(key: str) -> str:
-    """A feed's key without its owner: alerts on a recording hold for everybody's playback of it."""
+    """A feed's key without whose playback it is: an alert on a recording holds for each playback that its owner watches."""
     return key.split("~", 1)[0]
 
 
-def state_of(session: MarketSession) -> MarketState:
-    """What alerts look at, of a session now."""
+def state_of(session: MarketSession, owners: frozenset[str] | None = None) -> MarketState:
+    """What alerts look at, of a session now.
+
+    Args:
+        owners: whose rules it may set off; None for all.
+    """
     view = session.view(1)
     probabilities: dict[str, tuple[float, float, float]] = {}
     scores: dict[str, tuple[int, float, float]] = {}
@@ -43,7 +50,9 @@ def state_of(session: MarketSession) -> MarketState:
         scores[f"{label}_{horizon}"] = session.latest_scores(i)
     mid = float(view.levels[-1, 0] + view.levels[-1, 2]) / 2 if len(view.levels) else math.nan
     return MarketState(
+        feed=session.feed.key,
         market=market_of(session.feed.key),
+        owners=owners,
         symbol=session.feed.market,
         status=view.status,
         mid=mid,
@@ -63,13 +72,17 @@ class AlertMonitor:
 
     def _run(self) -> None:
         while not self._stop.wait(EVERY_S):
-            watched = {rule.market for rule in self.book.rules() if rule.enabled}
+            watched = self.book.markets()
             if not watched:
                 continue
-            for session in hub().sessions():
+            running = hub().sessions()
+            self.book.forget(session.feed.key for session in running)
+            for session in running:
                 if market_of(session.feed.key) in watched:
+                    live = session.feed.clock == "wall"
+                    owners = None if live else self.book.owners_of(hub().viewers(session.feed.key))
                     try:
-                        self.book.check(state_of(session))
+                        self.book.check(state_of(session, owners))
                     except Exception:  # one session's fault must not silence the others' alerts
                         log.exception("the alerts of %s could not be checked", session.feed.key)
 
@@ -79,16 +92,19 @@ class AlertMonitor:
         self._thread.join(timeout=5)
 
 
+def alert_file() -> Path:
+    """The file of alerts, by the environment."""
+    return Path(os.environ.get(FILE_VARIABLE, "").strip() or DEFAULT_FILE)
+
+
 @cache
-def alert_book() -> AlertBook:
-    """The process's alerts, read from their file; the monitor starts with them. A damaged file is set aside, not overwritten."""
+def alert_book(lasting: Callable[[str], bool]) -> AlertBook:
+    """The process's alerts, read from their file; the monitor starts with them.
+
+    Args:
+        lasting: whether an owner's rules are kept in the file.
+    """
     deliver = WebhookSender(background_loop(), os.environ.get(SECRET_VARIABLE) or secrets.token_hex(16))
-    try:
-        book = AlertBook(FILE, deliver=deliver)
-    except AlertError as error:
-        aside = FILE.with_suffix(".damaged.json")
-        log.warning("%s is set aside as %s: %s", FILE, aside.name, error)
-        FILE.replace(aside)
-        book = AlertBook(FILE, deliver=deliver)
+    book = AlertBook(alert_file(), lasting=lasting, deliver=deliver)
     AlertMonitor(book)
     return book

@@ -1,20 +1,30 @@
-"""Sending an alert to a web address: JSON, signed, tried again with growing pauses."""
+"""Sending an alert to a web address: JSON, signed, tried again with growing pauses; never to an address that is not public.
+
+Names are resolved anew for each try, and the very address that is connected to is looked at, so that a name that changes its
+address (DNS rebinding) gains nothing. Redirects are not followed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import hmac
+import ipaddress
 import json
 import logging
+import os
+import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import aiohttp
 
-from core.market.alerts import AlertEvent
+from core.market.alerts import AlertError, AlertEvent
 from core.market.feeds.background import BackgroundLoop
+from core.messages import compose
 
 TRIES = 5
 FIRST_PAUSE_S = 1.0
@@ -22,7 +32,65 @@ TIMEOUT_S = 10.0
 SIGNATURE_HEADER = "X-Observatory-Signature"
 TIME_HEADER = "X-Observatory-Time"
 
+NETWORKS_VARIABLE: Final = "OBSERVATORY_WEBHOOK_NETWORKS"
+"""Environment variable: networks that are not public and may get webhooks all the same, such as 10.1.0.0/16, by commas."""
+LOOKUP_S: Final = 5.0
+NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+NEVER: Final = tuple(map(ipaddress.ip_network, ("168.63.129.16/32", "192.0.0.0/24", "64:ff9b:1::/48")))
+"""Public by their numbers, but of the network around a machine: two clouds' metadata, and IPv4 within a provider."""
+
 log = logging.getLogger(__name__)
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address is one of the public internet, in whatever form an IPv4 one is written, or the environment's."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour or (ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64 else None)
+        if inner is not None:
+            ip = inner
+    if any(ip in network for network in _allowed()):
+        return True
+    return ip.is_global and not ip.is_multicast and not any(ip in network for network in NEVER)
+
+
+def _allowed() -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    networks = []
+    for text in os.environ.get(NETWORKS_VARIABLE, "").split(","):
+        try:
+            networks.append(ipaddress.ip_network(text.strip()))
+        except ValueError:
+            if text.strip():
+                log.warning("%s is no network: one such as 10.1.0.0/16 is right", text.strip())
+    return networks
+
+
+def public_socket(address: tuple[Any, ...]) -> socket.socket:
+    """A socket for one of `getaddrinfo`'s answers.
+
+    Raises:
+        OSError: where the address is not public.
+    """
+    family, kind, protocol, _name, where = address
+    if not is_public(str(where[0])):
+        raise OSError("not a public address")
+    return socket.socket(family, kind, protocol)
+
+
+async def check_receiver(webhook: str) -> None:
+    """See that an address can be sent to, as far as its name says now.
+
+    Raises:
+        AlertError: where its host is not to be found, or not public.
+    """
+    parts = urlsplit(webhook)
+    try:
+        async with asyncio.timeout(LOOKUP_S):
+            answers = await asyncio.get_running_loop().getaddrinfo(parts.hostname, parts.port or 443, type=socket.SOCK_STREAM)
+    except (OSError, TimeoutError, UnicodeError) as error:
+        raise AlertError(compose("the host {host} of the webhook is not to be found", host=parts.hostname)) from error
+    if not all(is_public(str(where[0])) for *_, where in answers):
+        raise AlertError(compose("the webhook's host {host} is not on the public internet", host=parts.hostname))
 
 
 def body_of(event: AlertEvent) -> bytes:
@@ -55,7 +123,8 @@ async def send(
     """
     body = body_of(event)
     timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
-    async with aiohttp.ClientSession(timeout=timeout) as session:
+    connector = aiohttp.TCPConnector(socket_factory=public_socket, use_dns_cache=False)
+    async with aiohttp.ClientSession(timeout=timeout, connector=connector) as session:
         for attempt in range(tries):
             sent_at = str(int(clock()))
             headers = {

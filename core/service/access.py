@@ -1,29 +1,243 @@
-"""Whom a server lets do what: which host names it answers to, and which actions are closed to strangers."""
+"""Who may do what on a server: the one table of roles and actions, who a visitor is, and which host names the server answers to.
+
+Whatever changes the machine, or reads what is not a visitor's own, is carried out by a function of `core.service` that asks
+`Visitor.require` first; no page calls what lies below. Whether a visitor stands at the machine itself is decided by `is_local`
+from everything that is known of a connection, and doubt means that it does not (D35).
+"""
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
 import os
 import socket
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+from urllib.parse import urlsplit
+
+from core.messages import Message, compose
 
 HOSTS_VARIABLE: Final = "OBSERVATORY_HOSTS"
 """Environment variable: host names the app is reached by, separated by commas; "*" for any."""
 USERS_VARIABLE: Final = "OBSERVATORY_USERS"
-"""Environment variable: e-mail addresses of those who may do what `Action` lists, separated by commas; empty: all signed in."""
+"""Environment variable: e-mail addresses of those who count as signed in, separated by commas; empty: all who signed in."""
 OPEN_VARIABLE: Final = "OBSERVATORY_OPEN"
-"""Environment variable: "yes" lets everyone do what `Action` lists where a network reaches the server and it has no sign-in."""
+"""Environment variable: "yes" lets every visitor count as signed in, where the server has no sign-in."""
+TOKEN_VARIABLE: Final = "OBSERVATORY_TOKEN"
+"""Environment variable: a request for metrics that shows this secret, sixteen characters or more, is the operator's
+(`Authorization: Bearer ...`)."""
+MIN_TOKEN: Final = 16
+
+
+class Role(StrEnum):
+    """Who asks. `OWNER` is anyone at all, of what they brought or made themselves."""
+
+    STRANGER = "a stranger"
+    OWNER = "a stranger, of their own"
+    SIGNED_IN = "signed in"
+    OPERATOR = "at the machine"
 
 
 class Action(StrEnum):
-    """What changes the machine that serves, and so is not for strangers."""
+    """Everything that the app offers to do, by a short name."""
 
+    WATCH = "watch"
+    PLAY = "play"
+    BRING = "bring"
+    ALERT = "alert"
+    WEBHOOK = "webhook"
     RECORD = "record"
-    DELETE = "delete"
+    CHANGE = "change"
+    EXPORT = "export"
+    CONVERT = "convert"
+    SERVER_FOLDER = "server folder"
     TRAIN = "train"
-    ADD_FORECASTER = "add a forecaster"
-    SERVER_FOLDER = "read a folder of the server"
+    SCORE = "score"
+    VERIFY = "verify"
+    ADD_FORECASTER = "add forecaster"
+    MEASURE = "measure"
+    READ_FEEDS = "read feeds"
+    READ_METRICS = "read metrics"
+    SET_UP = "set up"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Right:
+    """What an action is, as a clause for a person, and the roles that may do it."""
+
+    what: Message
+    roles: frozenset[Role]
+
+
+OPERATOR: Final = "operator"
+_PERSON: Final = "person:"
+
+_ALL: Final = frozenset(Role)
+_OWN: Final = frozenset({Role.OWNER})
+_KNOWN: Final = frozenset({Role.SIGNED_IN, Role.OPERATOR})
+_MACHINE: Final = frozenset({Role.OPERATOR})
+
+RIGHTS: Final[dict[Action, Right]] = {
+    Action.WATCH: Right(what=compose("watching markets and recordings, reading what models answer, the lessons"), roles=_ALL),
+    Action.PLAY: Right(what=compose("the controls of a playback: one's own, or one whose link was given"), roles=_OWN),
+    Action.BRING: Right(what=compose("bringing pictures, films, windows, weights and having them read"), roles=_OWN),
+    Action.ALERT: Right(what=compose("setting, removing, exporting and importing alerts"), roles=_OWN),
+    Action.WEBHOOK: Right(what=compose("alerts that are sent to a web address"), roles=_KNOWN),
+    Action.RECORD: Right(what=compose("recording, and ending a recording"), roles=_KNOWN),
+    Action.CHANGE: Right(what=compose("renaming, merging and deleting recordings"), roles=_KNOWN),
+    Action.EXPORT: Right(what=compose("exporting recordings of the library"), roles=_KNOWN),
+    Action.CONVERT: Right(what=compose("inspecting and converting files of recordings"), roles=_KNOWN),
+    Action.SERVER_FOLDER: Right(what=compose("naming folders and addresses of recordings, and copying from there"), roles=_KNOWN),
+    Action.TRAIN: Right(what=compose("starting, ending, resuming and keeping a training"), roles=_KNOWN),
+    Action.SCORE: Right(what=compose("scoring recordings, and ending that"), roles=_KNOWN),
+    Action.VERIFY: Right(what=compose("recomputing and scoring the ledger"), roles=_KNOWN),
+    Action.ADD_FORECASTER: Right(what=compose("adding a forecaster: a file of probabilities"), roles=_KNOWN),
+    Action.MEASURE: Right(what=compose("measuring the machine's speed"), roles=_KNOWN),
+    Action.READ_FEEDS: Right(what=compose("reading which markets others watch"), roles=_KNOWN),
+    Action.READ_METRICS: Right(what=compose("reading metrics, and the names of feeds in the state of health"), roles=_MACHINE),
+    Action.SET_UP: Right(
+        what=compose("ledgers, Redis, logs, folders to train from, forecasters by address: by the environment alone"),
+        roles=frozenset(),
+    ),
+}
+"""The table."""
+
+
+class NotAllowed(PermissionError):
+    """A visitor asked for what the table closes to them; the message is a sentence for a person."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visitor:
+    """One who asks.
+
+    Attributes:
+        id: of the browser tab. role: never `OWNER`. name: by which the sign-in knows a person; "" without.
+        address: of the client, "" where unknown.
+    """
+
+    id: str
+    role: Role
+    name: str = ""
+    address: str = ""
+
+    @property
+    def owner(self) -> str:
+        """Whose their things are: the operator's and a person's outlive the browser tab, anyone else's end with it."""
+        if self.role is Role.OPERATOR:
+            return OPERATOR
+        return f"{_PERSON}{self.name}" if self.role is Role.SIGNED_IN and self.name else f"tab:{self.id}"
+
+    def may(self, action: Action, *, own: bool = True) -> bool:
+        """Whether the table opens an action to this visitor.
+
+        Args:
+            own: whether what is acted on is the visitor's own.
+        """
+        roles = RIGHTS[action].roles
+        return self.role in roles or (own and Role.OWNER in roles)
+
+    def require(self, action: Action, *, own: bool = True) -> None:
+        """Stop what the table closes.
+
+        Raises:
+            NotAllowed: where this visitor may not.
+        """
+        if not self.may(action, own=own):
+            raise NotAllowed(compose("Closed here: {what}.", what=RIGHTS[action].what))
+
+
+def outlives_tab(owner: str) -> bool:
+    """Whether an owner is more than a browser tab, so that what is theirs is kept."""
+    return owner == OPERATOR or owner.startswith(_PERSON)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestAddress:
+    """Everything that is known of how a request came.
+
+    Attributes:
+        bind: what the server listens at; None and "" are everywhere.
+        public_name: host name that the server was told it has, "" or a loopback one for none.
+        peer: address of the other end; "" where unknown.
+        headers: by lower-case name.
+    """
+
+    bind: str | None
+    peer: str
+    headers: Mapping[str, str]
+    public_name: str = ""
+
+
+PROXY_SEEN: Final = threading.Event()
+"""Set once a proxy has passed a request on: then none counts as the machine's own any more."""
+_PROXY_HEADERS: Final = frozenset(
+    {"forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "x-original-host", "cdn-loop"}
+)
+_PROXY_BEGINNINGS: Final = ("x-forwarded", "cf-", "x-envoy-", "x-amzn-", "x-azure-", "fly-", "fastly-", "x-vercel-", "tailscale-")
+
+
+def forwarded(headers: Mapping[str, str]) -> bool:
+    """Whether any header says that a proxy passed the request on."""
+    return any(name in _PROXY_HEADERS or name.startswith(_PROXY_BEGINNINGS) for name in map(str.lower, headers))
+
+
+def is_local(connection: RequestAddress) -> bool:
+    """Whether a request can only have come from the machine itself (D35): every sign says so, and none is missing.
+
+    The server listens at the loopback alone, no name was configured for it, the other end is at the loopback, the browser asked
+    for a loopback name or address, and neither this request nor an earlier one was passed on by a proxy.
+    """
+    headers = connection.headers
+    if forwarded(headers):
+        PROXY_SEEN.set()
+    origin = urlsplit(headers.get("origin", "")).hostname if headers.get("origin") else "localhost"
+    return (
+        not PROXY_SEEN.is_set()
+        and is_loopback(connection.bind)
+        and not listed(HOSTS_VARIABLE)
+        and (not connection.public_name or is_loopback(_host_name(connection.public_name.partition("/")[0])))
+        and is_loopback(connection.peer)
+        and is_loopback(_host_name(headers.get("host", "")))
+        and is_loopback(origin)
+    )
+
+
+def visitor_of(
+    connection: RequestAddress, *, tab: str = "", user: Mapping[str, object] | None = None, sign_in: bool = False
+) -> Visitor:
+    """The visitor behind a connection.
+
+    Args:
+        tab: id of the browser tab. sign_in: whether the server has a sign-in, which then alone decides.
+        user: what the sign-in says of a visitor who has signed in (`email`, `email_verified`, `sub`); None of any other.
+    """
+    if sign_in:
+        role = Role.SIGNED_IN if user is not None and _on_the_list(user) else Role.STRANGER
+    elif is_local(connection):
+        role = Role.OPERATOR
+    else:
+        role = Role.SIGNED_IN if "yes" in listed(OPEN_VARIABLE) else Role.STRANGER
+    name = str((user or {}).get("email") or (user or {}).get("sub") or "").lower()
+    return Visitor(id=tab, role=role, name=name, address=connection.peer)
+
+
+def _on_the_list(user: Mapping[str, object]) -> bool:
+    """Whether whoever signed in may count as such: anyone, or those listed, by an address that the provider has not doubted."""
+    users = listed(USERS_VARIABLE)
+    return not users or (str(user.get("email") or "").lower() in users and user.get("email_verified") is not False)
+
+
+def requester_of(connection: RequestAddress) -> Visitor:
+    """Who asks for what is no page (metrics, health): the operator, from the machine or by the secret, or a stranger."""
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    shown = connection.headers.get("authorization", "")
+    knows = len(token) >= MIN_TOKEN and hmac.compare_digest(shown.encode(), f"Bearer {token}".encode())
+    role = Role.OPERATOR if is_local(connection) or knows else Role.STRANGER
+    return Visitor(id="", role=role, address=connection.peer)
 
 
 def listed(variable: str) -> frozenset[str]:
@@ -32,13 +246,13 @@ def listed(variable: str) -> frozenset[str]:
 
 
 def is_loopback(address: str | None) -> bool:
-    """Whether a server that listens there is reached by its own machine alone; None and "" listen everywhere."""
+    """Whether an address or name is the loopback's; of a server, that its own machine alone reaches it. None and "" are not."""
     if not address:
         return False
     try:
         return ipaddress.ip_address(address.strip("[]")).is_loopback
     except ValueError:
-        return address.lower() == "localhost"
+        return address.lower() == "localhost" or address.lower().endswith(".localhost")
 
 
 def host_allowed(host: str) -> bool:
@@ -58,21 +272,18 @@ def host_allowed(host: str) -> bool:
     return True
 
 
+def table() -> str:
+    """The table in Markdown, as `docs/deploy.md` has it."""
+    lines = ["| action | " + " | ".join(Role) + " |", "| --- |" + " --- |" * len(Role)]
+    for right in RIGHTS.values():
+        open_to = right.roles | (set(Role) - {Role.STRANGER} if Role.OWNER in right.roles else set())
+        cells = ["yes" if role in open_to else "no" for role in Role]
+        lines.append(f"| {right.what} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def _host_name(host: str) -> str:
     """Without the port, lower case, a final dot or an IPv6 address's brackets."""
     host = host.strip().lower()
     name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
     return name.removesuffix(".")
-
-
-def is_open(*, address: str | None, sign_in: bool, email: str | None) -> bool:
-    """Whether the actions of `Action` are open to a visitor.
-
-    Args:
-        address: that the server listens at.
-        sign_in: whether the server has a sign-in. email: of the visitor who has signed in; None without.
-    """
-    if sign_in:
-        users = listed(USERS_VARIABLE)
-        return email is not None and (not users or email.lower() in users)
-    return is_loopback(address) or "yes" in listed(OPEN_VARIABLE)

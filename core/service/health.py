@@ -11,6 +11,7 @@ from core import checkpoints
 from core.market.hub import hub
 from core.market.ledger.keeper import ledger_folder
 from core.market.predictor import DEFAULT
+from core.service.access import Action, Visitor
 
 LEAST_FREE = 200 * 2**20
 """Bytes of free disk below which the process is not ready: a ledger or recording would soon stop."""
@@ -35,15 +36,12 @@ class Health:
         """Whether new viewers can be served."""
         return self.model is None and self.free_bytes >= LEAST_FREE
 
-    def as_dict(self) -> dict[str, Any]:
-        """For a JSON answer. `live` is true of every process that answers."""
-        return {
-            "live": True,
-            "ready": self.ready,
-            "feeds": self.feeds,
-            "model": self.model or "ok",
-            "disk_free_bytes": self.free_bytes,
-        }
+    def as_dict(self, by: Visitor) -> dict[str, Any]:
+        """For a JSON answer: `live`, true of every process that answers, and `ready`; the rest for whom the table lets."""
+        answer: dict[str, Any] = {"live": True, "ready": self.ready}
+        if by.may(Action.READ_METRICS):
+            answer |= {"feeds": self.feeds, "model": self.model or "ok", "disk_free_bytes": self.free_bytes}
+        return answer
 
 
 def health(folder: Path | None = None) -> Health:

@@ -1,10 +1,15 @@
-"""What this visitor may do to the machine that serves: recording, deleting, training, forecasters, its folders."""
+"""Who this visitor is to `core.service`, and notices of what is closed to them."""
 
 from __future__ import annotations
 
-import streamlit as st
+from collections.abc import Mapping
 
-from core.service.access import OPEN_VARIABLE, Action, is_open
+import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.messages import translate
+from core.service.access import OPEN_VARIABLE, RIGHTS, Action, RequestAddress, Visitor, visitor_of
 from pages.shared import controls
 from pages.shared.language import _
 
@@ -14,16 +19,30 @@ def has_sign_in() -> bool:
     return hasattr(st.user, "is_logged_in")
 
 
-def allowed() -> bool:
-    """Whether the actions of `Action` are open to this visitor."""
+def visitor() -> Visitor:
+    """Whose page this run draws. Of a run without a connection nothing is known, and so it is a stranger's."""
+    context = get_script_run_ctx()
+    tab = context.session_id if context else "nobody"
+    client = runtime.get_instance().get_client(tab) if runtime.exists() else None
+    known = client.client_context if client is not None else None
+    headers = {name.lower(): value for name, value in known.headers} if known is not None else {}
+    peer = known.remote_ip if known is not None else None
     sign_in = has_sign_in()
-    email = str(st.user.get("email") or "") if sign_in and st.user.is_logged_in else None
-    return is_open(address=st.get_option("server.address"), sign_in=sign_in, email=email)
+    user: Mapping[str, object] | None = dict(st.user) if sign_in and st.user.is_logged_in else None
+    return visitor_of(connection(headers, peer or ""), tab=tab, sign_in=sign_in, user=user)
+
+
+def connection(headers: Mapping[str, str], peer: str) -> RequestAddress:
+    """What is known of a request to this server."""
+    return RequestAddress(
+        bind=st.get_option("server.address"), public_name=st.get_option("browser.serverAddress") or "", peer=peer, headers=headers
+    )
 
 
 def guard(*actions: Action) -> bool:
     """Whether this visitor may do these; where not, a notice says why and how they are opened."""
-    if allowed():
+    who = visitor()
+    if all(who.may(action) for action in actions):
         return True
     if not has_sign_in():
         why = _("A network reaches this server and it knows no sign-in; whoever runs it may set up one, or {variable}=yes.")
@@ -32,27 +51,9 @@ def guard(*actions: Action) -> bool:
         why = _("Your account is not on the list of those who may.")
     else:
         why = _("Sign in first, in the sidebar.")
-    controls.notice("closed", f"{_closed(actions)} {why}")
+    closed = "; ".join(translate(RIGHTS[action].what) for action in actions if not who.may(action))
+    controls.notice("closed", _("Closed here: {actions}.").format(actions=closed) + f" {why}")
     return False
-
-
-def _closed(actions: tuple[Action, ...]) -> str:
-    if len(actions) > 1:
-        names = {
-            Action.RECORD: _("recording and converting"),
-            Action.DELETE: _("renaming, merging and deleting"),
-            Action.TRAIN: _("training"),
-            Action.ADD_FORECASTER: _("adding forecasters"),
-            Action.SERVER_FOLDER: _("folders of this server"),
-        }
-        return _("Closed here: {actions}.").format(actions="; ".join(names[action] for action in actions))
-    return {
-        Action.RECORD: _("Recording is closed here."),
-        Action.DELETE: _("Deleting is closed here."),
-        Action.TRAIN: _("Training is closed here."),
-        Action.ADD_FORECASTER: _("Adding forecasters is closed here."),
-        Action.SERVER_FOLDER: _("Folders of this server are closed here."),
-    }[actions[0]]
 
 
 def sign_in_button() -> None:

@@ -9,14 +9,15 @@ import streamlit as st
 from core import checkpoints, usage
 from core.bench import cuda
 from core.bench.benchmarks import BENCHMARKS, Benchmark
-from core.bench.growth import GROWTHS, Curve, measured
+from core.bench.growth import GROWTHS, Curve
 from core.bench.ratio import Ratio
 from core.figures.growth import growth_figure
-from core.market.hub import hub
 from core.messages import translate
 from core.models.vit import ViT, ViTConfig
-from core.runs.epoch_time import BATCH, IMAGES, STEPS, EpochTime, epoch_times
-from pages.shared import controls, language, navigation, url_state
+from core.runs.epoch_time import BATCH, IMAGES, STEPS, EpochTime
+from core.service import system
+from core.service.access import Action, NotAllowed
+from pages.shared import controls, language, navigation, permissions, url_state
 from pages.shared.language import _, duration, ngettext, number, percent, size
 from pages.shared.live_plot import static_plot
 
@@ -47,7 +48,11 @@ def current_usage() -> None:
 
 def feeds() -> None:
     """The feeds that viewers watch, with their numbers of viewers and rows."""
-    running = hub().watched()
+    try:
+        running = system.feeds(permissions.visitor())
+    except NotAllowed as error:
+        controls.notice("closed", str(error))
+        return
     if not running:
         controls.notice("empty", _("No feed is running. One starts when a market page is opened."))
         return
@@ -98,7 +103,7 @@ def epoch_time() -> None:
     if st.button(_("Time it"), icon=":material/timer:", key="system_epoch"):
         config: ViTConfig = checkpoints.read_config(checkpoints.read_card("vit"), ViT)
         with st.spinner(_("Timing some steps of training…"), show_time=True):
-            st.session_state[TIMED] = list(epoch_times(config))
+            st.session_state[TIMED] = system.epoch(permissions.visitor(), config)
     timed: list[EpochTime] | None = st.session_state.get(TIMED)
     if timed is None:
         return
@@ -131,7 +136,7 @@ def speed() -> None:
         wanted = [one for one in BENCHMARKS.values() if one.quick]
         for count, one in enumerate(wanted):
             bar.progress(count / len(wanted), text=translate(one.what))
-            found.append((one, one.make().measure(SECONDS)))
+            found.append((one, system.benchmark(permissions.visitor(), one, SECONDS)))
         bar.empty()
         st.session_state[SPEED] = found
     rows: list[tuple[Benchmark, Ratio]] = st.session_state.get(SPEED, [])
@@ -159,7 +164,7 @@ def card_speed() -> None:
         return
     if st.button(_("Measure the card"), icon=":material/memory:", key="system_cuda"):
         with st.spinner(_("Measuring the card…"), show_time=True):
-            st.session_state[CARD] = list(cuda.measured())
+            st.session_state[CARD] = system.card(permissions.visitor())
     found: list[cuda.CardFigure] = st.session_state.get(CARD, [])
     if found:
         st.table([{_("What"): translate(one.what), _("Value"): f"{number(one.value, 2)} {translate(one.unit)}"} for one in found])
@@ -172,7 +177,7 @@ def growth() -> None:
         bar, found = st.progress(0.0), []
         for count, one in enumerate(GROWTHS.values()):
             bar.progress(count / len(GROWTHS), text=translate(one.what))
-            found.append(measured(one))
+            found.append(system.curve(permissions.visitor(), one))
         bar.empty()
         st.session_state[GROWN] = found
     curves: list[Curve] = st.session_state.get(GROWN, [])
@@ -252,13 +257,14 @@ controls.page_header(_("System"), _("What this app runs on, how much of the mach
 live_part()
 st.subheader(_("Device"), anchor=False)
 device()
-try:
-    epoch_time()
-except checkpoints.CheckpointError as error:
-    controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
-speed()
-card_speed()
-growth()
+if permissions.guard(Action.MEASURE):
+    try:
+        epoch_time()
+    except checkpoints.CheckpointError as error:
+        controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+    speed()
+    card_speed()
+    growth()
 st.subheader(_("Checkpoints"), anchor=False)
 checkpoint_cards()
 about()

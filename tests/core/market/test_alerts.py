@@ -1,4 +1,4 @@
-"""Alerts: each kind of rule at and around its level, told once, kept in a file, sent to a receiver that checks the signature."""
+"""Alerts: each kind of rule at and around its level, told once and to its owner, kept in a file, sent where it is public."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import hashlib
 import hmac
 import json
 import math
+import re
+import socket
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,12 +16,25 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from core.market.alerts import AlertBook, AlertError, AlertEvent, AlertRule, MarketState, rules_from_json, rules_to_json
+from core.market.alerts import (
+    MAX_OWNERS,
+    MAX_RULES,
+    AlertBook,
+    AlertError,
+    AlertEvent,
+    AlertRule,
+    MarketState,
+    rules_from_json,
+    rules_to_json,
+)
 from core.market.session_view import Status
-from core.market.webhook import send
+from core.market.webhook import NETWORKS_VARIABLE, check_receiver, is_public, send
+from core.messages import compose
 
 MARKET = "live/binance/BTC/USDT"
+ME = "person:ana@desk.example"
 QUIET = MarketState(
+    feed=MARKET,
     market=MARKET,
     symbol="BTC/USDT",
     status=Status.LIVE,
@@ -56,7 +71,7 @@ def test_a_rule_goes_off_when_its_condition_begins(rule: AlertRule, below: Marke
     book.put(rule)
     assert book.check(QUIET) == [] and book.check(below) == []
     (event,) = book.check(at)
-    assert event.rule == rule and "BTC/USDT" in event.text and book.log(-1.0) == [event]
+    assert event.rule == rule and "BTC/USDT" in event.text and book.log("", -1.0) == [event]
     assert "_" not in event.text and ("forward, 50 steps" in event.text) == (rule.head == "forward_50")
     now[0] = 61.0
     assert book.check(at) == []  # it still holds
@@ -87,14 +102,91 @@ def test_rules_survive_a_restart_and_a_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "alerts" / "alerts.json"
     book = AlertBook(path)
     rules = [
-        AlertRule(market=MARKET, kind="price", level=64_000.5),
-        AlertRule(market=MARKET, kind="feed", webhook="https://a.b/c"),
+        AlertRule(market=MARKET, kind="price", level=64_000.5, owner=ME),
+        AlertRule(market=MARKET, kind="feed", webhook="https://a.b/c", owner=ME),
     ]
     for rule in rules:
         book.put(rule)
-    assert AlertBook(path).rules() == rules == rules_from_json(rules_to_json(rules))
-    book.remove(rules[0].id)
-    assert AlertBook(path).rules() == rules[1:]
+    assert AlertBook(path).rules(ME) == rules
+    book.remove(ME, rules[0].id)
+    assert AlertBook(path).rules(ME) == rules[1:]
+
+
+def test_a_file_to_take_away_holds_no_address_and_what_is_read_gets_ids_and_an_owner_here() -> None:
+    rule = AlertRule(market=MARKET, kind="price", level=64_000.5, webhook="https://hooks.example/secret", owner=ME)
+    text = rules_to_json([rule])
+    assert "secret" not in text and "hooks.example" not in text and ME not in text and rule.id not in text
+    (read,) = rules_from_json(text, "another")
+    assert replace(read, id=rule.id, owner=ME, webhook=rule.webhook) == rule and read.id != rule.id and read.owner == "another"
+    (given,) = rules_from_json('{"alerts": [{"market": "m", "kind": "feed", "id": "kind"}]}')
+    assert re.fullmatch(r"[0-9a-f]{32}", given.id)
+
+
+def test_owners_see_and_change_their_own_alone() -> None:
+    book = AlertBook()
+    for owner in (ME, "tab:a"):
+        book.put(AlertRule(market=MARKET, kind="feed", owner=owner))
+    (mine,), (theirs,) = book.rules(ME), book.rules("tab:a")
+    book.remove("tab:a", mine.id)
+    book.replace("tab:a", [replace(mine, head="forward_50")])
+    assert book.rules(ME) == [mine] and book.rules("tab:a") == []
+    book.put(theirs)
+    book.check(replace(QUIET, status=Status.FAILED))
+    assert [event.rule for event in book.log(ME)] == [mine] and [event.rule for event in book.log("tab:a")] == [theirs]
+
+
+def test_what_one_plays_sets_off_ones_own_alerts_alone() -> None:
+    book = AlertBook()
+    for tab in ("a", "b"):
+        book.meet(tab, f"tab:{tab}")
+        book.put(AlertRule(market="recording/x", kind="price", level=101, owner=f"tab:{tab}"))
+    here = replace(QUIET, market="recording/x", feed="recording/x~a", owners=book.owners_of(["a", "unknown"]))
+    there = replace(here, feed="recording/x~b", mid=200.0, owners=book.owners_of(["b"]))
+    assert book.check(here) == [] and book.check(there) == [] and book.check(replace(here, mid=100.5)) == []
+    (event,) = book.check(replace(here, mid=102.0))
+    assert event.rule.owner == "tab:a" and event.feed == "recording/x~a" and book.log("tab:b") == []
+
+
+def test_there_are_bounds_and_a_crowd_of_tabs_costs_no_persons_rules() -> None:
+    book = AlertBook(lasting=lambda owner: owner == ME)
+    book.put(AlertRule(market=MARKET, kind="feed", owner=ME))
+    for tab in range(MAX_OWNERS + 20):
+        book.put(AlertRule(market=MARKET, kind="feed", owner=f"tab:{tab}"))
+    assert sum(bool(book.rules(f"tab:{tab}")) for tab in range(MAX_OWNERS + 20)) == MAX_OWNERS
+    assert len(book.rules(ME)) == 1
+    full = [AlertRule(market=MARKET, kind="feed", owner=ME) for _ in range(MAX_RULES)]
+    book.replace(ME, full)
+    with pytest.raises(AlertError, match="41 alerts are too many: 40 at most"):
+        book.put(AlertRule(market=MARKET, kind="feed", owner=ME))
+    with pytest.raises(AlertError, match="too many"):
+        rules_from_json(json.dumps({"alerts": [{"market": "m", "kind": "feed"}] * (MAX_RULES + 1)}))
+    assert book.rules(ME) == full
+
+
+def test_only_those_that_last_are_written_and_a_disk_that_refuses_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.json"
+    book = AlertBook(path, lasting=lambda owner: owner == ME)
+    book.put(AlertRule(market=MARKET, kind="feed", owner="tab:a"))
+    assert not path.exists()
+    book.put(AlertRule(market=MARKET, kind="feed", owner=ME))
+    assert [one["owner"] for one in json.loads(path.read_text())["alerts"]] == [ME]
+    (tmp_path / "file").write_text("")
+    nowhere = AlertBook(tmp_path / "file" / "alerts.json")
+    with pytest.raises(AlertError, match="the alerts cannot be written: "):
+        nowhere.put(AlertRule(market=MARKET, kind="feed", owner=ME))
+    assert nowhere.rules(ME) == []
+
+
+def test_what_is_broken_in_the_file_is_left_out_and_kept_aside(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.json"
+    good = {"market": MARKET, "kind": "feed"}
+    broken = [{"market": MARKET, "kind": "feed", "head": [1]}, {**good, "level": "x"}, {"kind": "feed"}, {**good, "owner": 5}]
+    path.write_text(json.dumps({"alerts": [{**good, "id": "kind"}, *broken]}))
+    (rule,) = AlertBook(path).rules("operator")
+    assert rule.id != "kind" and (tmp_path / "alerts.damaged.json").read_text() == path.read_text()
+    for text in ("[]", "{", '{"alerts": {}}', "[" * 100_000):
+        path.write_text(text)
+        assert AlertBook(path).markets() == set()
 
 
 @pytest.mark.parametrize(
@@ -106,15 +198,38 @@ def test_rules_survive_a_restart_and_a_round_trip(tmp_path: Path) -> None:
         ('{"alerts": [{"market": "m", "kind": "moon"}]}', "cannot watch 'moon'"),
         ('{"alerts": [{"market": "m", "kind": "price", "level": "high"}]}', "not a number"),
         ('{"alerts": [{"market": "m", "kind": "price", "level": NaN}]}', "not a number"),
-        ('{"alerts": [{"market": "m", "kind": "probability", "level": 1.5}]}', "does not exist"),
+        ('{"alerts": [{"market": "m", "kind": "probability", "head": "forward_10", "level": 1.5}]}', "does not exist"),
         ('{"alerts": [{"market": "m", "kind": "feed", "webhook": "file:///etc/passwd"}]}', "no web address"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "webhook": "https:///x"}]}', "no web address"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "webhook": "https://[/x"}]}', "no web address"),
         ('{"alerts": [{"market": "m", "kind": "feed", "run": "rm"}]}', "unknown field 'run'"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "owner": "operator"}]}', "names owners"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "head": [1]}]}', "head is not a text"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "head": "![x](http://a)"}]}', "no label and horizon"),
+        ('{"alerts": [{"market": "m", "kind": "score"}]}', "no label and horizon"),
+        ('{"alerts": [{"market": "m", "kind": ["feed"]}]}', "kind is not a text"),
+        ('{"alerts": [{"market": "m\\n", "kind": "feed"}]}', "needs the key of a market"),
+        ('{"alerts": [{"market": "%s", "kind": "feed"}]}' % ("m" * 300), "not a text of at most"),
+        ('{"alerts": [{"market": "m", "kind": "price", "level": true}]}', "not a number"),
+        ('{"alerts": [{"market": "m", "kind": "price", "level": 1e15}]}', "more than any market has"),
+        ('{"alerts": [{"market": "m", "kind": "price", "level": 1%s}]}' % ("0" * 400), "not a number"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "cooldown_s": Infinity}]}', "not a number"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "cooldown_s": -1}]}', "not between 0 and"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "sound": "no"}]}', "neither true nor false"),
+        ('{"alerts": [{"kind": "feed"}]}', "lacks the field 'market'"),
+        ('{"alerts": {"market": "m"}}', "holds no alerts"),
         ("[" * 100_000, "holds no alerts"),
     ],
 )
 def test_a_bad_file_is_one_sentence(text: str, why: str) -> None:
     with pytest.raises(AlertError, match=why):
         rules_from_json(text)
+
+
+@pytest.fixture
+def own_receiver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets webhooks go to this machine, where the receivers of these tests are."""
+    monkeypatch.setenv(NETWORKS_VARIABLE, "127.0.0.0/8")
 
 
 async def delivered(answers: list[int]) -> tuple[bool, list[dict[str, object]], list[float]]:
@@ -129,10 +244,16 @@ async def delivered(answers: list[int]) -> tuple[bool, list[dict[str, object]], 
         assert request.headers["X-Observatory-Signature"] == f"sha256={expected}"
         got.append(json.loads(body))
         times.append(asyncio.get_running_loop().time())
-        return web.Response(status=answers[len(got) - 1])
+        status = answers[len(got) - 1]
+        return web.Response(status=status, headers={"Location": "/elsewhere"} if 300 <= status < 400 else {})
+
+    async def elsewhere(_: web.Request) -> web.Response:
+        got.append({"market": "elsewhere"})
+        return web.Response()
 
     app = web.Application()
     app.router.add_post("/hook", receive)
+    app.router.add_route("*", "/elsewhere", elsewhere)
     runner = web.AppRunner(app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -149,6 +270,7 @@ async def delivered(answers: list[int]) -> tuple[bool, list[dict[str, object]], 
         await runner.cleanup()
 
 
+@pytest.mark.usefixtures("own_receiver")
 def test_a_webhook_is_signed_and_tried_again_with_longer_pauses() -> None:
     taken, got, times = asyncio.run(delivered([500, 429, 503, 204]))
     assert taken and len(got) == 4 and all(one == got[0] for one in got)
@@ -157,6 +279,7 @@ def test_a_webhook_is_signed_and_tried_again_with_longer_pauses() -> None:
     assert all(pause >= 0.05 * 2**i for i, pause in enumerate(pauses))
 
 
+@pytest.mark.usefixtures("own_receiver")
 def test_a_refusal_is_final_and_failure_ends() -> None:
     taken, got, _ = asyncio.run(delivered([403, 200]))
     assert not taken and len(got) == 1
@@ -164,6 +287,7 @@ def test_a_refusal_is_final_and_failure_ends() -> None:
     assert not taken and len(got) == 2
 
 
+@pytest.mark.usefixtures("own_receiver")
 def test_a_receiver_that_is_away_is_no_error() -> None:
     rule = AlertRule(market=MARKET, kind="feed", webhook="http://127.0.0.1:9/none")
     book = AlertBook()
@@ -171,3 +295,73 @@ def test_a_receiver_that_is_away_is_no_error() -> None:
     (event,) = book.check(replace(QUIET, status=Status.FAILED, mid=math.nan))
     assert isinstance(event, AlertEvent)
     assert asyncio.run(send(event, secret="s", tries=2, first_pause_s=0.01)) is False
+
+
+PRIVATE = [
+    *("127.0.0.1", "127.8.9.1", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1", "100.100.100.200"),
+    *("169.254.169.254", "168.63.129.16", "224.0.0.1", "255.255.255.255", "192.0.0.192", "198.18.0.1"),
+    *("::1", "::", "fe80::1%eth0", "fd00:ec2::254", "ff02::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254"),
+    *("2002:7f00:1::", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe"),
+]
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_addresses_that_are_not_public(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["93.184.215.14", "1.1.1.1", "2606:4700:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"])
+def test_addresses_that_are_public(address: str) -> None:
+    assert is_public(address)
+
+
+def test_the_environment_may_allow_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NETWORKS_VARIABLE, "10.1.0.0/16, nonsense, fd00::/8")
+    assert is_public("10.1.2.3") and is_public("fd00::1") and not is_public("10.2.0.1") and not is_public("127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]", "rebound.example"]
+)
+def test_nothing_is_sent_to_this_machine_however_it_is_written(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that was public when the rule was set, and is this machine's when it is sent to, included."""
+    plain = socket.getaddrinfo
+
+    def rebound(name: str, *arguments: object, **options: object) -> object:
+        return plain("127.0.0.1" if name == "rebound.example" else name, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", rebound)
+    asked = []
+
+    async def tried() -> bool:
+        async def accept(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            asked.append(writer.get_extra_info("peername"))
+            writer.close()
+
+        server = await asyncio.start_server(accept, ["127.0.0.1", "::1"], 0)
+        ports = {one.family: one.getsockname()[1] for one in server.sockets}
+        port = ports[socket.AF_INET6 if host == "[::1]" else socket.AF_INET]
+        rule = AlertRule(market=MARKET, kind="feed", webhook=f"http://{host}:{port}/")
+        event = AlertEvent(rule=rule, feed=MARKET, at=1.0, text=compose("x"))
+        try:
+            return await send(event, secret="s", tries=1)
+        finally:
+            server.close()
+
+    assert asyncio.run(tried()) is False and asked == []
+    with pytest.raises(AlertError, match="is not on the public internet"):
+        asyncio.run(check_receiver(f"http://{host}/"))
+
+
+def test_a_redirect_is_not_followed(own_receiver: None) -> None:
+    taken, got, _ = asyncio.run(delivered([307, 200]))
+    assert taken and [one["market"] for one in got] == [MARKET, MARKET]
+
+
+def test_a_receiver_whose_name_is_unknown_is_refused_when_it_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> object:
+        raise socket.gaierror(socket.EAI_NONAME, "unknown")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(AlertError, match=r"the host nowhere\.example of the webhook is not to be found"):
+        asyncio.run(check_receiver("https://nowhere.example/x"))

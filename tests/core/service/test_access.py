@@ -1,12 +1,47 @@
-"""Host names a server answers to, and who may change the machine."""
+"""Host names a server answers to, whose request is the machine's own, and the table of roles and actions."""
 
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator, Mapping
 
 import pytest
 
-from core.service.access import HOSTS_VARIABLE, OPEN_VARIABLE, USERS_VARIABLE, host_allowed, is_loopback, is_open
+from core.service import access
+from core.service.access import (
+    HOSTS_VARIABLE,
+    OPEN_VARIABLE,
+    RIGHTS,
+    TOKEN_VARIABLE,
+    USERS_VARIABLE,
+    Action,
+    NotAllowed,
+    RequestAddress,
+    Role,
+    Visitor,
+    host_allowed,
+    is_local,
+    is_loopback,
+    outlives_tab,
+    requester_of,
+    visitor_of,
+)
+from tests.test_docs import ROOT
+
+AT_HOME = {"host": "localhost:8501", "origin": "http://localhost:8501", "user-agent": "Mozilla/5.0"}
+
+
+@pytest.fixture(autouse=True)
+def no_proxy_yet() -> Iterator[None]:
+    access.PROXY_SEEN.clear()
+    yield
+    access.PROXY_SEEN.clear()
+
+
+def came(
+    *, bind: str | None = "localhost", peer: str = "127.0.0.1", headers: Mapping[str, str] = AT_HOME, name: str = "localhost"
+) -> RequestAddress:
+    return RequestAddress(bind=bind, peer=peer, headers=headers, public_name=name)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +71,8 @@ def test_further_names_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
         ("127.0.0.1", True),
         ("::1", True),
         ("0.0.0.0", False),
+        ("::", False),
+        ("unix:///run/app.sock", False),
         ("", False),
         (None, False),
         ("10.0.0.7", False),
@@ -43,18 +80,130 @@ def test_further_names_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
 )
 def test_loopback_is_reached_by_its_own_machine_alone(address: str | None, alone: bool) -> None:
     assert is_loopback(address) is alone
-    assert is_open(address=address, sign_in=False, email=None) is alone
+    assert is_local(came(bind=address)) is alone
+
+
+@pytest.mark.parametrize(
+    "connection",
+    [
+        came(),
+        came(bind="127.0.0.1", headers={"host": "127.0.0.1:8501"}),
+        came(bind="::1", peer="::1", headers={"host": "[::1]:8501", "origin": "http://[::1]:8501"}),
+    ],
+)
+def test_who_sits_at_the_machine_is_its_operator(connection: RequestAddress) -> None:
+    assert visitor_of(connection).role is Role.OPERATOR
+
+
+@pytest.mark.parametrize(
+    "connection",
+    [
+        *(
+            came(headers=AT_HOME | {name: "1"})
+            for name in (
+                "X-Forwarded-For",
+                "x-forwarded-proto",
+                "x-forwarded-host",
+                "Forwarded",
+                "Via",
+                "X-Real-IP",
+                "CF-Connecting-IP",
+                "True-Client-IP",
+                "X-Envoy-External-Address",
+                "Fly-Client-IP",
+                "CDN-Loop",
+                "Tailscale-User-Login",
+            )
+        ),
+        came(peer="203.0.113.9"),
+        came(peer=""),
+        came(headers={}),
+        came(headers=AT_HOME | {"host": "203.0.113.9:8501"}),
+        came(headers=AT_HOME | {"host": "desk.example"}),
+        came(headers=AT_HOME | {"origin": "https://desk.example"}),
+        came(headers=AT_HOME | {"origin": "null"}),
+        came(name="desk.example/app"),
+        came(bind="0.0.0.0"),
+    ],
+)
+def test_any_sign_of_a_proxy_and_any_doubt_make_a_stranger(connection: RequestAddress) -> None:
+    assert visitor_of(connection).role is Role.STRANGER
+
+
+def test_a_host_list_makes_it_public_and_a_proxy_once_seen_closes_it_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOSTS_VARIABLE, "desk.example")
+    assert visitor_of(came()).role is Role.STRANGER
+    monkeypatch.delenv(HOSTS_VARIABLE)
+    assert visitor_of(came()).role is Role.OPERATOR
+    assert visitor_of(came(headers=AT_HOME | {"x-forwarded-for": "203.0.113.9"})).role is Role.STRANGER
+    assert visitor_of(came()).role is Role.STRANGER
 
 
 def test_who_runs_the_server_may_open_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(OPEN_VARIABLE, "yes")
-    assert is_open(address="0.0.0.0", sign_in=False, email=None)
-    assert not is_open(address="0.0.0.0", sign_in=True, email=None)  # where there is a sign-in, it alone decides
+    far = came(bind="0.0.0.0", peer="10.0.0.7")
+    assert visitor_of(far).role is Role.SIGNED_IN
+    assert visitor_of(far, sign_in=True).role is Role.STRANGER  # where there is a sign-in, it alone decides
+    assert visitor_of(far, tab="a").owner != visitor_of(far, tab="b").owner  # and alerts stay apart
 
 
 def test_a_sign_in_with_and_without_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not is_open(address="localhost", sign_in=True, email=None)
-    assert is_open(address="0.0.0.0", sign_in=True, email="ana@desk.example")
+    def role(**user: object) -> Role:
+        return visitor_of(came(), sign_in=True, user=user or None).role
+
+    assert role() is Role.STRANGER and role(email="ana@desk.example") is Role.SIGNED_IN
     monkeypatch.setenv(USERS_VARIABLE, "ana@desk.example")
-    assert is_open(address="0.0.0.0", sign_in=True, email="Ana@desk.example")
-    assert not is_open(address="0.0.0.0", sign_in=True, email="eve@desk.example")
+    assert role(email="Ana@desk.example", email_verified=True) is Role.SIGNED_IN
+    assert role(email="eve@desk.example") is Role.STRANGER and role(sub="ana@desk.example") is Role.STRANGER
+    assert role(email="ana@desk.example", email_verified=False) is Role.STRANGER
+
+
+def test_what_is_theirs_outlives_the_tab_of_those_who_are_known() -> None:
+    known = Visitor(id="tab", role=Role.SIGNED_IN, name="ana@desk.example")
+    assert outlives_tab(known.owner) and outlives_tab(Visitor(id="tab", role=Role.OPERATOR).owner)
+    assert not outlives_tab(Visitor(id="operator", role=Role.STRANGER).owner)
+    assert not outlives_tab(Visitor(id="person:ana@desk.example", role=Role.SIGNED_IN).owner)
+
+
+@pytest.mark.parametrize(
+    ("token", "shown", "role"),
+    [
+        ("a-secret-of-20-chars", "Bearer a-secret-of-20-chars", Role.OPERATOR),
+        ("a-secret-of-20-chars", "Bearer a-secret-of-20-char", Role.STRANGER),
+        ("a-secret-of-20-chars", "", Role.STRANGER),
+        ("short", "Bearer short", Role.STRANGER),
+        ("", "Bearer ", Role.STRANGER),
+        ("a-secret-of-20-chars", "Bearer \xff", Role.STRANGER),
+    ],
+)
+def test_the_secret_makes_a_request_the_operators(token: str, shown: str, role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TOKEN_VARIABLE, token)
+    assert requester_of(came(bind="0.0.0.0", headers={"authorization": shown})).role is role
+
+
+CLOSED_TO_STRANGERS = {
+    *(Action.WEBHOOK, Action.RECORD, Action.CHANGE, Action.EXPORT, Action.CONVERT, Action.SERVER_FOLDER, Action.TRAIN),
+    *(Action.SCORE, Action.VERIFY, Action.ADD_FORECASTER, Action.MEASURE, Action.READ_FEEDS, Action.READ_METRICS, Action.SET_UP),
+}
+
+
+def test_a_stranger_may_watch_and_act_on_their_own_alone() -> None:
+    stranger = Visitor(id="a", role=Role.STRANGER)
+    assert {action for action in Action if not stranger.may(action)} == CLOSED_TO_STRANGERS
+    assert {action for action in Action if stranger.may(action, own=False)} == {Action.WATCH}
+    with pytest.raises(NotAllowed, match=r"^Closed here: recording, and ending a recording\.$"):
+        stranger.require(Action.RECORD)
+
+
+def test_nobody_sets_the_server_up_over_a_network_and_nobody_touches_what_is_anothers_own() -> None:
+    for role in (Role.SIGNED_IN, Role.OPERATOR):
+        visitor = Visitor(id="a", role=role)
+        assert not visitor.may(Action.SET_UP)
+        assert not visitor.may(Action.ALERT, own=False) and not visitor.may(Action.PLAY, own=False)
+    assert Visitor(id="a", role=Role.OPERATOR).may(Action.READ_METRICS)
+    assert not Visitor(id="a", role=Role.SIGNED_IN).may(Action.READ_METRICS)
+
+
+def test_every_action_has_a_row_and_the_documentation_holds_the_table() -> None:
+    assert set(RIGHTS) == set(Action)
+    assert access.table() in (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")

@@ -22,12 +22,14 @@ from core.market.session import MarketSession
 from core.market.session_view import BUCKETS_S, LatencyLog
 from core.service import health as health_module
 from core.service import metrics as metrics_module
+from core.service.access import NotAllowed, Role, Visitor
 from core.service.health import health
 from core.service.logs import ERRORS
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying, wait_until
 from tests.core.market.helpers import real_rows, tiny_predictor
 
 ROWS = 40
+OPERATOR, SIGNED_IN = (Visitor(id="", role=role) for role in (Role.OPERATOR, Role.SIGNED_IN))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,7 @@ def families(watched: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> d
     monkeypatch.setattr(metrics_module, "hub", lambda: watched)
     monkeypatch.setenv(keeper.FOLDER_VARIABLE, str(tmp_path))
     (tmp_path / "segment.parquet").write_bytes(b"12345")
-    return {family.name: family for family in text_string_to_metric_families(metrics_module.metrics().decode())}
+    return {family.name: family for family in text_string_to_metric_families(metrics_module.metrics(OPERATOR).decode())}
 
 
 def value(family: Metric, **labels: str) -> float:
@@ -73,7 +75,7 @@ def test_the_numbers_of_a_session(families: dict[str, Metric], watched: Hub) -> 
 
 def test_what_was_logged_is_counted_by_kind(families: dict[str, Metric], watched: Hub) -> None:
     def count() -> float:
-        found = {family.name: family for family in text_string_to_metric_families(metrics_module.metrics().decode())}
+        found = {family.name: family for family in text_string_to_metric_families(metrics_module.metrics(OPERATOR).decode())}
         labels = {"level": "warning", "logger": "core.market", "kind": "TimeoutError"}
         same = [one.value for one in found["observatory_errors"].samples if one.labels == labels]
         return sum(same)
@@ -107,7 +109,7 @@ def test_a_duration_on_a_bound_is_within_it() -> None:
 def test_health_names_feeds_and_is_ready(watched: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(health_module, "hub", lambda: watched)
     state = health(tmp_path / "not" / "there")
-    assert state.ready and state.as_dict()["model"] == "ok"
+    assert state.ready and state.as_dict(OPERATOR)["model"] == "ok"
     assert list(state.feeds) == [watched.sessions()[0].feed.key]
 
 
@@ -123,4 +125,11 @@ def test_a_full_disk_or_a_missing_model_is_not_ready(watched: Hub, monkeypatch: 
 
     monkeypatch.setattr(checkpoints, "read_card", missing)
     state = health(tmp_path)
-    assert not state.ready and state.as_dict()["model"] == "the card is damaged" and state.as_dict()["live"]
+    assert not state.ready and state.as_dict(OPERATOR)["model"] == "the card is damaged" and state.as_dict(OPERATOR)["live"]
+
+
+def test_strangers_learn_whether_it_is_well_and_no_more(watched: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health_module, "hub", lambda: watched)
+    assert health(tmp_path).as_dict(SIGNED_IN) == {"live": True, "ready": True}
+    with pytest.raises(NotAllowed):
+        metrics_module.metrics(SIGNED_IN)

@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 from core.market.alerts import AlertBook, AlertRule, MarketState, rules_to_json
 from core.market.session import MarketSession
 from core.market.session_view import Status
-from pages.markets import alerts_panel
+from core.service import alerts
+from core.service.access import Role, Visitor
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
 from tests.core.market.helpers import real_rows, tiny_predictor
 from tests.pages.open_page import ran, words
@@ -29,10 +30,15 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> MarketSession:
     return made
 
 
+async def accepted(webhook: str) -> None:
+    """As where the address is public."""
+
+
 @pytest.fixture(autouse=True)
 def book(monkeypatch: pytest.MonkeyPatch) -> AlertBook:
     made = AlertBook()
-    monkeypatch.setattr(alerts_panel, "alert_book", lambda: made)
+    monkeypatch.setattr(alerts, "book", lambda: made)
+    monkeypatch.setattr(alerts, "check_receiver", accepted)
     return made
 
 
@@ -80,14 +86,14 @@ def test_what_is_set_is_the_rule(session: MarketSession, book: AlertBook) -> Non
     app.toggle(key="alert:notification").set_value(True)
     app.text_input(key="alert:webhook").set_value(" https://receiver.example/x ")
     set_it(app)
-    (rule,) = book.rules()
+    (rule,) = book.rules("operator")
     assert (rule.market, rule.kind, rule.head, rule.direction, rule.level) == (MARKET, "probability", "forward_5", "down", 0.65)
     assert (rule.sound, rule.notification, rule.webhook) == (True, True, "https://receiver.example/x")
 
 
 def test_a_price_begins_at_the_mid(session: MarketSession, book: AlertBook) -> None:
     set_it(opened(session, "price"))
-    (rule,) = book.rules(MARKET)
+    (rule,) = book.rules("operator", MARKET)
     assert rule.level == pytest.approx(float(ROWS.mid[-1]), rel=1e-7) and rule.kind == "price"
 
 
@@ -95,35 +101,76 @@ def test_a_level_that_cannot_be_is_one_sentence_and_no_rule(session: MarketSessi
     app = opened(session, "probability")
     app.number_input(key="alert:probability").set_value(1.5)
     (error,) = set_it(app).error
-    assert "a probability of 1.5 does not exist" in error.value.lower() and book.rules() == []
+    assert "a probability of 1.5 does not exist" in error.value.lower() and book.rules("operator") == []
 
 
-def test_rules_of_this_market_are_listed_in_words_and_removed(session: MarketSession, book: AlertBook) -> None:
-    book.put(AlertRule(market=MARKET, kind="probability", head="forward_50", level=0.7, id="one"))
-    book.put(AlertRule(market="live/elsewhere/X", kind="feed", id="two"))
+def test_rules_of_this_market_are_listed_in_words_and_removed(session: MarketSession, book: AlertBook, visitor: Visitor) -> None:
+    hook = "https://hooks.example/services/secret"
+    mine = AlertRule(market=MARKET, kind="probability", head="forward_50", level=0.7, webhook=hook, owner="operator")
+    others = [
+        AlertRule(market="live/elsewhere/X", kind="feed", owner="operator"),
+        AlertRule(market=MARKET, kind="price", level=1.0, owner="tab:other"),
+    ]
+    for rule in (mine, *others):
+        book.put(rule)
     app = opened(session)
+    assert "→ hooks.example" in words(app)
+    assert "services/secret" not in str(app) and "secret" not in alerts.exported(visitor)
+    assert "The mid crosses a price: 1" not in words(app)
     assert "A probability is reached: Up 70.0% · Forward, 50 steps (12.5 sec)" in words(app)
     assert "The feed is stale or lost" not in words(app)
-    app.button(key="alert:one").click()
+    app.button(key=f"alert:remove:{mine.id}").click()
     ran(app)
-    assert [rule.id for rule in book.rules()] == ["two"]
+    assert [*book.rules("operator"), *book.rules("tab:other")] == others
 
 
 def test_what_went_off_is_listed(session: MarketSession, book: AlertBook) -> None:
-    book.put(AlertRule(market=MARKET, kind="feed"))
-    book.check(MarketState(market=MARKET, symbol="ABC/USD", status=Status.STALE, mid=1.0, probabilities={}, scores={}))
+    book.put(AlertRule(market=MARKET, kind="feed", owner="operator"))
+    state = MarketState(
+        feed=session.feed.key, market=MARKET, symbol="ABC/USD", status=Status.STALE, mid=1.0, probabilities={}, scores={}
+    )
+    book.check(state)
     assert "ABC/USD: the feed is stale" in words(opened(session))
 
 
 def test_a_file_replaces_all_alerts_and_a_bad_one_changes_nothing(
     session: MarketSession, book: AlertBook, tmp_path: Path
 ) -> None:
-    rules = [AlertRule(market=MARKET, kind="feed", id="new")]
+    rules = [AlertRule(market=MARKET, kind="price", level=77.0)]
     app = opened(session)
-    for text, expected in ((rules_to_json(rules), ["new"]), (json.dumps([1, 2]), ["new"])):
+    for text, expected in ((rules_to_json(rules), [77.0]), (json.dumps([1, 2]), [77.0])):
         app.file_uploader(key="alerts:import").set_value(("alerts.json", text.encode(), "application/json"))
         ran(app)
         app.button(key="alerts:replace").click()
         ran(app)
-        assert [rule.id for rule in book.rules()] == expected
+        assert [rule.level for rule in book.rules("operator")] == expected
     assert "the file holds no alerts" in app.error[0].value.lower()
+
+
+def test_an_imported_file_with_ids_of_widgets_and_broken_fields_never_breaks_the_page(
+    session: MarketSession, book: AlertBook
+) -> None:
+    """Its id was a widget's key, and its head a list: the page failed for everyone, for good."""
+    app = opened(session)
+    for entry in ({"id": "kind"}, {"id": "export", "head": [1]}, {"webhook": {}}):
+        text = json.dumps({"alerts": [{"market": MARKET, "kind": "feed", **entry}]})
+        app.file_uploader(key="alerts:import").set_value(("alerts.json", text.encode(), "application/json"))
+        ran(app)
+        app.button(key="alerts:replace").click()
+        ran(app)
+        ran(opened(session))
+    assert len(book.rules("operator")) == 1
+
+
+@pytest.mark.parametrize("role", [Role.STRANGER])
+def test_a_stranger_has_alerts_of_this_tab_and_no_webhook(session: MarketSession, book: AlertBook, visitor: Visitor) -> None:
+    app = opened(session, "feed")
+    assert "alert:webhook" not in {one.key for one in app.text_input} and "as long as this browser tab" in words(app)
+    set_it(app)
+    assert [rule.owner for rule in book.rules("tab:tab")] == ["tab:tab"]
+    text = json.dumps({"alerts": [{"market": MARKET, "kind": "feed", "webhook": "https://hooks.example/x"}]})
+    app.file_uploader(key="alerts:import").set_value(("alerts.json", text.encode(), "application/json"))
+    ran(app)
+    app.button(key="alerts:replace").click()
+    assert "Closed here: alerts that are sent to a web address." in ran(app).error[0].value
+    assert [rule.webhook for rule in book.rules("tab:tab")] == [""]

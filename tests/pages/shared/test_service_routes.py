@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from core.service import health as health_module
+from core.service.access import PROXY_SEEN, TOKEN_VARIABLE
 from pages.shared import service_routes
 
 APP = Starlette(
-    routes=[Route("/healthz", service_routes.healthz), Route("/metrics", service_routes.metrics)],
-    middleware=[Middleware(service_routes.HostCheck)],
+    routes=[
+        Route("/healthz", service_routes.healthz),
+        Route("/metrics", service_routes.metrics),
+        *(Route(path, lambda _: PlainTextResponse("page")) for path in ("/_stcore/metrics", "/", "/cost", "/live", "/train")),
+    ],
+    middleware=[Middleware(service_routes.Gate)],
 )
 
 
-def ask(path: str, *, host: str = "localhost:1", accept: str = "*/*", kind: str = "http") -> list[dict[str, Any]]:
-    """Messages that the application sends for one request."""
+@pytest.fixture(autouse=True)
+def no_proxy_yet() -> Iterator[None]:
+    PROXY_SEEN.clear()
+    yield
+    PROXY_SEEN.clear()
+
+
+def ask(
+    path: str, *, host: str = "localhost:1", accept: str = "*/*", kind: str = "http", peer: str = "127.0.0.1", **headers: str
+) -> list[dict[str, Any]]:
+    """Messages that the application sends for one request; underscores in headers stand for hyphens."""
     sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
@@ -30,8 +46,15 @@ def ask(path: str, *, host: str = "localhost:1", accept: str = "*/*", kind: str 
     async def send(message: Any) -> None:
         sent.append(message)
 
-    headers = [(b"host", host.encode()), (b"accept", accept.encode())]
-    scope = {"type": kind, "method": "GET", "path": path, "query_string": b"", "headers": headers}
+    named = {"host": host, "accept": accept} | {name.replace("_", "-"): value for name, value in headers.items()}
+    scope = {
+        "type": kind,
+        "method": "GET",
+        "path": path.partition("?")[0],
+        "query_string": path.partition("?")[2].encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in named.items()],
+        "client": (peer, 1),
+    }
     asyncio.run(APP(scope, receive, send))
     return sent
 
@@ -59,3 +82,31 @@ def test_a_name_that_is_not_the_servers_is_refused_before_any_route() -> None:
         "code": 4403,
         "reason": "",
     }
+
+
+FAR = {"peer": "203.0.113.9", "host": "203.0.113.7:8501"}
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/_stcore/metrics"])
+def test_metrics_are_not_for_strangers(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask(path)[0]["status"] == 200
+    assert ask(path, **FAR)[0]["status"] == 403
+    monkeypatch.setenv(TOKEN_VARIABLE, "a-secret-of-20-chars")
+    assert ask(path, **FAR, authorization="Bearer a-secret-of-20-chars")[0]["status"] == 200
+    assert ask(path, x_forwarded_for="203.0.113.9")[0]["status"] == 403
+    assert ask(path)[0]["status"] == 403  # there is a proxy: from here on the loopback is anybody
+
+
+def test_strangers_read_no_names_of_feeds() -> None:
+    assert {"feeds", "model"} <= json.loads(ask("/healthz")[1]["body"]).keys()
+    assert json.loads(ask("/healthz", **FAR)[1]["body"]) == {"live": True, "ready": True}
+
+
+def policy(path: str) -> list[bytes]:
+    return [value for name, value in ask(path)[0]["headers"] if name == b"content-security-policy"]
+
+
+def test_only_a_lesson_that_is_opened_for_it_stands_in_the_frame_of_another_page() -> None:
+    for path in ("/", "/live", "/live?embed=true", "/train?embed=true", "/cost", "/cost?embed=false", "/?embed=true"):
+        assert policy(path) == [b"frame-ancestors 'self'"], path
+    assert policy("/cost?embed=true") == [] == policy("/cost?part=growth&embed=true")

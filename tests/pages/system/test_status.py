@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,6 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.bench.benchmarks import BENCHMARKS
 from core.bench.growth import GROWTHS
+from core.market.hub import RunningFeed
+from core.service import system
+from core.service.access import Role
 from pages.shared.navigation import ROOT
 
 
@@ -63,3 +67,14 @@ def test_everything_on_it_is_translated() -> None:
     notices = (ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
     same = {text for text in texts("en") & texts("es") if text[:200] not in notices.replace("\n## ", "\n##### ")}
     assert same <= {"Feed"}, same
+
+
+@pytest.mark.parametrize("role", [Role.STRANGER])
+def test_a_stranger_measures_nothing_and_reads_no_feeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = RunningFeed(key="recording/x~code", viewers=1, steps=1, seconds=1.0)
+    monkeypatch.setattr(system, "hub", lambda: SimpleNamespace(watched=lambda: [watched]))
+    app = AppTest.from_file(str(ROOT / "pages" / "system" / "status.py"), default_timeout=90).run()
+    assert not app.exception and not [one for one in app.button if one.key and one.key.startswith("system_")]
+    assert not any("recording/x~code" in table.value.to_string() for table in app.table)
+    closed = [one.value for one in app.info]
+    assert closed[0] == "Closed here: reading which markets others watch." and "measuring the machine's speed" in closed[1]

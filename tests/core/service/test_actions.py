@@ -1,0 +1,194 @@
+"""Every action of the table by a raw client: the functions that pages call, asked by each role, without any page.
+
+What lies below is replaced by a note that it was reached, so that a refusal is known to come before anything is done.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from core.market.alerts import AlertRule
+from core.service import access, alerts, forecasters, ledger, metrics, recordings, runs, system
+from core.service.access import RIGHTS, Action, NotAllowed, Role, Visitor
+from pages.shared.navigation import ROOT
+
+ROLES = (Role.STRANGER, Role.SIGNED_IN, Role.OPERATOR)
+SENTINEL = cast(Any, object())
+ENTRY = cast(Any, SimpleNamespace(bundled=False))
+BUNDLED = cast(Any, SimpleNamespace(bundled=True))
+HOOK = "https://hooks.example/x"
+
+
+def rule(by: Visitor, **fields: Any) -> AlertRule:
+    return AlertRule(**{"market": "m", "kind": "feed", "owner": by.owner, **fields})
+
+
+CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
+    ("record", Action.RECORD, lambda by: recordings.start(by, "live/x/y", SENTINEL)),
+    ("stop recording", Action.RECORD, lambda by: recordings.stop(by, "live/x/y")),
+    ("rename", Action.CHANGE, lambda by: recordings.rename(by, Path(), ENTRY, "new")),
+    ("delete", Action.CHANGE, lambda by: recordings.delete(by, Path(), [ENTRY])),
+    ("merge", Action.CHANGE, lambda by: recordings.merge(by, Path(), [ENTRY], "new")),
+    ("export", Action.EXPORT, lambda by: recordings.export(by, ENTRY)),
+    ("export what came with the app", Action.WATCH, lambda by: recordings.export(by, BUNDLED)),
+    ("copy from an address", Action.SERVER_FOLDER, lambda by: recordings.fetch(by, SENTINEL, ENTRY)),
+    ("name a folder", Action.SERVER_FOLDER, lambda by: recordings.place(by, "below")),
+    ("name an address", Action.SERVER_FOLDER, lambda by: recordings.place(by, "http://127.0.0.1/")),
+    ("inspect", Action.CONVERT, lambda by: recordings.inspect(by, {"a": Path("a")})),
+    ("convert", Action.CONVERT, lambda by: recordings.convert(by, {"a": Path("a")}, "new", NOTED, market="m")),
+    ("train pictures", Action.TRAIN, lambda by: runs.PICTURES.start(by, SENTINEL)),
+    ("stop it", Action.TRAIN, runs.PICTURES.stop),
+    ("keep it", Action.TRAIN, lambda by: runs.PICTURES.keep(by, "mine")),
+    ("train a market", Action.TRAIN, lambda by: runs.MARKETS.start(by, SENTINEL)),
+    ("stop that", Action.TRAIN, runs.MARKETS.stop),
+    ("resume that", Action.TRAIN, runs.MARKETS.resume),
+    ("time that", Action.TRAIN, lambda by: runs.MARKETS.outlook(by, SENTINEL)),
+    ("score", Action.SCORE, lambda by: runs.SCORING.start(by, SENTINEL)),
+    ("stop scoring", Action.SCORE, runs.SCORING.stop),
+    ("recompute the ledger", Action.VERIFY, lambda by: ledger.recompute(by, SENTINEL)),
+    ("own forecaster", Action.ADD_FORECASTER, lambda by: forecasters.of_visitor(by, SENTINEL, SENTINEL, name="a.csv")),
+    ("offered forecaster", Action.WATCH, lambda by: forecasters.of_server(by, ["momentum"], SENTINEL)),
+    ("run one beside", Action.WATCH, lambda by: forecasters.run_beside(by, SimpleNamespace(peers=NOTED), ["momentum"])),  # type: ignore[arg-type]
+    ("forecaster by address", Action.SET_UP, lambda by: forecasters.of_server(by, ["http://127.0.0.1:1/"], SENTINEL)),
+    ("forecaster by path", Action.SET_UP, lambda by: forecasters.run_beside(by, SENTINEL, ["/etc/passwd.csv"])),
+    ("set an alert", Action.ALERT, lambda by: alerts.add(by, rule(by))),
+    ("set another's alert", Action.SET_UP, lambda by: alerts.add(by, rule(by, owner="tab:other"))),
+    ("remove an alert", Action.ALERT, lambda by: alerts.remove(by, "0" * 32)),
+    ("export alerts", Action.ALERT, alerts.exported),
+    ("import alerts", Action.ALERT, lambda by: alerts.replace(by, '{"alerts": []}')),
+    ("set a webhook", Action.WEBHOOK, lambda by: alerts.add(by, rule(by, webhook=HOOK))),
+    (
+        "import a webhook",
+        Action.WEBHOOK,
+        lambda by: alerts.replace(by, json.dumps({"alerts": [{"market": "m", "kind": "feed", "webhook": HOOK}]})),
+    ),
+    ("feeds of others", Action.READ_FEEDS, system.feeds),
+    ("time an epoch", Action.MEASURE, lambda by: system.epoch(by, SENTINEL)),
+    ("benchmark", Action.MEASURE, lambda by: system.benchmark(by, NOTED, 1.0)),
+    ("measure the card", Action.MEASURE, system.card),
+    ("measure growth", Action.MEASURE, lambda by: system.curve(by, SENTINEL)),
+    ("metrics", Action.READ_METRICS, metrics.metrics),
+]
+
+
+class Noted:
+    """Anything at all: whatever is asked of it is noted, and is anything too."""
+
+    def __init__(self) -> None:
+        self.reached: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments, **options: self.reached.append(name) or self
+
+    def __call__(self, *arguments: object, **options: object) -> Any:
+        self.reached.append("call")
+        return self
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+
+NOTED = cast(Any, Noted())
+
+
+@pytest.fixture(autouse=True)
+def below(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that the functions carry out."""
+
+    async def accepted(webhook: str) -> None:
+        NOTED.reached.append("check_receiver")
+
+    NOTED.reached.clear()
+    for module, names in {
+        recordings: ("background_recorder", "changes.rename", "changes.delete", "changes.merge", "changes.export"),
+        recordings.conversion: ("inspect", "convert"),
+        recordings.changes: ("fetch",),
+        runs.local_training: ("shared_trainer",),
+        runs.market_training: ("shared_market_trainer", "outlook"),
+        runs.scoring: ("shared_scorer",),
+        forecasters: ("find_forecaster", "TableForecaster"),
+        ledger: ("verify",),
+        alerts: ("book",),
+        system: ("hub", "epoch_times", "cuda.measured", "growth.measured"),
+        metrics: ("CollectorRegistry", "ProcessCollector", "generate_latest"),
+    }.items():
+        for name in names:
+            owner, _, last = name.rpartition(".")
+            monkeypatch.setattr(getattr(module, owner) if owner else module, last, NOTED)
+    monkeypatch.setattr(recordings, "RecordingPlace", NOTED)
+    monkeypatch.setattr(alerts, "check_receiver", accepted)
+
+
+@pytest.mark.parametrize(("action", "act"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize("role", ROLES)
+def test_the_table_decides_before_anything_is_done(role: Role, action: Action, act: Callable[[Visitor], object]) -> None:
+    by = Visitor(id="tab", role=role)
+    roles = RIGHTS[action].roles
+    if role in roles or Role.OWNER in roles:
+        act(by)
+        assert NOTED.reached
+    else:
+        with pytest.raises(NotAllowed, match="^Closed here: "):
+            act(by)
+        assert not NOTED.reached
+
+
+def asking(where: object, prefix: str) -> set[str]:
+    """Names of a module's or class's own functions that take the visitor."""
+    return {
+        f"{prefix}.{name}"
+        for name, function in vars(where).items()
+        if inspect.isfunction(function) and "by" in inspect.signature(function).parameters and name[0] != "_"
+    }
+
+
+def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
+    modules = (recordings, forecasters, ledger, alerts, system, metrics)
+    names = set[str]().union(*(asking(module, module.__name__.rpartition(".")[2]) for module in modules))
+    for kind in ("PICTURES", "MARKETS", "SCORING"):
+        names = names.union(*(asking(one, f"runs.{kind}") for one in type(getattr(runs, kind)).__mro__))
+    source = Path(__file__).read_text(encoding="utf-8")
+    own = {"recordings.running", "alerts.meet", "alerts.rules"}  # answer of what is the visitor's own, or with nothing
+    assert {name for name in names - own if name not in source} == set() and len(names) > 25
+    assert set(Action) - {case[1] for case in CASES} == {Action.PLAY, Action.BRING}  # of what no other can reach
+    assert recordings.running(Visitor(id="a", role=Role.STRANGER)) == [] and not NOTED.reached
+
+
+BELOW = {
+    *("core.market.recordings.changes", "core.market.recordings.background_recorder.background_recorder"),
+    *("core.market.formats.conversion.inspect", "core.market.formats.conversion.convert"),
+    *("core.market.alert_monitor.alert_book", "core.market.alerts.AlertBook", "core.market.webhook"),
+    *("core.runs.local_training.shared_trainer", "core.runs.market_training.shared_market_trainer"),
+    *("core.runs.market_training.outlook", "core.runs.scoring.shared_scorer", "core.runs.epoch_time.epoch_times"),
+    *("core.market.forecasters.catalogue.find_forecaster", "core.market.forecasters.table.TableForecaster"),
+    "core.market.ledger.verification.verify",
+    *("core.bench.growth.measured", "core.market.recordings.place.RecordingPlace.__init__"),
+}
+"""What carries an action out. Pages ask `core.service` for it."""
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "pages").rglob("*.py")), ids=lambda path: path.stem)
+def test_no_page_reaches_below_the_functions_that_ask(path: Path) -> None:
+    used: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            used |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            used |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    assert not used & BELOW
+    assert ".request(" not in path.read_text(encoding="utf-8") and "cuda.measured" not in path.read_text(encoding="utf-8")
+
+
+def test_the_table_is_one() -> None:
+    """`RIGHTS` is the only place that says which role may what."""
+    for path in sorted((ROOT / "core").rglob("*.py")) + sorted((ROOT / "pages").rglob("*.py")):
+        if path != Path(access.__file__):
+            assert "Role." not in path.read_text(encoding="utf-8"), path
