@@ -117,7 +117,7 @@ def sized(setup: Setup, tokens: int, width: int) -> Setup:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
+class DocumentNumber:
     """A document's number beside the counted one.
 
     Attributes:
@@ -130,19 +130,19 @@ class Claim:
     unit: str
 
 
-def claims(frames: int = 12, batch: int = 2, iiga: IIGAConfig = DOCUMENT) -> list[Claim]:
+def claims(frames: int = 12, batch: int = 2, iiga: IIGAConfig = DOCUMENT) -> list[DocumentNumber]:
     """The numbers of tlob-architecture 6.1 and 6.3 and iiga-equations 14.3, beside counts of one clip and of a batch."""
     lean = replace(BTC, qkv="single")
     one, many = cost.iiga_split(iiga, frames), cost.iiga_split(iiga, frames, batch)
     return [
-        Claim(code="tlob_table", document=883_275, counted=cost_count.count(lean, 0).all_parameters, unit="parameters"),
-        Claim(code="tlob_listing", document=883_275, counted=cost_count.count(BTC, 0).all_parameters, unit="parameters"),
-        Claim(code="tlob_scores", document=109e6, counted=cost.tlob_score_product(BTC, 32), unit="MACs"),
-        Claim(code="tlob_batch", document=109e6, counted=2 * 32 * cost_count.count(BTC, 0).all_macs, unit="FLOPs"),
-        Claim(code="iiga_cnn_one", document=3.6e9, counted=one["cnn"], unit="MACs"),
-        Claim(code="iiga_cnn_batch", document=3.6e9, counted=2 * many["cnn"], unit="FLOPs"),
-        Claim(code="iiga_layers_one", document=0.8e9, counted=one["transformer"], unit="MACs"),
-        Claim(code="iiga_layers_batch", document=0.8e9, counted=2 * many["transformer"], unit="FLOPs"),
-        Claim(code="iiga_total_one", document=4.4e9, counted=sum(one.values()), unit="MACs"),
-        Claim(code="iiga_total_batch", document=4.4e9, counted=2 * sum(many.values()), unit="FLOPs"),
+        DocumentNumber(code="tlob_table", document=883_275, counted=cost_count.count(lean, 0).all_parameters, unit="parameters"),
+        DocumentNumber(code="tlob_listing", document=883_275, counted=cost_count.count(BTC, 0).all_parameters, unit="parameters"),
+        DocumentNumber(code="tlob_scores", document=109e6, counted=cost.tlob_score_product(BTC, 32), unit="MACs"),
+        DocumentNumber(code="tlob_batch", document=109e6, counted=2 * 32 * cost_count.count(BTC, 0).all_macs, unit="FLOPs"),
+        DocumentNumber(code="iiga_cnn_one", document=3.6e9, counted=one["cnn"], unit="MACs"),
+        DocumentNumber(code="iiga_cnn_batch", document=3.6e9, counted=2 * many["cnn"], unit="FLOPs"),
+        DocumentNumber(code="iiga_layers_one", document=0.8e9, counted=one["transformer"], unit="MACs"),
+        DocumentNumber(code="iiga_layers_batch", document=0.8e9, counted=2 * many["transformer"], unit="FLOPs"),
+        DocumentNumber(code="iiga_total_one", document=4.4e9, counted=sum(one.values()), unit="MACs"),
+        DocumentNumber(code="iiga_total_batch", document=4.4e9, counted=2 * sum(many.values()), unit="FLOPs"),
     ]

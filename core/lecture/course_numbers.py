@@ -14,12 +14,12 @@ from torch import nn
 from core.lecture import activations, attention_steps, cost, permutation, positions, predictions, recurrence, tokens
 from core.lecture import gradients as written_gradients
 from core.lecture.optimisers import Adam, clip_by_norm
+from core.messages import translate
 from core.nn import causal_mask
 from core.signs import ctc, ctc_lab, metrics
 from core.signs.vocabulary import BLANK_NAME
 
 Numbers = dict[str, float | int | str]
-SENTENCE: Final = "the dog bites the man"
 STEPS: Final = 40
 
 
@@ -55,13 +55,13 @@ def _heads() -> Numbers:
 
 
 def _permutation() -> Numbers:
-    words = SENTENCE.split()
+    words = translate(permutation.SENTENCE).split()  # those of the page in the reader's language
     x, weights = tokens.embed(words, 4), attention_steps.random_weights(4)
     orders = list(permutations(range(len(words))))
-    means = {tuple(np.round(permutation.pooled(attention_steps.steps(x[list(order)], weights).output), 9)) for order in orders}
+    means = {tuple(np.round(permutation.pooled(attention_steps.steps(x[list(order)], weights).joined), 9)) for order in orders}
     backwards = list(range(len(words)))[::-1]
     masked = permutation.shuffle(x, weights, backwards, causal="fixed")
-    return {"orders": len(orders), "means": len(means), "off": masked.rows}
+    return {"orders": len(orders), "means": len(means), "off": masked.rows, "sentence": " ".join(words)}
 
 
 def _positions() -> Numbers:
@@ -150,7 +150,7 @@ _OF: Final[dict[str, Callable[[], Numbers]]] = {
 
 
 def numbers_of(lesson: str) -> Numbers:
-    """The numbers of a lesson's answers, by their name in the text.
+    """The numbers of a lesson's answers, by their name in the text; those about words are of the reader's language.
 
     Raises:
         KeyError: for a lesson that does not exist.

@@ -19,8 +19,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core import scores
-from core.market.book import BookRows, FloatArray, segments
+from core.market.book import BookRows, FloatArray
 from core.market.calibration import CallRule
+from core.market.grid import segments
 from core.market.labels import STATIONARY, classify, fit_alpha, momentum_calls, moves_after
 from core.messages import compose
 

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from core.lecture.attention_steps import Steps, build_mask, steps
 from core.lecture.positions import encoding
+from core.messages import compose
 
 Array = NDArray[np.float64]
 Causal = Literal["none", "fixed", "permuted"]
 CAUSAL: Final[tuple[Causal, ...]] = ("none", "fixed", "permuted")
+SENTENCE: Final = compose("the dog bites the man")
+"""The words that the page opens with."""
 EXACT: Final = 1e-10
 """Deviations under this are rounding in float64."""
 
@@ -49,9 +52,10 @@ class Shuffle:
     """One layer on tokens in their order and permuted.
 
     Attributes:
-        p: the permutation matrix. before, after: all steps for X and for PX.
+        p: the permutation matrix. before, after: all steps for X and for PX; Z and Z' are their `joined`, before any W_O.
         moved: (n, width) P Z, which Z' equals under equivariance. off: (n, width) Z' - P Z.
         rows, maps, pool: largest deviations of Z' from P Z, of A' from P A P^T, of the means over rows.
+        positions, causal: as they were set.
     """
 
     p: Array
@@ -62,11 +66,13 @@ class Shuffle:
     rows: float
     maps: float
     pool: float
+    positions: bool
+    causal: Causal
 
     @property
     def largest(self) -> float:
         """Largest size of an entry of P Z and Z'."""
-        return float(max(np.abs(self.moved).max(), np.abs(self.after.output).max()))
+        return float(max(np.abs(self.moved).max(), np.abs(self.after.joined).max()))
 
     @property
     def equivariant(self) -> bool:
@@ -106,16 +112,18 @@ def shuffle(
     other = permute_map(mask.astype(float), p) > 0.5 if causal == "permuted" else mask
     before = steps(x + places, weights, heads=heads, mask=mask)
     after = steps(p @ x + places, weights, heads=heads, mask=other)
-    moved = p @ before.output
+    moved = p @ before.joined
     return Shuffle(
         p=p,
         before=before,
         after=after,
         moved=moved,
-        off=after.output - moved,
-        rows=float(np.abs(after.output - moved).max()),
+        off=after.joined - moved,
+        rows=float(np.abs(after.joined - moved).max()),
         maps=float(np.abs(after.weights - permute_map(before.weights, p)).max()),
-        pool=float(np.abs(pooled(after.output) - pooled(before.output)).max()),
+        pool=float(np.abs(pooled(after.joined) - pooled(before.joined)).max()),
+        positions=positions,
+        causal=causal,
     )
 
 

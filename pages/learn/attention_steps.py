@@ -11,8 +11,9 @@ from core.explain.summaries import even_entropy, strongest
 from core.figures.learn.attention_steps import row_bars
 from core.figures.learn.diagrams.attention import attention_diagram
 from core.figures.matrix import Matrix, matrix_figure
-from core.lecture import attention_steps, notebooks, tokens
+from core.lecture import attention_steps, claims, notebooks, tokens
 from core.lecture.attention_steps import Mask, Steps
+from core.lecture.claims import attention as attention_claims
 from core.lecture.moved import Moved
 from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MOST_TOKENS, TokenError
@@ -122,7 +123,7 @@ def read_choices(part: str) -> AttentionChoices:
     }
     offered = {
         "words": Dial(_("Words"), write_words),
-        QUERY: Dial(_("Query"), pick_query, lambda index: tokens.unique_names(words)[index]),
+        QUERY: Dial(_("Query"), pick_query, lambda index: tokens.unique_names(words)[index], reads=True),
         "t": frame.choice(
             _("Temperature τ"),
             {code: significant(float(code)) for code in TEMPERATURES},
@@ -135,7 +136,7 @@ def read_choices(part: str) -> AttentionChoices:
         "w": frame.slider(_("Window: keys to either side"), 0, 11, key="w", default=1, short=_("Window")),
         "kept": frame.slider(_("Real tokens; the rest is padding"), 1, 12, key="kept", default=4, short=_("Padding")),
         "heads": frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int),
-        "head": Dial(_("Head shown"), pick_head, lambda index: str(index + 1)),
+        "head": Dial(_("Head shown"), pick_head, lambda index: str(index + 1), reads=True),
         "seed": frame.slider(_("Draw of words and weights"), 0, 20, key="seed", default=0, short=_("Draw")),
     }
     first = {"project": "words", "scores": QUERY, "softmax": "t", "sum": QUERY, "heads": "heads"}[part]
@@ -224,9 +225,7 @@ def matrix(
 
 def follow(view: str, values: Any, choices: AttentionChoices) -> Moved | None:
     """What the last change of a dial moved in a head's matrix with one row per token."""
-    settings = (choices.sentence, choices.seed, choices.temperature, choices.mask.tobytes())
-    name = f"{view} {choices.head + 1} of {choices.heads}"
-    return what_moved.track(name, values, rows=choices.names, settings=settings)
+    return what_moved.track(f"{view} {choices.head + 1} of {choices.heads}", values, rows=choices.names)
 
 
 def tell(view: str, moved: Moved | None, choices: AttentionChoices, *, keys: bool = False) -> None:
@@ -240,8 +239,8 @@ def project(choices: AttentionChoices, steps: Steps) -> None:
     i, w_q = choices.query, frame.tex_matrix(choices.weights["W_Q"])
     frame.equation(
         r"Q = XW_Q, \qquad K = XW_K, \qquad V = XW_V",
-        rf"\begin{{aligned}} x_{{{i + 1}}} &= {frame.tex_row(choices.x[i])} \\ W_Q &= {w_q} \\ "
-        rf"q_{{{i + 1}}} = x_{{{i + 1}}} W_Q &= {frame.tex_row(attention_steps.concatenate_heads(steps.q)[i])} \end{{aligned}}",
+        rf"\begin{{aligned}} X_{{{i + 1}}} &= {frame.tex_row(choices.x[i])} \\ W_Q &= {w_q} \\ "
+        rf"Q_{{{i + 1}}} = X_{{{i + 1}}} W_Q &= {frame.tex_row(attention_steps.concatenate_heads(steps.q)[i])} \end{{aligned}}",
         note=_("Query {number}: {word}.").format(number=i + 1, word=choices.names[i]),
     )
     joined = [attention_steps.concatenate_heads(one) for one in (steps.q, steps.k, steps.v)]
@@ -267,8 +266,8 @@ def scores(choices: AttentionChoices, steps: Steps) -> None:
     )
     pairs = " + ".join(rf"({tex(a, digits)})({tex(b, digits)})" for a, b in zip(steps.q[head, i], steps.k[head, j], strict=True))
     frame.equation(
-        r"S = \frac{QK^\top}{\tau\sqrt{d_k}}, \qquad S_{ij} = \frac{q_i \cdot k_j}{\tau\sqrt{d_k}}",
-        rf"\begin{{aligned}} q_{{{i + 1}}} \cdot k_{{{j + 1}}} &= {pairs} = {tex(raw, digits)} \\ "
+        r"S = \frac{QK^\top}{\tau\sqrt{d_k}}, \qquad S_{ij} = \frac{Q_i \cdot K_j}{\tau\sqrt{d_k}}",
+        rf"\begin{{aligned}} Q_{{{i + 1}}} \cdot K_{{{j + 1}}} &= {pairs} = {tex(raw, digits)} \\ "
         rf"S_{{{i + 1},{j + 1}}} &= \frac{{{tex(raw, digits)}}}{{{tex(choices.temperature, 2)} \cdot "
         rf"\sqrt{{{steps.key_width}}}}} = {tex(steps.scaled[head, i, j])} \end{{aligned}}",
         note=_("Query {query} and the key it looks at most, {key}.").format(query=choices.names[i], key=choices.names[j]),
@@ -293,12 +292,12 @@ def softmax(choices: AttentionChoices, steps: Steps) -> None:
     i, head = choices.query, choices.head
     raw, row, weights = steps.raw[head, i], steps.masked[head, i], steps.weights[head, i]
     frame.equation(
-        r"S_i = \frac{q_i K^\top}{\tau\sqrt{d_k}}, \quad A_{ij} = \frac{e^{S_{ij}}}{\sum_{j'} e^{S_{ij'}}}, \quad "
-        r"H_i = -\sum_j A_{ij} \ln A_{ij}",
-        rf"\begin{{aligned}} q_{{{i + 1}}} K^\top &= {frame.tex_row(raw, 4)} \\ "
+        r"S_i = \frac{Q_i K^\top}{\tau\sqrt{d_k}}, \quad A_{ij} = \frac{e^{S_{ij}}}{\sum_{j'} e^{S_{ij'}}}, \quad "
+        r"\mathrm{entropy}_i = -\sum_j A_{ij} \ln A_{ij}",
+        rf"\begin{{aligned}} Q_{{{i + 1}}} K^\top &= {frame.tex_row(raw, 4)} \\ "
         rf"\tau\sqrt{{d_k}} &= {tex(choices.temperature, 2)} \cdot \sqrt{{{steps.key_width}}} \\ "
         rf"S_{{{i + 1}}} &= {frame.tex_row(row, 4)} \\ A_{{{i + 1}}} &= {frame.tex_row(weights, 4)} \\ "
-        rf"H_{{{i + 1}}} &= {tex(steps.entropy[head, i])} \end{{aligned}}",
+        rf"\mathrm{{entropy}}_{{{i + 1}}} &= {tex(steps.entropy[head, i])} \end{{aligned}}",
         note=_("In nats; looking at all {count} keys alike would be {entropy}.").format(
             count=choices.count, entropy=number(choices.even_entropy, 3)
         ),
@@ -331,10 +330,10 @@ def softmax(choices: AttentionChoices, steps: Steps) -> None:
 def weighted(choices: AttentionChoices, steps: Steps) -> None:
     """One query's output as a sum over the value rows."""
     i, head = choices.query, choices.head
-    terms = [rf"{tex(weight, 2)}\,v_{{{j + 1}}}" for j, weight in enumerate(steps.weights[head, i]) if steps.mask[i, j]]
+    terms = [rf"{tex(weight, 2)}\,V_{{{j + 1}}}" for j, weight in enumerate(steps.weights[head, i]) if steps.mask[i, j]]
     frame.equation(
-        r"Z = AV, \qquad z_i = \sum_j A_{ij} v_j",
-        rf"\begin{{aligned}} z_{{{i + 1}}} &= {' + '.join(terms) or '0'} \\ "
+        r"Z = AV, \qquad Z_i = \sum_j A_{ij} V_j",
+        rf"\begin{{aligned}} Z_{{{i + 1}}} &= {' + '.join(terms) or '0'} \\ "
         rf"&= {frame.tex_row(steps.mixed[head, i])} \end{{aligned}}",
     )
     first, second, third = st.columns([2, 2, 2])
@@ -345,7 +344,7 @@ def weighted(choices: AttentionChoices, steps: Steps) -> None:
             alt=_("Weights of the chosen query, one bar per key."),
         )
     with second:
-        matrix(steps.weighted_values(head, i), choices, _("A_ij v_j of this query"), "steps_parts", outlined=False)
+        matrix(steps.weighted_values(head, i), choices, _("A_ij V_j of this query"), "steps_parts", outlined=False)
     with third:
         moved = follow("outputs", steps.mixed[head], choices)
         matrix(steps.mixed[head], choices, _("Z, one row per query"), "steps_mixed", moved=moved)
@@ -356,10 +355,10 @@ def multi_head(choices: AttentionChoices, steps: Steps) -> None:
     """Each head's map, their outputs side by side, and W_O, compared with PyTorch's layer."""
     i, count = choices.query, len(steps.q)
     frame.equation(
-        r"\mathrm{MultiHead} = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\,W^O",
-        rf"\begin{{aligned}} \mathrm{{Concat}}_{{{i + 1}}} &= {frame.tex_row(steps.joined[i])} \\ "
-        rf"\mathrm{{out}}_{{{i + 1}}} &= {frame.tex_row(steps.output[i])} \end{{aligned}}",
-        note=_("{heads} × d_k = {heads} × {width} = {total} columns.").format(
+        r"Z = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_N), \qquad O = Z W_O",
+        rf"\begin{{aligned}} Z_{{{i + 1}}} &= {frame.tex_row(steps.joined[i])} \\ "
+        rf"O_{{{i + 1}}} &= {frame.tex_row(steps.output[i])} \end{{aligned}}",
+        note=_("N × d_k = {heads} × {width} = {total} columns.").format(
             heads=count, width=steps.key_width, total=steps.joined.shape[1]
         ),
     )
@@ -369,9 +368,9 @@ def multi_head(choices: AttentionChoices, steps: Steps) -> None:
             matrix(steps.weights[head], choices, name, f"steps_head_{head}", keys=True, signed=False)
     left, right = st.columns(2)
     with left:
-        matrix(steps.joined, choices, _("Concat: the heads side by side"), "steps_joined")
+        matrix(steps.joined, choices, _("Z: the heads side by side"), "steps_joined")
     with right:
-        matrix(steps.output, choices, _("Output: Concat W_O"), "steps_output")
+        matrix(steps.output, choices, _("O = Z W_O, the output"), "steps_output")
     off = attention_steps.deviation_from_torch(steps, choices.weights)
     frame.check(
         _("Largest difference from torch.nn.MultiheadAttention with these weights: {value}.").format(value=f"{off:.1e}"),
@@ -417,7 +416,9 @@ def body(which: str) -> None:
         {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": multi_head}[which](choices, steps)
         if which != "project":
             _summary(choices, steps)
-        frame.look_for(frame.passage(PAGE, which))
+        general = () if which == "heads" else (frame.passage(PAGE, which),)
+        reading = attention_claims.Reading(steps=steps, names=choices.names, head=choices.head, query=choices.query)
+        frame.look_for(*general, *claims.told(attention_claims.CLAIMS[which], reading))
     frame.close_page(
         PAGE,
         sources=_(

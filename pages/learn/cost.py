@@ -38,7 +38,7 @@ def _layer(tokens: int, width: int, heads: int) -> Layer:
 
 
 @st.cache_data(show_spinner=False)
-def _claims(frames: int, batch: int) -> list[cost_growth.Claim]:
+def _claims(frames: int, batch: int) -> list[cost_growth.DocumentNumber]:
     return cost_growth.claims(frames, batch)
 
 

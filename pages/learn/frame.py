@@ -21,6 +21,7 @@ from typing import Any, Final
 import streamlit as st
 
 from core.device import use_one_thread
+from core.messages import translate
 from pages.learn import diagram, lesson, take_along
 from pages.learn.tex_lines import lines
 from pages.shared import controls, url_state
@@ -29,6 +30,9 @@ from pages.shared.url_state import Number
 
 LOOK: Final = "frame:look"
 """Session state: the sentence last shown by `look_for`, for the handout."""
+
+DIALS: Final = "frame:dials"
+"""Session state: label and value of each of the view's dials that can move a number, by code."""
 
 SLOT: Final = "frame:equation"
 """Session state: where the view's equations go, which is under its dials wherever the page calls `equation`."""
@@ -42,21 +46,25 @@ class Dial:
         label: translated, short: it is a button among the other dials.
         draw: draws the widget, which keeps its value in the URL, and returns the value.
         shown: text of a value, for the line that lists the dials not on display; see `_value_text` where None.
+        reads: it chooses which numbers are read, and moves none.
     """
 
     label: str
     draw: Callable[[], Any]
     shown: Callable[[Any], str] | None = None
+    reads: bool = False
 
 
-def slider(label: str, low: Number, high: Number, *, key: str, default: Number, short: str = "", **more: Any) -> Dial:
+def slider(
+    label: str, low: Number, high: Number, *, key: str, default: Number, short: str = "", reads: bool = False, **more: Any
+) -> Dial:
     """A dial for a number; see `url_state.slider`.
 
     Args:
-        short: name among the other dials; the label where empty.
+        short: name among the other dials; the label where empty. reads: see `Dial`.
         more: for the widget, such as `step`.
     """
-    return Dial(short or label, lambda: url_state.slider(label, low, high, key=key, default=default, **more))
+    return Dial(short or label, lambda: url_state.slider(label, low, high, key=key, default=default, **more), reads=reads)
 
 
 def choice(
@@ -92,7 +100,12 @@ def whole_numbers(*values: int) -> dict[str, str]:
 
 def switch(label: str, *, key: str, short: str = "") -> Dial:
     """A dial that is on or off."""
-    return Dial(short or label, lambda: st.toggle(label, key=key, bind="query-params"))
+
+    def draw() -> bool:
+        st.session_state[f"{key}:kept"] = on = st.toggle(label, key=key, bind="query-params")
+        return on
+
+    return Dial(short or label, draw)
 
 
 def open_page(page: str, title: str, *, parts: Mapping[str, str] | None = None) -> str:
@@ -171,6 +184,7 @@ def dials(key: str, offered: Mapping[str, Dial], *, label: str | None = None, fi
                 st.caption(" · ".join(rest))
     with right:
         st.session_state[SLOT] = st.container(key=f"lesson_equation_{key}")
+    st.session_state[DIALS] = {code: (dial.label, values[code]) for code, dial in offered.items() if not dial.reads}
     return values
 
 
@@ -257,9 +271,9 @@ def _row(values: list[float], digits: int, most: int) -> str:
     return " & ".join(cells)
 
 
-def look_for(sentence: str) -> None:
-    """A box that says what to look for in the figure above."""
-    st.session_state[LOOK] = sentence
+def look_for(*sentences: str) -> None:
+    """A box that says what to look for in the figure above: a passage, or the claims that are true of it."""
+    st.session_state[LOOK] = sentence = " ".join(translate(one) for one in sentences)
     name = _("What to look for")
     st.info(f"**{name}:** {sentence}", icon=":material/visibility:")
 

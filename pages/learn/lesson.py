@@ -24,7 +24,7 @@ from core.lecture.course import Lesson
 from core.lecture.course_numbers import numbers_of
 from pages.learn import predict
 from pages.shared import controls
-from pages.shared.language import N_, _, number, prose, prose_section, sections, significant
+from pages.shared.language import N_, _, current, number, prose, prose_section, sections, significant
 from pages.shared.navigation import ENTRIES, PageEntry
 
 TITLES: Final[Mapping[str, str]] = {"heads": N_("Attention heads"), "attention": N_("Attention, one head")}
@@ -49,12 +49,12 @@ def passage(of: Lesson, section: str) -> str:
 
 
 def _fill(text: str, of: Lesson) -> str:
-    return text.format(**{name: written(value) for name, value in numbers(of.code).items()}) if "{" in text else text
+    return text.format(**{name: written(value) for name, value in numbers(of.code, current()).items()}) if "{" in text else text
 
 
 @cache
-def numbers(code: str) -> Mapping[str, float | int | str]:
-    """The numbers of a lesson's answers, computed once per process."""
+def numbers(code: str, _language: str) -> Mapping[str, float | int | str]:
+    """The numbers of a lesson's answers, computed once per process and language."""
     return numbers_of(code)
 
 

@@ -74,9 +74,9 @@ def normalisation() -> dict[str, Any]:
         {
             "norm": frame.choice(_("Norm"), names, key="norm"),
             "level": frame.slider(_("Distance of the samples' levels"), 0.0, 10.0, key="norm_level", default=3.0, step=0.5),
-            "sample": frame.slider(_("Sample"), 1, 3, key="norm_sample", default=2),
-            "time": frame.slider(_("Time"), 1, 16, key="norm_time", default=6),
-            "channel": frame.slider(_("Channel"), 1, 4, key="norm_channel", default=3),
+            "sample": frame.slider(_("Sample"), 1, 3, key="norm_sample", default=2, reads=True),
+            "time": frame.slider(_("Time"), 1, 16, key="norm_time", default=6, reads=True),
+            "channel": frame.slider(_("Channel"), 1, 4, key="norm_channel", default=3, reads=True),
         },
     )
     norm = cast(Norm, chosen["norm"])
@@ -88,7 +88,7 @@ def normalisation() -> dict[str, Any]:
     shown = place["sample"]
     channels = [str(channel + 1) for channel in range(example.after.shape[2])]
     view = f"sample {shown + 1}"
-    moved = what_moved.track(view, example.after[shown].T, rows=channels, settings=(norm, chosen["level"]))
+    moved = what_moved.track(view, example.after[shown].T, rows=channels)
     for sample, column in enumerate(st.columns(len(example.before))):
         with column:
             static_plot(
@@ -191,7 +191,7 @@ def softmax() -> dict[str, Any]:
         alt=_("Softmax of five scores with and without subtracting the largest."),
     )  # fmt: skip
     scores = [_("score {n}").format(n=index + 1) for index in range(len(x))]
-    moved = what_moved.track("stable softmax", safe[:, None], rows=scores, settings=shift)
+    moved = what_moved.track("stable softmax", safe[:, None], rows=scores)
     what_moved.tell("stable softmax", moved, rows=scores, columns=[_("weight")])
     frame.look_for(frame.passage(PAGE, "softmax"))
     frame.equation(

@@ -11,19 +11,18 @@ import streamlit as st
 from core.figures.learn.attention_steps import grouped_bars
 from core.figures.learn.diagrams.permutation import permutation_diagram
 from core.figures.matrix import Matrix, matrix_figure
-from core.lecture import attention_steps, notebooks, permutation, tokens
-from core.lecture.moved import Moved
+from core.lecture import attention_steps, claims, notebooks, permutation, tokens
+from core.lecture.claims import permutation as permutation_claims
 from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MOST_TOKENS, TokenError
 from pages.learn import diagram, frame, predict, questions, what_moved
 from pages.learn.frame import Dial, tex
 from pages.shared import controls, url_state
-from pages.shared.language import N_, _, significant
+from pages.shared.language import _, significant
 from pages.shared.live_plot import static_plot
 
 PAGE: Final = "permutation"
 WIDTH: Final = 4
-SENTENCE: Final = N_("the dog bites the man")
 ORDER: Final = "order"
 DRAWS: Final = "permutation:draws"
 
@@ -47,7 +46,7 @@ class PermutationChoices:
         shown: dict[str, Any] = {
             "rows": {
                 "first row of PZ": shuffle.moved[0],
-                "first row of Z'": shuffle.after.output[0],
+                "first row of Z'": shuffle.after.joined[0],
                 "largest |Z' - PZ|": shuffle.rows,
             },
             "maps": {
@@ -56,15 +55,16 @@ class PermutationChoices:
                 "largest |A' - PAP^T|": shuffle.maps,
             },
             "pool": {
-                "mean of Z": permutation.pooled(shuffle.before.output),
-                "mean of Z'": permutation.pooled(shuffle.after.output),
+                "mean of Z": permutation.pooled(shuffle.before.joined),
+                "mean of Z'": permutation.pooled(shuffle.after.joined),
             },
         }
         if part == "table":
             found = permutation.compare_settings(self.x, self.weights, self.order, heads=self.heads)
             shown["table"] = {"equivariant": [one.equivariant for one in found], "invariant": [one.invariant for one in found]}
         layer = {"HEADS": self.heads} | ({} if part == "table" else {"POSITIONS": self.positions, "CAUSAL": self.causal})
-        words = {"WORDS": self.names, "ORDER": self.order, "X": self.x, **self.weights}
+        words = {"WORDS": self.names, "ORDER": self.order, "X": self.x}
+        words |= {name: self.weights[name] for name in ("W_Q", "W_K", "W_V")}
         return {**words, **layer, **notebooks.on_screen(shown[part])}
 
     @property
@@ -148,7 +148,9 @@ def read_choices(part: str) -> PermutationChoices:
     words: list[str] = []
 
     def write_words() -> str:
-        sentence = st.text_input(_("Words, with blanks between"), _(SENTENCE), key="said", bind="query-params", max_chars=120)
+        sentence = st.text_input(
+            _("Words, with blanks between"), _(permutation.SENTENCE), key="said", bind="query-params", max_chars=120
+        )
         words[:] = tokens.split_words(sentence)
         return sentence
 
@@ -199,11 +201,11 @@ def matrix(
     static_plot(matrix_figure(drawn), key=key, alt=_("{what}, a matrix with one row per token.").format(what=name))
 
 
-def follow(choices: PermutationChoices, shuffle: Shuffle) -> Moved | None:
+def tell_moved(choices: PermutationChoices, shuffle: Shuffle) -> None:
     """What the last change moved in each word's own output, wherever the word now stands."""
-    settings = (choices.order, choices.positions, choices.causal, choices.heads, choices.seed)
-    by_word = shuffle.p.T @ shuffle.after.output
-    return what_moved.track("outputs by word", by_word, rows=choices.names, settings=settings)
+    moved = what_moved.track("outputs by word", shuffle.p.T @ shuffle.after.joined, rows=choices.names)
+    still = _("No word's output changed; its row stands where the word now stands.")
+    what_moved.tell("outputs by word", moved, rows=choices.names, still=still)
 
 
 def verdict(shuffle: Shuffle) -> None:
@@ -232,8 +234,10 @@ def verdict(shuffle: Shuffle) -> None:
 def rows(choices: PermutationChoices, shuffle: Shuffle) -> None:
     """P, PZ, Z' and their difference."""
     frame.equation(
-        r"\begin{aligned} X' = PX \;\Rightarrow\; & Q' = PQ,\ K' = PK,\ V' = PV \\ & Z' = A'V' = PAP^\top PV = PZ \end{aligned}",
-        rf"\begin{{aligned}} (PZ)_1 &= {frame.tex_row(shuffle.moved[0])} \\ Z'_1 &= {frame.tex_row(shuffle.after.output[0])} \\ "
+        r"\begin{aligned} X' = PX \;\Rightarrow\; & Q' = PQ,\ K' = PK,\ V' = PV \\ & Z' = A'V' = PAP^\top PV = PZ \end{aligned}"
+        if shuffle.equivariant
+        else r"Z = AV, \qquad Z' = A'V' \neq PZ",
+        rf"\begin{{aligned}} (PZ)_1 &= {frame.tex_row(shuffle.moved[0])} \\ Z'_1 &= {frame.tex_row(shuffle.after.joined[0])} \\ "
         rf"\max\lvert Z' - PZ \rvert &= {tex(shuffle.rows, 6)} \end{{aligned}}",
         note=_("Row 1 is now the word {word}.").format(word=choices.shuffled[0]),
     )
@@ -257,7 +261,7 @@ def rows(choices: PermutationChoices, shuffle: Shuffle) -> None:
             key="permutation_p",
             alt=_("The permutation matrix: a one in each row and column."),
         )
-    parts = (("PZ", "pz", shuffle.moved), ("Z'", "after", shuffle.after.output), ("Z' − PZ", "off", shuffle.off))
+    parts = (("PZ", "pz", shuffle.moved), ("Z'", "after", shuffle.after.joined), ("Z' − PZ", "off", shuffle.off))
     top = shuffle.largest
     for column, (name, key, values) in zip(columns[1:], parts, strict=True):
         with column:
@@ -267,7 +271,9 @@ def rows(choices: PermutationChoices, shuffle: Shuffle) -> None:
 def maps(choices: PermutationChoices, shuffle: Shuffle) -> None:
     """A, P A P^T and A' of the first head."""
     frame.equation(
-        r"A' = \mathrm{softmax}\!\left(\frac{PQK^\top P^\top}{\sqrt{d_k}}\right) = PAP^\top",
+        r"A' = \mathrm{softmax}\!\left(\frac{PQK^\top P^\top}{\sqrt{d_k}}\right) = PAP^\top"
+        if shuffle.maps < permutation.EXACT
+        else r"A' \neq PAP^\top",
         rf"\max\lvert A' - PAP^\top \rvert = {tex(shuffle.maps, 6)}",
         note=_("Over all heads; the maps shown are those of head 1."),
     )
@@ -287,10 +293,15 @@ def maps(choices: PermutationChoices, shuffle: Shuffle) -> None:
 
 def pool(choices: PermutationChoices, shuffle: Shuffle) -> None:
     """The mean over rows, before and after."""
-    before, after = permutation.pooled(shuffle.before.output), permutation.pooled(shuffle.after.output)
+    before, after = permutation.pooled(shuffle.before.joined), permutation.pooled(shuffle.after.joined)
     frame.equation(
-        r"\bar z = \tfrac{1}{n}\mathbf{1}^\top Z, \qquad \mathbf{1}^\top P = \mathbf{1}^\top \;\Rightarrow\; \bar z' = \bar z",
-        rf"\begin{{aligned}} \bar z &= {frame.tex_row(before, 4)} \\ \bar z' &= {frame.tex_row(after, 4)} \end{{aligned}}",
+        r"\bar Z = \tfrac{1}{T}\mathbf{1}^\top Z, \qquad "
+        + (
+            r"\mathbf{1}^\top P = \mathbf{1}^\top \;\Rightarrow\; \bar Z' = \bar Z"
+            if shuffle.invariant
+            else r"\bar Z' \neq \bar Z"
+        ),
+        rf"\begin{{aligned}} \bar Z &= {frame.tex_row(before, 4)} \\ \bar Z' &= {frame.tex_row(after, 4)} \end{{aligned}}",
         note=_("Means over {count} words.").format(count=len(choices.names)),
     )
     static_plot(
@@ -303,31 +314,29 @@ def pool(choices: PermutationChoices, shuffle: Shuffle) -> None:
 def table(choices: PermutationChoices, _shuffle: Shuffle) -> None:
     """Equivariance and invariance in each setting, for this order."""
     frame.equation(
-        r"Z' \overset{?}{=} PZ, \qquad \bar z' \overset{?}{=} \bar z",
+        r"Z' \overset{?}{=} PZ, \qquad \bar Z' \overset{?}{=} \bar Z",
         rf"P: {','.join(str(index + 1) for index in choices.order)}",
         note=_("Each word's place in the sentence, in the new order."),
     )
     masks = {"none": _("no mask"), "fixed": _("causal, by place"), "permuted": _("causal, shuffled along")}
     yes = {True: "✓", False: "✗"}
+    compared = permutation.compare_settings(choices.x, choices.weights, choices.order, heads=choices.heads)
     lines = [
         {
             _("Positions"): _("on") if positions else _("off"),
             _("Mask"): masks[causal],
             _("largest |Z' − PZ|"): f"{result.rows:.1e}",
             _("equivariant"): yes[result.equivariant],
-            _("largest |z̄' − z̄|"): f"{result.pool:.1e}",
+            _("largest |Z̄' − Z̄|"): f"{result.pool:.1e}",
             _("invariant"): yes[result.invariant],
         }
-        for (positions, causal), result in zip(
-            permutation.SETTINGS,
-            permutation.compare_settings(choices.x, choices.weights, choices.order, heads=choices.heads),
-            strict=True,
-        )
+        for (positions, causal), result in zip(permutation.SETTINGS, compared, strict=True)
     ]
     settings = pd.DataFrame(lines)
     st.dataframe(settings, hide_index=True, width="stretch")
     with frame.controls_block("table"):
         controls.download_table(_("Table"), lambda: settings, key="permutation_table", filename="permutation", formats=("csv",))
+    frame.look_for(*claims.told(permutation_claims.TABLE, compared))
 
 
 part = frame.open_page(
@@ -340,6 +349,9 @@ part = frame.open_page(
         "table": _("Which property holds when"),
     },
 )
+
+
+SAID: Final = {"rows": permutation_claims.ROWS, "maps": permutation_claims.MAPS, "pool": permutation_claims.POOL}
 
 
 @st.fragment
@@ -372,9 +384,8 @@ def body(which: str) -> None:
     {"rows": rows, "maps": maps, "pool": pool, "table": table}[which](choices, shuffle)
     if which != "table":
         verdict(shuffle)
-        moved = follow(choices, shuffle)
-        what_moved.tell("outputs by word", moved, rows=choices.names)
-    frame.look_for(frame.passage(PAGE, which))
+        tell_moved(choices, shuffle)
+        frame.look_for(*claims.told(SAID[which], shuffle))
     frame.close_page(
         PAGE,
         sources=_(

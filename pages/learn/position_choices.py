@@ -141,7 +141,7 @@ def dials_of(part: str, shipped: ShippedPositions | None) -> tuple[dict[str, Dia
             most = max(low + 1, high())
             return url_state.slider(label, low, most, key=key, default=min(default, most))
 
-        return Dial(label, draw)
+        return Dial(label, draw, reads=True)
 
     def stops(label: str, key: str, values: tuple[int, ...], default: int) -> Dial:
         options = frame.whole_numbers(*values)

@@ -23,12 +23,11 @@ from pages.learn.frame import tex
 from pages.learn.position_choices import PositionChoices
 from pages.learn.predict import Question
 from pages.shared import controls, url_state
-from pages.shared.language import N_, _, number, percent, significant
+from pages.shared.language import _, number, percent, significant
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
 PAGE: Final = "positions"
-SENTENCE: Final = N_("the dog bites the man")
 ORDER: Final = [3, 4, 2, 0, 1]
 """The words' new order on the part without positions."""
 OMEGA: Final = r"\omega_i = b^{-2i/d}"
@@ -129,7 +128,7 @@ def scale(chosen: PositionChoices) -> dict[str, Any]:
 
 def shuffled_words(*, with_positions: bool) -> permutation.Shuffle:
     """Five words through one untrained attention layer, in order and shuffled."""
-    x = tokens.embed(_(SENTENCE).split(), 8)
+    x = tokens.embed(_(permutation.SENTENCE).split(), 8)
     return permutation.shuffle(x, attention_steps.random_weights(8), ORDER, positions=with_positions)
 
 
@@ -180,7 +179,7 @@ def matrix(chosen: PositionChoices) -> None:
         alt=_("The encoding as a heatmap: positions down, channels across."),
     )
     names = [str(index) for index in range(chosen.length)]
-    moved = what_moved.track("encoding", chosen.matrix, rows=names, settings=(chosen.kind, chosen.base))
+    moved = what_moved.track("encoding", chosen.matrix, rows=names)
     what_moved.tell("encoding", moved, rows=[_("position {n}").format(n=name) for name in names])
     still = positions.still_channels(chosen.matrix)
     stat_strip(
@@ -341,15 +340,16 @@ def without(chosen: PositionChoices) -> dict[str, Any]:
         else _("The outputs are other rows: the largest deviation is {value}.").format(value=significant(found.rows)),
         holds=found.equivariant,
     )
-    words = tokens.unique_names(_(SENTENCE).split())
-    shuffled = [words[index] for index in ORDER]
+    words = _(permutation.SENTENCE).split()
+    names = tokens.unique_names(words)
+    shuffled = [names[index] for index in ORDER]
     channels = [str(index) for index in range(found.moved.shape[1])]
     for column, (code, title, rows, values) in zip(
         st.columns(3),
         (
-            ("z", _("Z, in order"), words, found.before.output),
+            ("z", _("Z, in order"), names, found.before.joined),
             ("pz", _("PZ, those rows shuffled"), shuffled, found.moved),
-            ("after", _("Z', of the shuffled words"), shuffled, found.after.output),
+            ("after", _("Z', of the shuffled words"), shuffled, found.after.joined),
         ),
         strict=True,
     ):
@@ -362,7 +362,8 @@ def without(chosen: PositionChoices) -> dict[str, Any]:
     language = f"?lang={st.query_params['lang']}" if "lang" in st.query_params else ""
     title = _("Order and permutation: shuffle the words yourself")
     st.markdown(f"[{title}](permutation{language})")
-    layer = {"X": tokens.embed(_(SENTENCE).split(), 8), **attention_steps.random_weights(8)}
+    weights = attention_steps.random_weights(8)
+    layer = {"X": tokens.embed(words, 8), **{name: weights[name] for name in ("W_Q", "W_K", "W_V")}}
     return {**layer, "ORDER": ORDER, "WITH": chosen.with_positions, **notebooks.on_screen({"largest |Z' - PZ|": found.rows})}
 
 

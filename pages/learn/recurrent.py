@@ -113,8 +113,8 @@ def read_choices(part: str) -> RecurrentChoices:
         "len": frame.slider(_("Steps"), 4, 60, key="len", default=40),
         "rho": frame.slider(_("Factor on W_hh"), 0.0, 4.0, key="rho", default=1.0, step=0.1),
         "fb": frame.slider(_("Added to the forget bias"), -4.0, 6.0, key="fb", default=FORGET_BIAS, step=0.25),
-        "t": frame.slider(_("Step to read"), 1, 60, key="step", default=10),
-        "unit": frame.slider(_("Unit to read"), 1, recurrence.HIDDEN, key="unit", default=1),
+        "t": frame.slider(_("Step to read"), 1, 60, key="step", default=10, reads=True),
+        "unit": frame.slider(_("Unit to read"), 1, recurrence.HIDDEN, key="unit", default=1, reads=True),
         "draw": frame.slider(_("Draw of the weights"), 0, 20, key="draw", default=0),
     }
     sequence = st.session_state.get("seq") or st.query_params.get("seq")
@@ -192,10 +192,9 @@ def unit_names(extra: Sequence[str] = ()) -> list[str]:
     return [*(_("unit {n}").format(n=index + 1) for index in range(recurrence.HIDDEN)), *extra]
 
 
-def follow(cell: str, rows: Any, choices: RecurrentChoices, extra: Sequence[str] = ()) -> Moved | None:
+def follow(cell: str, rows: Any, extra: Sequence[str] = ()) -> Moved | None:
     """What the last change of a dial moved in a cell's states: a row a unit, a column a step."""
-    settings = (choices.kind, choices.seed, repr({key: choices.values.get(key) for key in ("rho", "fb", "period", "text")}))
-    return what_moved.track(f"{cell} states", rows, rows=unit_names(extra), settings=settings)
+    return what_moved.track(f"{cell} states", rows, rows=unit_names(extra))
 
 
 def tell(cell: str, moved: Moved | None, choices: RecurrentChoices, extra: Sequence[str] = ()) -> None:
@@ -233,7 +232,7 @@ def rnn(choices: RecurrentChoices) -> dict[str, Any]:
         rf"y_{{{t + 1}}} &= {tex(run.y[t, 0])} \end{{aligned}}",
         note=_("Step {step} ({name}), unit {unit}.").format(step=t + 1, name=choices.steps[t], unit=k + 1),
     )
-    moved = follow("rnn", stacked(run.h, run.y[:, :1]), choices, [_("output y")])
+    moved = follow("rnn", stacked(run.h, run.y[:, :1]), [_("output y")])
     drawn = figures.states_figure(
         [Band(name=_("x, the input"), values=choices.x), Band(name=_("h, the hidden state"), values=run.h)],
         steps=choices.steps,
@@ -279,7 +278,7 @@ def lstm(choices: RecurrentChoices) -> dict[str, Any]:
         rf"o &= {o_} \\ h_t &= {o_} \cdot \tanh({c_}) = {tex(h)} \end{{aligned}}",
         note=_("Step {step} ({name}), unit {unit}.").format(step=t + 1, name=choices.steps[t], unit=k + 1),
     )
-    moved = follow("lstm", stacked(run.h), choices)
+    moved = follow("lstm", stacked(run.h))
     bands = [
         Band(name=_("f, forget"), values=run.f, gate=True),
         Band(name=_("i, input"), values=run.i, gate=True),

@@ -1,6 +1,6 @@
 """What the last change of a dial moved: the state before it is kept for each view, told in a sentence, and can be brought back.
 
-moved = what_moved.track("attention weights", steps.weights[head], rows=names, settings=(temperature, mask))
+moved = what_moved.track("attention weights", steps.weights[head], rows=names)
 ...the figure, with moved.before as a ghost and moved.rectangles outlined...
 what_moved.tell("attention weights", moved, rows=names, columns=names)
 """
@@ -20,61 +20,77 @@ from pages.learn import frame
 from pages.shared.language import _, number, significant
 
 KEY: Final = "moved:"
-MOST_UNDO: Final = 20
-MOST_NAMED: Final = 8
+MAX_UNDO: Final = 20
+MAX_NAMED: Final = 8
 """Rows listed by name; more are counted."""
 NOT_DIALS: Final = frozenset({"lang", "part", "present", "embed"})
+KEPT: Final = (":kept", ":edits", ":typed")
+"""Ends of the names by which the session keeps a dial's value beside its widget's."""
+
+Choices = dict[str, Any]
 
 
 @dataclass
 class _View:
-    """One view's states: what is shown, what was before, and the choices of the session at each."""
+    """One view's states.
+
+    Attributes:
+        signature: shape and names of the rows. shown: the numbers now.
+        dials, choices: the view's dials and the session's choices, now.
+        moved, by: what the last change of a dial moved, and the dials' labels.
+        history: for each change, the choices that it changed, as they were before.
+    """
 
     signature: Hashable
     shown: Any
-    settings: Hashable
-    choices: dict[str, Any]
+    dials: dict[str, tuple[str, Any]]
+    choices: Choices
     moved: Moved | None = None
-    history: list[dict[str, Any]] = field(default_factory=list)
+    by: tuple[str, ...] = ()
+    history: list[Choices] = field(default_factory=list)
     undoing: bool = False
 
 
-def track(view: str, values: Any, *, rows: Sequence[str], settings: Hashable = ()) -> Moved | None:
-    """Compare a view's numbers with those before the last change; None where there is nothing to compare yet.
+def track(view: str, values: Any, *, rows: Sequence[str]) -> Moved | None:
+    """Compare a view's numbers with those before the last change of a dial; None where there is nothing to compare yet.
+
+    Where a dial that can move numbers (`Dial.reads`) changed and the numbers did not, that is a finding too.
 
     Args:
         view: a name, the same on every run. values: (rows, columns).
         rows: names; with other names, or another shape, the comparison starts anew.
-        settings: what can move the numbers; where it changed and the numbers did not, that is a finding too.
     """
     state, signature = st.session_state, (values.shape, tuple(rows))
     kept: _View | None = state.get(KEY + view)
-    now = _choices()
+    dials, now = deepcopy(state.get(frame.DIALS, {})), _choices()
     if kept is None or kept.signature != signature:
-        history = kept.history if kept else []
-        state[KEY + view] = _View(signature, values.copy(), settings, now, history=history)
+        state[KEY + view] = _View(signature, values.copy(), dials, now)
         return None
     found = core_moved.compare(kept.shown, values)
-    if found.rows or settings != kept.settings:
+    by = tuple(label for code, (label, value) in dials.items() if kept.dials.get(code, (label, value))[1] != value)
+    if found.rows or by:
         if not kept.undoing:
-            kept.history = [*kept.history, kept.choices][-MOST_UNDO:]
-        kept.moved, kept.shown, kept.settings = found, values.copy(), settings
+            changed = {name: kept.choices.get(name) for name in kept.choices | now if kept.choices.get(name) != now.get(name)}
+            kept.history = [*kept.history, changed][-MAX_UNDO:]
+        kept.moved, kept.by, kept.shown = found, by, values.copy()
     kept.undoing = False
-    kept.choices = now
+    kept.dials, kept.choices = kept.dials | dials, now
     return kept.moved
 
 
-def tell(view: str, moved: Moved | None, *, rows: Sequence[str], columns: Sequence[str] | None = None) -> None:
-    """The sentence on what moved, and the button that takes the change back; nothing before the first change.
+def tell(view: str, moved: Moved | None, *, rows: Sequence[str], columns: Sequence[str] | None = None, still: str = "") -> None:
+    """The sentence on what moved and by which dial, and the button that takes the change back; nothing before the first change.
 
     Args:
         rows, columns: names; columns by their numbers where None.
+        still: said where nothing moved; that all rows are as before where empty.
     """
     if moved is None:
         return
     kept: _View = st.session_state[KEY + view]
+    by = f"**{', '.join(kept.by)}** · " if kept.by else ""
     with frame.controls_block(f"moved_{view.replace(' ', '_')}"), st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/compare_arrows: {sentence(moved, rows, columns)}", width="stretch")
+        st.markdown(f":material/compare_arrows: {by}{sentence(moved, rows, columns, still=still)}", width="stretch")
         if kept.history:
             st.button(
                 _("Undo"), icon=":material/undo:", key=f"{KEY}undo:{view}", on_click=_undo, args=(view,),
@@ -82,10 +98,10 @@ def tell(view: str, moved: Moved | None, *, rows: Sequence[str], columns: Sequen
             )  # fmt: skip
 
 
-def sentence(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None = None) -> str:
+def sentence(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None = None, *, still: str = "") -> str:
     """What moved in words: where most, and which rows did not move."""
     if not moved.rows:
-        return _("Nothing moved: all {count} rows are as before.").format(count=number(len(rows)))
+        return still or _("Nothing moved: all {count} rows are as before.").format(count=number(len(rows)))
     row, column = moved.most
     where = columns[column] if columns is not None else number(column + 1)
     most = _("Most moved {row}, {column}: {before} → {after}.").format(
@@ -94,7 +110,7 @@ def sentence(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None = 
     )  # fmt: skip
     if not moved.still:
         return most + " " + _("Every row moved.")
-    if len(moved.still) > MOST_NAMED:
+    if len(moved.still) > MAX_NAMED:
         return most + " " + _("{still} of {all} rows did not move.").format(still=number(len(moved.still)), all=number(len(rows)))
     return most + " " + _("Did not move: {rows}.").format(rows=", ".join(rows[one] for one in moved.still))
 
@@ -105,32 +121,31 @@ def _value(value: float) -> str:
     return significant(value) if value else "0"
 
 
-def _choices() -> dict[str, Any]:
-    """The session's choices, of this page's dials and all others."""
-    found: dict[str, Any] = {}
+def _choices() -> Choices:
+    """The session's choices, of this page's dials and all others; not the buttons, which are true or false and are not kept."""
+    found: Choices = {}
     for key, value in st.session_state.items():
         name = str(key)
-        if name in NOT_DIALS or (":" in name and not name.endswith((":kept", ":edits", ":typed"))):
+        if name in NOT_DIALS or (":" in name and not name.endswith(KEPT)):
             continue
-        if value is None or isinstance(value, str | int | float | bool | list | dict):
+        if isinstance(value, bool) and not name.endswith(KEPT) and f"{name}:kept" not in st.session_state:
+            continue
+        if isinstance(value, str | int | float | list | dict):
             found[name] = deepcopy(value)
     return found
 
 
 def _undo(view: str) -> None:
-    """Bring back the choices before the last change; runs before the page is drawn."""
+    """Bring back what the last change changed, and nothing else; runs before the page is drawn."""
     state = st.session_state
     kept: _View = state[KEY + view]
     if not kept.history:
         return
-    earlier = kept.history.pop()
-    for key, value in earlier.items():
-        if state.get(key) == value:
-            continue
-        if key.endswith(":edits"):  # the editor of other numbers is another widget
-            version = f"{key.removesuffix(':edits')}:version"
+    for name, value in kept.history.pop().items():
+        if name.endswith(":edits"):  # the editor of other numbers is another widget
+            version = f"{name.removesuffix(':edits')}:version"
             state[version] = state.get(version, 0) + 1
-            state[key] = value
-        elif ":" in key or f"{key}:kept" in earlier or key in st.query_params or key in kept.choices:
-            state[key] = value
+            state[name] = value or {}
+        elif value is not None:
+            state[name] = value
     kept.undoing = True

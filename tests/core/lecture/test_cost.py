@@ -56,7 +56,10 @@ def test_the_documents_numbers() -> None:
     split = cost.iiga_split(DOCUMENT, 12)
     assert split["cnn"] == pytest.approx(3.6e9, rel=0.01)
     assert split["transformer"] == 4 * (12 * 12 * 1280**2 + 2 * 144 * 1280)
-    assert cost.iiga_orders(12, 224, 1280, 4, 2)["cnn"] == 2 * 12 * 224 * 224 * 3
+    assert cost.iiga_orders(12, 224, 1280, 4, 2) == {
+        "cnn": 2 * 12 * 224 * 224 * 3,
+        "transformer": 4 * (12 * 12 * 1280 + 12 * 1280 * 1280),
+    }
 
 
 @pytest.mark.parametrize(("tokens", "width", "heads"), [(1, 8, 2), (12, 64, 8), (300, 32, 4), (64, 128, 1)])

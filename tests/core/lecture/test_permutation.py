@@ -26,8 +26,11 @@ def test_the_permutation_matrix_moves_rows() -> None:
 def test_softmax_commutes_with_a_permutation() -> None:
     p = permutation.permutation_matrix(ORDER)
     m = torch.randn(5, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    left = activations.softmax(torch.tensor(permutation.permute_map(m.numpy(), p)))
-    np.testing.assert_allclose(left, permutation.permute_map(m.softmax(dim=-1).numpy(), p), atol=1e-14)
+    moved = permutation.permute_map(m.numpy(), p)
+    np.testing.assert_array_equal(moved, m[ORDER][:, ORDER])  # rows and columns alike, as indexing moves them
+    expected = m.softmax(dim=-1)[ORDER][:, ORDER]
+    np.testing.assert_allclose(activations.softmax(torch.tensor(moved)), expected, atol=1e-14)
+    np.testing.assert_allclose(permutation.permute_map(m.softmax(dim=-1).numpy(), p), expected, atol=1e-14)
 
 
 def test_pytorchs_layer_is_equivariant_too() -> None:
@@ -44,14 +47,14 @@ def test_pytorchs_layer_is_equivariant_too() -> None:
     found = shuffle(X, WEIGHTS, ORDER, heads=2)
     np.testing.assert_allclose(found.before.output, z[0], atol=1e-12)
     np.testing.assert_allclose(found.after.output, z_moved[0], atol=1e-12)
-    np.testing.assert_allclose(found.moved, z[0][ORDER], atol=1e-12)
+    np.testing.assert_allclose(found.moved @ WEIGHTS["W_O"], z[0][ORDER], atol=1e-12)
     np.testing.assert_allclose(found.after.weights, a_moved[0], atol=1e-12)
     np.testing.assert_allclose(permutation.permute_map(found.before.weights, found.p), a[0][:, ORDER][:, :, ORDER], atol=1e-12)
     for name, moved, still in (("W_Q", found.after.q, found.before.q), ("W_K", found.after.k, found.before.k)):
         np.testing.assert_allclose(moved, still[:, ORDER], atol=1e-12)
         np.testing.assert_allclose(np.concatenate(list(moved), axis=1), X[ORDER] @ WEIGHTS[name], atol=1e-12)
     np.testing.assert_allclose(np.concatenate(list(found.after.v), axis=1), X[ORDER] @ WEIGHTS["W_V"], atol=1e-12)
-    np.testing.assert_allclose(permutation.pooled(found.after.output), z[0].mean(dim=0), atol=1e-12)
+    np.testing.assert_allclose(permutation.pooled(found.after.joined) @ WEIGHTS["W_O"], z[0].mean(dim=0), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -69,8 +72,8 @@ def test_what_holds_when(positions: bool, causal: permutation.Causal, equivarian
     found = shuffle(X, WEIGHTS, ORDER, heads=heads, positions=positions, causal=causal)
     assert found.equivariant is equivariant and found.invariant is invariant
     assert (found.rows > 0.01) is not equivariant
-    np.testing.assert_allclose(found.moved, found.before.output[ORDER])
-    assert found.rows == np.abs(found.after.output - found.before.output[ORDER]).max()
+    np.testing.assert_allclose(found.moved, found.before.joined[ORDER])
+    assert found.rows == np.abs(found.after.joined - found.before.joined[ORDER]).max()
 
 
 def test_the_original_order_changes_nothing() -> None:

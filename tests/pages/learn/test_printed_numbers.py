@@ -84,7 +84,7 @@ def test_a_score() -> None:
         shown = latex("attention_steps", part="scores", q=query, heads=heads, t="0.7")
         raw, temperature, width, scaled = numbers(r"\frac{#}{# \cdot \sqrt{#}} = #", shown)
         assert decimals(raw / temperature / math.sqrt(width), 3) == decimals(scaled, 3)
-        products = re.search(r"k_\{\d+\} &= (.*?) = (\S+) \\\\", shown)
+        products = re.search(r"K_\{\d+\} &= (.*?) = (\S+) \\\\", shown)
         assert products
         pairs = re.findall(rf"\({NUMBER}\)\({NUMBER}\)", products[1])
         assert decimals(sum(float(a) * float(b) for a, b in pairs), 3) == decimals(float(products[2]), 3)

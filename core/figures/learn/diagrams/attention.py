@@ -37,7 +37,7 @@ def attention_diagram(steps: Steps, *, head: int, query: int, key: int, write: W
             Block(code="z", label="Z = AV", at=(4, 1), note=shape(steps.mixed[head]), part="sum", dials=("q",)),
             Block(
                 code="out",
-                label="Concat · W_O",
+                label="O = ZW_O",
                 at=(5, 1),
                 note=f"{heads} × {steps.key_width}",
                 part="heads",

@@ -1,0 +1,68 @@
+"""Walks a part through the extremes of its dials and holds each claim against numbers that the test computes in its own way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+
+from core.lecture.claims import Claim
+from core.messages import Message
+from pages.shared.language import LANGUAGES, translate_to
+
+Truth = Mapping[str, Mapping[str, Any]]
+"""For each claim that is true: the numbers in its sentence."""
+
+NUMBER = re.compile(r"-?\d[\d.,]*(?:e[+-]?\d+)?")
+
+
+def states(**dials: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """The state that the part opens in, which has each dial's first value, and every two dials at every two of their values."""
+    opening = {name: values[0] for name, values in dials.items()}
+    seen: list[dict[str, Any]] = [opening]
+    yield opening
+    for one, other in combinations(dials, 2) if len(dials) > 1 else [(next(iter(dials)),) * 2]:
+        for first, second in product(dials[one], dials[other]):
+            state = opening | {one: first, other: second}
+            if state not in seen:
+                seen.append(state)
+                yield state
+
+
+def numbers_in(text: str, language: str) -> list[str]:
+    """The numbers of a sentence as English writes them, sorted."""
+    swapped = text.translate({ord("."): ",", ord(","): "."}) if language == "es" else text
+    return sorted(one.rstrip(".,") for one in NUMBER.findall(swapped))
+
+
+class Walk:
+    """What has been said so far of one part."""
+
+    def __init__(self, claims: Iterable[Claim[Any]]) -> None:
+        self.claims = tuple(claims)
+        self.said: set[str] = set()
+
+    def check(self, numbers: Any, truth: Truth, state: object) -> None:
+        """Exactly the true claims are said, with the true numbers, and in both languages the same ones."""
+        said = {claim.name: claim.say(numbers) for claim in self.claims if claim.holds(numbers)}
+        assert said.keys() == truth.keys(), state
+        for name, message in said.items():
+            for gap, value in truth[name].items():
+                given = message.values[gap]
+                assert str(given) == value if isinstance(value, str) else given == pytest.approx(value, rel=1e-5, abs=1e-7), (
+                    state, name, gap, given, value,
+                )  # fmt: skip
+            self._in_each_language(message, state)
+        self.said |= said.keys()
+
+    def _in_each_language(self, message: Message, state: object) -> None:
+        texts = {code: translate_to(code, message) for code in LANGUAGES}
+        assert texts["en"] == str(message) and texts["es"] != texts["en"], (state, texts)
+        assert numbers_in(texts["es"], "es") == numbers_in(texts["en"], "en"), (state, texts)
+
+    def end(self) -> None:
+        """Every claim was true in some state."""
+        assert self.said == {claim.name for claim in self.claims}

@@ -1,0 +1,86 @@
+"""States in which a page once said something that its figure did not show; in both languages, as a link opens them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from core.lecture import permutation
+from pages.shared.language import translate_to
+from pages.shared.navigation import ROOT
+from tests.pages.open_page import open_page, ran, words
+
+LEARN = ROOT / "pages" / "learn"
+
+
+def said(page: str, **query: str) -> str:
+    """What the page says there is to see: the text of its box, without its name."""
+    (box,) = open_page(LEARN / f"{page}.py", **query).info
+    return str(box.value.partition(":** ")[2])
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "english", "spanish"),
+    [
+        ("permutation", {"part": "rows", "places": "true"}, "Z' is not PZ", "Z' no es PZ"),
+        ("permutation", {"part": "pool", "causal": "fixed"}, "it depends on the order", "depende del orden"),
+        ("permutation", {"part": "table", "order": "1,2,3,4,5"}, "P is the identity", "P es la identidad"),
+        ("attention_steps", {"part": "softmax", "t": "0.05", "words": "a b a"}, "ln 2 = 0.693", "ln 2 = 0,693"),
+    ],
+)  # fmt: skip
+def test_what_is_said_is_of_this_state(page: str, query: dict[str, str], english: str, spanish: str) -> None:
+    assert english in said(page, lang="en", **query)
+    assert spanish in said(page, lang="es", **query)
+
+
+@pytest.mark.parametrize("code", ["en", "es"])
+def test_lesson_fours_answer_is_the_pages_number(code: str) -> None:
+    """The words that the page opens with differ by language, and so does the deviation."""
+    page = open_page(LEARN / "permutation.py", lang=code, causal="fixed", order="5,4,3,2,1")
+    deviation = next(one.value.rpartition(" ")[2] for one in page.warning).rstrip(".")
+    assert re.search(rf"\b{re.escape(deviation)}:", words(page)), deviation
+    assert translate_to(code, permutation.SENTENCE) in words(page)
+
+
+def test_z_is_av_on_every_page_and_w_o_comes_after() -> None:
+    lines = " ".join(one.value for one in open_page(LEARN / "permutation.py", order="1,2,3,4,5", heads="2").latex)
+    z = re.search(r"Z'_1 &= (\\begin\{bmatrix\}.*?\\end\{bmatrix\})", lines)
+    heads = open_page(LEARN / "attention_steps.py", part="heads", heads="2", words=str(permutation.SENTENCE), q="0")
+    assert z and any(z[1] in one.value and "O_{1}" in one.value for one in heads.latex)
+
+
+def test_after_two_dials_the_sentence_is_about_the_last_and_undo_takes_that_one_back() -> None:
+    app = open_page(LEARN / "attention_steps.py", part="softmax")
+    app.select_slider(key="t").set_value("0.5")
+    assert "**Temperature τ** · Most moved" in " ".join(one.value for one in ran(app).markdown)
+    next(one for one in app.button_group if one.key == "q").set_value("3")  # another row is read, nothing moves
+    assert "**Temperature τ** · Most moved" in " ".join(one.value for one in ran(app).markdown)
+    app.slider(key="w").set_value(3)  # a window's width, without a window
+    assert "**Window** · Nothing moved" in " ".join(one.value for one in ran(app).markdown)
+    undo = [button for button in app.button if button.label == "Undo"]
+    undo[0].click()
+    ran(app)
+    assert (app.slider(key="w").value, app.select_slider(key="t").value, app.session_state["q"]) == (1, "0.5", "3")
+    next(button for button in app.button if button.label == "Undo").click()
+    ran(app)
+    assert (app.select_slider(key="t").value, app.session_state["q"]) == ("1", "3"), "the row read is no part of it"
+
+
+def test_undo_takes_back_a_switch_and_nothing_that_was_changed_elsewhere() -> None:
+    app = open_page(LEARN / "permutation.py")
+    app.toggle(key="places").set_value(True)
+    ran(app)
+    app.slider(key="draw").set_value(4)
+    assert "**Draw** · Most moved" in " ".join(one.value for one in ran(app).markdown)
+    for expected in ((0, True), (0, False)):
+        next(button for button in app.button if button.label == "Undo").click()
+        ran(app)
+        assert (app.slider(key="draw").value, app.toggle(key="places").value) == expected
+
+
+def test_reversing_moves_rows_and_says_that_no_output_changed() -> None:
+    app = open_page(LEARN / "permutation.py")
+    next(button for button in app.button if button.label == "Reverse").click()
+    shown = words(ran(app))
+    assert "No word's output changed; its row stands where the word now stands." in shown and "Nothing moved" not in shown
