@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from itertools import chain
+from functools import cache, partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from core.cli import options
 from core.cli.garment_files import fetch_missing
+from core.cli.progress import counting_bar
 from core.training.vit import validation_part
 from core.training.vit_evaluation import evaluate
 from core.training.vit_photographs import VALIDATION_SPLIT
@@ -47,15 +49,23 @@ def add_parser(models: Any) -> None:
 def _run(o: argparse.Namespace) -> None:
     held_out = o.split == VALIDATION_SPLIT and not any(o.data.glob("*.parquet"))
     files = [] if held_out else photograph_files(o.data, o.split)
-    name = o.checkpoint or default_name(classifier_names(o.folder), photograph=bool(files))
+    names = classifier_names(o.folder)
+    name = o.checkpoint or default_name(names, photograph=bool(files))
     classifier = load_classifier(name, folder=o.folder)
     answer: dict[str, Any] = {"model": "vit", "checkpoint": name}
     if files:
         from core.vision.photograph_scores import evaluate_photographs  # decodes by Pillow, which training machines lack
+        from core.vision.preprocessing import model_for
 
+        loaded = cache(partial(load_classifier, folder=o.folder))
+        rows = list(chain.from_iterable(map(photographs, files)))
+        counted, bar = count(1), counting_bar("photograph")
         answer |= {"files": [path.name for path in files]}
-        cleared = None if o.checkpoint or name == DEFAULT else load_classifier(DEFAULT, folder=o.folder)
-        answer |= evaluate_photographs(classifier, chain.from_iterable(map(photographs, files)), cleared=cleared)
+        answer |= evaluate_photographs(
+            lambda picture: loaded(o.checkpoint or model_for(picture, names)),
+            rows,
+            progress=lambda: bar(next(counted), len(rows)),
+        )
     else:
         if held_out:
             answer |= {"split": o.split}

@@ -100,7 +100,7 @@ def _run(o: argparse.Namespace) -> None:
         held_out=read_photographs([held_out], o.side),
         others=read_others(o.others, o.side),
         files=(*files, *(path / "manifest.csv" if path.is_dir() else path for path in o.others)),
-        score=lambda classifier: evaluate_photographs(classifier, photographs(held_out)),
+        score=lambda classifier: evaluate_photographs(lambda _picture: classifier, photographs(held_out)),
     )
     path = run(
         o.name,

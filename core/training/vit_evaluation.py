@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 def evaluate(classifier: Classifier, part: IdxPart) -> dict[str, Any]:
     """What a card says of a part: samples, accuracy, calibration, confusion matrix (rows the truth), share that is flagged."""
-    answers = classifier.answers(part.images)
+    answers = classifier.answers(classifier.enlarged(part.images))
     return {
         "samples": len(part),
         **scores(answers.probabilities, part.labels),
@@ -49,7 +49,7 @@ def scores(probabilities: Floats, labels: Labels) -> dict[str, Any]:
 
 def worst_mistakes(classifier: Classifier, part: IdxPart, count: int = 24) -> list[dict[str, Any]]:
     """The wrong answers given with the most confidence, worst first: row of the part, truth, answer, confidence."""
-    probabilities = classifier.probabilities(part.images)
+    probabilities = classifier.probabilities(classifier.enlarged(part.images))
     called, confidence = probabilities.argmax(axis=1), probabilities.max(axis=1)
     wrong = called != part.labels
     worst = np.argsort(np.where(wrong, confidence, -1.0))[::-1][: min(count, int(wrong.sum()))]

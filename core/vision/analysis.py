@@ -114,13 +114,11 @@ def analyse(classifier: Classifier, image: Bytes, unturned: Bytes | None = None)
     Raises:
         ValueError: for another shape.
     """
-    image = classifier.in_colours(image[None])[0]
-    answers = classifier.answers(image[None])
-    before = [] if unturned is None else [float(classifier.strangeness(unturned[None])[0])]
+    answers = classifier.answer(image, unturned)
     return PictureAnalysis(
         classifier=classifier,
         image=image,
         probabilities=answers.probabilities[0],
-        strangeness=max([float(answers.strangeness[0]), *before]),
+        strangeness=float(answers.strangeness[0]),
         maps={name: weights[0] for name, weights in classifier.attention(image[None]).items()},
     )

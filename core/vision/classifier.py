@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -185,34 +185,49 @@ class Classifier:
         return 1 / (1 + math.exp(-strangeness))
 
     def normalise(self, images: Images) -> Tensor:
-        """uint8 images as of `in_colours` -> float32 (n, colours, side, side) in the units the model reads, on its device.
+        """uint8 images (n, side, side), (n, side, side, 3) of colour -> float32 (n, colours, side, side), standardised.
 
         Raises:
             ValueError: for another shape or another type of number.
         """
-        levels = torch.from_numpy(self.in_colours(images).copy()).to(self.device).float() / 255
+        self._check_images(images)
+        levels = torch.from_numpy(images.copy()).to(self.device).float() / 255
         levels = levels[:, None] if levels.dim() == 3 else levels.permute(0, 3, 1, 2)
         return (levels - self.mean) / self.std
 
-    def in_colours(self, images: Images) -> Images:
-        """uint8 images of the model's size: (n, side, side), or with three colours last for a model that reads colour.
-
-        A model of colour reads grey images too, of any size: each colour as the grey level, made larger or smaller.
-
-        Raises:
-            ValueError: for another shape or another type of number.
-        """
+    def _check_images(self, images: object) -> None:
         side, colours = self.config.side, self.config.colours
-        if images.dtype == np.uint8 and colours == 3 and images.ndim == 3 and images.shape[1] == images.shape[2]:
-            images = coloured(images, side)
-        if images.dtype != np.uint8 or images.shape[1:] != ((side, side) if colours == 1 else (side, side, colours)):
-            wanted = f"(n, {side}, {side})" if colours == 1 else f"(n, {side}, {side}, {colours})"
-            raise ValueError(f"images must be uint8 of shape {wanted}, not {images.dtype} of {images.shape}")
-        return images
+        wanted = (side, side) if colours == 1 else (side, side, colours)
+        if isinstance(images, np.ndarray) and images.dtype == np.uint8 and images.shape[1:] == wanted:
+            return
+        had = f"{images.dtype} of {images.shape}" if isinstance(images, np.ndarray) else type(images).__name__
+        raise ValueError(
+            f"{self.card['model']} reads images that are uint8 of shape (n, {', '.join(map(str, wanted))}), not {had}: "
+            "prepare_upright prepares a picture for it, Classifier.enlarged the data set's images"
+        )
+
+    def enlarged(self, images: Images) -> Images:
+        """The data set's grey images (n, 28, 28) as this model reads them: as they are, or larger and of three equal colours."""
+        return images if self.config.colours == 1 else coloured(images, self.config.side)
+
+    def answer(self, image: NDArray[np.uint8], unturned: NDArray[np.uint8] | None = None) -> Answers:
+        """The answer on one prepared image, for pages and evaluation alike.
+
+        Args:
+            unturned: the image before it was set upright; what is strange in either position is strange.
+        """
+        answers = self.answers(image[None])
+        before = answers.strangeness if unturned is None else self.strangeness(unturned[None])
+        return replace(answers, strangeness=np.maximum(answers.strangeness, before))
 
     @torch.no_grad()
     def answers(self, images: Images) -> Answers:
-        """Logits, calibrated probabilities and strangeness of uint8 images (n, 28, 28), a batch at a time."""
+        """Logits, calibrated probabilities and strangeness of uint8 images of the model's size, a batch at a time.
+
+        Raises:
+            ValueError: for images of another size than the model reads.
+        """
+        self._check_images(images)
         width, classes = self.config.width, len(self.class_names)
         features, logits = np.zeros((len(images), width)), np.zeros((len(images), classes))
         odds = np.zeros(len(images))
@@ -230,7 +245,7 @@ class Classifier:
 
     def warm_up(self) -> None:
         """Compute what the first answer would wait for: the network for prediction, and the libraries' own preparations."""
-        self.answers(np.zeros((1, self.config.side, self.config.side), np.uint8))
+        self.answers(self.enlarged(np.zeros((1, self.config.side, self.config.side), np.uint8)))
 
     @torch.no_grad()
     def features(self, images: Images) -> NDArray[np.float64]:

@@ -94,6 +94,6 @@ def hidden_answer(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
 
 def sample(classifier: Classifier) -> Iterator[Evidence]:
     """Evidence of every bundled test image for its most probable class."""
-    for image in gallery()[0]:
+    for image in classifier.enlarged(gallery()[0]):
         analysis = analyse(classifier, image)
         yield evidence(analysis, analysis.likeliest)

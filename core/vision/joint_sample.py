@@ -21,7 +21,7 @@ def joint_sample(classifier: Classifier) -> JointSample:
     images, labels, _indices = gallery()
     parts = []
     for start in range(0, len(images), BATCH):
-        x = classifier.normalise(images[start : start + BATCH])
+        x = classifier.normalise(classifier.enlarged(images[start : start + BATCH]))
         model = classifier.model  # its layers alone: what it answers may come of several passes
         vectors = queries_and_keys(model, partial(_maps, model, x))
         parts.append((vectors, np.asarray(labels[start : start + BATCH])))

@@ -33,6 +33,8 @@ CLASSES_OF_KIND: Final[dict[str, frozenset[int]]] = {
     }.items()
 }
 """Labels that are right for a kind; none for the three kinds that Fashion-MNIST does not have (D29)."""
+FOOTWEAR: Final = "shoes"
+"""The kind that has three classes; which of them a photograph shows is not known, so that none is answered "as labelled"."""
 COLUMNS: Final = ("file", "kind", "jpeg")
 ROWS: Final = 64
 """Photographs read from a file at a time."""

@@ -5,7 +5,8 @@ section 2): trim the edges that are within 5 % of the corners' colour, bring the
 Gaussian of radius and deviation 1, extend the shortest edge to 28 around the centre, negate, turn grey. Three things are added
 for ordinary pictures: transparent parts get a background, the negation is left out where the background is dark already, and the
 background is brought to black. An image of 28 x 28 pixels counts as prepared: it is negated at most. A model that was trained on
-photographs reads them as they are: in colour, padded to a square with the colour of the corners, and made smaller.
+photographs reads them as they are: in colour, without a uniform border around them, padded to a square with the colour of the
+corners, and made smaller.
 
 Trimmed by this rule, 99.6 % of the data set's training images have a longest side of 27 or 28 pixels.
 """
@@ -19,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from core.vision.classifier import Manner
+from core.vision.classifier import Manner, default_name
 from core.vision.pictures import Bytes, Picture
 
 SIDE: Final = 28
@@ -27,13 +28,30 @@ TOLERANCE: Final = 0.05
 """The data set's: how far from the corners' colour an edge may be to be trimmed, of the whole range."""
 LIGHT, DARK = 224, 32
 """Levels from which on a background counts as light, or as dark, whatever stands before it."""
-CLEARED: Final = 0.9
-"""Share of the outermost pixels that have one level where a background was cleared."""
+COLOURED: Final = 0.005
+"""Share of pixels with a colour above which a picture is not grey."""
+SMALL: Final = 40
+"""Sides up to which a picture is as small as the data set's."""
+SHARP: Final = 0.2
+"""Error of the worst hundredth of a picture's pixels, of its range, where 28 x 28 pixels do not hold it: the data set's images,
+enlarged in any way, stay below 0.15, and a drawn shape is above 0.24."""
+BORDER_NOISE: Final = (0.03, 0.15)
+"""How far from a border's median its pixels may be in grey level and in a colour, of the range: JPEG blurs colours more."""
+BORDER_LINE: Final = 0.97
+"""Share of a line's pixels that are so near."""
+BORDER_EDGE: Final = 0.75
+"""Share of a line's pixels that have another colour where a border ends: a garment on plain ground ends in a few."""
+BORDER_BLUR: Final = 10
+"""Pixels over which a border may end: JPEG's blocks of 8 blur it."""
+MIN_INSIDE: Final = 0.25
+"""Share of a side that a border leaves."""
+MAX_FRAMES: Final = 3
+"""Borders inside one another, such as a white one within the black bars of a screen."""
 MOST_NOISE: Final = 40.0
 """Levels; corners that vary more show part of a scene, not noise."""
 
-StepName = Literal["ground", "turn", "grey", "invert", "black", "crop", "pad", "resize", "sharpen"]
-STEPS: Final[tuple[StepName, ...]] = ("ground", "turn", "grey", "invert", "black", "crop", "pad", "resize", "sharpen")
+StepName = Literal["ground", "border", "turn", "grey", "invert", "black", "crop", "pad", "resize", "sharpen"]
+STEPS: Final[tuple[StepName, ...]] = ("ground", "border", "turn", "grey", "invert", "black", "crop", "pad", "resize", "sharpen")
 
 Ground = Literal["white", "black"]
 Turn = Literal["auto", "none", "left", "half", "right"]
@@ -54,6 +72,7 @@ class Recipe:
         manner: what "auto" means below: as the data set made its images, or, for a model that was trained on photographs, in
             colour, with no crop, no negation, no darkened background and no sharpening.
         ground: what stands behind a transparent picture.
+        border: "auto" cuts off a uniform border of any colour, or the bars of a screen, for photographs.
         turn: "auto" sets a picture upright where the model says that it lies on a side; "none" not at all; "left" and "right" by
             90 degrees, "half" by 180.
         grey: luminance (ITU-R BT.601) or one channel alone; "auto" is luminance, or for photographs all three as they are.
@@ -71,6 +90,7 @@ class Recipe:
 
     manner: Manner = "dataset"
     ground: Ground = "white"
+    border: Switch = "auto"
     turn: Turn = "auto"
     grey: Grey = "auto"
     invert: Switch = "auto"
@@ -88,7 +108,7 @@ class Recipe:
 
 
 PHOTOGRAPH: Final = Recipe(manner="photograph")
-"""For a model that was trained on photographs: padded to a square, made smaller, and nothing else."""
+"""For a model that was trained on photographs: its border cut off, padded to a square, made smaller, and nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -113,7 +133,7 @@ class PreparedPicture:
 
     Attributes:
         image: what the model reads, (side, side), or (side, side, 3) in the manner of photographs.
-        box: left, top, right and bottom of the crop, pixels of the picture set upright.
+        box: left, top, right and bottom of the crop, pixels of the picture without its border, set upright.
         blank: whether nothing stood out from the background, so that there was nothing to crop to.
         unturned: what the model would read of it as it was given, where it was set upright by itself; None elsewhere.
         empty: whether the whole picture is of one grey level, within `TOLERANCE`, so that there is nothing to classify.
@@ -151,6 +171,9 @@ def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0, si
 
     coloured = _on_ground(picture, r.ground)
     note("ground", coloured, picture.alpha is not None)
+    inside = border_box(coloured) if r.border != "no" else (0, 0, coloured.shape[1], coloured.shape[0])
+    coloured = coloured[inside[1] : inside[3], inside[0] : inside[2]]
+    note("border", coloured, coloured.size < steps[0].image.size, width=coloured.shape[1], height=coloured.shape[0])
     quarters = {"auto": -lies % 4, "none": 0, "left": 1, "half": 2, "right": 3}[r.turn]
     coloured = np.ascontiguousarray(np.rot90(coloured, quarters))
     note("turn", coloured, quarters != 0, quarters=quarters, by_itself=float(r.turn == "auto"))
@@ -219,20 +242,69 @@ def is_prepared(picture: Picture) -> bool:
 
 
 def like_the_data_set(picture: Picture) -> bool:
-    """Whether a picture is made as the data set's are: prepared already, or before a cleared background, near white or black.
+    """Whether a picture is made as the data set's are: grey, and of 28 x 28 pixels, or on black and no finer than that.
 
-    Cleared: `CLEARED` of the outermost pixels lie within `TOLERANCE` of their median. Of the 3,068 photographs of garments that
-    were trained on, five have such a background (D29).
+    On black: its corners are. No finer: both sides have `SMALL` pixels at most, or it is much the same made of 28 x 28 pixels and
+    larger again (`SHARP`), as an enlarged image of the data set is, and a page of text or a drawing on black is not.
     """
+    rgb = _on_ground(picture, "white")
+    if float((np.ptp(rgb, axis=-1) > 255 * TOLERANCE).mean()) > COLOURED:
+        return False
     if is_prepared(picture):
         return True
-    levels = luminance(_on_ground(picture, "white"))
-    size = max(1, min(levels.shape) // 30)
-    edges = (levels[:size], levels[-size:], levels[:, :size], levels[:, -size:])
-    frame = np.concatenate([edge.ravel() for edge in edges])
-    level = float(np.median(frame))
-    near = np.abs(frame - level) <= 255 * TOLERANCE
-    return not DARK < level < LIGHT and float(near.mean()) >= CLEARED
+    levels = luminance(rgb)
+    if background(levels)[0] > DARK:
+        return False
+    if max(levels.shape) <= SMALL:
+        return True
+    image = Image.fromarray(levels.astype(np.float32))
+    coarse = image.resize((SIDE, SIDE), Image.Resampling.BOX)
+    again = (np.asarray(coarse.resize(image.size, kind)) for kind in (Image.Resampling.BICUBIC, Image.Resampling.NEAREST))
+    return min(float(np.quantile(np.abs(levels - one), 0.99)) for one in again) <= SHARP * float(np.ptp(levels))
+
+
+def model_for(picture: Picture, names: list[str]) -> str:
+    """The checkpoint that answers a picture where nobody chose one; pages, gallery and evaluation ask here."""
+    return default_name(names, photograph=not like_the_data_set(picture))
+
+
+def border_box(rgb: npt.NDArray[np.float64]) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of what a uniform border of a picture (height, width, 3) encloses; all of it without one.
+
+    A border ends in a straight line: from a side on nearly every line is of one colour, up to one that is mostly of others. Each
+    side is looked at by itself, so that bars above and below are found too, and what they enclose may have a border again.
+    """
+    height, width, _ = rgb.shape
+    left, top, right, bottom = 0, 0, width, height
+    for _ in range(MAX_FRAMES):
+        part = rgb[top:bottom, left:right]
+        above, below = _border_width(part), _border_width(part[::-1])
+        middle = part[above : max(above + 1, len(part) - below)].swapaxes(0, 1)
+        before, after = _border_width(middle), _border_width(middle[::-1])
+        left, top, right, bottom = left + before, top + above, right - after, bottom - below
+        if right - left < MIN_INSIDE * width or bottom - top < MIN_INSIDE * height:
+            return 0, 0, width, height
+        if not above + below + before + after:
+            break
+    return left, top, right, bottom
+
+
+def _border_width(rgb: npt.NDArray[np.float64]) -> int:
+    """Lines of a picture (lines, pixels, 3) from the first on that belong to a border."""
+    colour = np.median(rgb[0], axis=0)
+
+    def not_of_it(lines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """(lines,): share of each line's pixels that are not of the border."""
+        apart = lines - colour
+        grey, most = np.abs(luminance(apart)), np.abs(apart).max(axis=-1)
+        return np.asarray(((grey > 255 * BORDER_NOISE[0]) | (most > 255 * BORDER_NOISE[1])).mean(axis=1))
+
+    if not_of_it(rgb[:1])[0] > 1 - BORDER_LINE:
+        return 0
+    uniform = int(np.argmax(not_of_it(rgb) > 1 - BORDER_LINE)) or len(rgb)
+    near_end = np.abs(rgb[uniform : uniform + BORDER_BLUR] - colour).max(axis=-1)
+    ends = np.flatnonzero((near_end > 255 * TOLERANCE).mean(axis=1) >= BORDER_EDGE)
+    return uniform + int(ends[0]) if len(ends) else 0
 
 
 def corners(levels: _Levels) -> list[_Levels]:
@@ -282,7 +354,8 @@ def sharpened(levels: _Levels) -> _Levels:
 def _resolved(r: Recipe) -> Recipe:
     """The choices with each "auto" that the manner decides by itself put in words."""
     if r.manner == "dataset":
-        return replace(r, grey="luminance") if r.grey == "auto" else r
+        documented: dict[str, Any] = {"grey": "luminance", "border": "no"}
+        return replace(r, **{name: value for name, value in documented.items() if getattr(r, name) == "auto"})
     plain: dict[str, Any] = {"invert": "no", "black": "no", "crop": "whole", "sharpen": "no"}
     return replace(r, **{name: value for name, value in plain.items() if getattr(r, name) == "auto"})
 

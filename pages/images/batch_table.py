@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
 from core.figures.pictures import picture_png
 from core.vision.analysis import PictureAnalysis
-from core.vision.classifier import Classifier
 from core.vision.pictures import Picture
 from core.vision.preprocessing import PreparedPicture, Recipe
 from pages.images import cached_results
 from pages.images.class_names import garment
+from pages.images.model_choice import chosen_classifier
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls
 from pages.shared.language import _, ngettext, number
 
 
-def show(classifier: Classifier, chosen: ChosenPicture, recipe: Recipe) -> None:
-    """The table of all pictures, prepared by one recipe; choosing a row opens its picture below."""
+def show(chosen: ChosenPicture, recipe: Recipe) -> None:
+    """The table of all pictures, each by the model for it and prepared by one recipe; choosing a row opens its picture below."""
     bar = st.progress(0.0, text=_("Classifying…"))
     rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]] = []
     for done, picture in enumerate(chosen.all):
-        prepared = cached_results.prepare(classifier, picture, recipe)
+        classifier = chosen_classifier(picture)
+        prepared = cached_results.prepare(classifier, picture, replace(recipe, manner=classifier.manner))
         rows.append((picture, prepared, cached_results.analyse(classifier, prepared.image, prepared.unturned)))
         bar.progress((done + 1) / len(chosen.all), text=_("Classifying…"))
     bar.empty()
@@ -38,7 +40,7 @@ def show(classifier: Classifier, chosen: ChosenPicture, recipe: Recipe) -> None:
         )
         st.caption(caption.format(count=number(strange)))
     names = [_("Picture"), _("As the model sees it"), _("File"), _("Class"), _("Confidence"), _("Runner-up"), _("A garment?")]
-    table = pd.DataFrame([_row(classifier, *row) for row in rows], columns=names)
+    table = pd.DataFrame([_row(*row) for row in rows], columns=names)
 
     def selected() -> None:
         picked = st.session_state["classify_table"]["selection"]["rows"]
@@ -60,13 +62,13 @@ def show(classifier: Classifier, chosen: ChosenPicture, recipe: Recipe) -> None:
         },
     )
     controls.download_table(
-        _("All answers"), lambda: _for_file(classifier, rows), key="classify_answers", filename="garments", formats=("csv",)
+        _("All answers"), lambda: _for_file(rows), key="classify_answers", filename="garments", formats=("csv",)
     )
 
 
-def _row(classifier: Classifier, picture: Picture, prepared: PreparedPicture, analysis: PictureAnalysis) -> list[object]:
+def _row(picture: Picture, prepared: PreparedPicture, analysis: PictureAnalysis) -> list[object]:
     first, second = analysis.ranking[:2]
-    names = classifier.class_names
+    names = analysis.classifier.class_names
     shown = [
         _url(picture_png(prepared.step("ground").image, side=96)),
         _url(picture_png(prepared.image, side=56)),
@@ -87,17 +89,17 @@ def _url(png: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(png).decode()
 
 
-def _for_file(classifier: Classifier, rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]]) -> pd.DataFrame:
+def _for_file(rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]]) -> pd.DataFrame:
     """One row per picture with all probabilities; classes by the data set's names, none for a picture that shows nothing."""
     return pd.DataFrame(
         [
             {
                 "file": picture.name,
-                "class": None if prepared.empty else classifier.class_names[analysis.likeliest],
+                "class": None if prepared.empty else analysis.classifier.class_names[analysis.likeliest],
                 "confidence": None if prepared.empty else analysis.probabilities[analysis.likeliest],
                 "looks_like_a_garment": analysis.garment and not prepared.empty,
                 "strangeness": analysis.strangeness,
-                **{name: analysis.probabilities[i] for i, name in enumerate(classifier.class_names)},
+                **{name: analysis.probabilities[i] for i, name in enumerate(analysis.classifier.class_names)},
             }
             for picture, prepared, analysis in rows
         ]

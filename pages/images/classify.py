@@ -26,7 +26,7 @@ def body() -> None:
         recipe, prepared = shown
         with result:
             if len(chosen.all) > 1:
-                batch_table.show(classifier, chosen, recipe)
+                batch_table.show(chosen, recipe)
             analysis = ranking_panel.show(classifier, chosen, prepared)
         if not prepared.empty:
             ranking_panel.attention(analysis)

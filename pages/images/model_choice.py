@@ -7,9 +7,9 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.checkpoints import CheckpointError
-from core.vision.classifier import Classifier, default_name
+from core.vision.classifier import Classifier
 from core.vision.pictures import Picture
-from core.vision.preprocessing import like_the_data_set
+from core.vision.preprocessing import model_for
 from pages.images import cached_results
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent
@@ -39,9 +39,9 @@ def pick_classifier(picture: Picture) -> Classifier:
         CheckpointError: where it cannot be loaded.
     """
     names = cached_results.model_names()
-    name = default_name(names, photograph=not like_the_data_set(picture))
+    name = model_for(picture, names)
     if len(names) > 1:
-        chosen = url_state.choice(
+        url_state.choice(
             st.selectbox,
             _("Model"),
             {BY_PICTURE: _("By the picture: {name}").format(name=name)} | {one: one for one in names},
@@ -49,13 +49,13 @@ def pick_classifier(picture: Picture) -> Classifier:
             default=BY_PICTURE,
             width=260,
             help=_(
-                "Pictures of 28 x 28 pixels, and those before a cleared background near white or black, as in a shop, are read "
-                "by the documented ViT, trained on Fashion-MNIST; all others by the compact convolutional transformer, trained "
-                "on photographs in colour. One of Fashion-MNIST, cct_28, can be chosen to compare."
+                "Grey pictures of 28 x 28 pixels, and those on black that are no finer, are read by the documented ViT, trained "
+                "on Fashion-MNIST; all others by the compact convolutional transformer, trained on photographs in colour. One "
+                "of Fashion-MNIST, cct_28, can be chosen to compare."
             ),
         )
-        name = name if chosen == BY_PICTURE else chosen
-    classifier = cached_results.classifier_of(name)
+    classifier = chosen_classifier(picture)
+    name = classifier.card["name"]
     load_ahead(cached_results.ready, names)
     if classifier.photographs is not None and classifier.benchmark is not None:
         sentence = _("{name} is right on {real} of {count} real photographs, and on {share} of the benchmark's images.")
@@ -68,6 +68,17 @@ def pick_classifier(picture: Picture) -> Classifier:
             )
         )
     return classifier
+
+
+def chosen_classifier(picture: Picture) -> Classifier:
+    """The model that `pick_classifier` chose, for any picture.
+
+    Raises:
+        CheckpointError: where it cannot be loaded.
+    """
+    names = cached_results.model_names()
+    chosen = st.session_state.get("vit", BY_PICTURE)
+    return cached_results.classifier_of(chosen if chosen in names else model_for(picture, names))
 
 
 def show_checkpoint_error(error: CheckpointError) -> None:

@@ -26,6 +26,7 @@ def options() -> dict[str, dict[str, str]]:
     switch = {"auto": _("As needed"), "yes": _("Yes"), "no": _("No")}
     return {
         "ground": {"white": _("On white"), "black": _("On black")},
+        "border": switch,
         "turn": {
             "auto": _("As needed"),
             "none": _("Not at all"),
@@ -58,6 +59,7 @@ def titles() -> dict[StepName, str]:
     """Names of the steps."""
     return {
         "ground": _("The picture"),
+        "border": _("Border"),
         "turn": _("Upright"),
         "grey": _("Grey"),
         "invert": _("Invert"),
@@ -146,6 +148,11 @@ def _description(step: PreparationStep, prepared: PreparedPicture) -> str:
     facts, done = step.facts, step.done
     if step.name == "ground":
         return _("Transparent parts got a background.") if done else _("As decoded; nothing is transparent.")
+    if step.name == "border":
+        if not done:
+            return _("Nothing is cut off.")
+        sentence = _("A uniform border is cut off: {width} x {height} pixels left.")
+        return sentence.format(width=number(facts["width"]), height=number(facts["height"]))
     if step.name == "turn":
         if not done:
             return _("Left as it lies.")

@@ -68,7 +68,7 @@ def _pictures(classifier: Classifier, prepared: PreparedPicture) -> None:
         upright = prepared.step("turn").image
         shown = figures.fitted_png(upright, side=HEIGHT)
         if max(upright.shape[:2]) <= SIDE:
-            st.image(shown, alt=_("The picture as it was given."))
+            st.image(shown, alt=_("The picture as it was given, without its border."))
         else:
             height, width = upright.shape[:2]
             left, top, right, bottom = prepared.box
@@ -78,7 +78,7 @@ def _pictures(classifier: Classifier, prepared: PreparedPicture) -> None:
             }  # fmt: skip
             picture_box.show(
                 shown, box, key="classify_box",
-                label=_("The picture as it was given, with the box that is read; drag it, or move it by the arrow keys."),
+                label=_("The picture without its border, with the box that is read; drag it, or move it by the arrow keys."),
             )  # fmt: skip
             st.caption(_("Drag a box around the garment."))
             st.button(

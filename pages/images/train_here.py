@@ -10,8 +10,9 @@ from core.figures import training as figures
 from core.models.vit import ViTConfig
 from core.runs import data_folders, history
 from core.runs.local_run import RunStatus, TrainError
-from core.runs.local_training import Plan, shared_trainer
-from core.service.access import Action
+from core.runs.local_training import Plan
+from core.service.access import Action, NotAllowed
+from core.service.runs import PICTURES
 from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, number, percent, prose
 from pages.shared.live_plot import live_plot
@@ -97,15 +98,15 @@ def _typed_folder() -> Path | None:
 def start(plan: Plan | None) -> None:
     """The start button, and whether it will download the data set first."""
     plan = plan if permissions.guard(Action.TRAIN) else None
-    running = shared_trainer().status().running
+    running = PICTURES.status().running
     label = _("Start training")
     if (
         st.button(label, type="primary", icon=":material/play_arrow:", disabled=plan is None or running, key="train_start")
         and plan
     ):
         try:
-            shared_trainer().start(plan)
-        except (TrainError, OSError) as error:
+            PICTURES.start(permissions.visitor(), plan)
+        except (TrainError, OSError, NotAllowed) as error:
             controls.error_box(str(error))
             return
         st.rerun()
@@ -115,10 +116,10 @@ def start(plan: Plan | None) -> None:
         )
 
 
-@st.fragment(run_every=EVERY_S if shared_trainer().status().running else None)
+@st.fragment(run_every=EVERY_S if PICTURES.status().running else None)
 def watch(was_running: bool) -> None:
     """The run's progress and curves, every second while it lasts."""
-    status = shared_trainer().status()
+    status = PICTURES.status()
     if status.running != was_running:
         st.rerun()
     if status.phase == "idle":
@@ -148,8 +149,12 @@ def _progress(status: RunStatus) -> None:
                 left=duration(left) if left is not None else _("some time"),
             ),
         )
-    if status.running and st.button(_("Stop"), icon=":material/stop:", key="train_stop"):
-        shared_trainer().stop()
+    if (
+        status.running
+        and permissions.visitor().may(Action.TRAIN)
+        and st.button(_("Stop"), icon=":material/stop:", key="train_stop")
+    ):
+        PICTURES.stop(permissions.visitor())
         st.rerun()
     stats = [Stat(name=_("Time"), value=duration(status.elapsed_s))]
     if status.loss is not None:
@@ -187,8 +192,8 @@ def _curves(status: RunStatus) -> None:
 
 def keep() -> None:
     """The controls that put a finished run among the checkpoints."""
-    card = shared_trainer().card()
-    if card is None or shared_trainer().status().phase != "finished":
+    card = PICTURES.card()
+    if card is None or PICTURES.status().phase != "finished" or not permissions.visitor().may(Action.TRAIN):
         return
     st.subheader(_("Keep it"), anchor=False)
     st.caption(_("It can be repeated with `{command}`.").format(command=card["command"]))
@@ -196,8 +201,8 @@ def keep() -> None:
     name = left.text_input(_("Name of the checkpoint"), value="my-vit", key="keep_name", max_chars=40).strip()
     if right.button(_("Keep as a checkpoint"), icon=":material/save:", key="train_keep"):
         try:
-            path = shared_trainer().keep(name)
-        except (TrainError, OSError) as error:
+            path = PICTURES.keep(permissions.visitor(), name)
+        except (TrainError, OSError, NotAllowed) as error:
             controls.error_box(str(error))
         else:
             st.success(
@@ -210,6 +215,6 @@ def keep() -> None:
 
 controls.page_header(_("Train here"), prose("garment_train_here"))
 start(settings())
-watch(shared_trainer().status().running)
+watch(PICTURES.status().running)
 keep()
 controls.link_to_view()

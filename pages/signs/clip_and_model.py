@@ -21,6 +21,8 @@ KEYS: Final = (
     "input", "model", "sample", "sentence", "file", "start", "fit", "hold", "slayer", "sscale", "shead", "frame", "lang",
 )  # fmt: skip
 """URL parameters that name a clip, and the map and frame shown of it."""
+BY_CLIP: Final = "auto"
+"""Code of the model that reads this source best, which follows the source."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,12 +82,13 @@ def link_to_view() -> None:
 def _pick_model(front: str, *, own_film: bool) -> Recogniser | None:
     """A shipped checkpoint or the visitor's own; None where there is none, after saying so."""
     try:
-        options = {name: name for name in cached_results.model_names(front, own_film=own_film)}
-        options[cached_results.OWN] = _("Your own")
+        names = cached_results.model_names(front, own_film=own_film)
+        by_clip = {BY_CLIP: _("By the clip: {name}").format(name=names[0])} if names else {}
+        options = by_clip | {name: name for name in names} | {cached_results.OWN: _("Your own")}
         chosen = url_state.choice(st.selectbox, _("Model"), options, key="model")
         if chosen != cached_results.OWN:
-            recogniser = cached_results.shipped(chosen)
-            load_ahead(cached_results.shipped, cached_results.model_names(front, own_film=own_film))
+            recogniser = cached_results.shipped(names[0] if chosen == BY_CLIP else chosen)
+            load_ahead(cached_results.shipped, names)
             return recogniser
         return _uploaded(front)
     except CheckpointError as error:

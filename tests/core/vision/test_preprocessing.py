@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 from scipy import ndimage
 
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.pictures import Picture, decode, from_grey, png
 from core.vision.preprocessing import PHOTOGRAPH, SIDE, STEPS, Recipe, background, is_light, like_the_data_set, prepare, sharpened
+from tests.core.vision import made_pictures
 
 IMAGES = gallery()[0]
 
@@ -50,7 +52,7 @@ def test_a_garment_on_a_large_light_sheet_is_found_again() -> None:
 def test_every_step_is_there_with_its_image() -> None:
     prepared = prepare(on_white(IMAGES[0]))
     assert tuple(step.name for step in prepared.steps) == STEPS
-    assert [step.image.shape for step in prepared.steps[:5]] == [*[(300, 240, 3)] * 2, *[(300, 240)] * 3]
+    assert [step.image.shape for step in prepared.steps[:6]] == [*[(300, 240, 3)] * 3, *[(300, 240)] * 3]
     height, width = prepared.step("crop").image.shape
     assert prepared.step("pad").image.shape == (max(height, width),) * 2
     assert prepared.step("resize").image.shape == prepared.image.shape == (SIDE, SIDE)
@@ -210,15 +212,67 @@ def test_in_the_manner_of_photographs_a_picture_is_only_padded_and_made_smaller(
     assert asked.step("invert").done and asked.step("crop").done
 
 
-@pytest.mark.parametrize(("paper", "cleared"), [(255, True), (240, True), (3, True), (128, False)])
-def test_a_cleared_background_is_near_white_or_black_all_around(paper: int, cleared: bool) -> None:
-    levels = np.full((90, 60), paper, np.uint8)
-    levels[20:70, 10:50] = 120
-    assert like_the_data_set(from_grey(levels, name="")) == cleared
-    levels[:, 30:] = 128  # half of the frame is something else
-    assert not like_the_data_set(from_grey(levels, name=""))
-    assert like_the_data_set(from_grey(levels[:28, :28], name=""))
+def test_the_data_sets_images_are_known_in_any_size_and_a_drawing_on_black_is_not_taken_for_one() -> None:
+    for image in IMAGES[::6]:
+        assert like_the_data_set(from_grey(255 - image, name=""))  # 28 x 28 on white: negated
+        for side, kind in ((30, Image.Resampling.BICUBIC), (280, Image.Resampling.NEAREST), (500, Image.Resampling.LANCZOS)):
+            enlarged = Image.fromarray(image).resize((side, side), kind)
+            assert like_the_data_set(decode(jpeg(enlarged, quality=80)))
+            assert not like_the_data_set(decode(jpeg(ImageOps.colorize(enlarged, "black", "red"), quality=80)))
+            if side > SIDE + 2:
+                assert not like_the_data_set(decode(png(255 - np.asarray(enlarged))))
+    for name, drawing in made_pictures.drawings().items():
+        assert not like_the_data_set(decode(jpeg(drawing))), name
+        assert not like_the_data_set(decode(jpeg(ImageOps.invert(drawing)))), name
+
+
+def framed(image: Image.Image, share: float, colour: str, *, bars: bool = False) -> Image.Image:
+    """A picture within a border of a share of its shorter side, or with bars above and below."""
+    width = round(share * min(image.size))
+    across = 0 if bars else width
+    sheet = Image.new("RGB", (image.width + 2 * across, image.height + 2 * width), colour)
+    sheet.paste(image, (across, width))
+    return sheet
+
+
+@pytest.mark.parametrize("quality", [70, 95])
+@pytest.mark.parametrize(
+    ("share", "colour", "bars"), [(0.05, "white", False), (0.15, "black", False), (0.1, "#143ca0", False), (0.4, "black", True)]
+)
+def test_a_uniform_border_is_cut_off_a_photograph(share: float, colour: str, bars: bool, quality: int) -> None:
+    exact, photographs = 0, photograph_gallery()[::3]
+    for one in photographs:
+        image = Image.fromarray(decode(one.data).rgb)
+        sheet = framed(image, share, colour, bars=bars)
+        prepared = prepare(decode(jpeg(sheet, quality=quality)), PHOTOGRAPH, side=128)
+        step = prepared.step("border")
+        assert step.done
+        exact += np.abs(np.subtract(step.image.shape[:2], image.size[::-1])).max() <= 6  # of 192 pixels
+    assert exact >= 0.9 * len(photographs)  # where a photograph's own edge has the border's colour, more or less goes
+
+
+def test_a_border_within_the_bars_of_a_screen_is_cut_off_too() -> None:
+    image = Image.fromarray(decode(photograph_gallery()[9].data).rgb)
+    both = framed(framed(image, 0.1, "white"), 0.4, "black", bars=True)
+    assert prepare(decode(jpeg(both, quality=90)), PHOTOGRAPH).step("border").image.shape[:2] == image.size[::-1]
+
+
+def test_a_photograph_and_a_garment_on_plain_ground_keep_their_edges() -> None:
+    steps = [prepare(decode(one.data), PHOTOGRAPH).step("border") for one in photograph_gallery()]
+    assert sum(step.done for step in steps) <= 1  # of one a strip of even wall may go
+    sheet = np.full((300, 240, 3), 250, np.uint8)
+    sheet[60:220, 60:180] = (30, 40, 120)
+    assert not prepare(decode(png(sheet)), PHOTOGRAPH).step("border").done
+    assert not prepare(decode(png(np.full((40, 40, 3), 90, np.uint8))), PHOTOGRAPH).step("border").done
+    bordered = decode(png(np.pad(sheet[60:220, 60:180], ((9, 9), (9, 9), (0, 0)), constant_values=255)))
+    assert not prepare(bordered, Recipe(manner="photograph", border="no")).step("border").done
 
 
 def test_ordinary_photographs_have_no_cleared_background() -> None:
     assert not any(like_the_data_set(decode(one.data)) for one in photograph_gallery())
+
+
+def jpeg(image: Image.Image, **options: int) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", **options)
+    return buffer.getvalue()

@@ -16,10 +16,11 @@ from core.models.vit import CLASSES
 from core.runs import data_folders, local_training
 from core.runs.local_run import RunStatus, TrainError
 from core.runs.local_training import Plan
+from core.service.access import Role
 from core.vision.idx import read_part
 from pages.images import class_names
 from pages.shared.navigation import ROOT
-from tests.pages.open_page import open_page, ran, words
+from tests.pages.open_page import open_page, press_anyway, ran, words
 
 ROWS = [
     {
@@ -185,3 +186,22 @@ def test_the_run_of_the_model_that_answers_photographs_can_be_chosen() -> None:
     card = checkpoints.read_card("cct")
     text = words(opened("training.py", run="cct"))
     assert f"{100 * card['metrics']['photographs']['accuracy']:.1f}%" in text and card["command"] in text
+
+
+@pytest.mark.parametrize("role", [Role.STRANGER])
+@pytest.mark.parametrize(
+    "now",
+    [
+        RunStatus(),
+        RunStatus(phase="training", step=30, total=120, epoch=1, epochs=4, elapsed_s=60.0, loss=0.987, history=ROWS),
+        RunStatus(phase="finished", step=10, total=10, epoch=2, epochs=2, history=ROWS),
+    ],
+    ids=lambda now: now.phase,
+)
+def test_a_stranger_sees_the_run_and_neither_starts_nor_stops_nor_keeps_it(stub: Stub, now: RunStatus) -> None:
+    stub.now = now
+    app = opened("train_here.py")
+    assert "Closed here: starting, ending, resuming and keeping a training." in words(app)
+    assert {one.key for one in app.button} & {"train_stop", "train_keep"} == set()
+    press_anyway(app, "train_start")
+    assert stub.done == []
