@@ -18,9 +18,11 @@ from core.cli import (
 )
 from core.cli.progress import counting_bar
 from core.market.book import BookRows, read_market
-from core.market.evaluation import predict_scorable, score_head, summarise_value
-from core.market.labels import LABEL_KINDS
+from core.market.bootstrap import score_intervals
+from core.market.evaluation import predict_scorable, score_apart, score_head, summarise_value
+from core.market.labels import LABEL_KINDS, UNKNOWN
 from core.market.predictor import DEFAULT, MarketCard, Predictor, load_predictor
+from core.market.scoring.recordings import find_recordings
 from core.training.tlob import VALIDATION_END
 
 
@@ -40,7 +42,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         required=True,
         type=options.place,
         metavar="FILE_OR_FOLDER",
-        help="one market's Parquet or CSV files; or a folder or a store's URL (s3://...), every recording of which is scored",
+        help="Parquet or CSV files, folders or a store's URL (s3://...); of several recordings the mean is given",
     )
     p.add_argument("--horizon", type=int, default=None, help="steps ahead; the first of the card's where left out")
     p.add_argument("--label", choices=LABEL_KINDS, default="smoothed")
@@ -58,7 +60,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def _run_tlob(o: argparse.Namespace) -> None:
     o.data = options.here(o.data)
-    if o.out is not None or o.ray is not None or any(place.is_dir() for place in o.data):
+    if o.out is not None or o.ray is not None or any(place.is_dir() for place in o.data) or _several(o):
         scored = evaluate_recordings.run(o)
         print(json.dumps(scored) if o.json else evaluate_recordings.table(scored))
         return
@@ -70,6 +72,10 @@ def _run_tlob(o: argparse.Namespace) -> None:
     first = _test_start(predictor, rows) if part == "test" else 0
     found = predict_scorable(predictor, rows, entry, first=first, heads=[head], progress=counting_bar("window"))
     result = evaluate_tlob_adaptive.score(found, rows, entry, o, head) if o.adaptive else score_head(found, entry, head)
+    known = found.truth[:, head] != UNKNOWN
+    recording = evaluate_recordings.recording_entry(
+        o.data[0].stem, entry.name, part, entry.alphas[head], found.timestamps[known], score_apart(found, head)
+    )
     answer: dict[str, Any] = {
         "model": "tlob",
         "checkpoint": o.checkpoint,
@@ -77,11 +83,22 @@ def _run_tlob(o: argparse.Namespace) -> None:
         "part": part,
         "alpha": entry.alphas[head],
         **result.summary(),
+        "recordings": [recording],
     }
+    if not o.adaptive:
+        bounds = score_intervals(
+            found.truth[known, head], found.calls[known, head], found.probabilities[known, head], predictor.heads[head][1]
+        )
+        answer["interval"] = {name: [round(low, 4), round(high, 4)] for name, (low, high) in bounds.items()}
     answer |= summarise_value(found, head)
     if o.forecaster:
         answer["forecasters"] = evaluate_forecasters.scores(predictor, rows, entry, o, first=first, head=head, found=found)
     print(json.dumps(answer) if o.json else _table(answer))
+
+
+def _several(o: argparse.Namespace) -> bool:
+    """Whether the files are of several recordings. With `--adaptive` they are one market's, joined in time order."""
+    return len(o.data) > 1 and not o.adaptive and len(find_recordings(o.data)) > 1
 
 
 def _market(predictor: Predictor, o: argparse.Namespace) -> MarketCard:
@@ -108,11 +125,7 @@ def _table(answer: dict[str, Any]) -> str:
         f"{answer['checkpoint']} on {answer['market']} ({answer['part']}, {answer['samples']:,} samples), "
         f"{answer['label']} label, {answer['horizon']} steps"
     ]
-    for rule, found in (("tlob", answer), *answer["baselines"].items()):
-        numbers = (
-            f"{name} {found[key]:.4f}"
-            for name, key in (("macro-F1", "macro_f1"), ("Matthews", "matthews"), ("accuracy", "accuracy"))
-        )
-        lines.append(f"  {rule:<12} {'   '.join(numbers)}")
+    lines += evaluate_recordings.score_lines({"tlob": answer, **answer["baselines"]})
+    lines += [*evaluate_recordings.worse_than_nothing(answer), *evaluate_recordings.apart_lines(answer)]
     lines += evaluate_tlob_adaptive.table(answer)
     return "\n".join([*lines, *evaluate_forecasters.table(answer.get("forecasters"))])

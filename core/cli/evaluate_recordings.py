@@ -1,4 +1,4 @@
-"""`python -m core evaluate tlob --data FOLDER`: every recording of a folder, by any checkpoints and forecasters, as a report."""
+"""`python -m core evaluate tlob --data PLACE...`: several recordings, by any checkpoints and forecasters, as a report."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from core.cli import options
 from core.cli.progress import counting_bar
 from core.device import use_one_thread
+from core.market.grid import STALLED_MS
 from core.market.labels import Head
+from core.market.naive_rules import A_THIRD_EACH, NAIVE
 from core.market.predictor import Predictor, load_predictor
 from core.market.scoring.recordings import RecordedDay, find_recordings
 from core.messages import compose
@@ -32,10 +36,26 @@ ROWS_PER_REPORT = 5
 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options for a folder of recordings."""
-    p.add_argument("--beside", nargs="+", default=[], metavar="NAME", help="of a folder: other checkpoints on the same rows")
-    p.add_argument("--every", type=int, default=1, help="of a folder: score every so many-th row")
-    p.add_argument("--out", type=Path, default=None, help="of a folder: write report.html, report.json and the tables here")
-    p.add_argument("--progress", type=Path, default=None, help="of a folder: keep a JSON file up to date with how far it is")
+    p.add_argument(
+        "--beside",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="of several recordings: other checkpoints on the same rows",
+    )
+    p.add_argument("--every", type=int, default=1, help="of several recordings: score every so many-th row")
+    p.add_argument(
+        "--out",
+        type=Path,
+        default=None,
+        help="of several recordings: write report.html, report.json and the tables here",
+    )
+    p.add_argument(
+        "--progress",
+        type=Path,
+        default=None,
+        help="of several recordings: keep a JSON file up to date with how far it is",
+    )
     options.add_ray(p)
 
 
@@ -92,7 +112,7 @@ def _score_all(
             write_values(o.progress, values | {"elapsed": round(now - began, 2)})
 
         try:
-            found = score_day(day, models, o.forecaster, head, market=o.market, every=o.every, progress=moved)
+            found = score_day(day, models, o.forecaster, head, market=o.market, every=o.every, part=o.part, progress=moved)
         except ValueError as error:
             if len(days) == 1:
                 raise
@@ -110,7 +130,16 @@ def _score_on_ray(
 
     folder = o.folder.resolve()
     tasks = [
-        ScoreTask(day=day, names=names, folder=folder, forecasters=o.forecaster, head=head, market=o.market, every=o.every)
+        ScoreTask(
+            day=day,
+            names=names,
+            folder=folder,
+            forecasters=o.forecaster,
+            head=head,
+            market=o.market,
+            every=o.every,
+            part=o.part,
+        )
         for day in days
     ]
     bar = counting_bar("recording")
@@ -149,10 +178,11 @@ def _answer(
     skipped: dict[str, str],
     tables: Mapping[str, pd.DataFrame],
 ) -> dict[str, Any]:
+    """What is printed as JSON (docs/evaluate_json.md)."""
     from core.market.scoring import report as reports
-    from core.market.scoring.rows import NAIVE
 
-    lines = {line.pop("forecaster"): line for line in reports.plain(tables["forecasters"])}
+    lines = {line.pop("forecaster"): _with_interval(line) for line in reports.plain(tables["forecasters"])}
+    pooled = {line.pop("forecaster"): line for line in reports.plain(tables["pooled"])}
     mine = lines[checkpoint]
     return {
         "model": "tlob",
@@ -163,22 +193,43 @@ def _answer(
         "independent_samples": reports.independent_samples(rows),
         "baselines": {name: lines[name] for name in NAIVE},
         "forecasters": lines,
+        "pooled": pooled,
         "recordings": [
-            {
-                "recording": day.recording,
-                "market": day.market,
-                "part": day.part,
-                "rows": len(day),
-                "alpha": day.alpha,
-                "first_ms": int(day.timestamps[0]),
-                "last_ms": int(day.timestamps[-1]),
-            }
-            for day in scored
+            recording_entry(day.recording, day.market, day.part, day.alpha, day.timestamps, day.apart) for day in scored
         ],
         "skipped": skipped,
         "reasons": {name: one.reason for name, one in rows.answers.items() if one.reason},
         **{name: reports.plain(tables[name]) for name in ("groups", "pairs", "worst", "calibration", "losses")},
     }
+
+
+def recording_entry(
+    name: str, market: str, part: str, alpha: float, timestamps: NDArray[np.int64], apart: Mapping[str, float]
+) -> dict[str, Any]:
+    """One scored recording as JSON's object.
+
+    Args:
+        timestamps: of its scored rows. apart: as `core.market.evaluation.score_apart`.
+    """
+    ends = {"first_ms": int(timestamps[0]), "last_ms": int(timestamps[-1])} if len(timestamps) else {}
+    stalled = {"samples": apart["samples"], "accuracy": round(apart["accuracy"], 4) if apart["samples"] else None}
+    return {
+        "recording": name,
+        "market": market,
+        "part": part,
+        "rows": len(timestamps),
+        "alpha": alpha,
+        **ends,
+        "stalled": stalled,
+    }
+
+
+def _with_interval(line: dict[str, Any]) -> dict[str, Any]:
+    """A line whose bounds stand in one entry, `interval`: measure -> [low, high]."""
+    bounds = {name.removesuffix("_low") for name in line if name.endswith("_low")}
+    interval = {name: [line[f"{name}_low"], line[f"{name}_high"]] for name in sorted(bounds) if line[f"{name}_low"] is not None}
+    kept = {key: value for key, value in line.items() if not key.endswith(("_low", "_high"))}
+    return kept | {"interval": interval}
 
 
 def _receipt(
@@ -195,7 +246,7 @@ def _receipt(
         command=[*command, "--json"],
         data={name: digest for day in scored for name, digest in day.files.items()},
         weights={name: str(model.card["weights_sha256"]) for name, model in models.items()},
-        results={name: reports.plain(tables[name]) for name in ("forecasters", "groups", "pairs")},
+        results={name: reports.plain(tables[name]) for name in ("forecasters", "pooled", "groups", "pairs")},
     )
 
 
@@ -214,11 +265,47 @@ def write(folder: Path, answer: dict[str, Any], rows: Pooled, tables: Mapping[st
 
 
 def table(answer: dict[str, Any]) -> str:
-    """The scores as lines of text."""
-    title = f"{len(answer['recordings'])} recordings, {answer['samples']:,} rows, {answer['label']} {answer['horizon']} steps"
-    lines = [title]
-    for name, found in answer["forecasters"].items():
-        loss = "" if found["log_loss"] is None else f"   log-loss {found['log_loss']:.4f}   calibration error {found['ece']:.4f}"
-        lines.append(f"  {name:<14} macro-F1 {found['macro_f1']:.4f}   Matthews {found['matthews']:.4f}{loss}")
-    lines += [f"  left out {name}: {why}" for name, why in answer["skipped"].items()]
-    return "\n".join(lines)
+    """The scores as lines of text: the mean over recordings with its interval, then all rows together."""
+    count = len(answer["recordings"])
+    of = "the mean over them, with 95 % intervals" if count > 1 else "with 95 % intervals"
+    lines = [
+        f"{count} recording{'s' * (count > 1)}, {answer['samples']:,} rows, "
+        f"{answer['label']} label, {answer['horizon']} steps; {of}"
+    ]
+    lines += score_lines(answer["forecasters"])
+    if count > 1:
+        lines += ["all rows together, which a rule that sees no book (frequencies) must be beaten on:"]
+        lines += score_lines(answer["pooled"])
+    lines += [f"left out {name}: {why}" for name, why in answer["skipped"].items()]
+    return "\n".join([*lines, *worse_than_nothing(answer), *apart_lines(answer)])
+
+
+def score_lines(scores: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A line of text for each forecaster: macro-F1, Matthews correlation, accuracy and log-loss, with intervals where known."""
+
+    def number(found: Mapping[str, Any], name: str) -> str:
+        bounds = found.get("interval", {}).get(name)
+        return f"{found[name]:.4f}" + (f" ({bounds[0]:.4f} to {bounds[1]:.4f})" if bounds else "")
+
+    names = {"macro_f1": "macro-F1", "matthews": "Matthews", "accuracy": "accuracy", "log_loss": "log-loss"}
+    return [
+        f"  {rule:<14} " + "   ".join(f"{name} {number(found, key)}" for key, name in names.items() if found.get(key) is not None)
+        for rule, found in scores.items()
+    ]
+
+
+def apart_lines(answer: Mapping[str, Any]) -> list[str]:
+    """A sentence on each recording whose book stood still for minutes: what was predicted then is scored apart."""
+    return [
+        f"  {one['recording']}: {one['stalled']['samples']:,} rows of a book that had not changed for {STALLED_MS // 1000} s are "
+        f"scored apart, accuracy {one['stalled']['accuracy']:.4f}"
+        for one in answer["recordings"]
+        if one["stalled"]["samples"]
+    ]
+
+
+def worse_than_nothing(answer: Mapping[str, Any]) -> list[str]:
+    """A sentence where the log-loss is above that of saying a third each."""
+    if answer["log_loss"] is None or answer["log_loss"] <= A_THIRD_EACH:
+        return []
+    return [f"  log-loss {answer['log_loss']:.4f} is above ln 3 = {A_THIRD_EACH:.4f}: worse than saying a third each"]

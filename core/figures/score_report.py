@@ -34,7 +34,9 @@ def report_html(answer: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], r
     names = forecaster_names()
     parts = [
         _heading(answer),
+        _note(_means(len(answer["recordings"]))),
         _forecasters(tables["forecasters"], names),
+        *([_note(pooled_note()), _forecasters(tables["pooled"], names)] if len(answer["recordings"]) > 1 else []),
         _figure(losses_figure(tables["losses"], names=names), _("Row by row")),
         _note(_("Each forecaster's log loss less that of the frequencies so far, summed: a falling line is better than they.")),
     ]
@@ -49,7 +51,7 @@ def report_html(answer: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], r
         f"<h2>{html.escape(_('Two by two'))}</h2>",
         _note(
             _(
-                "The second's score less the first's on the same rows, with 95 % intervals of a paired block bootstrap. Less is "
+                "The second's score less the first's on the same rows, the mean over recordings, with its 95 % interval. Less is "
                 "better in log loss, more in Matthews correlation."
             )
         ),
@@ -72,13 +74,29 @@ def report_html(answer: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], r
 def forecaster_names() -> dict[str, str]:
     """Names of the naive rules and shipped forecasters for a person, by code."""
     return {
-        "frequencies": _("Frequencies so far"),
         "momentum": _("Momentum rule"),
         "stationary": _("Always stationary"),
+        "uniform": _("A third each"),
+        "frequencies": _("Frequencies so far"),
+        "decayed": _("Frequencies lately"),
         "lightgbm": "LightGBM",
         "deeplob": "DeepLOB",
         "blend": _("TLOB and LightGBM averaged"),
     }
+
+
+def pooled_note() -> str:
+    """What scores over the rows of several recordings together are worth."""
+    return _(
+        "All rows together, for comparison. Where classes come more often in one recording than in another, the frequencies, "
+        "which see no book, score well on them: a model is worth what it has beyond these."
+    )
+
+
+def _means(recordings: int) -> str:
+    if recordings > 1:
+        return _("The mean over the recordings, with its 95 % interval (Student's t).")
+    return _("Of one recording, with 95 % intervals by blocks of its rows.")
 
 
 def group_names() -> dict[str, str]:
@@ -139,7 +157,7 @@ def _forecasters(table: pd.DataFrame, names: Mapping[str, str]) -> str:
     }
     columns = {name: text for name, text in columns.items() if table[name].notna().any()}
     rows = [
-        [names.get(line["forecaster"], line["forecaster"]), *(_number(line[column]) for column in columns)]
+        [names.get(line["forecaster"], line["forecaster"]), *(_with_bounds(line, column) for column in columns)]
         for line in table.to_dict("records")
     ]
     return _table([_("Forecaster"), *columns.values()], rows)
@@ -194,6 +212,12 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     lines = "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _with_bounds(line: Mapping[str, Any], column: str) -> str:
+    low, high = line.get(f"{column}_low"), line.get(f"{column}_high")
+    known = low is not None and not pd.isna(low)
+    return _number(line[column]) + (f" ({low:.4f} – {high:.4f})" if known else "")
 
 
 def _number(value: Any) -> str:

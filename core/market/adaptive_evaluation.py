@@ -14,7 +14,8 @@ from core.market.adaptive import SCORED_AFTER, AdaptiveHead, Recalibrated
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.bootstrap import block_length, resampled_sums
 from core.market.conformal import MEMORY, PROMISED
-from core.market.labels import STATIONARY, UNKNOWN, Head, classify, momentum_calls, moves_after
+from core.market.labels import UNKNOWN, Head, classify, momentum_calls, moves_after
+from core.market.naive_rules import baseline_summary, naive_answers, naive_scores
 from core.market.predictor import MarketCard
 from core.market.row_predictions import RowPredictions
 from core.messages import compose
@@ -87,7 +88,8 @@ class AdaptiveResult:
 
     Attributes:
         thresholds, alpha: where the label threshold came from, and it, a fraction of the price.
-        confusion: rule ("tlob", "momentum", "stationary") -> counts (3, 3). TLOB's calls are those of the card's rule.
+        confusion: "tlob" or naive rule -> counts (3, 3). TLOB's calls are those of the card's rule.
+        naive_loss: log-loss of the naive rules that give probabilities.
         before, after: log_loss, ece and call_gap (see `HeadResult`) of the probabilities as written, and recalibrated.
         coverage: `promised`; `delivered` over all scored, with its 95 % interval `low` to `high` (block bootstrap);
             `delivered_last` over the last `MEMORY` of them; `mean_size` of the sets, and the share that are `empty`.
@@ -97,6 +99,7 @@ class AdaptiveResult:
     thresholds: Thresholds
     alpha: float
     confusion: dict[str, NDArray[np.int64]]
+    naive_loss: dict[str, float]
     before: dict[str, float]
     after: dict[str, float]
     coverage: dict[str, float]
@@ -107,9 +110,6 @@ class AdaptiveResult:
         def rounded(values: dict[str, float]) -> dict[str, float]:
             return {name: round(value, 4) for name, value in values.items()}
 
-        def of(rule: str) -> dict[str, float]:
-            return rounded(scores.summary(self.confusion[rule]))
-
         return {
             "label": self.head[0],
             "horizon": self.head[1],
@@ -118,12 +118,12 @@ class AdaptiveResult:
             "scored_after": SCORED_AFTER,
             "thresholds": self.thresholds,
             "alpha": self.alpha,
-            **of("tlob"),
+            **rounded(scores.summary(self.confusion["tlob"])),
             **rounded(self.after),
             "before": rounded(self.before),
             "coverage": rounded(self.coverage),
             "confusion": self.confusion["tlob"].tolist(),
-            "baselines": {rule: of(rule) for rule in ("momentum", "stationary")},
+            "baselines": baseline_summary(self.confusion, self.naive_loss),
         }
 
 
@@ -155,7 +155,8 @@ def score_recalibrated(
             )
         )
     truth, called = answer.truth[scored], found.calls[scored, head]
-    naive = found.momentum[:, head] if thresholds == "card" else momentum_calls(rows, horizon, answer.alpha)[found.rows]
+    momentum = found.momentum[:, head] if thresholds == "card" else momentum_calls(rows, horizon, answer.alpha)[found.rows]
+    confusion, losses = naive_scores(naive_answers(found.timestamps, answer.truth, momentum, horizon), truth, scored)
     covered, sizes = answer.covered[scored], answer.sizes[scored]
     sums = resampled_sums(covered[:, None], block_length(len(covered), horizon)) / len(covered)
     low, high = np.quantile(sums, [0.025, 0.975])
@@ -163,11 +164,8 @@ def score_recalibrated(
         head=(kind, horizon),
         thresholds=thresholds,
         alpha=answer.alpha,
-        confusion={
-            "tlob": scores.confusion_matrix(truth, called),
-            "momentum": scores.confusion_matrix(truth, naive[scored]),
-            "stationary": scores.confusion_matrix(truth, np.full_like(truth, STATIONARY)),
-        },
+        confusion={"tlob": scores.confusion_matrix(truth, called), **confusion},
+        naive_loss=losses,
         before=_probability_scores(p[scored], truth, called),
         after=_probability_scores(answer.adapted[scored], truth, called),
         coverage={

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -17,14 +16,16 @@ import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from core.market.grid import MAX_CARRY_MS, grid_rows, stalled
+from core.market.grid import STEP_MS as STEP_MS
 from core.messages import compose
 
 LEVELS = 10
 """Levels a side that the model reads; a book has them all."""
 MOST_LEVELS: Final = 100
 """Levels a side that are kept for display and recorded, where the venue gives them."""
-STEP_MS = 250
-"""The sampling grid, milliseconds a row."""
+EXACT: Final = 2**53
+"""Whole numbers from here on are not exact as floats."""
 LARGEST: Final = 1e15
 """Prices and sizes from here on are refused: no market has them, and they would drown every other level."""
 
@@ -208,6 +209,11 @@ class BookRows:
         """(n,) mid-price, quote currency."""
         return (self.levels[:, 0] + self.levels[:, 2]) / 2
 
+    @cached_property
+    def stalled(self) -> NDArray[np.bool_]:
+        """(n,) rows of a book that has stood still for too long to be scored with the others (`core.market.grid.stalled`)."""
+        return stalled(self.timestamps, self.levels)
+
     def __getitem__(self, rows: slice) -> BookRows:
         return self.take(rows)
 
@@ -217,7 +223,26 @@ class BookRows:
         return BookRows(timestamps=self.timestamps[rows], levels=self.levels[rows], deep=deep)
 
 
+def price_tick(prices: FloatArray) -> float:
+    """The largest step of price of which all of these are multiples: of a day's prices the market's tick. 0 for no price.
+
+    Args:
+        prices: of any shape; above zero, of up to twelve decimals.
+    """
+    flat = np.unique(prices[np.isfinite(prices)])
+    if not len(flat):
+        return 0.0
+    for decimals in range(13):
+        units = np.rint(flat * 10.0**decimals)
+        if (units.min() >= 1 and np.abs(flat * 10.0**decimals - units).max() < 1e-3) or units.max() >= EXACT:
+            break
+    return float(np.gcd.reduce(units.astype(np.int64))) / 10.0**decimals
+
+
 THE_FILE: Final = compose("the file")
+TOO_FAR_APART: Final = compose(
+    "its books are too far apart for rows of 250 ms: two within {most:.0f} s are needed", most=MAX_CARRY_MS / 1e3
+)
 
 
 def rows_from_frame(frame: pd.DataFrame, *, name: str = THE_FILE) -> BookRows:
@@ -325,7 +350,7 @@ def read_market(paths: list[Path], *, deep: bool = False) -> BookRows:
     )
     order = np.argsort(whole.timestamps, kind="stable")
     rows = whole.take(order[np.append(np.diff(whole.timestamps[order]) > 0, True)])
-    return rows if on_grid(rows) else resample(rows)
+    return resample(rows)
 
 
 def _joined(parts: list[BookRows]) -> FloatArray | None:
@@ -337,32 +362,14 @@ def _joined(parts: list[BookRows]) -> FloatArray | None:
     return np.concatenate([np.pad(one, ((0, 0), (0, width - one.shape[1])), constant_values=np.nan) for one in deep])
 
 
-def on_grid(rows: BookRows) -> bool:
-    """Whether every step is a whole number of grid steps, one at least."""
-    steps = np.diff(rows.timestamps)
-    return bool((steps > 0).all() and not (steps % STEP_MS).any())
+def resample(rows: BookRows, *, carry: int | None = None) -> BookRows:
+    """One row every 250 ms, as `core.market.grid.grid_rows` says; rows on the grid already stay as they are.
 
-
-def resample(rows: BookRows, *, carry_ms: int = 60_000) -> BookRows:
-    """One row every 250 ms: the last book known at that moment, carried for `carry_ms` at most.
-
-    Past that the grid leaves a hole, which `segments` then finds: an old book is not a book.
+    Raises:
+        BookError: where no two books are close enough for a row between them.
     """
-    ends = np.flatnonzero(np.diff(rows.timestamps) > carry_ms)
-    starts, last = rows.timestamps[[0, *(ends + 1)]].tolist(), int(rows.timestamps[-1])
-    stops = [min(int(end) + carry_ms, last) for end in rows.timestamps[[*ends, -1]]]
-    # stretch by stretch, since a damaged time may lie years away from the others
-    grid = np.concatenate(
-        [np.arange(-(-a // STEP_MS) * STEP_MS, b + 1, STEP_MS, dtype=np.int64) for a, b in zip(starts, stops, strict=True)]
-    )
-    index = np.searchsorted(rows.timestamps, grid, side="right") - 1
-    fresh = grid - rows.timestamps[index] <= carry_ms
-    at = rows.take(index[fresh])
-    return BookRows(timestamps=grid[fresh], levels=at.levels, deep=at.deep)
-
-
-def segments(timestamps: NDArray[np.int64]) -> list[slice]:
-    """Stretches of a grid without a gap: no window and no label may reach from one into the next."""
-    breaks = np.flatnonzero(np.diff(timestamps) != STEP_MS) + 1
-    edges = [0, *breaks.tolist(), len(timestamps)]
-    return [slice(a, b) for a, b in pairwise(edges)]
+    times, index = grid_rows(rows.timestamps, carry)
+    if not len(times):
+        raise BookError(TOO_FAR_APART)
+    at = rows.take(index)
+    return BookRows(timestamps=times, levels=at.levels, deep=at.deep)

@@ -1,11 +1,20 @@
-"""Block bootstrap of sums over time, for intervals of scores whose rows depend on their neighbours."""
+"""95 % intervals of scores: of one recording by blocks of time, as its rows depend on one another; of several by Student's t."""
 
 from __future__ import annotations
+
+import math
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from core import scores
+
 RESAMPLES = 1_000
+FEWEST: Final = 200
+"""Rows below which no interval is computed."""
+STUDENT: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""Student's t, the 97.5 % quantile, for 1 to 9 degrees of freedom."""
 
 
 def block_length(rows: int, horizon: int) -> int:
@@ -38,3 +47,53 @@ def resampled_sums(columns: ArrayLike, block: int, *, resamples: int = RESAMPLES
     starts = np.random.default_rng(seed).integers(n, size=(resamples, len(lengths)))
     sums = [(column[starts + lengths] - column[starts]).sum(axis=1) for column in total.T]  # a column at a time, for memory
     return np.stack(sums, axis=1)
+
+
+def score_intervals(
+    truth: NDArray[np.integer], called: NDArray[np.integer], probabilities: NDArray[np.floating], horizon: int
+) -> dict[str, tuple[float, float]]:
+    """95 % intervals of one recording's accuracy, macro-F1, Matthews correlation and log-loss, by blocks of its rows.
+
+    Args:
+        truth, called: (n,) in time order. probabilities: (n, 3), NaN for none: log-loss is left out then. horizon: steps.
+
+    Returns:
+        The bounds by the measure's name; nothing for fewer than `FEWEST` rows.
+    """
+    if len(truth) < FEWEST:
+        return {}
+    cells = np.eye(9)[3 * np.asarray(truth, dtype=np.int64) + called]
+    given = np.asarray(probabilities, dtype=np.float64)[np.arange(len(truth)), truth]
+    sums = resampled_sums(
+        np.column_stack([cells, -np.log(np.maximum(np.nan_to_num(given, nan=1.0), 1e-12))]), block_length(len(truth), horizon)
+    )
+    confusion = sums[:, :9].reshape(-1, 3, 3)
+    drawn = {name: getattr(scores, name)(confusion) for name in ("accuracy", "macro_f1", "matthews")}
+    if np.isfinite(given).all():
+        drawn["log_loss"] = sums[:, 9] / len(truth)
+    bounds = {name: np.percentile(values, [2.5, 97.5]) for name, values in drawn.items()}
+    return {name: (float(low), float(high)) for name, (low, high) in bounds.items()}
+
+
+def mean_interval(values: ArrayLike) -> tuple[float, float, float]:
+    """The mean of several recordings' scores and its 95 % interval by Student's t (D31); NaN bounds for fewer than two.
+
+    Args:
+        values: (recordings,); NaN where a recording has no such score, which is then left out.
+    """
+    known = np.asarray(values, dtype=np.float64)
+    known = known[np.isfinite(known)]
+    if len(known) < 2:
+        return (float(known[0]) if len(known) else math.nan), math.nan, math.nan
+    reach = student(len(known) - 1) * float(known.std(ddof=1)) / math.sqrt(len(known))
+    mean = float(known.mean())
+    return mean, mean - reach, mean + reach
+
+
+def student(degrees: int) -> float:
+    """The 97.5 % quantile of Student's t, to a thousandth (Abramowitz and Stegun 1964, 26.7.5, from 10 degrees on)."""
+    if degrees <= len(STUDENT):
+        return STUDENT[degrees - 1]
+    z = 1.959964
+    terms = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + sum(term / degrees**power for power, term in enumerate(terms, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import scores
-from core.market.book import BookError, BookRows, segments
+from core.market.book import BookError, BookRows
 from core.market.calibration import RuleKind
+from core.market.grid import segments
 from core.market.labels import STATIONARY, UNKNOWN, Head
+from core.market.naive_rules import baseline_summary, naive_answers, naive_scores
 from core.market.predictor import MarketCard, Predictor
 from core.market.row_predictions import RowPredictions, predict_rows
 from core.market.value import CallRows, call_value, calls_by_rule, precision_by_confidence
@@ -26,34 +29,33 @@ class HeadResult:
     """One head on one set of rows.
 
     Attributes:
-        call: how TLOB's calls were made (D25); momentum and stationary give no probabilities and keep their plain form.
-        confusion: rule ("tlob", "momentum", "stationary") -> counts (3, 3).
-        log_loss, ece: of TLOB's probabilities; ece is the calibration error of the likeliest class (D26).
+        call: how TLOB's calls were made (D25); naive rules keep their plain form.
+        confusion: "tlob" or naive rule -> counts (3, 3). log_loss: likewise, of those that give probabilities.
+        ece: of TLOB's probabilities, the calibration error of the likeliest class (D26).
+        apart: of rows of a stalled book, which nothing else here counts: `samples` and `accuracy` (NaN without one).
         call_gap: how far the probability of the class called lies from how often it came true, by bins as in ece.
     """
 
     head: Head
     call: RuleKind
     confusion: dict[str, NDArray[np.int64]]
-    log_loss: float
+    log_loss: dict[str, float]
     ece: float
     call_gap: float
+    apart: dict[str, float]
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, rounded to four decimals."""
-
-        def of(rule: str) -> dict[str, float]:
-            return {name: round(value, 4) for name, value in scores.summary(self.confusion[rule]).items()}
-
+        numbers = scores.summary(self.confusion["tlob"]) | {"log_loss": self.log_loss["tlob"]}
+        numbers |= {"ece": self.ece, "call_gap": self.call_gap}
         return {
             "label": self.head[0],
             "horizon": self.head[1],
             "samples": int(self.confusion["tlob"].sum()),
             "call": self.call,
-            **of("tlob"),
-            **{name: round(getattr(self, name), 4) for name in ("log_loss", "ece", "call_gap")},
+            **{name: round(value, 4) for name, value in numbers.items()},
             "confusion": self.confusion["tlob"].tolist(),
-            "baselines": {rule: of(rule) for rule in ("momentum", "stationary")},
+            "baselines": baseline_summary(self.confusion, self.log_loss),
         }
 
 
@@ -114,30 +116,36 @@ def score_head(found: RowPredictions, market: MarketCard, head: int) -> HeadResu
     """
     known = found.truth[:, head] != UNKNOWN
     truth, called, p = found.truth[known, head], found.calls[known, head], found.probabilities[known, head]
+    answers = naive_answers(found.timestamps, found.truth[:, head], found.momentum[:, head], found.heads[head][1])
+    confusion, losses = naive_scores(answers, truth, known)
     return HeadResult(
         head=found.heads[head],
         call=market.rules[head].kind,
-        confusion={
-            "tlob": scores.confusion_matrix(truth, called),
-            "momentum": scores.confusion_matrix(truth, found.momentum[known, head]),
-            "stationary": scores.confusion_matrix(truth, np.full_like(truth, STATIONARY)),
-        },
-        log_loss=scores.log_loss(p, truth),
+        confusion={"tlob": scores.confusion_matrix(truth, called), **confusion},
+        log_loss={"tlob": scores.log_loss(p, truth), **losses},
         ece=scores.calibration_error(p, truth),
+        apart=score_apart(found, head),
         call_gap=float(scores.reliability(p[np.arange(len(called)), called], called == truth)["gap"][0]),
     )
 
 
+def score_apart(found: RowPredictions, head: int) -> dict[str, float]:
+    """How many predictions were made of a stalled book, `samples`, and the share of their calls that came true, `accuracy`."""
+    there = found.apart[:, head] != UNKNOWN
+    right = found.calls[there, head] == found.apart[there, head]
+    return {"samples": int(there.sum()), "accuracy": float(right.mean()) if len(right) else math.nan}
+
+
 def call_rows(found: RowPredictions, head: int) -> dict[str, CallRows]:
-    """One head's calls by rule ("tlob", "momentum", "stationary"), for the measures of their worth."""
+    """One head's calls by rule ("tlob", "momentum", "stationary"), for the measures of their worth; none of a stalled book."""
     return calls_by_rule(
         horizon=found.heads[head][1],
         timestamps=found.timestamps,
         mid=found.mid,
         spread=found.spread,
         probabilities=found.probabilities[:, head],
-        called=found.calls[:, head],
-        momentum=found.momentum[:, head],
+        called=np.where(found.stalled, STATIONARY, found.calls[:, head]),
+        momentum=np.where(found.stalled, STATIONARY, found.momentum[:, head]),
         truth=found.truth[:, head],
     )
 

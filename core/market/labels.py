@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market.book import BookRows, FloatArray, segments
+from core.market.book import BookRows, FloatArray
+from core.market.grid import segments
 from core.messages import compose
 
 LabelKind = Literal["smoothed", "forward"]
@@ -64,7 +65,12 @@ def future_move(mid: FloatArray, horizon: int, kind: LabelKind) -> FloatArray:
 
 
 def moves_after(rows: BookRows, head: Head) -> FloatArray:
-    """(n,) `future_move` after every row; NaN where the horizon reaches past the end or over a gap."""
+    """(n,) `future_move` after every row; NaN where the horizon reaches past the end or over a gap, or the book is stalled."""
+    return np.where(rows.stalled, np.nan, all_moves(rows, head))
+
+
+def all_moves(rows: BookRows, head: Head) -> FloatArray:
+    """`moves_after`, stalled rows included."""
     kind, horizon = head
     return np.concatenate([future_move(rows.mid[stretch], horizon, kind) for stretch in segments(rows.timestamps)])
 

@@ -5,6 +5,8 @@ Live feeds, recordings and evaluation all use it, so that the card's scores are 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import threading
 import time
@@ -34,6 +36,17 @@ from core.models.tlob import CLASSES, TLOB, TLOBConfig
 DEFAULT = "tlob"
 POOLED = "pooled"
 """The card's entry for a market it was not trained on: geometric means over the markets that it was trained on."""
+PREDICTS = ("model", "config", "heads", "transform", "markets")
+"""Entries of a card by which a prediction is made; the others describe the training."""
+
+
+def identity(card: dict[str, Any]) -> tuple[str, str]:
+    """SHA-256, hexadecimal, of a checkpoint's weights, and of the entries of its card by which it predicts and calls.
+
+    The second is of those entries as JSON with sorted keys and without spaces, numbers as Python writes them.
+    """
+    told = json.dumps({name: card.get(name) for name in PREDICTS}, sort_keys=True, separators=(",", ":"))
+    return str(card["weights_sha256"]), hashlib.sha256(told.encode()).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from core.market.book import LEVELS, FloatArray
 from core.market.feeds.protocol import Trade
-from core.market.ledger.keeper import LedgerItem
-from core.market.ledger.writer import LedgerRow
+from core.market.ledger.writer import LedgerItem, LedgerRow
 from core.market.predictor import Predictions
 
 
@@ -32,13 +31,14 @@ class ConfirmedUntil:
 
 @dataclass(frozen=True)
 class ProvisionalRow:
-    """A row that is not confirmed yet, and its prediction: row `which` of `predictions`."""
+    """A row that is not confirmed yet, and its prediction: row `which` of `predictions`; `stalled` as by `core.market.grid`."""
 
     timestamp: int
     mid: float
     predictions: Predictions | None
     which: int
     spread: float
+    stalled: bool
 
 
 QueueItem = QueuedRow | ConfirmedUntil | Trade | None
@@ -51,18 +51,13 @@ def ends_window(batch: Sequence[QueueItem], lengths: Sequence[int], span: int) -
 
 
 def ledger_items(
-    batch: Sequence[QueueItem],
-    lengths: Sequence[int],
-    windows: Sequence[FloatArray],
-    predictions: Predictions | None,
-    *,
-    span: int,
+    batch: Sequence[QueueItem], lengths: Sequence[int], predictions: Predictions | None, *, span: int
 ) -> Iterator[LedgerItem]:
     """What a ledger takes of a batch, in order.
 
     Args:
         lengths: after each item, rows since the last gap. span: rows of a window.
-        windows, predictions: of the rows that end a whole window, in order.
+        predictions: of the rows that end a whole window, in order.
     """
     used = 0
     for item, length in zip(batch, lengths, strict=True):
@@ -74,7 +69,7 @@ def ledger_items(
             yield item.timestamp
         if isinstance(item, QueuedRow) and predictions is not None and length >= span:
             answer = {"probabilities": predictions.probabilities[used], "calls": predictions.calls[used]}
-            yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS], window=windows[used], **answer)
+            yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS], **answer)
             used += 1
         elif isinstance(item, QueuedRow):
             yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS])

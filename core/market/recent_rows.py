@@ -1,4 +1,4 @@
-"""The last rows of a book, for display."""
+"""The last rows of a book, for display, and for how long the newest has stood still."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market.book import LEVELS, FloatArray
+from core.market.book import LEVELS, FloatArray, price_tick
+from core.market.grid import STALLED_MS, STEP_MS
 
 DEEP_ROWS: Final = 1_200
 """Newest rows whose levels past the tenth are kept: five minutes, 1.7 MB where there are 90 a side."""
@@ -24,6 +25,22 @@ class RecentRows:
         self.timestamps = np.zeros(2 * capacity, dtype=np.int64)
         self.levels = np.zeros((2 * capacity, 4 * LEVELS))
         self.end = 0
+        self._changed_ms = 0  # the first row of the newest book; 0 after a gap
+        self._tick = 0.0
+
+    @property
+    def stalled(self) -> bool:
+        """Whether the newest book has stood still for too long, as `core.market.grid.stalled` says."""
+        return bool(self.end and self._changed_ms) and int(self.timestamps[self.end - 1]) - self._changed_ms >= STALLED_MS
+
+    def tick(self, window: int) -> float:
+        """The smallest step of price of the first `window` rows, kept from then on; of as many as there are until then."""
+        if self._tick:
+            return self._tick
+        rows = self.levels[self.tail(window)]
+        found = price_tick(rows[:, 0::2])
+        self._tick = found if len(rows) == window else 0.0
+        return found
 
     @property
     def newest(self) -> int | None:
@@ -41,6 +58,11 @@ class RecentRows:
             self.timestamps[: self.capacity] = self.timestamps[self.capacity :]
             self.levels[: self.capacity] = self.levels[self.capacity :]
             self.end = self.capacity
+        last = self.end - 1
+        same = (
+            last >= 0 and self.timestamps[last] == timestamp - STEP_MS and np.array_equal(self.levels[last], levels[: 4 * LEVELS])
+        )
+        self._changed_ms = self._changed_ms if same and self._changed_ms else timestamp
         self.timestamps[self.end], self.levels[self.end] = timestamp, levels[: 4 * LEVELS]
         self._deep.append(levels[4 * LEVELS :].astype(np.float32))
         self.end += 1
@@ -51,7 +73,8 @@ class RecentRows:
         self._deep.clear()
 
     def drop_last(self, count: int) -> None:
-        """Drop the last `count` rows."""
+        """A gap: drop the last `count` rows; the next one begins a new stretch."""
+        self._changed_ms = 0
         self.end = max(0, self.end - count)
         for _ in range(min(count, len(self._deep))):
             self._deep.pop()

@@ -16,10 +16,10 @@ from pathlib import Path
 from core.market.book import STEP_MS, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedState, SharedEvent, Trade
+from core.market.grid import GridRow, GridSampler
 from core.market.queue_items import ConfirmedUntil
 from core.market.recordings.layout import GROUP_ROWS
 from core.market.recordings.segment_writer import JOURNAL_S, SegmentWriter
-from core.market.sampler import GridRow, GridSampler
 from core.market.shared_steps import SharedStep
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.book import BookRows, FloatArray, segments
-from core.market.labels import STATIONARY, UNKNOWN, Head, classify, moves_after
+from core.market.book import BookRows, FloatArray
+from core.market.grid import segments
+from core.market.labels import STATIONARY, UNKNOWN, Head, all_moves, classify, moves_after
 from core.market.predictor import MarketCard, Predictor, windows_of
 from core.market.scoreboard import predictions_table
 
@@ -37,7 +38,9 @@ class RowPredictions:
         rows: (n,) number of each row in the file. timestamps: (n,) milliseconds since the epoch.
         mid, spread: (n,) quote currency.
         probabilities: (n, heads, 3). calls, momentum: (n, heads) classes called by TLOB and by the momentum rule.
-        truth: (n, heads) what happened, UNKNOWN where the horizon reaches past the end or over a gap.
+        truth: (n, heads) what happened, UNKNOWN where the horizon reaches past the end or over a gap, and at stalled rows.
+        stalled: (n,) rows of a stalled book (`core.market.grid.stalled`). apart: (n, heads) what happened after these, UNKNOWN at
+            all others.
     """
 
     heads: tuple[Head, ...]
@@ -49,6 +52,8 @@ class RowPredictions:
     calls: NDArray[np.int64]
     momentum: NDArray[np.int64]
     truth: NDArray[np.int64]
+    stalled: NDArray[np.bool_]
+    apart: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -105,9 +110,18 @@ class RowPredictions:
 
 
 def outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
-    """What happened after every row, (n, heads): UNKNOWN where the horizon reaches past the end or over a gap."""
+    """What happened after every row, (n, heads): UNKNOWN where `moves_after` is not known."""
     moves = [moves_after(rows, head) for head in heads]
     return np.stack([classify(move, alpha) for move, alpha in zip(moves, market.alphas, strict=True)], axis=1)
+
+
+def stalled_outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
+    """What happened after every row of a stalled book, (n, heads): UNKNOWN at all other rows, and where it is not known."""
+    apart = np.full((len(rows), len(heads)), UNKNOWN)
+    if rows.stalled.any():
+        every_row = [classify(all_moves(rows, head), alpha) for head, alpha in zip(heads, market.alphas, strict=True)]
+        apart[rows.stalled] = np.stack(every_row, axis=1)[rows.stalled]
+    return apart
 
 
 def predict_rows(
@@ -138,6 +152,7 @@ def predict_rows(
         if progress is not None:
             progress(min(start + batch, len(ends)), len(ends))
     truth = outcomes(rows, predictor.heads, market)
+    apart = stalled_outcomes(rows, predictor.heads, market)
     return RowPredictions(
         heads=predictor.heads,
         rows=ends,
@@ -148,6 +163,8 @@ def predict_rows(
         calls=calls,
         momentum=momentum,
         truth=truth[ends],
+        stalled=rows.stalled[ends],
+        apart=apart[ends],
     )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from core import scores
 from core.market.adaptive import SCORED_AFTER, AdaptiveHead, Recalibrated
 from core.market.book import STEP_MS
+from core.market.bootstrap import student
 from core.market.conformal import MEMORY, PROMISED, named
 from core.market.labels import DOWN, UP
 from core.market.luck import Luck, luck
@@ -119,13 +120,26 @@ class TakerAccount:
     """The trades of `core.market.value.taker`, as they happen.
 
     Attributes:
-        trades: closed so far. gross_bps: their sum, after the spread and before fees.
+        trades: closed so far. gross_bps: their sum, after the spread and before fees. squares: the sum of their squares.
     """
 
     def __init__(self, horizon: int) -> None:
         self._horizon = horizon
-        self.trades, self.gross_bps = 0, 0.0
+        self.trades, self.gross_bps, self.squares = 0, 0.0, 0.0
         self._side, self._age, self._mid, self._paid = 0, 0, 0.0, 0.0
+
+    @property
+    def mean_bps(self) -> float:
+        """Mean result of a trade; NaN without one."""
+        return self.gross_bps / self.trades if self.trades else math.nan
+
+    @property
+    def reach_bps(self) -> float:
+        """Half of the mean's 95 % interval by Student's t, as trades do not overlap; NaN for fewer than two."""
+        if self.trades < 2:
+            return math.nan
+        variance = max(0.0, self.squares - self.gross_bps**2 / self.trades) / (self.trades - 1)
+        return student(self.trades - 1) * math.sqrt(variance / self.trades)
 
     def gap(self) -> None:
         """What is held is not known any more, and counts for nothing."""
@@ -139,7 +153,9 @@ class TakerAccount:
                 self._paid = mid + self._side * spread / 2
             if self._age == self._horizon:
                 received = mid - self._side * spread / 2
-                self.gross_bps += self._side * (received - self._paid) / self._mid * 1e4
+                gross_bps = self._side * (received - self._paid) / self._mid * 1e4
+                self.gross_bps += gross_bps
+                self.squares += gross_bps**2
                 self.trades += 1
                 self._side = 0
         if not self._side and call in (DOWN, UP):

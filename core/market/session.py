@@ -26,12 +26,12 @@ from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, SharedEvent, Trade
 from core.market.forecasters.live import LivePeers
 from core.market.forecasters.protocol import task_of
+from core.market.grid import GridRow, GridSampler
 from core.market.ledger.keeper import LedgerKeeper
 from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.queue_items import ConfirmedUntil, ProvisionalRow, QueuedRow, QueueItem, ends_window, ledger_items
 from core.market.recent_rows import RecentRows
 from core.market.running_window import RunningWindow
-from core.market.sampler import GridRow, GridSampler
 from core.market.scoreboard import HeadScores, Scoreboard
 from core.market.session_share import SessionShare
 from core.market.session_view import LatencyLog, Status, View
@@ -229,7 +229,7 @@ class MarketSession:
                 self._window.restart()
                 return
             if self.ledger is not None:
-                self.ledger.take(ledger_items(batch, lengths, windows, predictions, span=self.predictor.window))
+                self.ledger.take(ledger_items(batch, lengths, predictions, span=self.predictor.window))
         else:
             predictions, predicted = given.predictions, given.predicted
         if predictions is not None and windows:
@@ -272,7 +272,8 @@ class MarketSession:
         while self._trades and self._trades[0][0] <= (self._rows.oldest or 0) - STEP_MS:
             self._trades.popleft()
         mid = float(row.levels[0] + row.levels[2]) / 2
-        self._provisional.append(ProvisionalRow(row.timestamp, mid, predictions, which, float(row.levels[0] - row.levels[2])))
+        spread, stalled = float(row.levels[0] - row.levels[2]), self._rows.stalled
+        self._provisional.append(ProvisionalRow(row.timestamp, mid, predictions, which, spread, stalled))
         self._step += 1
         record = None if predictions is None else self._board.log.record(row.timestamp, mid, predictions, which)
         self.frames.add_row(row.timestamp, row.levels, record)
@@ -286,7 +287,9 @@ class MarketSession:
             if row.timestamp != self._confirmed_ms + STEP_MS:
                 self._board.gap()
             self._confirmed_ms = row.timestamp
-            outcomes = self._board.step(row.timestamp, row.mid, row.predictions, row.which, spread=row.spread)
+            outcomes = self._board.step(
+                row.timestamp, row.mid, row.predictions, row.which, spread=row.spread, stalled=row.stalled
+            )
             self.frames.add_outcomes(outcomes)
             self.peers.resolve(outcomes)
 
@@ -363,6 +366,7 @@ class MarketSession:
             received_ms=self._row_received_ns / 1e6,
             provisional=len(self._provisional),
             began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
+            tick=self.feed.tick or self._rows.tick(self.predictor.window),
         )
 
     def snapshot(self, rows: int) -> tuple[bytes, int]:
@@ -388,8 +392,10 @@ class MarketSession:
     def _status(self, state: FeedState, age_ms: float, warm: int) -> Status:
         if state is FeedState.LIVE and STALE_MS < age_ms < math.inf:
             return Status.STALE
-        if state in (FeedState.LIVE, FeedState.REPLAYING, FeedState.SIMULATING) and warm < self.predictor.window:
-            return Status.WARMING
+        if state in (FeedState.LIVE, FeedState.REPLAYING, FeedState.SIMULATING):
+            if warm < self.predictor.window:
+                return Status.WARMING
+            return Status.STALLED if self._rows.stalled else Status(state.value)
         return Status(state.value)
 
     @property

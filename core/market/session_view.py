@@ -26,6 +26,7 @@ class Status(StrEnum):
     PAUSED = "paused"
     RECONNECTING = "reconnecting"
     STALE = "stale"
+    STALLED = "stalled"
     ENDED = "ended"
     FAILED = "failed"
 

@@ -21,7 +21,7 @@ from core.market.predictor import Predictions
 from core.market.queue_items import ConfirmedUntil, QueuedRow, QueueItem
 from core.messages import Message, compose, restored
 
-VERSION: Final = 1
+VERSION: Final = 2
 _NO_PROBABILITIES: Final = np.zeros((0, 0, 3), dtype=np.float32)
 _NO_CALLS: Final = np.full((0, 0), UNKNOWN, dtype=np.int8)
 
@@ -40,7 +40,7 @@ class SharedStep(SharedEvent):
         predictions: of those rows, in order; None where there are none.
         status: the feed's state after it, and its message.
         step: the leader's number of the newest row. scores: (heads, SCORES), the leader's as of the step before; see
-            `core.market.stream.score_rows`.
+            `core.market.stream.score_rows`. tick: the market's smallest step of price; 0 where it is not known.
     """
 
     items: tuple[QueueItem, ...]
@@ -49,6 +49,7 @@ class SharedStep(SharedEvent):
     status: StatusChange
     step: int = 0
     scores: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    tick: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ def encode_step(step: SharedStep) -> dict[str, bytes]:
         "state": step.status.state.value,
         "message": _packed(step.status.message),
         "step": step.step,
+        "tick": step.tick,
         "items": [_item(item, flag) for item, flag in zip(step.items, step.predicted, strict=True)],
         "heads": len(step.scores) if p is None else p.calls.shape[1],
         "ms": [p.features_ms, p.model_ms] if p else [0.0, 0.0],
@@ -116,6 +118,7 @@ def decode_step(fields: Mapping[bytes, bytes]) -> SharedStep:
             predictions=predictions,
             status=StatusChange(state=FeedState(header["state"]), message=_unpacked(header["message"])),
             step=int(header["step"]),
+            tick=float(header["tick"]),
             scores=scores.reshape(heads, -1) if len(scores) else np.zeros((0, 0)),
         )
     except (KeyError, TypeError, ValueError, IndexError) as error:

@@ -31,8 +31,8 @@ from core.market.session_view import Status
 
 STATUSES = tuple(Status)
 """A frame names a status by its place here."""
-HEADER = 13
-SCORES = 10
+HEADER = 14
+SCORES = 15
 ROW_FIXED = 42
 MOST_BEHIND = 16
 """Frames kept for readers that fell behind: four seconds. One further behind skips to the newest by a snapshot."""
@@ -56,6 +56,7 @@ class SessionPresent:
         received_ms: when the newest row's book came, by this machine's clock; 0 before the first.
         provisional: how many of the newest rows still wait to be confirmed (D27).
         began_ms: timestamp from which the scores count; 0 before the first.
+        tick: the market's smallest step of price, quote currency; 0 where it is not known yet.
     """
 
     step: int
@@ -65,6 +66,7 @@ class SessionPresent:
     received_ms: float
     provisional: int
     began_ms: float
+    tick: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +125,7 @@ def encode(content: FrameContent) -> bytes:
         now.warm,
         now.provisional,
         now.began_ms,
+        now.tick,
         *deep.shape,
     ]
     parts = [np.array(header, dtype=np.float64), rows, content.trades, content.outcomes, now.scores]
@@ -133,10 +136,12 @@ def score_rows(board: Scoreboard) -> FloatArray:
     """(heads, SCORES), each head's numbers in a frame.
 
     Predictions scored; Matthews correlation of TLOB and momentum, macro-F1 of both; then how many the latest scores cover, and
-    Matthews correlation of both over those; then a taker's trades by TLOB's calls, and their mean result in basis points after
-    the spread and before fees (NaN without one).
+    Matthews correlation of both over those; then a taker's trades by TLOB's calls, their mean result in basis points after the
+    spread and before fees (NaN without one), and half of its 95 % interval; then the log-loss of TLOB and of the decayed
+    frequencies; then predictions from a stalled book, and the share of them that came true.
     """
     session, latest = board.confusions(), board.latest_confusions()  # (heads, 2, 3, 3)
+    apart = board.apart()
     return np.concatenate(
         [
             session[:, :1].sum(axis=(-2, -1)),
@@ -145,6 +150,9 @@ def score_rows(board: Scoreboard) -> FloatArray:
             latest[:, :1].sum(axis=(-2, -1)),
             scores.matthews(latest),
             board.taken(),
+            board.losses(),
+            apart.sum(axis=(-2, -1))[:, None],
+            scores.accuracy(apart)[:, None],
         ],
         axis=1,
     )

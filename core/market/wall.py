@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.market.alert_monitor import market_of
 from core.market.alerts import LOST, AlertEvent
 from core.market.book import STEP_MS
 from core.market.labels import DOWN, UP
@@ -34,7 +33,7 @@ class WallRow:
         scored: predictions in the two scores, at most `core.market.scoreboard.LATEST`.
         tlob, momentum: Matthews correlation over those; NaN where there are none.
         age_s: seconds since the newest book arrived; NaN before the first, and while none is due.
-        alerts: what went off for this market since the session began, oldest first.
+        alerts: what went off by this feed since the session began, oldest first.
     """
 
     key: str
@@ -57,7 +56,7 @@ def wall_row(session: MarketSession, head: int, events: Iterable[AlertEvent] = (
 
     Args:
         head: index of the label and horizon.
-        events: alerts of any market.
+        events: alerts of any feed.
     """
     view = session.view(SPARK_ROWS)
     mids = (view.levels[:, 0] + view.levels[:, 2]) / 2
@@ -71,7 +70,6 @@ def wall_row(session: MarketSession, head: int, events: Iterable[AlertEvent] = (
         net = float(p[UP]) - float(p[DOWN])
     scored, tlob, momentum = session.latest_scores(head)
     due = math.isfinite(view.age_ms) and view.status not in WAITING
-    market = market_of(session.feed.key)
     return WallRow(
         key=session.feed.key,
         symbol=session.feed.market,
@@ -85,5 +83,5 @@ def wall_row(session: MarketSession, head: int, events: Iterable[AlertEvent] = (
         tlob=tlob if scored else math.nan,
         momentum=momentum if scored else math.nan,
         age_s=view.age_ms / 1e3 if due else math.nan,
-        alerts=tuple(one for one in events if one.rule.market == market and one.at >= session.started),
+        alerts=tuple(one for one in events if one.feed == session.feed.key and one.at >= session.started),
     )

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import npz
-from core.market.book import FEATURES, STEP_MS, BookRows, FloatArray, first_fault, segments
+from core.market.book import FEATURES, STEP_MS, BookRows, FloatArray, first_fault
+from core.market.grid import segments
 from core.messages import compose
 from core.store import BoundedStore
 

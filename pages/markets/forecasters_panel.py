@@ -11,15 +11,16 @@ from core import scores
 from core.device import use_one_thread
 from core.market.book import BookRows, read_market
 from core.market.feeds.recording import RecordingFeed
-from core.market.forecasters.catalogue import AnyForecaster, find_forecaster, offered
+from core.market.forecasters.catalogue import AnyForecaster
 from core.market.forecasters.comparison import Comparison, PairedDifference, compare, names_of
 from core.market.forecasters.live import FIRST_FIT, PeerScore
 from core.market.forecasters.protocol import ForecasterError
-from core.market.forecasters.table import SUFFIXES, TableForecaster
+from core.market.forecasters.table import SUFFIXES
 from core.market.row_predictions import RowPredictions
 from core.market.session import MarketSession
 from core.messages import translate
-from core.service.access import Action
+from core.service import forecasters
+from core.service.access import Action, NotAllowed
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import forecaster_names
 from pages.shared import controls, permissions, url_state
@@ -42,7 +43,7 @@ def shown_names() -> dict[str, str]:
 def show(session: MarketSession, choices: ViewChoices) -> None:
     """The choice of forecasters, and their running scores beside TLOB's on the same rows. Repeat it while they are to run."""
     chosen = _choose()
-    session.peers.request(chosen)
+    forecasters.run_beside(permissions.visitor(), session, chosen)
     if chosen != st.session_state.get(CHOSEN, []):
         st.session_state[CHOSEN] = chosen
         st.rerun()  # the part below on the whole recording follows
@@ -65,7 +66,7 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
 
 def _choose() -> list[str]:
     """The chosen forecasters' spellings."""
-    by_code = {name.replace(".", "-"): spelling for spelling, name in names_of(offered()).items()}
+    by_code = {name.replace(".", "-"): spelling for spelling, name in names_of(forecasters.offered()).items()}
     names = shown_names()
     with st.popover(_("Compare with"), icon=":material/compare_arrows:", width="content"):
         codes = url_state.several(
@@ -137,7 +138,7 @@ def show_whole(session: MarketSession, whole: RowPredictions, choices: ViewChoic
     if wanted:
         try:
             peers = _found(session, chosen, given)
-        except ForecasterError as error:
+        except (ForecasterError, NotAllowed) as error:
             controls.error_box(str(error))
             return
         st.session_state[COMPARED] = (of_what, _compared(session, feed, whole, peers))
@@ -159,10 +160,10 @@ def _want() -> None:
 
 
 def _found(session: MarketSession, chosen: list[str], given: Any) -> dict[str, AnyForecaster]:
-    task = session.peers.task
-    peers: dict[str, AnyForecaster] = {name: find_forecaster(spelling, task) for spelling, name in names_of(chosen).items()}
+    by, task = permissions.visitor(), session.peers.task
+    peers = forecasters.of_server(by, chosen, task)
     if given is not None:
-        peers[given.name] = TableForecaster.read(given, session.peers.task, name=given.name)
+        peers[given.name] = forecasters.of_visitor(by, given, task, name=given.name)
     return peers
 
 

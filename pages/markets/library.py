@@ -14,8 +14,8 @@ from core.market.recordings.layout import library_address, library_folder
 from core.market.recordings.listing import LibraryEntry, bundled_recordings, list_recordings
 from core.market.recordings.place import RecordingPlace
 from core.market.recordings.segment_writer import restore_recordings
-from core.market.recordings.stores import is_address
-from core.service.access import Action
+from core.service import recordings
+from core.service.access import Action, NotAllowed
 from pages.markets import library_actions, record_switch, upload_panel
 from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, moment, number, prose, size
@@ -32,21 +32,10 @@ def place() -> RecordingPlace | None:
             "s3://bucket/folder."
         ),
     ).strip()
-    if typed and not permissions.allowed():  # the page's first notice says so
-        return None
     try:
-        if is_address(typed):
-            return RecordingPlace(typed)
-        if not typed and (library := library_address()):
-            return RecordingPlace(library)
-        root = library_folder().resolve()
-        try:
-            wanted = (root / typed).resolve()
-        except (OSError, ValueError) as error:
-            raise BookError(_("{name} is no name of a folder.").format(name=repr(typed[:80]))) from error
-        if wanted != root and root not in wanted.parents:
-            raise BookError(_("{name} lies outside of the library's folder: choose one below it.").format(name=typed))
-        return RecordingPlace(str(wanted))
+        return recordings.place(permissions.visitor(), typed)
+    except NotAllowed:  # the page's first notice says so
+        return None
     except BookError as error:
         controls.error_box(str(error))
         return None
@@ -118,7 +107,7 @@ def table(shown: list[LibraryEntry]) -> list[LibraryEntry]:
 
 
 controls.page_header(_("Recordings"), prose("library_lead"))
-may_change = permissions.guard(Action.RECORD, Action.DELETE, Action.SERVER_FOLDER)
+may_change = permissions.guard(Action.RECORD, Action.CONVERT, Action.CHANGE, Action.EXPORT, Action.SERVER_FOLDER)
 library_actions.announce()
 record_switch.show_running()
 where = place()
@@ -140,6 +129,7 @@ if where is not None and listed is not None:
         elif may_change:
             st.caption(_("Choose one or more by the boxes at the left to open, rename, export, merge or delete them."))
         else:
-            st.caption(_("Choose one by the box at the left to open or export it."))
-upload_panel.show()
+            st.caption(_("Choose one by the box at the left to open it."))
+if may_change:
+    upload_panel.show()
 controls.link_to_view()

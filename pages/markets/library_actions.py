@@ -9,11 +9,11 @@ from typing import Any, Final
 import streamlit as st
 
 from core.market.book import BookError
-from core.market.recordings import changes
 from core.market.recordings.layout import is_segment, library_folder
 from core.market.recordings.listing import LibraryEntry
 from core.market.recordings.place import RecordingPlace
-from core.service.access import Action
+from core.service import recordings
+from core.service.access import Action, NotAllowed
 from pages.shared import controls, permissions
 from pages.shared.language import _, ngettext, number, size
 
@@ -43,15 +43,16 @@ def show(place: RecordingPlace, chosen: Sequence[LibraryEntry]) -> None:
     if place.remote:
         _fetch(place, readable)
         return
-    own = [entry for entry in chosen if not (entry.bundled or entry.sealed)] if permissions.allowed() else []
+    by = permissions.visitor()
+    own = [entry for entry in chosen if not (entry.bundled or entry.sealed)] if by.may(Action.CHANGE) else []
     with st.container(horizontal=True, vertical_alignment="center"):
         if len(readable) == 1:
             _open(place, readable[0])
         if len(own) == 1 and readable:
             _rename(Path(place.address), own[0])
-        if len(chosen) == 1 and readable:
+        if len(chosen) == 1 and readable and (readable[0].bundled or by.may(Action.EXPORT)):
             _export(readable[0])
-        if len(readable) > 1 and permissions.allowed():
+        if len(readable) > 1 and by.may(Action.CHANGE):
             _merge(Path(place.address), readable)
         if own:
             _ask(own)
@@ -83,25 +84,29 @@ def _rename(folder: Path, entry: LibraryEntry) -> None:
         )
         if st.button(_("Rename"), key="library:renamed", type="primary"):
             try:
-                name = changes.rename(folder, entry, wanted)
-            except (BookError, OSError) as error:
+                name = recordings.rename(permissions.visitor(), folder, entry, wanted)
+            except (BookError, OSError, NotAllowed) as error:
                 controls.error_box(str(error))
                 return
             _finish(_("Renamed to {name}.").format(name=name))
 
 
 def _export(entry: LibraryEntry) -> None:
-    stem = entry.name.replace("/", "_")
+    by, stem = permissions.visitor(), entry.name.replace("/", "_")
     controls.download_bytes(
         _("Export (Parquet)"),
-        lambda: changes.export(entry),
+        lambda: recordings.export(by, entry),
         key="library:parquet",
         filename=f"{stem}.parquet",
         mime="application/vnd.apache.parquet",
     )
     if entry.rows <= MOST_CSV:
         controls.download_bytes(
-            _("Export (CSV)"), lambda: changes.export(entry, "csv"), key="library:csv", filename=f"{stem}.csv", mime="text/csv"
+            _("Export (CSV)"),
+            lambda: recordings.export(by, entry, "csv"),
+            key="library:csv",
+            filename=f"{stem}.csv",
+            mime="text/csv",
         )
 
 
@@ -114,8 +119,10 @@ def _merge(folder: Path, chosen: Sequence[LibraryEntry]) -> None:
         if st.button(_("Merge"), key="library:merged", type="primary"):
             bar = st.progress(0.0)
             try:
-                changes.merge(folder, chosen, name, progress=lambda done, total: _moved(bar, done, total))
-            except (BookError, OSError) as error:
+                recordings.merge(
+                    permissions.visitor(), folder, chosen, name, progress=lambda done, total: _moved(bar, done, total)
+                )
+            except (BookError, OSError, NotAllowed) as error:
                 controls.error_box(str(error))
                 return
             _finish(_("Merged into {name}.").format(name=name))
@@ -146,9 +153,8 @@ def _confirm(folder: Path, own: Sequence[LibraryEntry]) -> None:
         if st.button(_("Yes, delete for good"), key="library:delete_second", type="primary"):
             st.session_state.pop(ASKED)
             try:
-                for entry in own:
-                    changes.delete(folder, entry)
-            except (BookError, OSError) as error:
+                recordings.delete(permissions.visitor(), folder, own)
+            except (BookError, OSError, NotAllowed) as error:
                 controls.error_box(str(error))
                 return
             _finish(_("Deleted {count}.").format(count=count))
@@ -159,15 +165,15 @@ def _confirm(folder: Path, own: Sequence[LibraryEntry]) -> None:
 
 def _fetch(place: RecordingPlace, chosen: Sequence[LibraryEntry]) -> None:
     """Recordings of a URL are copied here before they are opened."""
-    if not permissions.guard(Action.RECORD):
+    if not permissions.guard(Action.SERVER_FOLDER):
         return
     if not chosen or not st.button(_("Copy into the library"), icon=":material/download:", type="primary", key="library:fetch"):
         return
     bar = st.progress(0.0)
     try:
         for entry in chosen:
-            changes.fetch(place, entry, library_folder(), progress=lambda done, total: _moved(bar, done, total))
-    except (BookError, OSError) as error:
+            recordings.fetch(permissions.visitor(), place, entry, progress=lambda done, total: _moved(bar, done, total))
+    except (BookError, OSError, NotAllowed) as error:
         controls.error_box(str(error))
         return
     st.session_state[DONE] = _("Copied.")

@@ -44,7 +44,8 @@ def show(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
         controls.error_box(ledger.problem)
     elif ledger.head:
         st.caption(
-            _("Ledger: {count} predictions written down before their outcome; newest hash `{head}`.").format(
-                count=number(ledger.count), head=ledger.head
-            )
+            _(
+                "Ledger: {count} predictions written down, {late} of them late since this session began. Newest head `{head}`. "
+                "Nothing is verified until it is recomputed: note the head, and give it to the score cards of the watch wall."
+            ).format(count=number(ledger.count), late=number(ledger.late), head=ledger.head)
         )

@@ -10,13 +10,14 @@ import pandas as pd
 import streamlit as st
 
 from core import checkpoints
+from core.market.naive_rules import A_THIRD_EACH
 from core.market.predictor import DEFAULT, POOLED, MarketCard, Predictor
 from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
 from core.models.parameters import by_part, count
 from pages.markets import cached_results
-from pages.markets.call_rules import rule_names
+from pages.markets.call_rules import rule_names as call_names
 from pages.markets.live_controls import ViewChoices, horizon_name
-from pages.markets.live_scores import forecaster_names
+from pages.markets.live_scores import rule_names
 from pages.shared import url_state
 from pages.shared.language import _, number, prose
 
@@ -73,7 +74,8 @@ def show(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:
                 _(
                     "LightGBM: gradient-boosted trees on hand-made features of the book. Models that give probabilities call "
                     "the likeliest class or by a fitted threshold, whichever scores better on validation data; the momentum rule "
-                    "and always stationary give none and keep their plain form."
+                    "and always stationary give none and keep their plain form. A log loss above that of a third each is worse "
+                    "than saying nothing."
                 )
             )
         with right:
@@ -97,9 +99,16 @@ def mirrored_sentence() -> str:
 
 def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
     """Scores on the test parts by market, horizon and forecaster, of the label chosen."""
-    names = forecaster_names() | {DOCUMENT: _("TLOB, the document's form"), "lightgbm": "LightGBM", DEEPLOB: "DeepLOB"}
+    names = rule_names() | {DOCUMENT: _("TLOB, the document's form"), "lightgbm": "LightGBM", DEEPLOB: "DeepLOB"}
     beside = {name: _checkpoint_tests(name) for name in (DOCUMENT, DEEPLOB) if name != card["name"]} | {
         peer: _by_head(results["test"]) for peer, results in card["metrics"].get("peers", {}).items() if peer in names
+    }
+    measures = {
+        "macro_f1": _("Macro-F1"),
+        "matthews": _("Matthews"),
+        "accuracy": _("Accuracy"),
+        "log_loss": _("Log loss"),
+        "ece": _("Calibration error"),
     }
     rows = []
     for place, result in _by_head(card["metrics"].get("test", {})).items():
@@ -107,17 +116,15 @@ def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
         if label != choices.label:
             continue
         others = {name: results[place] for name, results in beside.items() if place in results}
-        for name, scores in ({"tlob": result} | others | result["baselines"]).items():
+        naive = {"uniform": {"matthews": 0.0, "log_loss": A_THIRD_EACH}} | result["baselines"]
+        for name, scores in ({"tlob": result} | others | naive).items():
             rows.append(
                 {
                     _("Market"): market,
                     _("Horizon"): horizon,
                     _("Forecaster"): names[name],
-                    _("Calls"): rule_names()[scores["call"]] if "call" in scores else "",
-                    _("Macro-F1"): number(scores["macro_f1"], 3),
-                    _("Matthews"): number(scores["matthews"], 3),
-                    _("Accuracy"): number(scores["accuracy"], 3),
-                    _("Calibration error"): number(scores["ece"], 3) if "ece" in scores else "",
+                    _("Calls"): call_names()[scores["call"]] if "call" in scores else "",
+                    **{title: number(scores[key], 3) if key in scores else "" for key, title in measures.items()},
                 }
             )
     return pd.DataFrame(rows)

@@ -9,7 +9,9 @@ import streamlit as st
 
 from core import scores
 from core.figures import market as figures
-from core.market.scoreboard import ROLLING, HeadScores
+from core.figures import score_report
+from core.market.naive_rules import A_THIRD_EACH, NAIVE
+from core.market.scoreboard import CALLERS, ROLLING, HeadScores
 from core.market.session import MarketSession
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.shared import controls
@@ -18,8 +20,13 @@ from pages.shared.live_plot import live_plot
 
 
 def forecaster_names() -> dict[str, str]:
-    """The model and the naive rules scored beside it, in the reader's language, by code."""
-    return {"tlob": "TLOB", "momentum": _("Momentum rule"), "stationary": _("Always stationary")}
+    """The model and the naive rules whose calls are weighed, in the reader's language, by code."""
+    return {rule: rule_names()[rule] for rule in CALLERS}
+
+
+def rule_names() -> dict[str, str]:
+    """The model and every naive rule scored beside it, likewise."""
+    return {"tlob": "TLOB"} | {rule: score_report.forecaster_names()[rule] for rule in NAIVE}
 
 
 def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
@@ -37,12 +44,17 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
     table, matrix, reliability = st.columns([9, 6, 7])
     with table:
         st.dataframe(_table(found), hide_index=True, width="stretch", height="content")
+        if found.log_loss["tlob"] > A_THIRD_EACH:
+            st.markdown(worse_than_nothing(found.log_loss["tlob"]))
         st.caption(
             _(
-                "{count} predictions scored since {time}. Momentum says where the mid "
-                "stands against its own last ten steps; it knows nothing of the future. Predictions across a gap are not scored."
+                "{count} predictions scored since {time}. Momentum says where the mid stands against its own last ten steps. "
+                "A third each, and how often each class came so far or lately (half of the weight on the last four minutes), "
+                "know nothing of the book. Predictions across a gap are not scored."
             ).format(count=number(found.resolved), time=moment(datetime.fromtimestamp(found.since_ms / 1e3, UTC), zone=zone))
         )
+        if apart := int(found.apart.sum()):
+            st.caption(apart_sentence(apart, float(scores.accuracy(found.apart))))
     with matrix:
         live_plot(
             figures.confusion_figure(found.session["tlob"]),
@@ -66,14 +78,29 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
         )
 
 
+def apart_sentence(samples: int, accuracy: float) -> str:
+    """What was predicted from a book that had stood still for minutes."""
+    return _("Scored apart: {count} calls while the book stood still for over 2 min, {share} of which came true.").format(
+        count=number(samples), share=percent(accuracy)
+    )
+
+
+def worse_than_nothing(log_loss: float) -> str:
+    """What a log-loss above that of saying a third each means."""
+    return _(":material/warning: TLOB's log loss of {loss} is above {limit}: saying a third each would have been better.").format(
+        loss=number(log_loss, 3), limit=number(A_THIRD_EACH, 3)
+    )
+
+
 def _table(found: HeadScores) -> pd.DataFrame:
     spans = {_("all"): found.session}
     if found.resolved > ROLLING:
         spans[_("last {count}").format(count=number(ROLLING))] = found.rolling
     rows = []
     for span, matrices in spans.items():
-        for rule, name in forecaster_names().items():
+        for rule, name in rule_names().items():
             got = scores.summary(matrices[rule])
+            loss = found.log_loss.get(rule) if matrices is found.session else None
             rows.append(
                 {
                     _("Rule"): name,
@@ -81,6 +108,7 @@ def _table(found: HeadScores) -> pd.DataFrame:
                     _("Macro-F1"): number(got["macro_f1"], 3),
                     _("Matthews"): number(got["matthews"], 3),
                     _("Accuracy"): percent(got["accuracy"]),
+                    _("Log loss"): "" if loss is None else number(loss, 3),
                 }
             )
     return pd.DataFrame(rows)

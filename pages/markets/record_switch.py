@@ -7,9 +7,10 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.market.hub import TooManyFeeds
-from core.market.recordings.background_recorder import RecordingStatus, background_recorder
+from core.market.recordings.background_recorder import RecordingStatus
 from core.market.session import MarketSession
-from core.service.access import Action
+from core.service import recordings
+from core.service.access import Action, NotAllowed
 from pages.shared import controls, permissions
 from pages.shared.language import _, duration, ngettext, number, size
 
@@ -21,7 +22,7 @@ def show(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
         begin: makes a session of the same feed, should this one be gone.
     """
     key = session.feed.key
-    now = background_recorder().status(key)
+    now = recordings.status(key)
     if not permissions.guard(Action.RECORD):
         return
     name = f"record:{key}"
@@ -39,35 +40,40 @@ def show(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
 
 def show_running() -> None:
     """The markets that are being recorded now, each with a button that ends it."""
-    keys = background_recorder().running()
-    if not keys or not permissions.allowed():
+    keys = recordings.running(permissions.visitor())
+    if not keys:
         return
     with st.container(border=True):
         for key in keys:
-            now = background_recorder().status(key)
+            now = recordings.status(key)
             if now is None:
                 continue
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"**{key.partition('~')[0].removeprefix('live/')}**", width="content")
                 st.caption(describe(now), width="content")
-                st.button(
-                    _("Stop"), icon=":material/stop:", key=f"record:stop:{key}", on_click=background_recorder().stop, args=(key,)
-                )
+                st.button(_("Stop"), icon=":material/stop:", key=f"record:stop:{key}", on_click=_stop, args=(key,))
 
 
 def _switch(key: str, begin: Callable[[], MarketSession]) -> None:
     if not st.session_state[f"record:{key}"]:
-        background_recorder().stop(key)
+        _stop(key)
         return
     try:
-        background_recorder().start(key, begin)
+        recordings.start(permissions.visitor(), key, begin)
     except (OSError, TooManyFeeds) as error:
-        st.toast(str(error), icon=":material/error:")
+        st.toast(controls.told(str(error)), icon=":material/error:")
+
+
+def _stop(key: str) -> None:
+    try:
+        recordings.stop(permissions.visitor(), key)
+    except NotAllowed as error:
+        st.toast(controls.told(str(error)), icon=":material/error:")
 
 
 @st.fragment(run_every=2.0)
 def _progress(key: str) -> None:
-    now = background_recorder().status(key)
+    now = recordings.status(key)
     if now is None:
         return
     if now.problem:

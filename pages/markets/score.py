@@ -9,22 +9,25 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import scoring as figures
-from core.figures.score_report import forecaster_names, group_names, regime_names
+from core.figures.score_report import forecaster_names, group_names, pooled_note, regime_names
 from core.figures.style import with_receipt
 from core.market.book import BookError
 from core.market.forecasters.catalogue import offered
 from core.market.labels import HORIZONS
+from core.market.naive_rules import A_THIRD_EACH, NAIVE
 from core.market.predictor import DEFAULT
 from core.market.scoring.recordings import cut_window
-from core.market.scoring.rows import NAIVE
 from core.market.windows import STORE, WindowError
 from core.messages import translate
 from core.receipts import Receipt
 from core.runs.local_run import RunStatus, TrainError
-from core.runs.scoring import ScorePlan, shared_scorer
+from core.runs.scoring import ScorePlan
+from core.service.access import Action, NotAllowed
+from core.service.runs import SCORING
 from pages.markets import cached_results, recorded_choice
 from pages.markets.live_controls import horizon_name
-from pages.shared import controls, url_state
+from pages.markets.live_scores import apart_sentence
+from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, moment, number, percent, prose
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
@@ -69,12 +72,12 @@ def settings() -> ScorePlan:
 
 def start(plan: ScorePlan) -> None:
     """The button that begins."""
-    running = shared_scorer().status().running
-    ready = bool(plan.places and plan.models) and not running
+    running = SCORING.status().running
+    ready = permissions.guard(Action.SCORE) and bool(plan.places and plan.models) and not running
     if st.button(_("Score these"), type="primary", icon=":material/grading:", disabled=not ready, key="score_start"):
         try:
-            shared_scorer().start(plan)
-        except (TrainError, OSError) as error:
+            SCORING.start(permissions.visitor(), plan)
+        except (TrainError, OSError, NotAllowed) as error:
             controls.error_box(str(error))
             return
         st.rerun()
@@ -82,10 +85,10 @@ def start(plan: ScorePlan) -> None:
         controls.notice("empty", _("Choose one or more recordings to score."))
 
 
-@st.fragment(run_every=EVERY_S if shared_scorer().status().running else None)
+@st.fragment(run_every=EVERY_S if SCORING.status().running else None)
 def watch(was_running: bool) -> None:
     """Progress while it lasts."""
-    status = shared_scorer().status()
+    status = SCORING.status()
     if status.running != was_running:
         st.rerun()
     if status.phase == "failed":
@@ -104,8 +107,8 @@ def _progress(status: RunStatus) -> None:
             left=duration(left) if left is not None else _("some time"),
         )
     st.progress(status.share, text=text)
-    if st.button(_("Stop"), icon=":material/stop:", key="score_stop"):
-        shared_scorer().stop()
+    if permissions.visitor().may(Action.SCORE) and st.button(_("Stop"), icon=":material/stop:", key="score_stop"):
+        SCORING.stop(permissions.visitor())
         st.rerun()
 
 
@@ -132,12 +135,30 @@ def results(answer: dict[str, Any]) -> None:
     st.caption(", ".join(one["recording"] for one in answer["recordings"]))
     for name, why in {**answer["skipped"], **answer["reasons"]}.items():
         st.caption(f":material/warning: {name}: {controls.as_sentence(translate(why))}")
+    for one in answer["recordings"]:
+        if one["stalled"]["samples"]:
+            st.caption(f"{one['recording']}: {apart_sentence(one['stalled']['samples'], one['stalled']['accuracy'])}")
     if any(one["part"] == "test" for one in answer["recordings"]):
         st.caption(_("A recording that a checkpoint was trained on is scored on its last fifth alone."))
-    st.dataframe(_overall(answer, names), hide_index=True, width="stretch", height="content")
+    several = len(answer["recordings"]) > 1
+    st.dataframe(_overall(answer["forecasters"], names), hide_index=True, width="stretch", height="content")
+    if several:
+        st.caption(_("The mean over the recordings, with its 95 % interval (Student's t)."))
+    else:
+        st.caption(_("Of one recording, with 95 % intervals by blocks of its rows."))
+    if answer["log_loss"] is not None and answer["log_loss"] > A_THIRD_EACH:
+        st.markdown(
+            _(":material/warning: The log loss of {name} is above {limit}: saying a third each would have been better.").format(
+                name=answer["checkpoint"], limit=number(A_THIRD_EACH, 3)
+            )
+        )
+    if several:
+        with st.expander(_("All rows together"), icon=":material/merge:"):
+            st.caption(translate(pooled_note()))
+            st.dataframe(_overall(answer["pooled"], names), hide_index=True, width="stretch", height="content")
     receipt = Receipt(**answer["receipt"]).of("forecasters")
     live_plot(
-        with_receipt(figures.losses_figure(shared_scorer().table("losses"), names=names), receipt),
+        with_receipt(figures.losses_figure(SCORING.table("losses"), names=names), receipt),
         key="score_losses",
         height=HEIGHT,
         alt=_("Each forecaster's log loss less that of the frequencies so far, summed through time."),
@@ -145,7 +166,7 @@ def results(answer: dict[str, Any]) -> None:
     _groups(names, receipt)
     _pair(names)
     live_plot(
-        with_receipt(figures.calibration_figure(shared_scorer().table("calibration"), names=names), receipt),
+        with_receipt(figures.calibration_figure(SCORING.table("calibration"), names=names), receipt),
         key="score_calibration",
         height=HEIGHT,
         alt=_("How often the likeliest class came true by the probability it was given."),
@@ -154,30 +175,36 @@ def results(answer: dict[str, Any]) -> None:
     _downloads(answer)
 
 
-def _overall(answer: dict[str, Any], names: dict[str, str]) -> pd.DataFrame:
-    def shown(value: float | None, digits: int = 3) -> str:
-        return "" if value is None else number(value, digits)
+def _overall(lines: dict[str, dict[str, Any]], names: dict[str, str]) -> pd.DataFrame:
+    """A row per forecaster, intervals in brackets where they are known."""
+
+    def shown(one: dict[str, Any], measure: str, digits: int = 3) -> str:
+        if one[measure] is None:
+            return ""
+        bounds = one.get("interval", {}).get(measure)
+        between = f" ({number(bounds[0], digits)} – {number(bounds[1], digits)})" if bounds else ""
+        return number(one[measure], digits) + between
 
     table = pd.DataFrame(
         {
             _("Forecaster"): names.get(name, name),
             _("Samples"): number(one["samples"]),
-            _("Macro-F1"): shown(one["macro_f1"]),
-            _("Matthews"): shown(one["matthews"]),
-            _("Log loss"): shown(one["log_loss"]),
+            _("Macro-F1"): shown(one, "macro_f1"),
+            _("Matthews"): shown(one, "matthews"),
+            _("Log loss"): shown(one, "log_loss"),
             _("Calibration error"): "" if one["ece"] is None else percent(one["ece"]),
             _("Rows called"): "" if one["coverage"] is None else percent(one["coverage"]),
             _("Calls that came true"): "" if one["precision"] is None else percent(one["precision"]),
-            _("Mean move (bps)"): shown(one["move_bps"]),
-            _("Break-even fee (bps)"): shown(one["break_even_fee_bps"]),
+            _("Mean move (bps)"): shown(one, "move_bps"),
+            _("Break-even fee (bps)"): shown(one, "break_even_fee_bps"),
         }
-        for name, one in answer["forecasters"].items()
+        for name, one in lines.items()
     )
     return table.loc[:, (table != "").any()]  # moves are not known where rows between are left out
 
 
 def _groups(names: dict[str, str], receipt: dict[str, Any]) -> None:
-    table = shared_scorer().table("groups")
+    table = SCORING.table("groups")
     left, right = st.columns(2)
     with left:
         by = url_state.choice(st.segmented_control, _("Groups"), group_names(), key="by", default="hour", required=True)
@@ -198,7 +225,7 @@ def _groups(names: dict[str, str], receipt: dict[str, Any]) -> None:
 
 def _pair(names: dict[str, str]) -> None:
     """Two forecasters of the reader's choice, on the same rows."""
-    table = shared_scorer().table("pairs")
+    table = SCORING.table("pairs")
     if table.empty:
         return
     known = list(dict.fromkeys([*table["first"], *table["second"]]))
@@ -229,7 +256,7 @@ def _pair(names: dict[str, str]) -> None:
         shown = {"value": number(value, 4, sign=True), "low": number(low, 4), "high": number(high, 4)}
         sentences.append(sentence.format(measure=title, who=who, **shown))
     st.markdown("  \n".join(sentences))
-    st.caption(_("The second's score less the first's on the same rows, with 95 % intervals of a paired block bootstrap."))
+    st.caption(_("The second's score less the first's on the same rows, the mean over recordings, with its 95 % interval."))
 
 
 def _worst(answer: dict[str, Any]) -> None:
@@ -258,7 +285,7 @@ def _worst(answer: dict[str, Any]) -> None:
 
 def open_window(answer: dict[str, Any], line: dict[str, Any]) -> None:
     """Freeze the window that ends at a row of the report, and go to the page that explains it."""
-    plan = shared_scorer().status().plan
+    plan = SCORING.status().plan
     name = answer["checkpoint"]
     try:
         steps = cached_results.predictor_of(name).window
@@ -270,7 +297,7 @@ def open_window(answer: dict[str, Any], line: dict[str, Any]) -> None:
 
 
 def _downloads(answer: dict[str, Any]) -> None:
-    scorer = shared_scorer()
+    scorer = SCORING
     report = scorer.file("report.html")
     with st.container(horizontal=True):
         if report is not None:
@@ -296,7 +323,7 @@ def _downloads(answer: dict[str, Any]) -> None:
 
 controls.page_header(_("Score recordings"), prose("score_lead"))
 start(settings())
-watch(shared_scorer().status().running)
-if (found := shared_scorer().answer()) is not None:
+watch(SCORING.status().running)
+if (found := SCORING.answer()) is not None:
     results(found)
 controls.link_to_view()

@@ -1,29 +1,35 @@
-"""Score cards of the ledger: every market by day, week or month, computed when asked for."""
+"""Score cards of the ledger: every market by day, week or month, of what is recomputed when asked for."""
 
 from __future__ import annotations
 
 from typing import Any, Final, cast
 
+import pandas as pd
 import streamlit as st
 
-from core import checkpoints
+from core.market.ledger.chain import LedgerError
 from core.market.ledger.keeper import ledger_folder
-from core.market.ledger.records import LedgerError
 from core.market.ledger.scorecard import PERIODS, Period, score_card
-from core.market.ledger.verification import market_folders, shipped_predictors
+from core.market.ledger.verification import NOT_PROVEN, Verification, market_folders
 from core.messages import translate
+from core.service import ledger
+from core.service.access import Action
 from pages.markets.alerts_panel import head_name
-from pages.shared import controls, url_state
+from pages.shared import controls, permissions, url_state
 from pages.shared.language import _
 
 COMPUTED: Final = "wall:cards"
+HOURS: Final[dict[str, int | None]] = {"1": 1, "24": 24, "all": None}
 
 
 def show() -> None:
-    """The section: a period, a button, and the table it makes, to download."""
+    """The section: what to recompute, a button, and the states and scores it makes, to download."""
     st.subheader(_("Score cards"), anchor=False)
     st.markdown(
-        _("Every prediction of a live feed is written into the ledger before its outcome is known, and scored from there.")
+        _(
+            "Every row and prediction of a live feed is written into the ledger as it is made. Here the predictions are made "
+            "again from those rows; what comes out equal is scored."
+        )
     )
     folder = ledger_folder()
     if folder is None:
@@ -34,41 +40,81 @@ def show() -> None:
     except LedgerError:
         controls.notice("empty", _("There is no ledger yet: it begins with the first live feed that somebody watches."))
         return
-    periods: dict[str, str] = dict(zip(PERIODS, (_("Day"), _("Week"), _("Month")), strict=True))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        code = url_state.choice(st.segmented_control, _("Period (UTC)"), periods, key="cards", required=True)
-        asked = st.button(_("Compute the score cards"), icon=":material/calculate:", key="cards:compute")
-    period = cast(Period, code)
+    if not permissions.guard(Action.VERIFY):
+        return
+    period, span, noted, asked = _choices()
+    choices = (period, span, noted)
     if asked:
         st.session_state.pop(COMPUTED, None)  # nothing old stays under an error
         try:
-            with st.spinner(_("Reading the ledger…"), show_time=True):
-                card = score_card(folder, shipped_predictors(checkpoints.FOLDER), period=period)
+            with st.spinner(_("Making the predictions again…"), show_time=True), controls.progress("") as told:
+                result = ledger.recompute(
+                    permissions.visitor(),
+                    folder,
+                    heads=noted.replace(",", " ").split(),
+                    hours=HOURS[span],
+                    progress=lambda done, total: told(done / total),
+                )
         except (LedgerError, OSError) as error:
-            controls.error_box(
-                _("The ledger cannot be scored: {reason}").format(reason=translate(str(error))),
-                remedy=_("Verify it with the command line."),
-            )
+            controls.error_box(_("The ledger cannot be recomputed: {reason}").format(reason=translate(str(error))))
             return
-        st.session_state[COMPUTED] = (period, card)
+        st.session_state[COMPUTED] = (choices, _states(result), _reasons(result), score_card(result, period=period))
     computed = st.session_state.get(COMPUTED)
-    if computed is None or computed[0] != period:
-        return
-    card = computed[1]
-    if card.empty:
-        controls.notice("empty", _("No prediction in the ledger has come due, or its model is not among the checkpoints here."))
-        return
-    st.dataframe(
-        card.round(dict.fromkeys(card.select_dtypes("float").columns, 4)).assign(head=card["head"].map(head_name)),
-        hide_index=True,
-        width="stretch",
-        column_config=_columns(),
-    )
-    controls.download_table(_("Score cards"), lambda: card, key="cards:download", filename=f"score-cards-{period}")
+    if computed is not None and computed[0] == choices:
+        _show(*computed[1:], period=period)
 
 
-def _columns() -> dict[str, Any]:
+def _choices() -> tuple[Period, str, str, bool]:
+    """The period, what to recompute, the heads typed, and whether to begin."""
+    periods: dict[str, str] = dict(zip(PERIODS, (_("Day"), _("Week"), _("Month")), strict=True))
+    spans: dict[str, str] = dict(zip(HOURS, (_("Newest hour"), _("Newest day"), _("Everything")), strict=True))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        period = url_state.choice(st.segmented_control, _("Period (UTC)"), periods, key="cards", required=True)
+        span = url_state.choice(st.segmented_control, _("Recompute"), spans, key="recompute", required=True)
+        noted = st.text_input(
+            _("Heads that you noted"),
+            key="cards:heads",
+            help=_("The newest hash of each market, as the live page shows it. Without one nothing vouches for a ledger's end."),
+        )
+        asked = st.button(_("Recompute and score"), icon=":material/calculate:", key="cards:compute")
+    return cast(Period, period), span, noted, asked
+
+
+def _states(result: Verification) -> pd.DataFrame:
+    """A line a market: its state, its counts and its newest head."""
+    words = {"verified": _("verified"), "incomplete": _("incomplete"), "broken": _("broken")}
+    lines = [
+        (one.name, words[one.state], one.rows, one.recomputed, one.late, one.head.hash if one.head else "")
+        for one in result.markets
+    ]
+    return pd.DataFrame(lines, columns=["market", "state", "predictions", "recomputed", "late", "hash"])
+
+
+def _reasons(result: Verification) -> list[str]:
+    """Why it is not verified, a sentence each."""
+    broken = [
+        _("{market}: entry {entry} of {file} does not hold: {reason}.").format(
+            market=one.market, entry=one.entry, file=one.file or one.market, reason=translate(one.why)
+        )
+        for one in (market.difference for market in result.markets)
+        if one is not None
+    ]
+    missing = [(market, translate(reason)) for market, reason in result.reasons()]
+    return broken + [f"{market}: {reason}." if market else controls.as_sentence(reason) for market, reason in missing]
+
+
+def _show(states: pd.DataFrame, reasons: list[str], card: pd.DataFrame, *, period: Period) -> None:
     column = st.column_config
+    market = {"market": column.TextColumn(_("Market"), pinned=True)}
+    counts = {"predictions": _("Predictions"), "recomputed": _("Recomputed, equal"), "late": _("Late")}
+    words = {"state": column.TextColumn(_("State")), "hash": column.TextColumn(_("Newest head"))}
+    st.dataframe(states, hide_index=True, width="stretch", column_config=market | words | _numbers(counts))
+    if reasons:
+        controls.notice("stale", _("Why it is not verified:") + "".join(f"\n- {controls.plain(reason)}" for reason in reasons))
+    st.caption(translate(NOT_PROVEN))
+    if card.empty:
+        controls.notice("empty", _("No prediction was recomputed and equal, so there is nothing to score."))
+        return
     names = {
         "samples": _("Samples"),
         "accuracy": _("Accuracy"),
@@ -77,12 +123,35 @@ def _columns() -> dict[str, Any]:
         "matthews": _("Matthews"),
         "momentum_macro_f1": _("Macro-F1, momentum"),
         "momentum_matthews": _("Matthews, momentum"),
+        "frequencies_matthews": _("Matthews, frequencies"),
+        "frequencies_log_loss": _("Log loss, frequencies"),
+        "decayed_matthews": _("Matthews, recent frequencies"),
+        "decayed_log_loss": _("Log loss, recent frequencies"),
         "ece": _("Calibration error"),
         "luck": _("Chance of luck"),
+        "late": _("Late"),
+        "accuracy_with_late": _("Accuracy with the late"),
+        "matthews_with_late": _("Matthews with the late"),
+        "stalled": _("Book stood still"),
+        "accuracy_stalled": _("Accuracy of these"),
+        "unconfirmed": _("Row never confirmed"),
+        "no_outcome": _("No outcome"),
     }
-    return {
-        "market": column.TextColumn(_("Market"), pinned=True),
-        "begins": column.DateColumn(_("Begins")),
-        "head": column.TextColumn(_("Label and horizon")),
-        **{key: column.NumberColumn(name, format="localized") for key, name in names.items()},
-    }
+    heads = {"begins": column.DateColumn(_("Begins")), "head": column.TextColumn(_("Label and horizon"))}
+    st.dataframe(
+        card.round(dict.fromkeys(card.select_dtypes("float").columns, 4)).assign(head=card["head"].map(head_name)),
+        hide_index=True,
+        width="stretch",
+        column_config=market | heads | _numbers(names),
+    )
+    st.caption(
+        _(
+            "A prediction is scored if it was recomputed, was written before the first step of its horizon had passed, if its "
+            "book had not stood still, and if its row and outcome are known. The last seven columns count the others."
+        )
+    )
+    controls.download_table(_("Score cards"), lambda: card, key="cards:download", filename=f"score-cards-{period}")
+
+
+def _numbers(names: dict[str, str]) -> dict[str, Any]:
+    return {key: st.column_config.NumberColumn(name, format="localized") for key, name in names.items()}

@@ -20,11 +20,10 @@ from typing import Final
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
-from core.market.alert_monitor import alert_book, market_of
-from core.market.alerts import AlertEvent
 from core.market.hub import hub
 from core.market.session import KEPT_ROWS, MarketSession
 from core.market.stream import STATUSES, Subscription
+from core.service import alerts
 from pages.shared.language import translate_to
 from pages.shared.navigation import MARKET_STREAM
 
@@ -43,9 +42,10 @@ MOST_UNREAD: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Ticket:
-    """What a browser may watch: one feed, as one viewer, with its messages in one language."""
+    """What a browser may watch: one feed, as one viewer, with its messages in one language and the alerts of one owner."""
 
     viewer: str
+    owner: str
     session: MarketSession
     language: str
 
@@ -80,12 +80,13 @@ class SessionNotices:
 
     Attributes:
         number: of the newest change. status: the session's, and its feed's message.
-        viewers: how many sockets each viewer has. ended: done once the session no longer runs.
+        viewers, owners: how many sockets each viewer has, and each owner of alerts. ended: done once the session no longer runs.
     """
 
     def __init__(self, session: MarketSession) -> None:
         self.number, self.status = 0, session.status_now()
         self.viewers: Counter[str] = Counter()
+        self.owners: Counter[str] = Counter()
         self._session = session
         self._snapshots: dict[int, asyncio.Task[tuple[bytes, int]]] = {}  # under way, by their rows
         self.ended = asyncio.create_task(self._keep_running())
@@ -118,7 +119,8 @@ class SessionNotices:
         stream = self._session.frames.stream
         with stream.subscribe() as subscription:
             while True:
-                status, events = self._session.status_now(), alerts_of(self._session, alerted)
+                status = self._session.status_now()
+                events = [event for owner in self.owners for event in alerts.events(owner, self._session.feed.key, alerted)]
                 if status != self.status or events:
                     self.number, self.status = self.number + 1, status
                     alerted = max([alerted, *(event.at for event in events)])
@@ -133,24 +135,19 @@ _notices: dict[MarketSession, SessionNotices] = {}
 
 
 @contextlib.contextmanager
-def notices_of(session: MarketSession, viewer: str) -> Iterator[SessionNotices]:
+def notices_of(session: MarketSession, ticket: Ticket) -> Iterator[SessionNotices]:
     """The session's notices, shared by its viewers and ended with the last of them."""
     notices = _notices.get(session) or _notices.setdefault(session, SessionNotices(session))
-    notices.viewers[viewer] += 1
+    notices.viewers[ticket.viewer] += 1
+    notices.owners[ticket.owner] += 1
     try:
         yield notices
     finally:
-        notices.viewers[viewer] -= 1
-        notices.viewers += Counter()  # drops those who have no socket left
+        notices.viewers -= Counter([ticket.viewer])  # drops those who have no socket left
+        notices.owners -= Counter([ticket.owner])
         if not notices.viewers:
             _notices.pop(session, None)
             notices.stop()
-
-
-def alerts_of(session: MarketSession, since: float) -> list[AlertEvent]:
-    """Alerts on the session's market after this Unix time, oldest first."""
-    market = market_of(session.feed.key)
-    return [event for event in alert_book().log(since) if event.rule.market == market]
 
 
 @dataclass
@@ -176,7 +173,7 @@ async def market_stream(websocket: WebSocket) -> None:
     await websocket.accept()
     progress = Progress()
     session = ticket.session
-    with session.frames.stream.subscribe() as subscription, notices_of(session, ticket.viewer) as notices:
+    with session.frames.stream.subscribe() as subscription, notices_of(session, ticket) as notices:
         tasks = [
             asyncio.create_task(_send(websocket, ticket, notices, subscription, progress)),
             asyncio.create_task(_receive(websocket, subscription, progress)),
@@ -206,7 +203,7 @@ async def _send(
                 status = notices.status
                 text = translate_to(ticket.language, status[1])
                 await websocket.send_json({"status": STATUSES.index(status[0]), "text": text})
-            for event in alerts_of(session, alerted):
+            for event in alerts.events(ticket.owner, session.feed.key, alerted):
                 alerted = event.at
                 alert = {"text": translate_to(ticket.language, event.text)}
                 await websocket.send_json({"alert": alert | {"sound": event.rule.sound, "notification": event.rule.notification}})

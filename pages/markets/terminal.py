@@ -17,7 +17,7 @@ from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import STATUSES
 from pages.markets import call_value, stream_route
-from pages.shared import assets, controls
+from pages.shared import assets, controls, permissions
 from pages.shared.browser_component import browser_component, style
 from pages.shared.language import _, duration, regional
 
@@ -29,6 +29,7 @@ TONES: Final[Mapping[Status, str]] = {
     Status.WARMING: "warning",
     Status.RECONNECTING: "warning",
     Status.STALE: "warning",
+    Status.STALLED: "warning",
     Status.FAILED: "bad",
 }
 """How a status is coloured; one that is not here is plain."""
@@ -83,6 +84,7 @@ def status_names() -> dict[Status, str]:
         Status.PAUSED: _("Paused"),
         Status.RECONNECTING: _("Reconnecting"),
         Status.STALE: _("Stale"),
+        Status.STALLED: _("Unchanged for over 2 min"),
         Status.ENDED: _("Ended"),
         Status.FAILED: _("Failed"),
     }
@@ -169,7 +171,7 @@ def _address(session: MarketSession, viewer: str) -> str:
     """The stream's address with this viewer's ticket, the same for as long as the viewer watches this session."""
     memory = st.session_state.get("terminal:ticket")
     if memory is None or memory[0] is not session or memory[1] != regional():
-        ticket = stream_route.Ticket(viewer=viewer, session=session, language=regional())
+        ticket = stream_route.Ticket(viewer=viewer, owner=permissions.visitor().owner, session=session, language=regional())
         memory = st.session_state["terminal:ticket"] = (session, regional(), stream_route.TICKETS.issue(ticket))
     return f"{stream_route.PATH}?{urlencode({'ticket': memory[2]})}"
 
@@ -202,7 +204,9 @@ def _labels(horizon: str) -> dict[str, str]:
         "price": _("Price"),
         "size": _("Resting"),
         "bin": _("bought {bought}, sold {sold}, {count} trades"),
-        "ladder": _("Order book by price"),
+        "ladder": _("Order book by price, rows of {step}"),
+        "fit": _("Fit"),
+        "fitHelp": _("The price rows stay as they are; this fits them to the book of now."),
         "callsAhead": _("TLOB calls, {horizon} ahead").format(horizon=horizon),
         "noPrediction": _("No call yet"),
         "warming": _("The first prediction needs a whole window of rows without a gap."),
@@ -216,7 +220,10 @@ def _labels(horizon: str) -> dict[str, str]:
         "help": _("Keys (?)"),
         "scored": _("Matthews correlation, TLOB / momentum"),
         "recent": _("Last {count} scored"),
-        "worth": _("After spread and fee, {count} trades"),
+        "worth": _("After half the spread and a taker's fee of {fee} bps at either end, {count} trades"),
+        "logLoss": _("Log loss, TLOB / frequencies lately"),
+        "worse": _("Worse than saying a third each ({limit})."),
+        "apart": _("Scored apart: {count} calls while the book stood still for over 2 min, {share} of which came true."),
         "all": _("All {count} scored"),
         "since": _("Scored since {time}."),
         "sinceWithout": _("Scored since {time}, without the time from {from} to {to}."),

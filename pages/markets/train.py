@@ -15,8 +15,9 @@ from core.market.features import TRANSFORM_KINDS
 from core.market.labels import HORIZONS
 from core.market.predictor import DEFAULT
 from core.runs.local_run import RunStatus, TrainError
-from core.runs.market_training import MarketPlan, Outlook, outlook, shared_market_trainer
-from core.service.access import Action
+from core.runs.market_training import MarketPlan, Outlook
+from core.service.access import Action, NotAllowed, Visitor
+from core.service.runs import MARKETS
 from pages.markets import cached_results, recorded_choice
 from pages.markets.live_controls import horizon_name
 from pages.shared import controls, permissions, url_state
@@ -90,16 +91,16 @@ def _from_nothing(plan: MarketPlan) -> MarketPlan:
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def _outlook(plan: MarketPlan) -> Outlook:
+def _outlook(plan: MarketPlan, _by: Visitor) -> Outlook:
     use_one_thread()
-    return outlook(plan)
+    return MARKETS.outlook(_by, plan)
 
 
 def ahead(plan: MarketPlan) -> bool:
     """What the run would learn from, how long it would take, and whether that is enough; False where it cannot be begun."""
     try:
         with st.spinner(_("Counting windows and timing two steps…"), show_time=True):
-            found = _outlook(replace(plan, name=""))
+            found = _outlook(replace(plan, name=""), permissions.visitor())
     except TrainError as error:
         controls.error_box(str(error), remedy=_("Choose a longer recording, or several of one market."))
         return False
@@ -150,8 +151,7 @@ def curve() -> None:
 
 def buttons(plan: MarketPlan | None, ready: bool) -> None:
     """Start, or resume what was stopped."""
-    trainer = shared_market_trainer()
-    status = trainer.status()
+    by, status = permissions.visitor(), MARKETS.status()
     with st.container(horizontal=True):
         if (
             st.button(
@@ -163,29 +163,29 @@ def buttons(plan: MarketPlan | None, ready: bool) -> None:
             )
             and plan is not None
         ):
-            _try(lambda: trainer.start(plan))
-        earlier = trainer.plan
-        if status.phase in ("stopped", "failed") and earlier is not None:
+            _try(lambda: MARKETS.start(by, plan))
+        earlier = MARKETS.plan
+        if status.phase in ("stopped", "failed") and earlier is not None and by.may(Action.TRAIN):
             label = _("Resume {name}, {done} of {all} epochs").format(
                 name=earlier.name, done=number(len(status.history)), all=number(earlier.epochs)
             )
-            if st.button(label, icon=":material/resume:", key="market_resume", disabled=not permissions.allowed()):
-                _try(trainer.resume)
+            if st.button(label, icon=":material/resume:", key="market_resume"):
+                _try(lambda: MARKETS.resume(by))
 
 
 def _try(action: Any) -> None:
     try:
         action()
-    except (TrainError, OSError) as error:
+    except (TrainError, OSError, NotAllowed) as error:
         controls.error_box(str(error))
         return
     st.rerun()
 
 
-@st.fragment(run_every=EVERY_S if shared_market_trainer().status().running else None)
+@st.fragment(run_every=EVERY_S if MARKETS.status().running else None)
 def watch(was_running: bool) -> None:
     """The run's progress and curves, every second while it lasts."""
-    status = shared_market_trainer().status()
+    status = MARKETS.status()
     if status.running != was_running:
         st.rerun()
     if status.phase == "idle":
@@ -211,10 +211,10 @@ def watch(was_running: bool) -> None:
 
 def _naive() -> dict[str, float]:
     """The momentum rule's scores on the run's validation parts; none where its recordings are gone."""
-    plan = shared_market_trainer().plan
+    plan = MARKETS.plan
     try:
-        return _outlook(replace(plan, name="")).naive if plan is not None else {}
-    except TrainError:
+        return _outlook(replace(plan, name=""), permissions.visitor()).naive if plan is not None else {}
+    except (TrainError, NotAllowed):
         return {}
 
 
@@ -234,14 +234,15 @@ def _progress(status: RunStatus) -> None:
     if status.loss is not None:
         stats.append(Stat(name=_("Loss, newest step"), value=number(status.loss, 3)))
     stat_strip(stats)
-    if st.button(_("Stop"), icon=":material/stop:", key="market_stop"):
-        shared_market_trainer().stop()
+    by = permissions.visitor()
+    if by.may(Action.TRAIN) and st.button(_("Stop"), icon=":material/stop:", key="market_stop"):
+        MARKETS.stop(by)
         st.rerun()
 
 
 def result() -> None:
     """The checkpoint that came of it, whether it was worth it, and where it is offered."""
-    card = shared_market_trainer().card()
+    card = MARKETS.card()
     if card is None:
         return
     st.subheader(_("Was it worth it?"), anchor=False)
@@ -318,10 +319,9 @@ def _gain_table(heads: list[dict[str, Any]]) -> pd.DataFrame:
 
 controls.page_header(_("Train on recordings"), prose("market_train_lead"))
 wanted = settings()
-can_start = ahead(wanted) if wanted is not None else False
-can_start = permissions.guard(Action.TRAIN) and can_start
+can_start = permissions.guard(Action.TRAIN) and wanted is not None and ahead(wanted)
 curve()
 buttons(wanted, can_start)
-watch(shared_market_trainer().status().running)
+watch(MARKETS.status().running)
 result()
 controls.link_to_view()

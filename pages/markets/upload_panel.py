@@ -13,12 +13,13 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from core.market.formats.conversion import SHOWN_PROBLEMS, Inspection, convert, inspect
+from core.market.book import STEP_MS
+from core.market.formats.conversion import SHOWN_PROBLEMS, Inspection
 from core.market.formats.protocol import FormatError
-from core.market.recordings.changes import NAME
-from core.market.recordings.layout import library_folder, market_folder
+from core.market.recordings.layout import market_folder
 from core.messages import translate
-from core.service.access import Action
+from core.service import recordings
+from core.service.access import NotAllowed
 from pages.shared import controls, permissions
 from pages.shared.language import _, duration, moment, number, prose
 from pages.shared.stat_strip import Stat, stat_strip
@@ -54,6 +55,9 @@ def show() -> None:
         return
     try:
         inspected = _inspect(uploads)
+    except NotAllowed as error:
+        controls.error_box(str(error))
+        return
     except (FormatError, OSError) as error:
         controls.error_box(str(error), remedy=_("Choose a file of one of the formats above."))
         return
@@ -75,7 +79,7 @@ def _inspect(uploads: list[Any]) -> InspectedFiles:
         path.write_bytes(upload.getbuffer())
     bar = st.progress(0.0, text=_("Reading the file"))
     try:
-        found = inspect(paths, progress=lambda share: _moved(bar, share, _("Reading the file")))
+        found = recordings.inspect(permissions.visitor(), paths, progress=lambda share: _moved(bar, share, _("Reading the file")))
     finally:
         bar.empty()
     st.session_state[INSPECTED] = made = InspectedFiles(files=wanted, found=found, folder=folder)
@@ -91,7 +95,9 @@ def _describe(found: Inspection) -> None:
             Stat(name=_("Levels a side"), value=number(found.levels)),
             Stat(name=_("Span"), value=duration((found.end_ms - found.start_ms) / 1e3), note=f"{begins} – {ends}"),
             Stat(
-                name=_("Time between two books"), value=_("{count} ms").format(count=number(found.sampling_ms)), note=_("median")
+                name=_("Time between two books"),
+                value=_("{count} ms").format(count=number(found.sampling_ms)),
+                note=_("median; a book is carried for {time} at most").format(time=duration((found.carry_ms or STEP_MS) / 1e3)),
             ),
             Stat(name=_("Trades"), value=number(found.trades)),
             Stat(
@@ -121,8 +127,6 @@ def _describe(found: Inspection) -> None:
 
 
 def _convert(inspected: InspectedFiles) -> None:
-    if not permissions.guard(Action.RECORD):
-        return
     found = inspected.found
     day = datetime.fromtimestamp(found.start_ms / 1e3, UTC).strftime("%Y-%m-%d")
     left, right = st.columns(2)
@@ -134,20 +138,17 @@ def _convert(inspected: InspectedFiles) -> None:
         )
     if not st.button(_("Convert"), type="primary", icon=":material/transform:", key="upload:convert"):
         return
-    if not NAME.fullmatch(name.strip()):
-        controls.error_box(_("{name} is no name: letters, digits, - and _ are right, and / between folders.").format(name=name))
-        return
     bar = st.progress(0.0, text=_("Converting"))
-    target = library_folder() / f"{name.strip()}.parquet"
     try:
-        written = convert(
+        written = recordings.convert(
+            permissions.visitor(),
             inspected.paths,
-            target,
+            name.strip(),
+            found,
             market=re.sub(r"\s+", " ", market).strip(),
-            levels=found.levels,
             progress=lambda share: _moved(bar, share, _("Converting")),
         )
-    except (FormatError, OSError) as error:
+    except (FormatError, OSError, NotAllowed) as error:
         controls.error_box(str(error))
         return
     finally:

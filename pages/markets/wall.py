@@ -8,7 +8,6 @@ import streamlit as st
 
 from core import checkpoints
 from core.checkpoints import CheckpointError
-from core.market.alert_monitor import alert_book
 from core.market.book import BookError
 from core.market.hub import TooManyFeeds, hub
 from core.market.library import LibraryError
@@ -16,8 +15,9 @@ from core.market.predictor import load_predictor
 from core.market.session_view import Status
 from core.market.wall import WallRow, wall_row
 from core.messages import translate
+from core.service import alerts
 from pages.markets import score_cards, toolbar, wall_markets, wall_table, watched_feeds
-from pages.shared import controls
+from pages.shared import controls, permissions
 from pages.shared.language import _, moment
 
 MOST_ALERTS = 5
@@ -58,7 +58,9 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
 def rows_now() -> tuple[list[tuple[wall_markets.WallSource, WallRow]], list[str]]:
     """Every market with its row; and, of those that cannot be watched, why."""
     rows, problems = [], []
-    events = alert_book().log()
+    by = permissions.visitor()
+    alerts.meet(by)
+    events = alerts.book().log(by.owner)
     for source in sources:
         try:
             session = hub().watch(
@@ -78,7 +80,7 @@ def tell_alerts(rows: list[WallRow]) -> None:
     """The newest alerts of all markets, newest first."""
     events = {(event.at, event.rule.id): event for row in rows for event in row.alerts}
     for _key, event in sorted(events.items(), reverse=True)[:MOST_ALERTS]:
-        st.caption(f":material/notifications: {moment(datetime.fromtimestamp(event.at, UTC))} · {translate(event.text)}")
+        st.caption(f":material/notifications: {moment(datetime.fromtimestamp(event.at, UTC))} · {controls.told(event.text)}")
 
 
 def open_market(source: wall_markets.WallSource, row: WallRow) -> None:

@@ -13,8 +13,9 @@ import streamlit as st
 from core import scores
 from core.device import use_one_thread
 from core.market.book import STEP_MS, read_market
-from core.market.evaluation import call_rows, score_head
+from core.market.evaluation import HeadResult, call_rows, score_head
 from core.market.feeds.recording import RecordingFeed
+from core.market.naive_rules import A_THIRD_EACH
 from core.market.predictor import MarketCard, Predictor
 from core.market.row_predictions import RowPredictions, predict_rows
 from core.market.session import MarketSession
@@ -22,7 +23,7 @@ from core.market.value import CallValue
 from core.market.value import call_value as measure_value
 from pages.markets import call_value, forecasters_panel, toolbar
 from pages.markets.live_controls import ViewChoices, horizon_name
-from pages.markets.live_scores import forecaster_names
+from pages.markets.live_scores import apart_sentence, rule_names, worse_than_nothing
 from pages.shared import controls
 from pages.shared.language import _, moment, number, percent
 
@@ -159,7 +160,12 @@ def _describe_jump(feed: RecordingFeed, whole: RowPredictions, head: int, zone: 
 
 def _boards(session: MarketSession, whole: RowPredictions, choices: ViewChoices) -> None:
     """The scores of the whole beside those so far."""
-    st.dataframe(_table(session, whole, choices.head), hide_index=True, width="stretch", height="content")
+    result = score_head(whole, session.entry, choices.head)
+    st.dataframe(_table(session, result, choices.head), hide_index=True, width="stretch", height="content")
+    if result.log_loss["tlob"] > A_THIRD_EACH:
+        st.markdown(worse_than_nothing(result.log_loss["tlob"]))
+    if result.apart["samples"]:
+        st.caption(apart_sentence(int(result.apart["samples"]), result.apart["accuracy"]))
     st.caption(
         _(
             "So far: what this playback has scored since it began or was last wound back. "
@@ -186,17 +192,16 @@ def _show_value(session: MarketSession, feed: RecordingFeed, whole: RowPredictio
     )
 
 
-def _table(session: MarketSession, whole: RowPredictions, head: int) -> pd.DataFrame:
-    result, so_far = score_head(whole, session.entry, head), session.scores(head)
+def _table(session: MarketSession, result: HeadResult, head: int) -> pd.DataFrame:
+    so_far = session.scores(head)
     spans = {
         _("whole recording"): (result.confusion, result.log_loss, result.ece),
         _("so far"): (so_far.session, so_far.log_loss, float(so_far.reliability["gap"][0])),
     }
     rows = []
-    for rule, name in forecaster_names().items():
+    for rule, name in rule_names().items():
         for span, (confusion, log_loss, ece) in spans.items():
             samples, got = int(confusion[rule].sum()), scores.summary(confusion[rule])
-            model = rule == "tlob" and samples
             rows.append(
                 {
                     _("Forecaster"): name,
@@ -204,8 +209,8 @@ def _table(session: MarketSession, whole: RowPredictions, head: int) -> pd.DataF
                     _("Samples"): number(samples),
                     _("Macro-F1"): number(got["macro_f1"], 3) if samples else "",
                     _("Matthews"): number(got["matthews"], 3) if samples else "",
-                    _("Log loss"): number(log_loss, 3) if model else "",
-                    _("Calibration error"): percent(ece) if model else "",
+                    _("Log loss"): number(log_loss[rule], 3) if samples and rule in log_loss else "",
+                    _("Calibration error"): percent(ece) if samples and rule == "tlob" else "",
                 }
             )
     return pd.DataFrame(rows)

@@ -22,7 +22,7 @@ from core.market.feeds.failures import BooksDiffer, OutOfStep, UnusableBook, Wen
 from core.market.feeds.protocol import BookLost, Confirmation, FeedFailed, FeedState, StatusChange, Trade
 from core.market.feeds.stream_checks import CHECKED_BY_CCXT, StreamCheck, check_for, differing_levels
 from core.market.feeds.timeouts import Timeouts
-from core.market.feeds.venues import nearest, poll_levels, socket_levels
+from core.market.feeds.venues import nearest, poll_levels, socket_levels, venue_tick
 from core.messages import compose
 
 Transport = Literal["auto", "socket", "poll"]
@@ -67,6 +67,7 @@ class Connection:
         self._watched = False  # whether the books' socket was made
         self._compares = False
         self._recent: deque[tuple[float, FloatArray]] = deque()  # streamed books and their times, monotonic seconds
+        self.tick = 0.0  # by the venue's list of markets, once it is loaded
         self._last: OrderBookSnapshot | None = None
         self._unusable: tuple[float, BookError] | None = None  # since when, and why
         self._queue: asyncio.Queue[ConnectionEvent | BaseException] = asyncio.Queue(maxsize=256)
@@ -122,6 +123,7 @@ class Connection:
                     compose("{name} has no market {symbol!r}: the nearest are {near}", name=name, symbol=symbol, near=near)
                 )
             raise FeedFailed(compose("{name} has no market {symbol!r}", name=name, symbol=symbol))
+        self.tick = venue_tick(exchange, symbol)
 
     async def _forward_failure(self, following: Coroutine[Any, Any, None]) -> None:
         """Put the failure of the books into the queue."""

@@ -56,6 +56,7 @@ class LiveFeed:
     ) -> None:
         self.key, self.market = f"live/{exchange}/{symbol}", symbol
         self.exchange, self.symbol = exchange, symbol
+        self.tick = 0.0
         self._trades, self._transport, self._configure = trades, transport, configure
         self._backoff, self._timeouts = backoff or Backoff(), timeouts or Timeouts()
 
@@ -87,6 +88,7 @@ class LiveFeed:
                         async for event in events:
                             if isinstance(event, OrderBookSnapshot):
                                 if live_since is None:
+                                    self.tick = connection.tick
                                     live_since = time.monotonic()
                                     yield StatusChange(state=FeedState.LIVE)
                                 doubts = 0

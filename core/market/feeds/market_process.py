@@ -85,6 +85,7 @@ class MarketProcess:
         if start_price * ticks_per_unit < 2 * FLOOR_TICKS:
             raise ValueError(f"a start of {start_price * ticks_per_unit:g} ticks is too low: give {2 * FLOOR_TICKS:g} or more")
         self._ticks_per_unit = ticks_per_unit
+        self.tick = 1 / ticks_per_unit
         self._random = np.random.default_rng(seed)
         self._value = start_price * ticks_per_unit
         self._flow = 0.0

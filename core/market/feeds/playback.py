@@ -26,6 +26,7 @@ class PlayedFeed(ABC):
     """
 
     clock: Literal["wall", "event"] = "event"
+    tick = 0.0
 
     def __init__(
         self, *, key: str, market: str, playing: FeedState, speed: float | None, clock: Callable[[], float] = time.monotonic

@@ -94,11 +94,13 @@ class Feed(Protocol):
         market: the symbol by which a checkpoint's card knows the market: "BTC/USDT", "NEXO/USDT", "simulated", ...
         clock: "wall" where rows are sampled by this machine's clock (a live exchange), "event" where the feed's own timestamps
             make the grid (recordings and simulations, at any speed).
+        tick: the market's smallest step of price, quote currency; 0 where it is not known (a venue not connected yet).
     """
 
     key: str
     market: str
     clock: Literal["wall", "event"]
+    tick: float
 
     def events(self) -> AsyncIterator[FeedEvent]:
         """Books, trades and changes of state until the end. Closing the iterator closes everything the feed opened.

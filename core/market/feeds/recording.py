@@ -10,11 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from core.market.book import LEVELS, NO_LEVELS, STEP_MS, BookRows, OrderBookSnapshot, segments
+from core.market.book import LEVELS, NO_LEVELS, STEP_MS, BookRows, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.trades import TradeColumns
+from core.market.grid import segments
 from core.market.recordings.rows import RecordedRows
 
 BLOCK: Final = 1_024
@@ -61,6 +62,7 @@ class RecordingFeed(PlayedFeed):
             key=key or f"recording/{self.path.name}", market=market, playing=FeedState.REPLAYING, speed=speed, clock=clock
         )
         self._book = RecordedRows(self.paths)
+        self.tick = self._book.tick
         self._block: tuple[int, BookRows] = (0, self._read_block(0))
         self._lead = max(1, min(lead, self.length // 2))
         self._trades = TradeColumns(self.paths)

@@ -106,6 +106,7 @@ class SharedFeed:
     def __init__(self, inner: Feed, predictor: Predictor, clients: Callable[[], Clients], *, lease_ms: int = LEASE_MS) -> None:
         self.inner, self.key, self.market = inner, inner.key, inner.market
         self.clock: Literal["wall", "event"] = inner.clock
+        self.tick = 0.0  # as the leader knows it
         self.leads, self.taken_over, self.missed, self.entries = False, 0, 0, 0
         self._keys = MarketKeys(f"{self.key}:{fingerprint(predictor)}")
         self._make_clients, self._lease_ms = clients, lease_ms
@@ -191,7 +192,7 @@ class SharedFeed:
         elif step.status != self._status or (self._told_until is not None and time.monotonic() > self._told_until):
             self._told_until = None
             yield step.status
-        self._status = step.status
+        self._status, self.tick = step.status, step.tick or self.tick
         yield step
 
     async def _lead(self, lease: Lease, token: str) -> AsyncGenerator[FeedEvent]:
@@ -257,7 +258,8 @@ class SharedFeed:
     ) -> bool:
         """Write a batch down for the others; False where this process leads no more, and the batch is nobody's."""
         values = {"items": tuple(items), "predicted": tuple(predicted), "predictions": predictions, "step": step}
-        return self._append(token, SharedStep(**values, scores=scores, status=self._status))  # type: ignore[arg-type]
+        self.tick = self.inner.tick or self.tick
+        return self._append(token, SharedStep(**values, scores=scores, status=self._status, tick=self.tick))  # type: ignore[arg-type]
 
     def _append(self, token: str, step: SharedStep) -> bool:
         from redis.exceptions import RedisError

@@ -46,6 +46,7 @@ class SimulatedFeed(PlayedFeed):
         )
         self.seed = seed
         self._process = MarketProcess(seed, start_price=start_price)
+        self.tick = self._process.tick
         self._lock = threading.Lock()
         self._settings = settings or MarketSettings()
         self._lead = lead

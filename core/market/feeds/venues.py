@@ -9,6 +9,7 @@ BTC/USDT a book of 100 levels a side has a wrong level among its first ten in on
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
@@ -66,6 +67,18 @@ def socket_levels(exchange: str, market: dict[str, Any]) -> int | None:
     if exchange in ("bybit", "bybiteu") and market.get("option"):
         return 100
     return SOCKET_LEVELS.get(exchange)
+
+
+def venue_tick(exchange: Any, symbol: str) -> float:
+    """A market's smallest step of price by the venue's own list; 0 where it names none (ccxt's precision, of three kinds)."""
+    import ccxt
+
+    precision = (exchange.markets[symbol].get("precision") or {}).get("price")
+    if not isinstance(precision, int | float) or not 0 < precision < math.inf:
+        return 0.0
+    if exchange.precisionMode == ccxt.TICK_SIZE:
+        return float(precision)
+    return 10.0**-precision if exchange.precisionMode == ccxt.DECIMAL_PLACES else 0.0
 
 
 def poll_levels(exchange: str) -> int | None:

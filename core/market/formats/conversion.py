@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from core.market.book import LARGEST, LEVELS, MOST_LEVELS, STEP_MS, BookRows, FloatArray, resample
+from core.market.book import LARGEST, LEVELS, MOST_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray
 from core.market.feeds.trades import trades_path, trades_table
 from core.market.formats.binance_wire import BinanceWireFormat
 from core.market.formats.fi2010 import Fi2010Format
@@ -21,6 +21,7 @@ from core.market.formats.hftbacktest import HftbacktestFormat
 from core.market.formats.lobster import LobsterFormat
 from core.market.formats.protocol import BookBatch, BookFormat, FormatError, RowProblem
 from core.market.formats.tables import KaggleFormat, OwnFormat, TardisFormat
+from core.market.grid import carry_ms, grid_rows, on_grid
 from core.market.recordings.row_files import FileSummary, RowBlock, write_rows
 from core.market.whole_files import write_table
 from core.messages import Message, compose
@@ -34,8 +35,6 @@ FORMATS: Final[tuple[BookFormat, ...]] = (
     Fi2010Format(),
     LobsterFormat(),
 )
-CARRY_MS: Final = 60_000
-"""How long a book is carried on the grid before it is a gap, as in `core.market.book.resample`."""
 SHOWN_PROBLEMS: Final = 50
 """Problems that are kept with their rows; further ones are counted."""
 
@@ -49,6 +48,7 @@ class Inspection:
     Attributes:
         form: its format. market: as far as it says. books: usable ones. levels: a side, at most.
         start_ms, end_ms: first and last book. sampling_ms: the median time between two.
+        carry_ms: how long a book is carried (`core.market.grid.carry_ms`); None for rows of this program, which stay as they are.
         trades: their number. problems: the first rows that are left out; problem_count: all of them.
     """
 
@@ -59,6 +59,7 @@ class Inspection:
     start_ms: int
     end_ms: int
     sampling_ms: float
+    carry_ms: int | None
     trades: int
     problems: tuple[RowProblem, ...]
     problem_count: int
@@ -91,33 +92,29 @@ def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> I
     """
     form = recognise(files)
     problems: list[RowProblem] = []
-    problem_count = books = levels = trades = 0
-    first: int | None = None
-    last = 0
-    steps: list[NDArray[np.int64]] = []
+    problem_count = levels = trades = 0
+    parts: list[NDArray[np.int64]] = []
     for batch, wrong in _checked(form, files):
         problem_count += len(wrong)
         problems += wrong[: SHOWN_PROBLEMS - len(problems)]
         trades += len(batch.trades)
         if len(batch.timestamps):
-            times = batch.timestamps if first is None else np.append(last, batch.timestamps)
-            steps.append(np.diff(times))
-            first = int(batch.timestamps[0]) if first is None else first
-            last, books = int(batch.timestamps[-1]), books + len(batch.timestamps)
+            parts.append(batch.timestamps)
             levels = max(levels, int(np.isfinite(batch.values[:, 0::4]).sum(axis=1).max()))
         if progress:
             progress(min(1.0, batch.done))
-    if first is None:
+    if not parts:
         raise FormatError(_nothing_usable(problems))
-    between = np.concatenate(steps)
+    times = np.concatenate(parts)
     return Inspection(
         form=form,
         market=form.market(files),
-        books=books,
+        books=len(times),
         levels=min(levels, MOST_LEVELS),
-        start_ms=first,
-        end_ms=last,
-        sampling_ms=float(np.median(between)) if len(between) else 0.0,
+        start_ms=int(times[0]),
+        end_ms=int(times[-1]),
+        sampling_ms=float(np.median(np.diff(times))) if len(times) > 1 else 0.0,
+        carry_ms=None if isinstance(form, OwnFormat) and on_grid(times) else carry_ms(times),
         trades=trades,
         problems=tuple(problems),
         problem_count=problem_count,
@@ -125,12 +122,19 @@ def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> I
 
 
 def convert(
-    files: Mapping[str, Path], path: Path, *, market: str, levels: int = LEVELS, progress: Progress | None = None
+    files: Mapping[str, Path],
+    path: Path,
+    *,
+    market: str,
+    levels: int = LEVELS,
+    found: Inspection | None = None,
+    progress: Progress | None = None,
 ) -> FileSummary:
-    """Write a recording of these files: a row every 250 ms, the last book known, carried for a minute at most.
+    """Write a recording of these files: a row every 250 ms, where a book was observed (`core.market.grid.grid_rows`).
 
     Args:
         path: of the recording, which must not be there. levels: a side, at most, as `inspect` says.
+        found: what `inspect` says of them; asked for here where None.
         progress: called with the share read.
 
     Raises:
@@ -138,12 +142,12 @@ def convert(
     """
     if path.exists():
         raise FormatError(compose("there is a recording {name} already: choose another name", name=path.stem))
-    form = recognise(files)
+    found = found or inspect(files)
     trades: list[pa.Table] = []
 
     def grid() -> Iterator[RowBlock]:
-        steps = _Grid(4 * levels)
-        for batch, _wrong in _checked(form, files):
+        steps = _Grid(4 * levels, found.carry_ms)
+        for batch, _wrong in _checked(found.form, files):
             if batch.trades:
                 trades.append(trades_table(batch.trades))
             yield from steps.take(batch)
@@ -155,7 +159,7 @@ def convert(
     try:
         summary = write_rows(path, _some(grid()), levels=levels, market=market)
     except _Empty as error:
-        raise FormatError(_nothing_usable([])) from error
+        raise FormatError(TOO_FAR_APART) from error
     if trades:
         table = pa.concat_tables(trades)
         beside = trades_path(path)
@@ -178,10 +182,10 @@ def _some(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
 
 
 class _Grid:
-    """Puts books on the grid, batch by batch."""
+    """Puts books on the grid, batch by batch; carried for `carry` milliseconds at most, None where they lie on it already."""
 
-    def __init__(self, width: int) -> None:
-        self._width = width
+    def __init__(self, width: int, carry: int | None) -> None:
+        self._width, self._carry = width, carry
         self._last: tuple[int, FloatArray] | None = None
         self._next = 0
 
@@ -194,6 +198,9 @@ class _Grid:
             return
         times, values = batch.timestamps, batch.values[:, : self._width]
         values = np.pad(values, ((0, 0), (0, self._width - values.shape[1])), constant_values=np.nan)
+        if self._carry is None:
+            yield times, values
+            return
         if self._last is not None:
             times, values = np.append(self._last[0], times), np.concatenate([self._last[1][None], values])
         self._last = int(times[-1]), values[-1]
@@ -205,11 +212,11 @@ class _Grid:
             yield from self._rows(np.array([self._last[0]]), self._last[1][None], self._last[0])
 
     def _rows(self, times: NDArray[np.int64], values: FloatArray, until: int) -> Iterator[RowBlock]:
-        on_grid = resample(BookRows(timestamps=times, levels=values), carry_ms=CARRY_MS)
-        wanted = (on_grid.timestamps >= self._next) & (on_grid.timestamps <= until)
+        grid, index = grid_rows(times, self._carry)
+        wanted = (grid >= self._next) & (grid <= until)
         if wanted.any():
-            self._next = int(on_grid.timestamps[wanted][-1]) + STEP_MS
-            yield on_grid.timestamps[wanted], on_grid.levels[wanted]
+            self._next = int(grid[wanted][-1]) + STEP_MS
+            yield grid[wanted], values[index[wanted]]
 
 
 def _checked(form: BookFormat, files: Mapping[str, Path]) -> Iterator[tuple[BookBatch, list[RowProblem]]]:

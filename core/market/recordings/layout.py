@@ -44,7 +44,7 @@ EVENTS_SCHEMA: Final = pa.schema(
 lost (the venue's book is unknown), clock (this machine's jumped), stop."""
 
 _SEGMENT: Final = re.compile(r"(?P<day>.*(?:^|/)\d{4}-\d{2}-\d{2})/\d{2}/rows_\d+(_\d+)?\.parquet$")
-_OTHER: Final = re.compile(r"(trades|updates|events|predictions)_\d+(_\d+)?\.parquet$")
+_OTHER: Final = re.compile(r"(trades|updates|events|predictions|lost)_\d+(_\d+)?\.parquet$")
 _DATE: Final = re.compile(r"[_-]?(250ms|native\w*)?[_-]*\d{4}-?\d{2}-?\d{2}.*$")
 
 

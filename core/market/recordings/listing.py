@@ -19,33 +19,27 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.market import library
 from core.market.book import LEVELS, STEP_MS
+from core.market.grid import count_pauses
 from core.market.recordings.layout import market_of, recording_of
 from core.market.recordings.place import RecordingPlace
 from core.market.recordings.row_files import POINTS, FileSummary, footer_summary
 from core.market.recordings.stores import StoredFile
 from core.messages import Message, compose
 
-CARRY_MS: Final = 60_000
-"""Longest step without a gap in a file that is not on the grid (`core.market.book.resample`)."""
 READERS: Final = 2
 """Threads that read recordings at once."""
 MOST_KEPT: Final = 4_096
 """Most files whose numbers are kept in memory."""
 
-QUERY: Final = """
-WITH r AS (
-    SELECT timestamp AS t, (ask_price_1 + bid_price_1) / 2 AS mid,
-           timestamp - lag(timestamp) OVER () AS step, row_number() OVER () AS n
-    FROM {table}
-)
-SELECT count(*), min(t), max(t), count(*) FILTER (step > {step}), count(*) FILTER (step > {carry}),
-       count(*) FILTER (step % {step} <> 0), avg(mid)
-FROM r GROUP BY (n - 1) * {points} // {rows} ORDER BY min(n)
+MIDS: Final = """
+WITH r AS (SELECT (ask_price_1 + bid_price_1) / 2 AS mid, row_number() OVER () AS n FROM {table})
+SELECT avg(mid) FROM r GROUP BY (n - 1) * {points} // {rows} ORDER BY min(n)
 """
 
 
@@ -252,18 +246,18 @@ def _summarise(place: RecordingPlace, file: StoredFile) -> FileSummary:
         if csv:
             names = [name for name, *_ in database.execute(f"DESCRIBE SELECT * FROM {table}", values).fetchall()]
             _need(names)
-        (rows,) = database.execute(f"SELECT count(*) FROM {table}", values).fetchall()[0]
-        if not rows:
+        query = f"SELECT timestamp::BIGINT AS t FROM {table} WHERE timestamp IS NOT NULL"
+        times = np.asarray(database.execute(query, values).fetchnumpy()["t"], dtype=np.int64)
+        if not len(times):
             raise ValueError(compose("it has no rows"))
-        query = QUERY.format(table=table, step=STEP_MS, carry=CARRY_MS, points=POINTS, rows=rows)
-        cells = database.execute(query, values).fetchall()
-    off_grid = any(cell[5] for cell in cells)
+        cells = database.execute(MIDS.format(table=table, points=POINTS, rows=len(times)), values).fetchall()
+    times.sort()
     return FileSummary(
-        rows=rows,
-        start_ms=int(min(cell[1] for cell in cells)),
-        end_ms=int(max(cell[2] for cell in cells)),
-        gaps=sum(cell[4 if off_grid else 3] for cell in cells),
-        mids=tuple(float(cell[6]) for cell in cells),
+        rows=len(times),
+        start_ms=int(times[0]),
+        end_ms=int(times[-1]),
+        gaps=count_pauses(times),
+        mids=tuple(float(cell[0]) for cell in cells),
         levels=sum(name.startswith("ask_price_") for name in names),
         market="",
     )

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from core.market.book import (
     DEEP_COLUMNS,
     FILE_COLUMNS,
+    TOO_FAR_APART,
     BookError,
     BookRows,
     FloatArray,
     first_fault,
-    on_grid,
+    price_tick,
     read_rows,
-    resample,
 )
+from core.market.grid import grid_rows
 from core.messages import compose
 
 CHECKED_ROWS: Final = 32_768
@@ -40,7 +41,7 @@ class RecordedRows:
         paths: Parquet or CSV files (`core.market.book`).
 
     Attributes:
-        timestamps: (n,) milliseconds. mid: (n,) mid-prices. levels: a side, at most.
+        timestamps: (n,) milliseconds. mid: (n,) mid-prices. levels: a side, at most. tick: the market's step of price.
 
     Raises:
         BookError: where a file cannot be read or breaks the contract.
@@ -55,13 +56,13 @@ class RecordedRows:
         self._starts = np.cumsum([0, *(len(file.timestamps) for file in self._files)])
         order = np.argsort(times, kind="stable") if (np.diff(times) < 0).any() else np.arange(len(times))
         order = order[np.append(np.diff(times[order]) > 0, True)]
-        # The rows' numbers take the place of levels, so that the grid is made by the one function that makes it.
-        rows = BookRows(timestamps=times[order], levels=order[:, None].astype(np.float64))
-        rows = rows if on_grid(rows) else resample(rows)
-        self.timestamps: NDArray[np.int64] = rows.timestamps
-        self._source = rows.levels[:, 0].astype(np.int64)
+        self.timestamps, index = grid_rows(times[order])
+        if not len(index):
+            raise BookError(TOO_FAR_APART)
+        self._source = order[index]
         self.mid: FloatArray = mids[self._source]
         self.levels = max(file.levels for file in self._files)
+        self.tick = price_tick(np.array([file.tick for file in self._files]))
 
     def __len__(self) -> int:
         return len(self.timestamps)
@@ -99,6 +100,7 @@ class _CsvFile:
     def __init__(self, path: Path) -> None:
         self._rows = read_rows(path, deep=True)
         self.timestamps, self.mid = self._rows.timestamps, self._rows.mid
+        self.tick = _tick(self._rows.levels)
         self.levels = 10 + (0 if self._rows.deep is None else self._rows.deep.shape[1] // 4)
 
     def values(self, first: int, last: int, *, deep: bool) -> FloatArray:
@@ -120,7 +122,7 @@ class _ParquetFile:
             groups = [self._file.metadata.row_group(i).num_rows for i in range(self._file.num_row_groups)]
             if {"timestamp", *FILE_COLUMNS} - set(names) or not sum(groups):
                 read_rows(path)  # says what is missing
-            self.timestamps, self.mid = self._checked()
+            self.timestamps, self.mid, self.tick = self._checked()
         except FileNotFoundError as error:
             raise BookError(
                 compose("there is no file {path}: give a Parquet or CSV file of order-book rows", path=path)
@@ -134,9 +136,10 @@ class _ParquetFile:
         self._starts = np.cumsum([0, *groups])
         self._kept: OrderedDict[tuple[int, bool], FloatArray] = OrderedDict()
 
-    def _checked(self) -> tuple[NDArray[np.int64], FloatArray]:
+    def _checked(self) -> tuple[NDArray[np.int64], FloatArray, float]:
         times: list[NDArray[np.int64]] = []
         mids: list[FloatArray] = []
+        ticks: list[float] = []
         seen = 0
         for batch in self._file.iter_batches(CHECKED_ROWS, columns=["timestamp", *FILE_COLUMNS]):
             column = batch.column("timestamp")
@@ -150,11 +153,12 @@ class _ParquetFile:
                     compose("{name} {problem}", name=self.path.name, problem=compose(problem.template, **place))  # type: ignore[attr-defined]
                 )
             mids.append((values[:, 0] + values[:, 2]) / 2)
+            ticks.append(_tick(values))
             seen += len(values)
         whole = np.concatenate(times)
         if (np.diff(whole) < 0).any():
             raise BookError(compose("{name} is not in time order: sort it by timestamp", name=self.path.name))
-        return whole, np.concatenate(mids)
+        return whole, np.concatenate(mids), price_tick(np.array(ticks))
 
     def values(self, first: int, last: int, *, deep: bool) -> FloatArray:
         groups = range(
@@ -179,6 +183,11 @@ class _ParquetFile:
             self._kept[key] = values
         self._kept.move_to_end(key)
         return self._kept[key]
+
+
+def _tick(values: FloatArray) -> float:
+    """The step of price of rows (n, 40), by every eighth of them."""
+    return price_tick(values[::8, 0::2])
 
 
 def _matrix(batch: pa.RecordBatch, columns: Sequence[str]) -> FloatArray:

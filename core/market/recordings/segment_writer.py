@@ -24,6 +24,7 @@ from core.market.book import LEVELS, MOST_LEVELS, STEP_MS, FloatArray, OrderBook
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
 from core.market.feeds.trades import trades_table
+from core.market.grid import GridRow
 from core.market.journal import ENDING, Journal, JournalError, abandoned_journals, remove_leftovers
 from core.market.recordings.layout import (
     EVENTS,
@@ -38,7 +39,6 @@ from core.market.recordings.layout import (
     segment_path,
 )
 from core.market.recordings.row_files import RowBlock, write_rows
-from core.market.sampler import GridRow
 from core.market.whole_files import write_table
 from core.messages import compose
 

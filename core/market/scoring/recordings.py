@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from core import checkpoints
 from core.market.book import BookError, read_market
-from core.market.recordings.layout import market_of, recording_of
+from core.market.recordings.layout import is_segment, market_of, recording_of
 from core.market.windows import FrozenWindow, cut
 from core.messages import compose
 
@@ -58,7 +58,7 @@ def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
             raise BookError(compose("{place} is not there: name a folder of recordings, or order-book files", place=place.name))
         inside = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.suffix in SUFFIXES)
         for path in inside:
-            relative = path.relative_to(place) if place.is_dir() else Path(path.name)
+            relative = path.relative_to(place) if place.is_dir() else _named(path)
             name = recording_of(relative.as_posix())
             if place.is_dir() and (name is None or not _holds_books(path)):
                 continue
@@ -77,6 +77,11 @@ def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
             )
         )
     return [RecordedDay(name=name, market=market_of(name), files=files) for name, files in sorted(groups.items())]
+
+
+def _named(file: Path) -> Path:
+    """A file that is named by itself, as it lies below a library: an hour of its market's day, or a recording of its own."""
+    return Path(*file.resolve().parts[-4:]) if is_segment(file) else Path(file.name)
 
 
 def trained_on(card: dict[str, object], hashes: Sequence[str]) -> bool:

@@ -1,9 +1,15 @@
-"""The scores of recordings: in all, by time and regime, two forecasters paired, and where the first was most wrong."""
+"""The scores of recordings: their mean, by time and regime, two forecasters paired, and where the first was most wrong.
+
+A score over several recordings is the mean of theirs, with its interval (D31). Rows of all together are scored too, beside
+`frequencies`: where classes come more often in one recording than in another, a rule that sees no book scores well on them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -12,10 +18,11 @@ from numpy.typing import NDArray
 
 from core import scores
 from core.market.book import STEP_MS, FloatArray
+from core.market.bootstrap import mean_interval, score_intervals
 from core.market.forecasters.comparison import paired_differences
 from core.market.labels import STATIONARY, Head
 from core.market.luck import spaced
-from core.market.scoring.rows import NAIVE, NO_CALL, RowAnswers, ScoredDay
+from core.market.scoring.rows import NO_CALL, RowAnswers, ScoredDay
 from core.market.value import CallRows, call_value
 
 HOUR_MS: Final = 3_600_000
@@ -24,6 +31,10 @@ SESSIONS: Final = ("asia", "europe", "america")
 """Of eight hours each, from midnight UTC."""
 LEVELS: Final = ("low", "middle", "high")
 """Thirds of a market's rows by volatility or spread; equal values stay together."""
+MEASURES: Final = ("accuracy", "macro_f1", "matthews", "log_loss", "ece")
+WORTH: Final = ("coverage", "precision", "move_bps", "half_spread_bps", "break_even_fee_bps")
+MIN_ROWS: Final = 50
+"""Rows of a recording in a group below which it is left out of the group's mean, where others have more."""
 WORST: Final = 40
 """Rows listed at which the first forecaster was most wrong."""
 
@@ -74,6 +85,20 @@ class Pooled:
     def __len__(self) -> int:
         return len(self.truth)
 
+    def parts(self) -> Iterator[Pooled]:
+        """Each recording by itself; arrays are views."""
+        edges = np.searchsorted(self.recording, np.arange(len(self.names) + 1))
+        for first, stop in pairwise(edges.tolist()):
+            yield self._cut(slice(first, stop))
+
+    def _cut(self, rows: slice | NDArray[np.bool_]) -> Pooled:
+        arrays = ("recording", "timestamps", "seconds", "mid", "spread", "volatility", "truth")
+        answers = {
+            name: RowAnswers(probabilities=one.probabilities[rows], calls=one.calls[rows], reason=one.reason)
+            for name, one in self.answers.items()
+        }
+        return replace(self, answers=answers, **{name: getattr(self, name)[rows] for name in arrays})
+
     def loss(self, name: str) -> FloatArray:
         """(n,) -log of the probability given to what happened; NaN where there is none."""
         p = self.answers[name].probabilities[np.arange(len(self)), self.truth].astype(np.float64)
@@ -106,26 +131,48 @@ def _thirds(values: FloatArray, recording: NDArray[np.int64]) -> NDArray[np.int6
     return level
 
 
-def score(rows: Pooled, name: str, where: NDArray[np.bool_]) -> dict[str, float]:
-    """A forecaster's samples, accuracy, macro-F1, Matthews correlation, log-loss and calibration error on some rows (D26)."""
+def score(rows: Pooled, name: str) -> dict[str, float]:
+    """A forecaster's samples, accuracy, macro-F1, Matthews correlation, log-loss and calibration error on all rows (D26)."""
     answer = rows.answers[name]
-    there = where & (answer.calls != NO_CALL)
-    truth = rows.truth[there]
-    p = answer.probabilities[there]
+    there = answer.calls != NO_CALL
+    truth, p = rows.truth[there], answer.probabilities[there]
     given = len(p) > 0 and bool(np.isfinite(p).all())
     return {
-        "samples": int(there.sum()),
-        "missing": int(where.sum() - there.sum()),
+        "samples": len(truth),
+        "missing": len(rows) - len(truth),
         **scores.summary(scores.confusion_matrix(truth, answer.calls[there])),
-        "log_loss": scores.log_loss(p, truth) if given else float("nan"),
-        "ece": scores.calibration_error(p, truth) if given else float("nan"),
+        "log_loss": scores.log_loss(p, truth) if given else math.nan,
+        "ece": scores.calibration_error(p, truth) if given else math.nan,
     }
 
 
-def overall_table(rows: Pooled) -> pd.DataFrame:
-    """One line per forecaster: its scores, and what its calls were worth (docs/value.md)."""
-    everywhere = np.ones(len(rows), dtype=bool)
-    return pd.DataFrame([{"forecaster": name, **score(rows, name, everywhere), **_worth(rows, name)} for name in rows.answers])
+def mean_table(rows: Pooled) -> pd.DataFrame:
+    """One line per forecaster: the mean over recordings of its scores and of what its calls were worth (docs/value.md).
+
+    `MEASURES` come with the bounds `_low` and `_high` of the 95 % interval: Student's t, or of one recording blocks of its rows.
+    """
+    lines = []
+    parts = [part for part in rows.parts() if len(part)]
+    for name in rows.answers:
+        found = pd.DataFrame([{**score(part, name), **_worth(part, name)} for part in parts])
+        line: dict[str, Any] = {"forecaster": name, "recordings": len(parts)}
+        line |= {count: int(found[count].sum()) for count in ("samples", "missing")}
+        for measure in MEASURES:
+            line[measure], low, high = mean_interval(found[measure])
+            line |= {f"{measure}_low": low, f"{measure}_high": high}
+        if len(parts) == 1:
+            answer = parts[0].answers[name]
+            there = answer.calls != NO_CALL
+            bounds = score_intervals(parts[0].truth[there], answer.calls[there], answer.probabilities[there], rows.head[1])
+            for measure, (low, high) in bounds.items():
+                line |= {f"{measure}_low": low, f"{measure}_high": high}
+        lines.append(line | {measure: found[measure].mean() for measure in WORTH})
+    return pd.DataFrame(lines)
+
+
+def pooled_table(rows: Pooled) -> pd.DataFrame:
+    """One line per forecaster: its scores, and the worth and luck of its calls, over the rows of all recordings together."""
+    return pd.DataFrame([{"forecaster": name, **score(rows, name), **_worth(rows, name)} for name in rows.answers])
 
 
 def _worth(rows: Pooled, name: str) -> dict[str, float]:
@@ -151,38 +198,60 @@ def _worth(rows: Pooled, name: str) -> dict[str, float]:
 
 
 def group_table(rows: Pooled) -> pd.DataFrame:
-    """One line per group and forecaster: `by`, `group`, then as `score`."""
+    """One line per group and forecaster: `by`, `group`, then as `score`, the mean over the recordings with rows in the group."""
+    found: dict[tuple[str, int], list[Pooled]] = {}
+    kinds = groups(rows)
+    edges = np.searchsorted(rows.recording, np.arange(len(rows.names) + 1))
+    for by, (index, _names) in kinds.items():
+        for (first, stop), part in zip(pairwise(edges.tolist()), rows.parts(), strict=True):
+            for place in np.unique(index[first:stop]).tolist():
+                found.setdefault((by, place), []).append(part._cut(index[first:stop] == place))
     lines = []
-    for by, (index, names) in groups(rows).items():
-        for place in np.unique(index):
-            where = index == place
-            for name in rows.answers:
-                lines.append({"by": by, "group": names[place], "forecaster": name, **score(rows, name, where)})
+    for by, place in sorted(found, key=lambda key: (list(kinds).index(key[0]), key[1])):
+        here = found[by, place]
+        used = [part for part in here if len(part) >= MIN_ROWS] or here
+        for name in rows.answers:
+            mean = pd.DataFrame([score(part, name) for part in used])
+            counts = {count: int(mean[count].sum()) for count in ("samples", "missing")}
+            line = {"by": by, "group": kinds[by][1][place], "forecaster": name, **counts}
+            lines.append(line | {measure: mean[measure].mean() for measure in MEASURES})
     return pd.DataFrame(lines)
 
 
 def pair_table(rows: Pooled) -> pd.DataFrame:
-    """One line per pair: the second's Matthews correlation and log-loss less the first's, with 95 % block-bootstrap intervals."""
+    """One line per pair: the second's Matthews correlation and log-loss less the first's on rows that both answered.
+
+    With 95 % intervals: of the mean over recordings by Student's t; of one recording by blocks of its rows.
+    """
     names = [name for name in rows.answers if name != "stationary"]
     lines: list[dict[str, Any]] = []
+    parts = [part for part in rows.parts() if len(part)]
     for place, first in enumerate(names):
         for second in names[place + 1 :]:
-            a, b = rows.answers[first], rows.answers[second]
-            both = (a.calls != NO_CALL) & (b.calls != NO_CALL)
-            found = paired_differences(
-                rows.truth[both].astype(np.int64),
-                (b.calls[both].astype(np.int64), b.probabilities[both].astype(np.float64)),
-                (a.calls[both].astype(np.int64), a.probabilities[both].astype(np.float64)),
-                rows.head[1],
-            )
-            line: dict[str, Any] = {"first": first, "second": second, "samples": int(both.sum())}
+            both = [part._cut(_answered(part, first) & _answered(part, second)) for part in parts]
+            line: dict[str, Any] = {"first": first, "second": second, "samples": sum(map(len, both))}
+            if len(both) == 1:
+                a, b = (both[0].answers[name] for name in (first, second))
+                found = paired_differences(
+                    both[0].truth.astype(np.int64),
+                    (b.calls.astype(np.int64), b.probabilities.astype(np.float64)),
+                    (a.calls.astype(np.int64), a.probabilities.astype(np.float64)),
+                    rows.head[1],
+                )
             for measure in ("matthews", "log_loss"):
-                d = found[f"{measure}_difference"]
-                for bound in ("value", "low", "high"):
-                    line[f"{measure}_{bound}"] = float("nan") if d is None else getattr(d, bound)
+                if len(both) == 1:
+                    d = found[f"{measure}_difference"]
+                    bounds = (math.nan,) * 3 if d is None else (d.value, d.low, d.high)
+                else:
+                    bounds = mean_interval([score(part, second)[measure] - score(part, first)[measure] for part in both])
+                line |= {f"{measure}_{bound}": value for bound, value in zip(("value", "low", "high"), bounds, strict=True)}
             lines.append(line)
     columns = ["first", "second", "samples", *(f"{m}_{b}" for m in ("matthews", "log_loss") for b in ("value", "low", "high"))]
     return pd.DataFrame(lines, columns=columns)
+
+
+def _answered(rows: Pooled, name: str) -> NDArray[np.bool_]:
+    return rows.answers[name].calls != NO_CALL
 
 
 def worst_table(rows: Pooled, name: str | None = None, *, most: int = WORST) -> pd.DataFrame:
@@ -226,7 +295,7 @@ def row_table(rows: Pooled) -> pd.DataFrame:
         **{name: getattr(rows, name) for name in ("timestamps", "mid", "spread", "volatility", "truth")},
     }
     for name, answer in rows.answers.items():
-        if name not in NAIVE[1:]:
+        if name != "uniform" and np.isfinite(answer.probabilities).any():
             columns |= {f"{name}_{label}": answer.probabilities[:, i] for i, label in enumerate(("down", "stationary", "up"))}
         columns[f"{name}_call"] = answer.calls
     return pd.DataFrame(columns)
@@ -263,7 +332,7 @@ def loss_table(rows: Pooled, *, points: int = 400) -> pd.DataFrame:
     out: dict[str, Any] = {"row": keep, "recording": names, "timestamp": rows.timestamps[keep]}
     for name in rows.answers:
         loss = rows.loss(name)
-        if name != "frequencies" and np.isfinite(loss).all():
+        if name not in ("frequencies", "uniform") and np.isfinite(loss).all():
             out[name] = np.cumsum(loss - base)[keep]
     return pd.DataFrame(out)
 
@@ -276,7 +345,8 @@ def independent_samples(rows: Pooled) -> int:
 def all_tables(rows: Pooled) -> dict[str, pd.DataFrame]:
     """Every table of a report by name."""
     return {
-        "forecasters": overall_table(rows),
+        "forecasters": mean_table(rows),
+        "pooled": pooled_table(rows),
         "groups": group_table(rows),
         "pairs": pair_table(rows),
         "worst": worst_table(rows),

@@ -9,23 +9,22 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market.book import STEP_MS, BookRows, FloatArray, read_market, segments
+from core.market.book import BookRows, FloatArray, read_market
+from core.market.evaluation import score_apart
 from core.market.forecasters.catalogue import find_forecaster
 from core.market.forecasters.comparison import names_of, run_over
 from core.market.forecasters.protocol import Fault, task_of
-from core.market.labels import STATIONARY, UNKNOWN, Head
+from core.market.grid import segments
+from core.market.labels import UNKNOWN, Head
+from core.market.naive_rules import naive_answers
 from core.market.predictor import MarketCard, Predictor
 from core.market.row_predictions import RowPredictions, predict_rows
 from core.market.scoring.recordings import RecordedDay, trained_on
 from core.messages import compose
 
 NO_CALL: Final = -1
-NAIVE: Final = ("frequencies", "momentum", "stationary")
-"""Rules that know nothing of the book: how often each class came until then; the momentum rule; always stationary."""
 TEST_START: Final = 0.8
 """Share of a file after which no row was trained on or validated with (D10)."""
-PRIOR: Final = np.array([1.0, 2.0, 1.0])
-"""Counts that `frequencies` begins with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +46,7 @@ class ScoredDay:
         timestamps: (n,) milliseconds. seconds: (n,) from the recording's first row. mid, spread: (n,) quote currency.
         volatility: (n,) standard deviation of the mid's last steps before the row, basis points.
         truth: (n,) labels by the first checkpoint's threshold.
+        apart: the first checkpoint's `samples` and `accuracy` at rows of a stalled book, which are not among these.
     """
 
     recording: str
@@ -60,6 +60,7 @@ class ScoredDay:
     spread: FloatArray
     volatility: FloatArray
     truth: NDArray[np.int8]
+    apart: Mapping[str, float]
     answers: Mapping[str, RowAnswers] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -74,17 +75,19 @@ def score_day(
     *,
     market: str | None = None,
     every: int = 1,
+    part: str = "auto",
     progress: Callable[[int, int], None] | None = None,
 ) -> ScoredDay:
     """Ask everyone at each row that ends a whole window, and keep the rows whose outcome is known.
 
     A checkpoint calls by its card's rules, as on the live page; others call their likeliest class. A recording that one of the
-    checkpoints was trained on is scored on its test part alone.
+    checkpoints was trained on is scored on its test part alone, unless `part` says otherwise.
 
     Args:
         models: checkpoints by name, the first of which sets labels and thresholds. forecasters: spellings of others.
         market: entry of the first checkpoint's card; recognised by the recording's name where None.
-        every: score every so many-th row. progress: called with (windows done, windows in all).
+        every: score every so many-th row. part: "auto", or "test" or "all" to insist.
+        progress: called with (windows done, windows in all).
 
     Raises:
         BookError: where a file cannot be read. ForecasterError: where a forecaster cannot be used. ValueError: for a head that
@@ -92,7 +95,7 @@ def score_day(
     """
     rows, hashes = read_market(day.paths), day.hashes()
     first_name, reference = next(iter(models.items()))
-    seen = any(trained_on(one.card, list(hashes.values())) for one in models.values())
+    seen = part == "test" or (part == "auto" and any(trained_on(one.card, list(hashes.values())) for one in models.values()))
     longest = max(one.window + max(h for _, h in one.heads) for one in models.values())
     first = int(len(rows) * TEST_START) + longest if seen else 0
     entry = entry_of(reference, market or day.name, named=market is not None)
@@ -116,10 +119,9 @@ def score_day(
         calls = np.where(there, np.where(there[:, None], p, 0).argmax(axis=1), NO_CALL)
         answers[name] = RowAnswers(probabilities=p.astype(np.float32), calls=calls.astype(np.int8), reason=str(peer.reason))
     nothing = np.full((len(found), 3), np.nan, dtype=np.float32)
-    frequencies = base_rates(found.timestamps, found.truth[:, index], head[1])
-    answers["frequencies"] = RowAnswers(probabilities=frequencies, calls=frequencies.argmax(axis=1).astype(np.int8))
-    answers["momentum"] = RowAnswers(probabilities=nothing, calls=found.momentum[:, index].astype(np.int8))
-    answers["stationary"] = RowAnswers(probabilities=nothing, calls=np.full(len(found), STATIONARY, dtype=np.int8))
+    for rule, naive in naive_answers(found.timestamps, found.truth[:, index], found.momentum[:, index], head[1]).items():
+        given = nothing if naive.probabilities is None else naive.probabilities.astype(np.float32)
+        answers[rule] = RowAnswers(probabilities=given, calls=naive.calls.astype(np.int8))
     return ScoredDay(
         recording=day.name,
         market=entry.name,
@@ -132,6 +134,7 @@ def score_day(
         spread=found.spread[known],
         volatility=volatility(rows, reference.window)[found.rows[known]],
         truth=found.truth[known, index].astype(np.int8),
+        apart=score_apart(found, index),
         answers={
             name: RowAnswers(probabilities=one.probabilities[known], calls=one.calls[known], reason=one.reason)
             for name, one in answers.items()
@@ -157,14 +160,6 @@ def entry_of(predictor: Predictor, spelling: str, *, named: bool) -> MarketCard:
             )
         )
     return predictor.markets[spelling]
-
-
-def base_rates(timestamps: NDArray[np.int64], truth: NDArray[np.integer], horizon: int) -> NDArray[np.float32]:
-    """(n, 3) how often each class had come when its outcome was known, a horizon ago; begins with the counts `PRIOR`."""
-    classes = np.where((truth != UNKNOWN)[:, None], np.eye(3)[np.maximum(truth, 0)], 0.0)
-    total = np.concatenate([np.zeros((1, 3)), np.cumsum(classes, axis=0)]) + PRIOR
-    known = np.searchsorted(timestamps, timestamps - horizon * STEP_MS, side="right")
-    return (total[known] / total[known].sum(axis=1, keepdims=True)).astype(np.float32)
 
 
 def volatility(rows: BookRows, steps: int) -> FloatArray:

@@ -20,7 +20,7 @@ class ScoreTask:
 
     Attributes:
         names, folder: checkpoints, the first of which sets labels and thresholds, and where they are.
-        forecasters, head, market, every: as for `score_day`.
+        forecasters, head, market, every, part: as for `score_day`.
     """
 
     day: RecordedDay
@@ -30,6 +30,7 @@ class ScoreTask:
     head: Head
     market: str | None = None
     every: int = 1
+    part: str = "auto"
 
 
 def score(task: ScoreTask) -> ScoredDay:
@@ -40,7 +41,7 @@ def score(task: ScoreTask) -> ScoredDay:
     """
     use_one_thread()
     models = {name: _predictor(name, task.folder) for name in task.names}
-    return score_day(task.day, models, task.forecasters, task.head, market=task.market, every=task.every)
+    return score_day(task.day, models, task.forecasters, task.head, market=task.market, every=task.every, part=task.part)
 
 
 @lru_cache(maxsize=8)

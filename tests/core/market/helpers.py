@@ -47,6 +47,12 @@ def with_hole(rows: BookRows, at: int, steps: int) -> BookRows:
     return BookRows(timestamps=timestamps, levels=rows.levels)
 
 
+def with_stall(rows: BookRows, at: int, steps: int) -> BookRows:
+    """The same, the book of row `at` repeated for so many steps, before what followed."""
+    levels = np.concatenate([rows.levels[: at + 1], np.repeat(rows.levels[at : at + 1], steps, axis=0), rows.levels[at + 1 :]])
+    return BookRows(timestamps=rows.timestamps[0] + 250 * np.arange(len(levels)), levels=levels)
+
+
 def real_rows(index: int = 0) -> BookRows:
     """One of the excerpts."""
     return read_rows(EXCERPTS[index])

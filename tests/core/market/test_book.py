@@ -20,13 +20,13 @@ from core.market.book import (
     first_fault,
     frame_from_rows,
     interleave,
-    on_grid,
+    price_tick,
     read_market,
     read_rows,
     resample,
     rows_from_frame,
-    segments,
 )
+from core.market.grid import on_grid, segments
 from tests.core.market.helpers import EXCERPTS, START_MS, random_book
 
 
@@ -214,6 +214,24 @@ def test_columns_of_numbers_as_text_are_refused(rows: BookRows) -> None:
         rows_from_frame(frame_from_rows(rows).assign(bid_size_10="n/a"))
 
 
+@pytest.mark.parametrize(
+    ("prices", "tick"),
+    [
+        ([61_756.01, 61_756.0, 61_763.5], 0.01),
+        ([0.95, 0.951, 1.2], 0.001),
+        ([585.5, 585.75, 586.0], 0.25),
+        ([61_756.1, 61_763.5, np.nan], 0.1),
+        ([3_000.0, 3_005.0], 5.0),
+        ([0.1 + 0.2, 0.7], 0.1),
+        ([1e-9 * 7, 1e-9 * 21], 7e-9),
+        ([12.0], 12.0),
+        ([], 0.0),
+    ],
+)
+def test_the_step_of_price_divides_every_price(prices: list[float], tick: float) -> None:
+    assert price_tick(np.array(prices)) == pytest.approx(tick, rel=1e-9)
+
+
 # -- the grid -------------------------------------------------------------------------------------------------------------
 
 
@@ -226,12 +244,19 @@ def irregular(steps: list[int]) -> BookRows:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 2_000), min_size=1, max_size=50), st.sampled_from([500, 1_200, 60_000]))
-def test_resample_equals_pandas_merge_asof(steps: list[int], carry_ms: int) -> None:
+def test_resample_equals_pandas_merge_asof(steps: list[int], carry: int) -> None:
     books = irregular(steps)
     first, last = books.timestamps[0], books.timestamps[-1]
     grid = pd.DataFrame({"timestamp": [t for t in range(first, last + 1) if t % 250 == 0]}, dtype=np.int64)
-    known = pd.merge_asof(grid, frame_from_rows(books), on="timestamp", direction="backward", tolerance=carry_ms).dropna()
-    found = resample(books, carry_ms=carry_ms)
+    frame = frame_from_rows(books).assign(at=books.timestamps)
+    before = pd.merge_asof(grid, frame, on="timestamp", direction="backward")
+    after = pd.merge_asof(grid, frame, on="timestamp", direction="forward")
+    known = before[(before["at"] == grid["timestamp"]) | (after["at"] - before["at"] <= carry)] if len(grid) else before
+    if known.empty:
+        with pytest.raises(BookError, match="too far apart for rows of 250 ms: two within 10 s are needed"):
+            resample(books, carry=carry)
+        return
+    found = resample(books, carry=carry)
     assert found.timestamps.tolist() == known["timestamp"].tolist()
     np.testing.assert_array_equal(found.levels, known[list(FILE_COLUMNS)].to_numpy())
 
@@ -246,14 +271,15 @@ def test_segments_equal_pandas_groups(steps: list[int]) -> None:
 
 
 def test_a_hole_stays_a_hole() -> None:
-    found = resample(irregular([0, 250, 250, 100_000, 250]))
-    assert [len(range(*piece.indices(len(found)))) for piece in segments(found.timestamps)] == [2 + 240 + 1, 2]
+    found = resample(irregular([0, 250, 240, 100_010, 250]))
+    assert [len(range(*piece.indices(len(found)))) for piece in segments(found.timestamps)] == [2, 2]
 
 
 def test_a_grid_has_one_row_a_moment() -> None:
-    assert on_grid(irregular([0, 250, 250, 500]))
-    assert not on_grid(irregular([0, 250, 130]))
-    assert not on_grid(irregular([0, 250, 0]))  # two books at one moment
+    assert on_grid(irregular([0, 250, 250, 500]).timestamps)
+    assert not on_grid(irregular([0, 250, 130]).timestamps)
+    assert not on_grid(irregular([0, 250, 0]).timestamps)  # two books at one moment
+    assert not on_grid(irregular([0, 1_000, 1_000]).timestamps)  # a second apart: rows lie between
 
 
 def test_files_of_one_market_are_joined_in_time_order(tmp_path: Path) -> None:
@@ -280,7 +306,7 @@ def test_a_file_off_the_grid_is_put_on_it(tmp_path: Path) -> None:
     books = irregular([3, 240, 11, 600, 130])
     frame_from_rows(books).to_parquet(tmp_path / "events.parquet")
     found = read_market([tmp_path / "events.parquet"])
-    assert on_grid(found)
+    assert on_grid(found.timestamps)
     assert (found.timestamps % 250 == 0).all()
     assert np.array_equal(found.levels, resample(books).levels)
 
@@ -288,6 +314,6 @@ def test_a_file_off_the_grid_is_put_on_it(tmp_path: Path) -> None:
 def test_a_time_years_away_costs_no_grid_of_years() -> None:
     times = np.array([0, 100, 300, 4 * 10**15, 4 * 10**15 + 250], dtype=np.int64)
     levels = np.repeat(np.arange(5.0)[:, None], 40, axis=1)
-    found = resample(BookRows(timestamps=times, levels=levels), carry_ms=1_000)
-    assert found.timestamps.tolist() == [0, 250, 500, 750, 1000, 1250, 4 * 10**15, 4 * 10**15 + 250]
-    assert found.levels[:, 0].tolist() == [0, 1, 2, 2, 2, 2, 3, 4]
+    found = resample(BookRows(timestamps=times, levels=levels))
+    assert found.timestamps.tolist() == [0, 250, 4 * 10**15, 4 * 10**15 + 250]
+    assert found.levels[:, 0].tolist() == [0, 1, 3, 4]

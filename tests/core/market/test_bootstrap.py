@@ -1,11 +1,13 @@
-"""The block bootstrap against a loop, and against the known variance of a mean."""
+"""The block bootstrap against a loop, and against the known variance of a mean; intervals of a mean against scipy."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
+from sklearn.metrics import matthews_corrcoef
 
-from core.market.bootstrap import block_length, resampled_sums
+from core.market.bootstrap import block_length, mean_interval, resampled_sums, score_intervals, student
 
 
 def test_sums_equal_a_loop_over_blocks() -> None:
@@ -39,3 +41,31 @@ def test_a_block_that_cannot_be_drawn_is_refused(block: int) -> None:
 @pytest.mark.parametrize(("rows", "horizon", "expected"), [(100_000, 10, 200), (100_000, 100, 400), (800, 100, 100), (3, 10, 1)])
 def test_blocks_hold_several_horizons(rows: int, horizon: int, expected: int) -> None:
     assert block_length(rows, horizon) == expected
+
+
+def test_the_interval_of_a_mean_is_students() -> None:
+    for degrees in (1, 2, 5, 9, 10, 30, 300):
+        assert student(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), abs=5e-4)
+    values = np.array([0.1, 0.4, np.nan, 0.2, -0.3])
+    known = values[np.isfinite(values)]
+    mean, low, high = mean_interval(values)
+    theirs = stats.t.interval(0.95, 3, loc=known.mean(), scale=stats.sem(known))
+    assert (mean, low, high) == pytest.approx((known.mean(), *theirs), abs=1e-3)
+    assert mean_interval([0.7])[0] == 0.7 and np.isnan(mean_interval([0.7])[1:]).all()
+
+
+def test_intervals_of_scores_hold_what_independent_rows_give() -> None:
+    """Rows that do not depend on one another: the bounds are those of a binomial share, and of a mean."""
+    rng = np.random.default_rng(2)
+    truth, called = rng.integers(3, size=(2, 20_000))
+    p = rng.dirichlet([2, 2, 2], len(truth))
+    found = score_intervals(truth, called, p, 10)
+    share = (truth == called).mean()
+    reach = 1.96 * np.sqrt(share * (1 - share) / len(truth))
+    assert found["accuracy"] == pytest.approx((share - reach, share + reach), abs=0.2 * reach)
+    loss = -np.log(p[np.arange(len(truth)), truth])
+    reach = 1.96 * loss.std() / np.sqrt(len(loss))
+    assert found["log_loss"] == pytest.approx((loss.mean() - reach, loss.mean() + reach), abs=0.2 * reach)
+    assert found["matthews"][0] < matthews_corrcoef(truth, called) < found["matthews"][1]
+    assert "log_loss" not in score_intervals(truth, called, np.full_like(p, np.nan), 10)
+    assert score_intervals(truth[:199], called[:199], p[:199], 10) == {}

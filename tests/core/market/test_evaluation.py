@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, f1_score, log_loss, matthews_corrcoef
 
-from core.market.book import BookError, segments
+from core.market.book import BookError
 from core.market.evaluation import evaluate
+from core.market.grid import segments
+from core.market.labels import moves_after
 from core.market.predictor import MarketCard, Predictor
-from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, tiny_predictor, with_hole
+from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, tiny_predictor, with_hole, with_stall
 
 ROWS = with_hole(with_hole(real_rows(1), 90, 7), 260, 1)
 
@@ -88,7 +90,7 @@ def test_calibration_is_of_the_likeliest_class_and_calls_have_a_name_of_their_ow
     assert (called != p.argmax(axis=1)).mean() > 0.05
     assert result.ece == pytest.approx(gap(p.argmax(axis=1)), abs=1e-5)
     assert result.call_gap == pytest.approx(gap(called), abs=1e-5)
-    assert result.log_loss == pytest.approx(log_loss(t, p, labels=[0, 1, 2]), abs=1e-5)
+    assert result.log_loss["tlob"] == pytest.approx(log_loss(t, p, labels=[0, 1, 2]), abs=1e-5)
     assert abs(result.ece - result.call_gap) > 1e-3
 
 
@@ -117,3 +119,25 @@ def test_what_is_asked_of_a_file_too_short_is_refused(predictor: Predictor, entr
     with pytest.raises(BookError, match="without a gap around or after row 390: a window"):
         evaluate(predictor, rows, entry, first=390)
     assert evaluate(predictor, rows, entry, first=379)[2].confusion["tlob"].sum() == 1
+
+
+def test_a_book_that_stands_still_for_minutes_is_scored_apart(predictor: Predictor, entry: MarketCard) -> None:
+    """Ten minutes in which nothing happens would make any forecaster of STATIONARY look good."""
+    quiet = with_stall(real_rows(1), 200, 2_400)
+    for head, (kind, horizon) in enumerate(HEADS):
+        (result,) = evaluate(predictor, quiet, entry, heads=[head])
+        truth, called, apart = [], [], []
+        for row in range(predictor.window - 1, len(quiet)):
+            label = naive_class(naive_label(quiet.mid, row, horizon, kind), entry.alphas[head])
+            if label == -1:
+                continue
+            call = int(predictor.predict(quiet.levels[None, row - predictor.window + 1 : row + 1], entry).calls[0, head])
+            if 200 + 480 <= row <= 200 + 2_400:  # nothing has changed for two minutes
+                apart.append(call == label)
+            else:
+                truth.append(label)
+                called.append(call)
+        assert result.confusion["tlob"].tolist() == confusion_matrix(truth, called, labels=[0, 1, 2]).tolist()
+        assert result.apart == {"samples": len(apart), "accuracy": pytest.approx(np.mean(apart))}
+        assert len(apart) > 1_900
+        assert np.isnan(moves_after(quiet, HEADS[head])[680:2_601]).all()  # nor is anything learnt from it

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from core.checkpoints import sha256
-from core.market.book import STEP_MS, on_grid, read_market, read_rows, segments
+from core.market.book import STEP_MS, read_market, read_rows
 from core.market.feeds.trades import read_trades
+from core.market.grid import on_grid, segments
 from core.market.library import FOLDER, LibraryError, Recording, recording, recordings
 
 
@@ -19,7 +20,7 @@ def test_a_recording_is_what_the_index_says(one: Recording) -> None:
     assert len(rows) == one.rows
     assert int(rows.timestamps[0]) == one.start_ms
     assert one.duration_s == one.rows * STEP_MS / 1e3
-    assert on_grid(rows)
+    assert on_grid(rows.timestamps)
     assert len(segments(rows.timestamps)) == 1
     assert sha256(one.path) == one.sha256
     assert one.licence == "MIT"

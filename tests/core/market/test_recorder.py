@@ -168,7 +168,7 @@ def test_a_live_feed_stops_after_the_seconds_asked(tmp_path: Path) -> None:
 
 
 class Broken:
-    key, market, clock = "broken", "x", "event"
+    key, market, clock, tick = "broken", "x", "event", 0.5
 
     async def events(self):
         for row, book in enumerate(books(3)):

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.market.book import segments
 from core.market.evaluation import evaluate, score_head
+from core.market.grid import segments
 from core.market.predictor import MarketCard, Predictor
 from core.market.row_predictions import RowPredictions, predict_rows
 from core.market.scoreboard import Scoreboard

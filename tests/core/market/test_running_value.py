@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 from scipy.special import softmax
 
 from core import scores
@@ -102,9 +103,11 @@ def test_an_unknown_market_scores_anew_with_its_own_threshold(monkeypatch: pytes
 def test_trades_as_they_happen_are_those_of_the_whole_file(board: Scoreboard, head: int) -> None:
     rules = board.call_rows(head)
     expected = taker(rules["tlob"])
-    trades, mean = board.taken()[head]
+    trades, mean, reach = board.taken()[head]
     assert trades == len(expected.gross_bps) > 50
     assert mean == pytest.approx(expected.gross_bps.mean(), rel=1e-9)
+    low, high = stats.t.interval(0.95, len(expected.gross_bps) - 1, loc=mean, scale=stats.sem(expected.gross_bps))
+    assert (mean - reach, mean + reach) == pytest.approx((low, high), rel=1e-3)
 
 
 def test_call_rows_hold_what_was_logged(board: Scoreboard) -> None:
@@ -134,4 +137,4 @@ def test_a_session_without_outcomes_has_no_scores() -> None:
     found = board.adaptive(0)
     assert np.isnan([*found.log_loss, found.delivered]).all()
     assert board.luck(0)["tlob"].chance == 1
-    assert np.isnan(board.taken()[0, 1])
+    assert np.isnan(board.taken()[0, 1:]).all()

@@ -11,11 +11,23 @@ import pandas as pd
 import pytest
 
 from core import scores
-from core.market.book import BookRows, segments
-from core.market.evaluation import evaluate
+from core.market.book import BookRows
+from core.market.evaluation import call_rows, evaluate
+from core.market.grid import segments, stalled
 from core.market.predictor import MarketCard, Predictions, Predictor, windows_of
+from core.market.row_predictions import predict_rows
 from core.market.scoreboard import ROLLING, RULES, PredictionLog, Scoreboard
-from tests.core.market.helpers import EXCERPTS, HEADS, naive_class, naive_label, random_book, real_rows, tiny_predictor, with_hole
+from tests.core.market.helpers import (
+    EXCERPTS,
+    HEADS,
+    naive_class,
+    naive_label,
+    random_book,
+    real_rows,
+    tiny_predictor,
+    with_hole,
+    with_stall,
+)
 
 HOLED = with_hole(real_rows(3), 217, 4)
 
@@ -32,13 +44,14 @@ def entry(predictor: Predictor) -> MarketCard:
 
 def played(predictor: Predictor, entry: MarketCard, rows: BookRows) -> Scoreboard:
     """Step by step, as a session does."""
+    still = stalled(rows.timestamps, rows.levels)
     board = Scoreboard(predictor.heads, entry.alphas)
     for stretch in segments(rows.timestamps):
         board.gap()
         for i in range(stretch.start, stretch.stop):
             whole = i - stretch.start + 1 >= predictor.window
             answer = predictor.predict(windows_of(rows.levels, [i], predictor.window), entry) if whole else None
-            board.step(int(rows.timestamps[i]), float(rows.mid[i]), answer)
+            board.step(int(rows.timestamps[i]), float(rows.mid[i]), answer, stalled=bool(still[i]))
     return board
 
 
@@ -56,9 +69,26 @@ def test_step_by_step_equals_the_whole_file(predictor: Predictor, entry: MarketC
     assert found.reliability["gap"][0] == pytest.approx(expected.ece, abs=1e-6)
     assert found.call_reliability["gap"][0] == pytest.approx(expected.call_gap, abs=1e-6)
     assert found.resolved == expected.confusion["tlob"].sum() > 250
-    assert found.log_loss == pytest.approx(expected.log_loss, abs=1e-5)
+    assert found.log_loss == pytest.approx(expected.log_loss, abs=1e-5)  # of every rule that gives probabilities
     assert found.since_ms == board.log.tail(10_000)["timestamp"][0]  # the first row that ends a window has a known outcome
     assert (found.session["tlob"].sum(axis=0) > 0).sum() >= 2  # the calls vary: the comparison has something to compare
+
+
+def test_a_stall_is_counted_apart_as_in_the_whole_file(predictor: Predictor, entry: MarketCard) -> None:
+    quiet = with_stall(real_rows(1), 200, 1_200)
+    live = played(predictor, entry, quiet)
+    for head, expected in enumerate(evaluate(predictor, quiet, entry)):
+        found = live.scores(head)
+        for rule in RULES:
+            assert found.session[rule].tolist() == expected.confusion[rule].tolist()
+        assert found.log_loss == pytest.approx(expected.log_loss, abs=1e-5)
+        assert found.apart.sum() == expected.apart["samples"] > 600
+        assert np.trace(found.apart) / found.apart.sum() == pytest.approx(expected.apart["accuracy"])
+        assert live.adaptive(head).outcomes == found.resolved  # nothing is learnt from it either
+        rows, whole = live.call_rows(head), call_rows(predict_rows(predictor, quiet, entry), head)
+        for rule in ("tlob", "momentum"):
+            assert rows[rule].calls.tolist() == whole[rule].calls.tolist()
+            assert (rows[rule].direction[-700:-200] == 0).all()
 
 
 @pytest.mark.parametrize("head", range(len(HEADS)), ids=[f"{kind}-{horizon}" for kind, horizon in HEADS])

@@ -18,7 +18,7 @@ from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, STALE_MS, MarketSession
 from core.market.session_view import Status
 from tests.core.market.feeds_for_tests import ScriptedFeed, Step, books, replaying, wait_until
-from tests.core.market.helpers import HEADS, random_book, real_rows, with_hole
+from tests.core.market.helpers import HEADS, random_book, real_rows, with_hole, with_stall
 
 ROWS = real_rows(4)
 FLOAT32 = 1e-5
@@ -149,9 +149,7 @@ def test_a_hole_in_the_timestamps_is_a_gap_even_unannounced(predictor: Predictor
     session = finished(predictor, replaying(rows))
     view = session.view()
     assert view.warm == 24
-    assert np.array_equal(view.timestamps[-50:], rows.timestamps[50:])
-    # the sampler carries the last book for ten seconds, then leaves the hole
-    assert len(view.timestamps) == 100 + 40
+    assert np.array_equal(view.timestamps, rows.timestamps)  # nothing is carried into the hole
     after = view.predictions["timestamp"][view.predictions["timestamp"] >= rows.timestamps[50]]
     assert after.tolist() == rows.timestamps[50 + 23 :].tolist()
 
@@ -370,3 +368,22 @@ def test_freezing_takes_the_newest_whole_window(predictor: Predictor) -> None:
 
 def test_heads_keep_their_order(predictor: Predictor) -> None:
     assert predictor.heads == HEADS
+
+
+def test_a_market_that_stands_still_is_named_and_scored_apart(predictor: Predictor, loop: BackgroundLoop) -> None:
+    """As of a venue that stopped, whose book on request stands still too: each row is confirmed, and none tells anything."""
+    quiet = with_stall(ROWS[:130], 99, 1_200)
+    feed = ScriptedFeed(replaying(quiet[:1_200]))
+    session = MarketSession(feed, predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.step == 1_200)
+    assert session.view().status is Status.STALLED
+    scored = session.scores(0)
+    whole = evaluate(predictor, quiet[:1_200], session.entry)[0]
+    assert scored.session["tlob"].tolist() == whole.confusion["tlob"].tolist()
+    assert scored.apart.sum() == whole.apart["samples"] > 500
+    feed.send(*books(quiet[1_200:]))
+    wait_until(lambda: session.step == len(quiet))
+    assert session.view().status is Status.REPLAYING
+    feed.send(GAP, *books(quiet[-1:]))
+    wait_until(lambda: session.view().status is Status.WARMING)

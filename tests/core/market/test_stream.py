@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 from sklearn.metrics import f1_score, matthews_corrcoef
 
 from core.market import session as session_module
-from core.market.book import BookRows
+from core.market.book import BookRows, price_tick
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedState, StatusChange, Trade
 from core.market.predictor import Predictor
@@ -153,7 +154,8 @@ def naive_trades(rows: BookRows, table: pd.DataFrame, name: str, horizon: int) -
         gain = bid[row + horizon] - ask[row + 1] if call == "UP" else bid[row + 1] - ask[row + horizon]
         results.append(gain / rows.mid[row] * 1e4)
         row += horizon
-    return [len(results), float(np.mean(results)) if results else float("nan")]
+    low, _high = stats.t.interval(0.95, len(results) - 1, scale=stats.sem(results)) if len(results) > 1 else (np.nan, np.nan)
+    return [len(results), float(np.mean(results)) if results else float("nan"), -float(low)]
 
 
 def test_scores_in_a_frame_are_those_of_scikit_learn(predictor: Predictor, loop: BackgroundLoop) -> None:
@@ -172,8 +174,35 @@ def test_scores_in_a_frame_are_those_of_scikit_learn(predictor: Predictor, loop:
         expected += [matthews_corrcoef(truth, one) for one in (call, naive)]
         expected += [f1_score(truth, one, average="macro") for one in (call, naive)]
         expected += [200, *(matthews_corrcoef(truth[-200:], one[-200:]) for one in (call, naive))]
-        expected += naive_trades(rows, table, name, horizon)
-        np.testing.assert_allclose(found, expected, atol=1e-9)
+        *expected_trades, reach = naive_trades(rows, table, name, horizon)
+        np.testing.assert_allclose(found[:10], [*expected, *expected_trades], atol=1e-9)
+        np.testing.assert_allclose(found[10], reach, rtol=1e-3)
+        p = known[[f"{name}_p_{one}" for one in ("down", "stationary", "up")]].to_numpy(float)
+        given = p[np.arange(len(p)), truth.map({"DOWN": 0, "STATIONARY": 1, "UP": 2})]
+        assert found[11] == pytest.approx(-np.log(np.maximum(given, 1e-12)).mean(), abs=1e-6)
+        assert found[13] == 0 and np.isnan(found[14])  # the book never stood still for minutes
+    assert (screen.scores[:, 12] > 0).all()
+
+
+def test_a_frame_tells_the_market_s_step_of_price(predictor: Predictor, loop: BackgroundLoop) -> None:
+    """That of the feed; where it knows none, that of the first whole window of rows, kept whatever comes later."""
+    feed = ScriptedFeed(replaying(ROWS[:5]))
+    session = MarketSession(feed, predictor)
+    loop.submit(session.run())
+    wait_until(lambda: session.view(1).step == 5)
+    ticks = [np.frombuffer(session.snapshot(10)[0])[11]]
+    feed.send(*books(ROWS[5:60]))
+    wait_until(lambda: session.view(1).step == 60)
+    ticks.append(np.frombuffer(session.snapshot(10)[0])[11])
+    finer = BookRows(timestamps=ROWS.timestamps[60:70], levels=ROWS.levels[60:70] + 0.003)
+    feed.send(*books(finer))
+    wait_until(lambda: session.view(1).step == 70)
+    ticks.append(np.frombuffer(session.snapshot(10)[0])[11])
+    assert ticks == [ticks[0], price_tick(ROWS.levels[36:60, 0::2]), ticks[1]]
+    feed.tick = 0.5
+    feed.send(*books(ROWS[70:71]))
+    wait_until(lambda: session.view(1).step == 71)
+    assert np.frombuffer(session.snapshot(10)[0])[11] == 0.5
 
 
 def test_a_reader_that_fell_behind_gets_what_it_missed_but_only_so_far_back() -> None:

@@ -107,12 +107,13 @@ def test_the_age_counts_only_while_a_book_is_due(predictor: Predictor, monkeypat
     assert math.isnan(seen(session, monkeypatch, status=Status.CONNECTING, age_ms=math.inf).age_s)
 
 
-def test_alerts_are_those_of_the_market_since_the_session_began(predictor: Predictor) -> None:
+def test_alerts_are_those_of_the_feed_since_the_session_began(predictor: Predictor) -> None:
     session = finished(predictor, replaying(ROWS[:30]), key="recording/one~abcd")
 
-    def event(market: str, seconds: float) -> AlertEvent:
-        rule = AlertRule(market=market, kind="price", level=1.0)
-        return AlertEvent(rule=rule, at=session.started + seconds, text=compose("crossed"))
+    def event(feed: str, seconds: float) -> AlertEvent:
+        rule = AlertRule(market="recording/one", kind="price", level=1.0)
+        return AlertEvent(rule=rule, feed=feed, at=session.started + seconds, text=compose("crossed"))
 
-    before, other, mine = event("recording/one", -5), event("recording/two", 5), event("recording/one", 5)
+    here, there = "recording/one~abcd", "recording/one~efgh"
+    before, other, mine = event(here, -5), event(there, 5), event(here, 5)
     assert wall_row(session, 0, [before, other, mine]).alerts == (mine,)

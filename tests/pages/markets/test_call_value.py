@@ -85,10 +85,12 @@ def test_the_value_of_calls_is_shown_with_its_dials(session: MarketSession) -> N
     table = app.dataframe[0].value
     assert table["Forecaster"].tolist() == ["TLOB", "Momentum rule", "Always stationary"]
     assert "at most 1 in" in words(app)
-    free = float(table["Result of a trade, bps"][0].split(" ")[0])
+    usual = float(table["Result of a trade, bps"][0].split(" ")[0])
     assert table["Result of a trade, bps"].tolist()[1:] == ["", ""]
+    break_even = float(table["Break-even fee, bps"][0])
+    assert usual == pytest.approx(2 * break_even - 20, abs=0.03)  # a taker pays 10 basis points a fill until the reader says less
     app.slider(key="fee").set_value(2.0).run()
-    assert float(app.dataframe[0].value["Result of a trade, bps"][0].split(" ")[0]) == pytest.approx(free - 4, abs=0.011)
+    assert float(app.dataframe[0].value["Result of a trade, bps"][0].split(" ")[0]) == pytest.approx(usual + 16, abs=0.011)
     app.slider(key="sure").set_value(0.8).run()
     assert app.dataframe[0].value["Rows called"].tolist()[0] == "0.0%"
 

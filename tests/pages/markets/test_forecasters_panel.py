@@ -16,6 +16,7 @@ from core.market.forecasters.naive import MomentumForecaster
 from core.market.predictor import Predictor
 from core.market.row_predictions import predict_rows
 from core.market.session import MarketSession
+from core.service.access import Role
 from pages.markets.live_controls import ViewChoices
 from tests.core.market.forecasters.test_live_peers import GOOD, By, peers_with, step
 from tests.core.market.helpers import HEADS, random_book, tiny_predictor
@@ -38,7 +39,7 @@ def over_all(session, choices, whole):  # type: ignore[no-untyped-def]
 
 
 def test_running_scores_and_missing_answers_stand_beside_tlobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.markets.forecasters_panel.offered", lambda: ["Mine", "a/file.csv"])
+    monkeypatch.setattr("core.service.forecasters.offered", lambda: ["Mine", "a/file.csv"])
     peers = peers_with(By(lambda number: GOOD if number % 3 else [[[0.5, 0.1, 0.1]]]))
     for number in range(6):
         step(peers, 250 * number, 0)
@@ -84,8 +85,8 @@ def test_a_whole_recording_is_compared_at_the_press_of_a_button(session: MarketS
     assert "are fitted on the first fifth of the recording" in words(app)
 
 
-def test_strangers_add_no_forecaster(session: MarketSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.shared.permissions.allowed", lambda: False)
+@pytest.mark.parametrize("role", [Role.STRANGER])
+def test_strangers_add_no_forecaster(session: MarketSession) -> None:
     choices = ViewChoices(head=0, label=HEADS[0][0], horizon=HEADS[0][1], heads_of_label=(0,))
     app = ran(AppTest.from_function(over_all, default_timeout=60, args=(session, choices, None)))
-    assert "Adding forecasters is closed here." in words(app) and not app.file_uploader
+    assert "Closed here: adding a forecaster: a file of probabilities." in words(app) and not app.file_uploader

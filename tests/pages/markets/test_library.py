@@ -11,6 +11,7 @@ from core.market import library
 from core.market.book import read_rows
 from core.market.recordings.listing import list_recordings
 from core.market.recordings.segment_writer import SegmentWriter
+from core.service.access import Role
 from pages.shared.navigation import ROOT
 from tests.core.market.feeds.binance_server import FIXTURES
 from tests.pages.open_page import open_page, ran, words
@@ -115,13 +116,14 @@ def test_one_is_renamed_and_a_name_that_is_none_is_refused(folder: Path) -> None
         assert ("'a b' is no name" in words(app)) == (name == "a b")
 
 
-def test_where_strangers_may_come_nothing_can_be_changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.shared.permissions.allowed", lambda: False)
+@pytest.mark.parametrize("role", [Role.STRANGER])
+def test_where_strangers_may_come_nothing_can_be_changed(folder: Path) -> None:
     record_two_days(folder)
     app = ran(AppTest.from_function(chosen_page, default_timeout=60))
     assert not app.button
     page = open_page(PAGE)
-    assert "Closed here: recording and converting; renaming, merging and deleting; folders of this server." in words(page)
+    assert "Closed here: recording, and ending a recording; inspecting and converting files of recordings; " in words(page)
+    assert not page.get("file_uploader") and not page.button
     assert "OBSERVATORY_OPEN=yes" in words(page) and "BTC-USDT/2024-08-08" in names(folder)
     assert [table.value["name"].tolist() for table in page.dataframe] != []
     assert not open_page(PAGE, place="BTC-USDT").dataframe  # folders of the server are not listed

@@ -6,6 +6,7 @@ from itertools import cycle
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from core.market.feeds.recording import RecordingFeed
@@ -34,9 +35,9 @@ def opened(session: MarketSession, zone: str = "UTC") -> AppTest:
     return ran(AppTest.from_function(page, default_timeout=60, args=(session, choices, zone)))
 
 
-def score(session: MarketSession, steps: int, first: int = 0) -> None:
+def score(session: MarketSession, steps: int, first: int = 0, p: NDArray[np.float32] | None = None) -> None:
     """Rows of a market that goes up and down, each with a prediction."""
-    p = np.full((1, len(HEADS), 3), 1 / 3, dtype=np.float32)
+    p = np.full((1, len(HEADS), 3), 1 / 3, dtype=np.float32) if p is None else p
     calls = np.ones((1, len(HEADS)), dtype=np.int8)
     answer = Predictions(probabilities=p, calls=calls, momentum=calls)
     for step, mid in zip(range(first, first + steps), cycle([100.0, 101.0, 103.0]), strict=False):
@@ -52,3 +53,15 @@ def test_it_says_since_when_and_nothing_twice(session: MarketSession) -> None:
     assert "since Nov 14, 2023, 11:13:20 PM" in words(opened(session, "Europe/Madrid")).replace("\u202f", " ")
     score(session, ROLLING, first=300)
     assert set(opened(session).dataframe[0].value["Over"]) == {"all", "last 1,000"}
+
+
+def test_it_says_where_saying_a_third_each_would_have_been_better(session: MarketSession) -> None:
+    """A market that only ever moves, and a model that all but excludes it: a loss of ln 20 and more a row."""
+    assert "saying a third each" not in words(opened(session))  # it has said a third each until now
+    sure = np.tile(np.array([0.05, 0.9, 0.05], dtype=np.float32), (1, len(HEADS), 1))
+    score(session, 600, first=300 + ROLLING, p=sure)
+    app = opened(session)
+    board = app.dataframe[0].value.set_index("Rule")
+    losses = board[board["Over"] == "all"]["Log loss"]
+    assert float(losses["TLOB"]) > float(losses["A third each"]) == pytest.approx(np.log(3), abs=6e-4)
+    assert f"TLOB's log loss of {losses['TLOB']} is above 1.099" in words(app)

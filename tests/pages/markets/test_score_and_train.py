@@ -19,10 +19,11 @@ from core.runs import market_training, scoring
 from core.runs.local_run import TrainError
 from core.runs.market_training import MarketTrainer
 from core.runs.scoring import Scorer
+from core.service.access import Role
 from pages.shared.navigation import ROOT
 from tests.core.market.helpers import HEADS, random_book, save_tiny
 from tests.core.training.test_market_runs import write_book
-from tests.pages.open_page import open_page, ran, words
+from tests.pages.open_page import open_page, press_anyway, ran, words
 
 MARKETS = ROOT / "pages" / "markets"
 NAME = "venue_abc_2024-01-01"
@@ -66,8 +67,16 @@ def test_a_recording_is_scored_and_its_worst_window_opens() -> None:
     ran(app)
     assert not app.error, app.error[0].value
     board = app.dataframe[0].value
-    assert list(board["Forecaster"]) == ["tlob", "Frequencies so far", "Momentum rule", "Always stationary"]
-    assert board["Samples"].nunique() == 1 and board["Log loss"].iloc[0] != "" and board["Log loss"].iloc[3] == ""
+    assert list(board["Forecaster"]) == [
+        "tlob",
+        "Momentum rule",
+        "Always stationary",
+        "A third each",
+        "Frequencies so far",
+        "Frequencies lately",
+    ]
+    assert board["Samples"].nunique() == 1 and board["Log loss"].iloc[0] != "" and board["Log loss"].iloc[2] == ""
+    assert board["Log loss"].iloc[3].startswith("1.099")
     assert ("no clear difference." in words(app) or "is better." in words(app)) and "Where tlob was most wrong" in words(app)
     answer = scoring.shared_scorer().answer()
     assert answer is not None and len(app.dataframe[1].value) == len(answer["worst"]) > 10
@@ -100,3 +109,20 @@ def test_two_epochs_are_trained_and_the_checkpoint_is_watched_live(place: Path) 
     assert any("mine" in one.label for one in live.expander)
     watched = [(session.feed.key, session.predictor.card["name"]) for session in hub().sessions()]
     assert [name for _, name in watched] == ["mine"] and "mine" not in watched[0][0]
+
+
+@pytest.mark.parametrize("role", [Role.STRANGER])
+def test_a_press_of_a_button_that_is_greyed_out_starts_nothing_for_a_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser greys a button out; what a client sends is its own affair."""
+    began: list[object] = []
+    for run in (scoring.shared_scorer(), market_training.shared_market_trainer()):
+        monkeypatch.setattr(run, "start", lambda *given, **options: began.append(given))
+    for opened, key, closed in (
+        (opened_score, "score_start", "scoring recordings, and ending that"),
+        (opened_train, "market_start", "starting, ending, resuming and keeping a training"),
+    ):
+        app = opened(recs=NAME)
+        assert f"Closed here: {closed}." in words(app)
+        press_anyway(app, key)
+        assert not began and "Windows to train on" not in words(app)
+        assert {"market_resume", "market_stop", "score_stop"}.isdisjoint(one.key for one in app.button)

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest.mock import Mock
@@ -76,7 +77,7 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
 def alerts(monkeypatch: pytest.MonkeyPatch) -> Mock:
     """The process's alerts, in memory; counts how often their log is looked up."""
     book = Mock(wraps=AlertBook())
-    monkeypatch.setattr(stream_route, "alert_book", lambda: book)
+    monkeypatch.setattr(stream_route.alerts, "book", lambda: book)
     return book
 
 
@@ -103,8 +104,8 @@ def _has_played(session: MarketSession, rows: int) -> bool:
     return session.view(1).step == rows
 
 
-def ticket_for(session: MarketSession, language: str = "en") -> str:
-    return TICKETS.issue(Ticket(viewer="me", session=session, language=language))
+def ticket_for(session: MarketSession, language: str = "en", owner: str = "tab:me") -> str:
+    return TICKETS.issue(Ticket(viewer="me", owner=owner, session=session, language=language))
 
 
 @asynccontextmanager
@@ -207,18 +208,38 @@ def test_an_alert_reaches_the_viewers_of_its_market_once(session: MarketSession,
     async def test() -> None:
         async with visiting(session, 2) as visitors:
             for market in ("elsewhere", session.feed.key):
-                rule = AlertRule(market=market, kind="price", level=10.0, cooldown_s=0)
-                alerts.put(rule)
-                for mid in (9.0, 11.0):
-                    alerts.check(
-                        MarketState(market=market, symbol="ABC", status=Status.LIVE, mid=mid, probabilities={}, scores={})
-                    )
+                alerts.put(AlertRule(market=market, kind="price", level=10.0, cooldown_s=0, owner="tab:me"))
+                cross(alerts, market)
             await play(session, 2)
             for one in visitors:
                 told = await one.text()
                 assert told["alert"]["text"].startswith("ABC: the mid crossed 10") and told["alert"]["sound"]
             await play(session, 2)
             assert all(message.get("text") is None for one in visitors for message in list(one.got._queue))  # type: ignore[attr-defined]
+
+    run(test)
+
+
+def cross(alerts: Mock, market: str) -> None:
+    """The mid of a market goes from 9 to 11."""
+    state = MarketState(feed=market, market=market, symbol="ABC", status=Status.LIVE, mid=9.0, probabilities={}, scores={})
+    alerts.check(state)
+    assert alerts.check(replace(state, mid=11.0))
+
+
+def test_nobody_gets_the_alerts_of_another(session: MarketSession, alerts: Mock) -> None:
+    async def test() -> None:
+        async with visiting(session, 1) as (mine,):
+            other = Visitor(ticket_for(session, owner="tab:other"))
+            serving = asyncio.create_task(stream_route.market_stream(other.socket))
+            await other.frame()
+            alerts.put(AlertRule(market=session.feed.key, kind="price", level=10.0, owner="tab:other"))
+            cross(alerts, session.feed.key)
+            await play(session, 2)
+            assert "crossed" in (await other.text())["alert"]["text"]
+            assert all(message.get("text") is None for message in list(mine.got._queue))  # type: ignore[attr-defined]
+            other.leave()
+            await asyncio.wait_for(serving, 20)
 
     run(test)
 

@@ -14,25 +14,25 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.market import alert_monitor, library
+from core.market import library
 from core.market.alerts import AlertBook, AlertRule, MarketState
 from core.market.feeds.protocol import FeedFailed
 from core.market.hub import MOST_FEEDS_OF_VIEWER, hub, shutdown
 from core.market.ledger.keeper import FOLDER_VARIABLE
-from core.market.ledger.records import LedgerHeader
+from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.scorecard import score_card
-from core.market.ledger.segments import prediction_files
-from core.market.ledger.verification import market_folders, shipped_predictors
-from core.market.ledger.writer import LedgerRow, LedgerWriter
-from core.market.predictor import load_predictor, windows_of
+from core.market.ledger.verification import NOT_PROVEN, verify
+from core.market.predictor import Predictor
 from core.market.scoreboard import LATEST
 from core.market.session_view import Status
 from core.market.sources import LiveSource, RecordingSource, SimulatedSource
 from core.messages import compose
+from core.service import alerts
 from pages.markets import wall_markets, wall_table
 from pages.shared.navigation import ROOT
 from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until
 from tests.core.market.helpers import random_book, real_rows, save_tiny
+from tests.core.market.ledger.ledgers import NAME, steps, write_all
 from tests.pages.open_page import open_page, ran, words
 
 BUNDLED = [f"rec:{one.name}" for one in library.recordings()]
@@ -52,7 +52,7 @@ def small_world(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """The small model, no ledger yet, and alerts in memory."""
     book = AlertBook()
     monkeypatch.setattr(checkpoints, "FOLDER", models)
-    monkeypatch.setattr(alert_monitor, "alert_book", lambda: book)
+    monkeypatch.setattr(alerts, "book", lambda: book)
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "ledger"))
     yield book
     shutdown()
@@ -196,32 +196,26 @@ def test_a_failed_market_says_why_beside_the_others(monkeypatch: pytest.MonkeyPa
 
 def test_alerts_of_its_markets_are_counted_and_told(small_world: AlertBook) -> None:
     app = opened(wall="sim:1,sim:2")
-    small_world.put(AlertRule(market="simulated/2", kind="feed"))
-    lost = MarketState(market="simulated/2", symbol="S", status=Status.STALE, mid=1.0, probabilities={}, scores={})
-    assert len(small_world.check(lost)) == 1
+    (feed,) = [one.key for one in hub().watched() if one.key.startswith("simulated/2")]
+    for owner in ("operator", "tab:other"):
+        small_world.put(AlertRule(market="simulated/2", kind="feed", owner=owner))
+    lost = MarketState(
+        feed=feed, market="simulated/2", symbol="![S](http://a)", status=Status.STALE, mid=1.0, probabilities={}, scores={}
+    )
+    assert len(small_world.check(lost)) == 2
     app = ran(app)
-    assert table(app)["alerts"].tolist() == [0, 1] and "S: the feed is stale" in words(app)
+    assert table(app)["alerts"].tolist() == [0, 1] and words(app).count("the feed is stale") == 1
+    assert "!\\[S\\](http\\://a): the feed is stale" in words(app)
 
 
 # -- score cards ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    """Written as a live session writes it, each row in its own step."""
-    rows, predictor, now = random_book(160, seed=3), load_predictor(folder=checkpoints.FOLDER), [0]
-    header = LedgerHeader(market="live/testville/ABC/USDT", heads=predictor.heads, window=predictor.window)
-    weights, card = (checkpoints.sha256(checkpoints.FOLDER / f"tlob.{suffix}") for suffix in ("safetensors", "json"))
-    windows = windows_of(rows.levels, list(range(predictor.window - 1, len(rows))), predictor.window)
-    answer = predictor.predict(windows, predictor.market(header.market))
-    with LedgerWriter(tmp_path / "ledger", header, weights=weights, card=card, clock_ms=lambda: now[0]) as writer:
-        for i, timestamp in enumerate(rows.timestamps.tolist()):
-            now[0], k = timestamp + 20, i - predictor.window + 1
-            said: dict[str, Any] = (
-                {"window": windows[k], "probabilities": answer.probabilities[k], "calls": answer.calls[k]} if k >= 0 else {}
-            )
-            writer.write([LedgerRow(timestamp=timestamp, levels=rows.levels[i], **said)])
-    return tmp_path / "ledger"
+def ledger(tmp_path: Path, models: Path) -> str:
+    """Written as a live session writes it, each row in its own step; the newest head."""
+    predictor = Predictor(checkpoints.load("tlob", folder=models))
+    return write_all(tmp_path / "ledger", steps(random_book(160, seed=3), predictor), predictor).head
 
 
 def test_without_a_ledger_the_page_says_when_one_begins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,25 +224,35 @@ def test_without_a_ledger_the_page_says_when_one_begins(monkeypatch: pytest.Monk
     assert "switched off" in words(opened(wall="none"))
 
 
-def test_the_score_card_is_the_ledgers(ledger: Path) -> None:
+def test_the_score_card_is_the_ledgers(ledger: str, tmp_path: Path) -> None:
     app = opened(wall="none")
     assert not len(app.dataframe)  # nothing is computed unasked
-    app = press(app, "cards:compute")
-    expected = score_card(ledger, shipped_predictors(checkpoints.FOLDER), period="day")
+    app.text_input(key="cards:heads").set_value(ledger)
+    app = press(ran(app), "cards:compute")
+    assert table(app).iloc[0].tolist() == [NAME, "verified", 137, 137, 0, ledger]
+    expected = score_card(verify(tmp_path / "ledger", known_predictors()), period="day")
     codes = (code.split("_") for code in expected["head"])
-    words = [f"{kind.capitalize()}, {steps} steps ({round(int(steps) / 4, 1):g} sec)" for kind, steps in codes]
-    pd.testing.assert_frame_equal(table(app), expected.assign(head=words), check_dtype=False, atol=1e-4)
-    assert len(app.get("download_button")) == 2
+    names = [f"{kind.capitalize()}, {steps} steps ({round(int(steps) / 4, 1):g} sec)" for kind, steps in codes]
+    assert names[0].startswith("Forward")
+    pd.testing.assert_frame_equal(app.dataframe[1].value, expected.assign(head=names), check_dtype=False, atol=1e-4)
+    assert len(app.get("download_button")) == 2 and NOT_PROVEN in words(app)
     app.segmented_control(key="cards").set_value("month")
     assert not len(ran(app).dataframe)  # the day's card is not the month's
     assert app.query_params["cards"] == "month"
 
 
-def test_a_damaged_ledger_is_one_sentence_and_no_table(ledger: Path) -> None:
+def test_a_ledger_that_is_not_verified_says_why(ledger: str, tmp_path: Path) -> None:
     app = press(opened(wall="none"), "cards:compute")
-    assert len(app.dataframe) == 1
-    (folder,) = market_folders(ledger)
-    prediction_files(folder)[0].write_bytes(b"nothing")
+    assert table(app).iloc[0]["state"] == "incomplete" and len(app.dataframe) == 2
+    assert "no head of its chain was given" in words(app)
+    app.text_input(key="cards:heads").set_value("ab" * 32)
+    app = press(ran(app), "cards:compute")
+    assert table(app).iloc[0]["state"] == "incomplete" and "is in no chain here" in words(app)
+    (file,) = (tmp_path / "ledger").rglob("rows_*.parquet")
+    file.write_bytes(b"nothing")
     app = press(app, "cards:compute")
-    assert len(app.error) == 1 and "The ledger cannot be scored" in app.error[0].value
-    assert not len(app.dataframe)
+    assert table(app).iloc[0]["state"] == "broken" and "no readable segment" in words(app)
+    assert len(app.dataframe) == 1 and "nothing to score" in words(app)
+    app.text_input(key="cards:heads").set_value("12")
+    app = press(ran(app), "cards:compute")
+    assert len(app.error) == 1 and "64 hexadecimal digits" in app.error[0].value and not len(app.dataframe)

@@ -143,6 +143,19 @@ def test_a_book_is_a_copy_with_the_exchanges_time_and_number() -> None:
     run(scenario)
 
 
+@pytest.mark.parametrize(("name", "tick"), [(BTC, 0.01), (PERPETUAL, 0.1)])
+def test_the_step_of_price_is_the_venues_own(name: str, tick: float) -> None:
+    async def scenario() -> None:
+        async with BinanceServer(fixture(name)) as server:
+            feed = feed_of(server)
+            assert feed.tick == 0.0
+            async with aclosing(feed.events()) as events:
+                await Reader(events).book()
+                assert feed.tick == tick
+
+    run(scenario)
+
+
 def test_trades_are_streamed_with_their_aggressor() -> None:
     async def scenario() -> None:
         async with following(BTC) as (server, reader):

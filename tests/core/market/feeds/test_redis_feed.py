@@ -103,6 +103,7 @@ def test_a_step_is_read_as_it_was_written(predictor: Predictor) -> None:
         predictions=predictions,
         status=StatusChange(state=FeedState.RECONNECTING, message=message),
         step=17,
+        tick=0.01,
         scores=np.array([[1.0, np.nan]] * len(predictor.heads)),
     )
     read = decode_step({key.encode(): value for key, value in encode_step(step).items()})
@@ -117,7 +118,7 @@ def test_a_step_is_read_as_it_was_written(predictor: Predictor) -> None:
         assert np.array_equal(getattr(read.predictions, name), getattr(predictions, name))
     assert read.status == step.status and isinstance(read.status.message, Message)
     assert read.status.message.values["clause"].template == "{reason}; trying again in {seconds:.0f} s"
-    assert read.step == 17 and np.array_equal(read.scores, step.scores, equal_nan=True)
+    assert (read.step, read.tick) == (17, 0.01) and np.array_equal(read.scores, step.scores, equal_nan=True)
     with pytest.raises(StepError):
         decode_step({b"h": b"{}"})
 

@@ -3,11 +3,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
+import ccxt
 import pytest
 
 from core.market.feeds.protocol import FeedFailed
-from core.market.feeds.venues import make_exchange, nearest, poll_levels, socket_levels
+from core.market.feeds.venues import make_exchange, nearest, poll_levels, socket_levels, venue_tick
 
 SPOT, SWAP, OPTION = {"spot": True}, {"swap": True}, {"option": True}
 
@@ -62,3 +64,18 @@ import core.market.feeds.live, core.market.feeds.catalogue, core.market.library,
 assert "ccxt" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[4], timeout=60, check=True)
+
+
+@pytest.mark.parametrize(
+    ("mode", "price", "tick"),
+    [
+        (ccxt.TICK_SIZE, 0.05, 0.05),
+        (ccxt.DECIMAL_PLACES, 3, 1e-3),
+        (ccxt.SIGNIFICANT_DIGITS, 5, 0.0),
+        (ccxt.TICK_SIZE, None, 0.0),
+    ],
+)
+def test_the_step_of_price_by_each_of_ccxts_kinds_of_precision(mode: int, price: float | None, tick: float) -> None:
+    exchange = Mock(precisionMode=mode, markets={"A/B": {"precision": {"price": price}}, "C/D": {"precision": None}})
+    assert venue_tick(exchange, "A/B") == pytest.approx(tick)
+    assert venue_tick(exchange, "C/D") == 0.0

@@ -16,12 +16,14 @@ import pandas as pd
 import pytest
 
 from core.market import library
-from core.market.book import BookRows, frame_from_rows, read_rows, resample, segments
+from core.market.book import BookRows, frame_from_rows, read_rows, resample
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.trades import read_trades
 from core.market.formats.conversion import Inspection, convert, inspect, recognise
 from core.market.formats.protocol import FormatError
+from core.market.grid import segments
 from core.market.recorder import record
+from core.market.recordings.listing import list_recordings
 from tests.core.market.feeds.binance_server import FIXTURES
 
 SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
@@ -151,16 +153,13 @@ def test_rows_come_out_as_they_went_in(
     tmp_path: Path, rows: BookRows, write: Callable[[Path, BookRows], Files], key: str
 ) -> None:
     gap = np.ones(300, dtype=bool)
-    gap[50:291] = False  # longer than a book is carried
+    gap[50:60] = False
     files = write(tmp_path, holed := rows.take(gap))
     found, made, path = converted(files, tmp_path)
     assert (found.form.key, found.problem_count, found.levels) == (key, 0, 10)
     assert (found.start_ms, found.end_ms, found.sampling_ms) == (rows.timestamps[0], rows.timestamps[-1], 250.0)
-    at = np.isin(made.timestamps, holed.timestamps)
-    np.testing.assert_allclose(made.levels[at], holed.levels, rtol=1e-9)
-    assert at.sum() == len(holed)
-    carried = made.levels[~at]
-    assert len(carried) == 240 and (np.abs(carried - holed.levels[49]) <= 1e-9 * holed.levels[49]).all()  # a minute, then the gap
+    np.testing.assert_array_equal(made.timestamps, holed.timestamps)  # the pause stays: nothing is carried into it
+    np.testing.assert_allclose(made.levels, holed.levels, rtol=1e-9)
     assert len(read_trades(path)) == found.trades == (1 if key == "hftbacktest" else 0)
 
 
@@ -179,11 +178,29 @@ def test_rows_are_the_same_however_many_are_read_at_once(tmp_path: Path, rows: B
     np.testing.assert_array_equal(whole.levels, expected.levels)
 
 
-def test_a_book_carried_for_a_minute_is_then_a_gap(tmp_path: Path, rows: BookRows) -> None:
-    late = BookRows(timestamps=rows.timestamps[:20].copy(), levels=rows.levels[:20])
-    late.timestamps[10:] += 100_000
-    _found, made, _path = converted(own_csv(tmp_path, late), tmp_path)
-    assert [piece.stop - piece.start for piece in segments(made.timestamps)] == [10 + 240, 10]
+def test_a_book_is_carried_for_four_of_its_sampling_intervals(tmp_path: Path, rows: BookRows) -> None:
+    steps = np.full(60, 1_000)
+    steps[[20, 40]] = 4_000, 4_250
+    books = BookRows(timestamps=rows.timestamps[0] + np.cumsum(steps) + 7, levels=rows.levels[:60])
+    found, made, path = converted(own_csv(tmp_path, books), tmp_path)
+    assert found.carry_ms == 4_000
+    assert [piece.stop - piece.start for piece in segments(made.timestamps)] == [39 * 4 + 3 * 4, 19 * 4]
+    (entry,) = (one for one in list_recordings(tmp_path) if one.name == path.stem)
+    assert entry.gaps == 1
+    by_query = tmp_path / "by_query"
+    by_query.mkdir()
+    frame_from_rows(books).to_parquet(by_query / "books.parquet")
+    assert [one.gaps for one in list_recordings(by_query)] == [1]
+
+
+def test_unconnected_windows_stay_apart(tmp_path: Path, rows: BookRows) -> None:
+    """Seven of 40 books, up to an hour between them: no row is older than one sampling interval."""
+    jumps = np.array([0, 5_013, 20_001, 59_987, 61_111, 600_123, 3_600_001]).cumsum()
+    books = BookRows(timestamps=rows.timestamps[:280] + np.repeat(jumps, 40), levels=rows.levels[:280])
+    _found, made, _path = converted(own_parquet(tmp_path, books), tmp_path)
+    assert len(made) <= 280 and len(segments(made.timestamps)) == 7
+    age = made.timestamps - books.timestamps[np.searchsorted(books.timestamps, made.timestamps, side="right") - 1]
+    assert age.max() < 250
 
 
 def test_kaggles_distances_and_notionals_become_prices_and_sizes(tmp_path: Path, rows: BookRows) -> None:

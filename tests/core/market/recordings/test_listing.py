@@ -112,6 +112,7 @@ def test_the_bundled_ones_are_entries_too() -> None:
         ("BTC-USDT/2024-08-08/13/trades_1723122000000.parquet", None),
         ("BTC-USDT/2024-08-08/13/events_1.parquet", None),
         ("ledger/x/2024-08-08/13/predictions_000000000000.parquet", None),
+        ("ledger/x/2024-08-08/13/lost_000000000000.parquet", None),
         ("a/trades/b.parquet", None),
         ("a/.b.parquet.part", None),
         ("a/b.csv", "a/b"),

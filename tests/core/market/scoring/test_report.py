@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.metrics import f1_score, log_loss, matthews_corrcoef
 
 from core.market.book import STEP_MS, read_market
 from core.market.evaluation import evaluate
-from core.market.labels import UNKNOWN
 from core.market.predictor import Predictor
 from core.market.scoring import report
 from core.market.scoring.recordings import find_recordings
 from core.market.scoring.report import Pooled
-from core.market.scoring.rows import PRIOR, ScoredDay, base_rates, score_day, volatility
+from core.market.scoring.rows import RowAnswers, ScoredDay, score_day, volatility
 from tests.core.market.helpers import EXCERPTS, HEADS, random_book, real_rows, tiny_predictor, with_hole
 
 HEAD = HEADS[3]
@@ -41,21 +41,65 @@ def rows(days: list[ScoredDay]) -> Pooled:
     return Pooled.of(days, HEAD)
 
 
+def exact(rows: Pooled | ScoredDay, name: str) -> np.ndarray:
+    """Probabilities that sum to one in float64."""
+    p = rows.answers[name].probabilities.astype(float)
+    return p / p.sum(axis=1, keepdims=True)
+
+
 def test_one_recordings_scores_are_those_of_the_evaluation(days: list[ScoredDay], predictor: Predictor) -> None:
     one = Pooled.of(days[:1], HEAD)
     found = evaluate(predictor, read_market([EXCERPTS[1]]), predictor.market("venue_pair1"), heads=[3])[0].summary()
-    mine = report.overall_table(one).set_index("forecaster").loc["mine"]
+    table = report.mean_table(one).set_index("forecaster")
+    mine = table.loc["mine"]
     assert mine["samples"] == found["samples"] > 200
     for name in ("macro_f1", "matthews", "accuracy", "log_loss", "ece"):
         assert mine[name] == pytest.approx(found[name], abs=6e-5), name  # the summary has four decimals
+        assert np.isnan(mine[f"{name}_low"]) or mine[f"{name}_low"] <= mine[name] <= mine[f"{name}_high"]
+    for rule, naive in found["baselines"].items():
+        for name, value in naive.items():
+            assert table.loc[rule, name] == pytest.approx(value, abs=6e-5), (rule, name)
+
+
+def test_the_mean_over_recordings_leads_and_is_not_the_score_of_all_rows(days: list[ScoredDay], rows: Pooled) -> None:
+    table = report.mean_table(rows).set_index("forecaster")
+    each = [matthews_corrcoef(day.truth, day.answers["mine"].calls) for day in days]
+    low, high = stats.t.interval(0.95, len(each) - 1, loc=np.mean(each), scale=stats.sem(each))
+    mine = table.loc["mine"]
+    assert (mine["matthews"], mine["matthews_low"], mine["matthews_high"]) == pytest.approx((np.mean(each), low, high), abs=2e-3)
+    assert mine["recordings"] == 2 and mine["samples"] == len(rows)
+    losses = [log_loss(day.truth, exact(day, "frequencies"), labels=[0, 1, 2]) for day in days]
+    assert table.loc["frequencies", "log_loss"] == pytest.approx(np.mean(losses))
+
+
+def test_a_rule_that_sees_no_book_scores_on_the_rows_of_several_together_alone() -> None:
+    """Two recordings of other base rates, in each of which the calls are of one class, and so say nothing."""
+    rng = np.random.default_rng(0)
+    truth = np.concatenate([rng.choice(3, 2_000, p=[0.1, 0.8, 0.1]), rng.choice(3, 2_000, p=[0.1, 0.1, 0.8])]).astype(np.int8)
+    calls = np.repeat(np.array([1, 2], dtype=np.int8), 2_000)
+    nothing = np.full((4_000, 3), np.nan, dtype=np.float32)
+    other = {name: np.ones(4_000) for name in ("seconds", "mid", "spread", "volatility")}
+    both = Pooled(
+        head=HEAD,
+        names=("quiet", "rising"),
+        recording=np.repeat([0, 1], 2_000),
+        timestamps=STEP_MS * np.arange(4_000),
+        truth=truth,
+        answers={"blind": RowAnswers(probabilities=nothing, calls=calls)},
+        **other,
+    )
+    (pooled,) = report.pooled_table(both)["matthews"]
+    (mean,) = report.mean_table(both)["matthews"]
+    assert pooled > 0.5 and mean == 0
+    groups = report.group_table(both).set_index(["by", "group"])
+    assert groups.loc[("day", "1970-01-01"), "matthews"] == 0  # nor does a group pool them
 
 
 def test_scores_over_recordings_are_sklearns(rows: Pooled) -> None:
-    table = report.overall_table(rows).set_index("forecaster")
+    table = report.pooled_table(rows).set_index("forecaster")
     answer = rows.answers["mine"]
-    exact = answer.probabilities.astype(float) / answer.probabilities.astype(float).sum(axis=1, keepdims=True)
     assert table.loc["mine", "matthews"] == pytest.approx(matthews_corrcoef(rows.truth, answer.calls))
-    assert table.loc["mine", "log_loss"] == pytest.approx(log_loss(rows.truth, exact, labels=[0, 1, 2]))
+    assert table.loc["mine", "log_loss"] == pytest.approx(log_loss(rows.truth, exact(rows, "mine"), labels=[0, 1, 2]))
     momentum = f1_score(rows.truth, rows.answers["momentum"].calls, average="macro")
     assert table.loc["momentum", "macro_f1"] == pytest.approx(momentum)
     assert np.isnan(table.loc["stationary", "log_loss"]) and table.loc["stationary", "matthews"] == 0
@@ -76,7 +120,7 @@ def test_a_forecaster_differs_from_its_twin_by_exactly_nothing(rows: Pooled) -> 
     twin = pairs.loc[("mine", "twin")]
     assert [twin[f"{m}_{b}"] for m in ("matthews", "log_loss") for b in ("value", "low", "high")] == [0.0] * 6
     other = pairs.loc[("mine", "frequencies")]
-    values = report.overall_table(rows).set_index("forecaster")["log_loss"]
+    values = report.mean_table(rows).set_index("forecaster")["log_loss"]
     assert other["log_loss_value"] == pytest.approx(values["frequencies"] - values["mine"])
     assert other["log_loss_low"] <= other["log_loss_value"] <= other["log_loss_high"]
 
@@ -91,14 +135,6 @@ def test_the_worst_rows_are_the_least_expected_and_a_horizon_apart(rows: Pooled)
     line = worst.iloc[0]
     where = (rows.timestamps == line["timestamp"]).argmax()
     assert rows.truth[where] == line["truth"]
-
-
-def test_frequencies_use_only_outcomes_that_were_known() -> None:
-    truth = np.array([2, 2, 0, UNKNOWN, 1, 1, 1])
-    found = base_rates(STEP_MS * np.arange(7), truth, horizon=2)
-    counts = [[0, 0, 0], [0, 0, 0], [0, 0, 1], [0, 0, 2], [1, 0, 2], [1, 0, 2], [1, 1, 2]]
-    wanted = np.array(counts) + PRIOR
-    np.testing.assert_allclose(found, wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-6)
 
 
 def test_volatility_is_pandas_and_begins_anew_after_a_gap() -> None:

@@ -1,4 +1,4 @@
-"""The grid sampler: one row every 250 ms, the last book received at or before it, nothing past the limit."""
+"""The grid: one row every 250 ms, the last book known then, nothing past the limit and nothing into a pause."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.market.book import BookRows, OrderBookSnapshot, resample
-from core.market.sampler import GridRow, GridSampler
+from core.market.book import OrderBookSnapshot
+from core.market.grid import GridRow, GridSampler, carry_ms, count_pauses, grid_rows, sampling_interval, segments, stalled
 
 START = 1_700_000_000_000
 
@@ -29,13 +29,19 @@ def pushed(sampler: GridSampler, times: list[int]) -> list[tuple[int, int]]:
 
 
 def expected_rows(times: list[int], carry_ms: int) -> list[tuple[int, int]]:
-    """The sentence, grid moment by grid moment, for books with distinct times in order."""
+    """The sentence, grid moment by grid moment, for books in order: a row lies on a book, or between two that are near enough."""
     rows = []
     for moment in range(-(-times[0] // 250) * 250, times[-1] + 1, 250):
-        known = [i for i, at in enumerate(times) if at <= moment]
-        if known and moment - times[known[-1]] <= carry_ms:
-            rows.append((moment, known[-1]))
+        last = [i for i, at in enumerate(times) if at <= moment][-1]
+        if times[last] == moment or min(at for at in times if at > moment) - times[last] <= carry_ms:
+            rows.append((moment, last))
     return rows
+
+
+def on_file_grid(times: list[int], carry_ms: int | None = None) -> list[tuple[int, int]]:
+    """The same of a file's books."""
+    stamps, index = grid_rows(START + np.array(times, dtype=np.int64), carry_ms)
+    return list(zip((stamps - START).tolist(), index.tolist(), strict=True))
 
 
 def test_a_book_within_a_rows_millisecond_is_not_in_the_row() -> None:
@@ -45,6 +51,65 @@ def test_a_book_within_a_rows_millisecond_is_not_in_the_row() -> None:
     sampler = GridSampler()
     rows = [*sampler.push(early, at_ms=early.received_ms), *sampler.push(late, at_ms=late.received_ms)]
     assert numbers(rows + sampler.advance(START + 501)) == [(250, 1), (500, 2)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 1_000), st.lists(st.integers(0, 1_500), max_size=40), st.sampled_from([600, 1_000, 10_000]))
+def test_a_files_rows_lie_between_books_that_are_near_enough(first: int, steps: list[int], carry_ms: int) -> None:
+    times = [first, *(first + np.cumsum(steps, dtype=int)).tolist()]
+    assert on_file_grid(times, carry_ms) == expected_rows(times, carry_ms)
+
+
+def test_the_sampling_interval_is_blind_to_bursts_and_to_pauses() -> None:
+    rng = np.random.default_rng(0)
+    regular = START + 1_000 * np.arange(600)
+    jittered = regular + rng.integers(-100, 100, 600)
+    paused = jittered + 3_600_000 * (np.arange(600) // 100)  # five pauses of an hour
+    bursts = np.sort(np.concatenate([jittered, *(jittered + i for i in range(1, 30))]))
+    for times in (regular, jittered, paused, bursts):
+        assert 1_000 <= sampling_interval(times) <= 1_250
+    assert carry_ms(regular) == 4_000
+    assert carry_ms(START + 250 * np.arange(50) + rng.integers(0, 90, 50)) in (1_000, 2_000)
+    assert carry_ms(START + 60_000 * np.arange(50)) == 10_000  # however rarely a file was sampled
+
+
+def test_rows_on_the_grid_keep_every_pause() -> None:
+    """182 pauses of a few seconds, as a stock has them in a day."""
+    times = 250 * np.arange(20_000)
+    kept = times[~np.isin(np.arange(20_000) % 109, range(60, 77))]
+    rows = on_file_grid(kept.tolist())
+    assert [moment for moment, _ in rows] == kept.tolist()
+    assert len(segments(START + kept)) - 1 == count_pauses(START + kept) == 183
+
+
+@pytest.mark.parametrize("pause_ms", [4_321, 61_013, 3_600_123])
+def test_nothing_is_carried_into_a_pause(pause_ms: int) -> None:
+    """Seven stretches of 128 books each, at any distance."""
+    times = (np.arange(896) * 250 + np.arange(896) // 128 * pause_ms + 17).tolist()
+    rows = on_file_grid(times)
+    assert rows == expected_rows(times, 1_000)
+    assert len(rows) <= 896 and max(moment - times[book] for moment, book in rows) < 250
+    assert [piece.stop - piece.start for piece in segments(np.array([moment for moment, _ in rows]))] == [127] * 7
+    assert count_pauses(START + np.array(times)) == 6
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 700), st.sampled_from([250, 250, 250, 500])), min_size=1, max_size=6))
+def test_a_book_that_stands_still_for_two_minutes_is_stalled(runs: list[tuple[int, int]]) -> None:
+    """Books that hold for so many rows each, after a step of 250 ms or a gap; against a count of the rows before."""
+    times, numbers, expected, now = [], [], [], START
+    for number, (rows, step) in enumerate(runs):
+        for row in range(rows):
+            now += step if row == 0 else 250
+            times.append(now)
+            numbers.append(number % 2)
+            expected.append(row >= 480)  # two minutes of rows 250 ms apart before it
+    levels = np.repeat(np.array(numbers, dtype=float)[:, None], 40, axis=1)
+    assert stalled(np.array(times), levels).tolist() == expected
+
+
+def test_books_too_far_apart_make_no_rows() -> None:
+    assert on_file_grid([17, 60_017, 120_017]) == []
 
 
 gaps = st.lists(st.integers(1, 1_500), min_size=1, max_size=40)
@@ -76,10 +141,7 @@ def test_the_clock_and_the_next_book_give_the_same_rows(steps: list[int]) -> Non
 @given(gaps)
 def test_files_are_sampled_as_feeds_are(steps: list[int]) -> None:
     times = np.cumsum(steps)
-    levels = np.repeat(np.arange(len(times), dtype=float)[:, None], 40, axis=1)
-    file = resample(BookRows(timestamps=START + times, levels=levels), carry_ms=900)
-    expected = numbers(list(zip(file.timestamps.tolist(), file.levels, strict=True)))
-    assert pushed(GridSampler(carry_ms=900), times.tolist()) == expected
+    assert pushed(GridSampler(carry_ms=900), times.tolist()) == on_file_grid(times.tolist(), 900)
 
 
 def test_rows_on_the_grid_come_out_at_once() -> None:

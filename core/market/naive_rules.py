@@ -1,0 +1,116 @@
+"""The naive rules that stand beside every score (D8): what is known of a market without a model, and without its book."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core import scores
+from core.market.grid import STEP_MS
+from core.market.labels import STATIONARY, UNKNOWN
+
+NAIVE: Final = ("momentum", "stationary", "uniform", "frequencies", "decayed")
+"""The momentum rule; always STATIONARY; a third each, calling the classes in turn; how often each class came until then; and how
+often lately. The last three know nothing of the book and give probabilities."""
+HALF_LIFE: Final = 1_000
+"""Outcomes after which one counts half in `decayed`: four minutes."""
+PRIOR: Final = np.array([1.0, 2.0, 1.0])
+"""Counts that frequencies begin with."""
+A_THIRD_EACH: Final = math.log(3)
+"""Log-loss of saying a third each, nats: a forecaster above it would do better to say nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NaiveAnswer:
+    """One rule's calls (n,) and probabilities (n, 3); None where it gives none."""
+
+    calls: NDArray[np.int64]
+    probabilities: NDArray[np.float64] | None = None
+
+
+def naive_answers(
+    timestamps: NDArray[np.int64], truth: NDArray[np.integer], momentum: NDArray[np.integer], horizon: int
+) -> dict[str, NaiveAnswer]:
+    """What each rule of `NAIVE` says at n rows, in time order.
+
+    Args:
+        truth: (n,) what came, UNKNOWN where it is not known. momentum: (n,) the momentum rule's calls. horizon: steps.
+    """
+    frequencies = [base_rates(timestamps, truth, horizon, half_life=half_life) for half_life in (None, HALF_LIFE)]
+    return {
+        "momentum": NaiveAnswer(calls=np.asarray(momentum, dtype=np.int64)),
+        "stationary": NaiveAnswer(calls=np.full(len(truth), STATIONARY)),
+        "uniform": NaiveAnswer(calls=in_turn(timestamps), probabilities=np.full((len(truth), 3), 1 / 3)),
+        "frequencies": NaiveAnswer(calls=frequencies[0].argmax(axis=1), probabilities=frequencies[0]),
+        "decayed": NaiveAnswer(calls=frequencies[1].argmax(axis=1), probabilities=frequencies[1]),
+    }
+
+
+def naive_scores(
+    answers: dict[str, NaiveAnswer], truth: NDArray[np.integer], where: NDArray[Any]
+) -> tuple[dict[str, NDArray[np.int64]], dict[str, float]]:
+    """Each rule's confusion matrix (3, 3), and the log-loss of those with probabilities, at some of their rows.
+
+    Args:
+        truth: of those rows. where: their mask or indices.
+    """
+    confusion = {rule: scores.confusion_matrix(truth, one.calls[where]) for rule, one in answers.items()}
+    losses = {
+        rule: scores.log_loss(one.probabilities[where], truth) for rule, one in answers.items() if one.probabilities is not None
+    }
+    return confusion, losses
+
+
+def baseline_summary(confusion: dict[str, NDArray[np.int64]], losses: dict[str, float]) -> dict[str, dict[str, float]]:
+    """Accuracy, macro_f1, matthews and, of rules with probabilities, log_loss by naive rule, rounded to four decimals."""
+    found = {rule: scores.summary(confusion[rule]) for rule in NAIVE}
+    found = {rule: one | ({"log_loss": losses[rule]} if rule in losses else {}) for rule, one in found.items()}
+    return {rule: {name: round(value, 4) for name, value in one.items()} for rule, one in found.items()}
+
+
+def in_turn(timestamps: NDArray[np.int64] | int) -> Any:
+    """DOWN, STATIONARY, UP, DOWN and so on, by a row's place on the grid; (n,) or one."""
+    return timestamps // STEP_MS % 3
+
+
+def base_rates(
+    timestamps: NDArray[np.int64], truth: NDArray[np.integer], horizon: int, *, half_life: int | None = None
+) -> NDArray[np.float64]:
+    """(n, 3) how often each class had come, beside the counts `PRIOR`, when its outcome was known, a horizon ago.
+
+    Args:
+        half_life: outcomes after which one counts half; None to count all alike.
+    """
+    known = np.asarray(truth) != UNKNOWN
+    classes = pd.DataFrame(np.eye(3)[np.asarray(truth)[known]])
+    counted = classes.cumsum() if half_life is None else classes.ewm(halflife=half_life).sum()
+    sums = np.concatenate([np.zeros((1, 3)), counted.to_numpy()]) + PRIOR
+    at = np.searchsorted(timestamps[known], timestamps - horizon * STEP_MS, side="right")
+    return sums[at] / sums[at].sum(axis=1, keepdims=True)
+
+
+class RunningRates:
+    """`base_rates` of several heads as outcomes arrive, one by one.
+
+    Attributes:
+        counts: (2, heads, 3), of `frequencies` and of `decayed`, `PRIOR` aside.
+    """
+
+    def __init__(self, heads: int) -> None:
+        self.counts = np.zeros((2, heads, 3))
+
+    def learn(self, head: int, truth: int) -> None:
+        """An outcome of one head, in time order."""
+        self.counts[1, head] *= 0.5 ** (1 / HALF_LIFE)
+        self.counts[:, head, truth] += 1
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """(2, heads, 3) by the outcomes so far."""
+        counts = self.counts + PRIOR
+        return counts / counts.sum(axis=-1, keepdims=True)

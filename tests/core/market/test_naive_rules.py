@@ -1,0 +1,62 @@
+"""The naive rules against a loop over outcomes, one after the other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss
+
+from core.market.book import STEP_MS
+from core.market.labels import STATIONARY, UNKNOWN
+from core.market.naive_rules import A_THIRD_EACH, HALF_LIFE, NAIVE, PRIOR, base_rates, naive_answers, naive_scores
+
+TIMES = STEP_MS * np.delete(np.arange(4_000), slice(1_200, 1_260))
+TRUTH = np.random.default_rng(3).choice([UNKNOWN, 0, 1, 2], len(TIMES), p=[0.05, 0.2, 0.5, 0.25])
+
+
+@pytest.mark.parametrize("half_life", [None, HALF_LIFE])
+@pytest.mark.parametrize("horizon", [1, 50])
+def test_rates_know_only_outcomes_of_a_horizon_ago(horizon: int, half_life: int | None) -> None:
+    found = base_rates(TIMES, TRUTH, horizon, half_life=half_life)
+    counts, due = np.zeros(3), 0
+    for t, now in enumerate(TIMES):
+        while TIMES[due] + horizon * STEP_MS <= now:
+            if TRUTH[due] != UNKNOWN:
+                counts *= 1 if half_life is None else 0.5 ** (1 / half_life)
+                counts[TRUTH[due]] += 1
+            due += 1
+        np.testing.assert_allclose(found[t], (counts + PRIOR) / (counts + PRIOR).sum(), rtol=1e-9)
+
+
+def test_what_comes_later_changes_no_rate() -> None:
+    later = np.where(np.arange(len(TIMES)) >= 2_000, 2, TRUTH)
+    for half_life in (None, HALF_LIFE):
+        mine, other = (base_rates(TIMES, truth, 10, half_life=half_life) for truth in (TRUTH, later))
+        np.testing.assert_array_equal(mine[:2_010], other[:2_010])
+
+
+def test_every_rule_is_scored_and_those_of_no_book_give_probabilities() -> None:
+    momentum = np.random.default_rng(4).integers(3, size=len(TIMES))
+    answers = naive_answers(TIMES, TRUTH, momentum, 10)
+    assert tuple(answers) == NAIVE
+    known = TRUTH != UNKNOWN
+    confusion, losses = naive_scores(answers, TRUTH[known], known)
+    assert set(losses) == {"uniform", "frequencies", "decayed"}
+    assert losses["uniform"] == pytest.approx(math.log(3)) == A_THIRD_EACH
+    for rule in ("frequencies", "decayed"):
+        given = answers[rule].probabilities
+        assert given is not None
+        assert losses[rule] == pytest.approx(log_loss(TRUTH[known], given[known], labels=[0, 1, 2]))
+    assert confusion["stationary"][:, STATIONARY].sum() == known.sum()
+    assert np.ptp(confusion["uniform"].sum(axis=0)) < 0.05 * known.sum()  # each class a third of the time
+
+
+def test_lately_forgets_what_long_ago_was() -> None:
+    """A quiet hour, then a lively one: the rates of late have gone over to it, those of all time have not."""
+    truth = np.repeat([1, 2], 8_000)
+    times = STEP_MS * np.arange(len(truth))
+    so_far, lately = (base_rates(times, truth, 10, half_life=half_life)[-1] for half_life in (None, HALF_LIFE))
+    assert so_far[2] == pytest.approx(0.5, abs=0.01)
+    assert lately[2] == pytest.approx(1 - 0.5**8, abs=0.01)
