@@ -104,7 +104,7 @@ if get_script_run_ctx(suppress_warning=True) is None:
         __file__,
         routes=routes,
         lifespan=lifespan,
-        middleware=[Middleware(service_routes.HostCheck), Middleware(upload_caps.UploadCheck)],
+        middleware=[Middleware(service_routes.Gate), Middleware(upload_caps.UploadCheck)],
     )
 else:
     main()

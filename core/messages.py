@@ -57,15 +57,21 @@ def register(translator: Translator, numbers: Translator | None = None) -> None:
     _translator, _numbers = translator, numbers or _source_text
 
 
-def translate(message: str) -> str:
+def translate(message: str, *, value: Translator | None = None) -> str:
     """The message in the reader's language; English where no translator is registered.
 
     A plain string is looked up as it is. A `Message` is looked up by its template, its values likewise, then filled in again.
+
+    Args:
+        value: what becomes of each text among the values that is not a message itself, such as a file's name.
     """
     if not isinstance(message, Message):
         return _translator(message)
-    values = {name: translate(value) if isinstance(value, Message) else value for name, value in message.values.items()}
-    text = _Formatter().format(_translator(message.template), **values)
+    values = {
+        name: _Translated(translate(one, value=value)) if isinstance(one, Message) else one
+        for name, one in message.values.items()
+    }
+    text = _Formatter(value).format(_translator(message.template), **values)
     return text[:1].upper() + text[1:] if message.capital else text
 
 
@@ -73,11 +79,26 @@ def _source_text(message: str) -> str:
     return message
 
 
+class _Translated(str):
+    """A value that was a message."""
+
+    __slots__ = ()
+
+
 class _Formatter(Formatter):
-    """`str.format` that writes numbers with a format, such as `{seconds:.1f}`, as the reader's language does."""
+    """`str.format` that writes numbers with a format, such as `{seconds:.1f}`, as the reader's language does.
+
+    Args:
+        value: what becomes of each text that was no message.
+    """
+
+    def __init__(self, value: Translator | None) -> None:
+        self._value = value
 
     def format_field(self, value: Any, format_spec: str) -> str:
         text = str(format(value, format_spec))
+        if self._value is not None and isinstance(value, str) and not isinstance(value, _Translated):
+            return self._value(text)
         return _numbers(text) if format_spec and isinstance(value, Real) else text
 
 

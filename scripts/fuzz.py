@@ -147,6 +147,7 @@ class _Feed:
 
     key, market = "live/test/BTC/USDT", "BTC/USDT"
     clock: Literal["wall", "event"] = "wall"
+    tick = 0.5
 
     async def events(self) -> AsyncIterator[FeedEvent]:
         from core.market.book import OrderBookSnapshot

@@ -39,7 +39,7 @@ ALLOWED = {
     "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market", "core.signs"},
     "core.receipts": {"core.checkpoints", "core.messages"},
     "core.bench": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.signs"},
-    "core.service": {*SHARED, "core.checkpoints", "core.market"},
+    "core.service": {*SHARED, "core.bench", "core.checkpoints", "core.market", "core.runs"},
     "core.runs": {*SHARED, "core.vision", "core.market", "core.training"},
     "core.training": {
         *SHARED,

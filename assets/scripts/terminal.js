@@ -2,6 +2,8 @@
 // Python gives the layout, the styles and the words (core/figures/terminal.py, pages/markets/terminal.py); this adds the arrays.
 
 const PRICE_ROWS = 23;
+const FIT_ROWS = 128; // rows that the ladder is fitted to, once
+const A_THIRD_EACH = Math.log(3); // log-loss of saying a third each
 const HOP = 0.05; // share of the span by which the view moves on: until then new rows fill the room at its right
 const SNAPSHOT = 1;
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
@@ -66,6 +68,7 @@ class Terminal {
     this.format = formats(config);
     if (before?.market !== config.market) {
       this.store.clear();
+      this.fitted = null;
       this.follow = true;
     }
     if (before?.span !== config.span) this.follow = true;
@@ -200,7 +203,8 @@ class Terminal {
       const [from, to] = this.range();
       this.shown = this.store.between(from, to);
       this.traded = this.store.tradesBetween(from, to);
-      this.tick = this.lib.tickOf(row.levels) * (this.config.grouping || this.lib.fittingGroup(row.levels, PRICE_ROWS));
+      this.format.setTick(this.store.tick);
+      this.tick = this.store.tick * this.grouping();
       this.profile = this.lib.volumeProfile(this.traded, from, to, this.tick);
       this.drawFigure(from, to);
       this.drawMap(row);
@@ -218,6 +222,17 @@ class Terminal {
       drawMs: took.toFixed(1),
       latencyMs: this.store.receivedMs ? String(Math.round(Date.now() - this.store.receivedMs)) : "",
     });
+  }
+
+  // Ticks that a price row covers: as many as the reader chose, or as fit the books of the first whole window; kept from then on.
+  grouping() {
+    if (this.config.grouping) return this.config.grouping;
+    const { tick, rows } = this.store;
+    const count = Math.min(rows.length, FIT_ROWS);
+    if (this.fitted?.tick !== tick || this.fitted.count < count) {
+      this.fitted = { tick, count, group: this.lib.fittingGroup(rows.slice(-count), tick, PRICE_ROWS) };
+    }
+    return this.fitted.group;
   }
 
   range() {
@@ -240,12 +255,11 @@ class Terminal {
       const [ask, , bid] = row.levels;
       const bids = sum(row.levels, 3);
       const asks = sum(row.levels, 1);
-      const delta = this.store.trades.reduce((total, trade) => total + trade.side * trade.size, 0);
-      const since = fillIn(labels.delta, { time: this.format.time(this.store.rows[0].time) });
-      values.push([labels.mid, this.format.price(row.mid)]);
+      const { since, delta, trades } = this.store.flow();
+      values.push([labels.mid, this.format.mid(row.mid)]);
       values.push([labels.spread, `${this.format.number(((ask - bid) / row.mid) * 1e4, 3)} ${labels.bps}`]);
       values.push([labels.imbalance, this.format.percent((bids - asks) / (bids + asks))]);
-      values.push([since, this.store.trades.length ? this.format.signed(delta) : labels.noTrades]);
+      values.push([fillIn(labels.delta, { time: this.format.time(since) }), trades ? this.format.signed(delta) : labels.noTrades]);
       values.push([labels.time, this.format.time(row.time)]);
       values.push([labels.step, this.format.number(this.store.step, 0)]);
       if (!this.config.known) values.push([labels.training, labels.notTraining, "warning"]);
@@ -283,7 +297,7 @@ class Terminal {
   // Panes, axes, titles and legend, by plotly; what they show is painted over and under them. Where only ranges have changed,
   // plotly is asked for no more than these: for a whole figure it takes about ten times as long.
   drawAxes(from, to) {
-    const tickformat = `,.${this.format.digits(row0(this.shown))}f`;
+    const tickformat = `,.${this.format.priceDigits()}f`;
     const narrow = matchMedia("(max-width: 1180px)").matches;
     const look = JSON.stringify([this.size, this.ink, tickformat, narrow]);
     const ticks = this.config.zone === "UTC" ? {} : timeTicks(from, to, this.size.width / 110, this.format);
@@ -449,8 +463,9 @@ class Terminal {
   }
 
   restingAt(row, level) {
+    const wanted = Math.round(level / this.tick);
     let total = 0;
-    for (let i = 0; i < 40; i += 2) if (Math.abs(row.levels[i] - level) <= this.tick / 2) total += row.levels[i + 1];
+    for (let i = 0; i < 40; i += 2) if (this.lib.priceRow(row.levels[i], this.tick, i % 4 ? -1 : 1) === wanted) total += row.levels[i + 1];
     return total;
   }
 
@@ -710,7 +725,7 @@ class Terminal {
     const sizes = [new Map(), new Map()];
     for (let level = 0; level < 40; level += 4) {
       for (let side = 0; side < 2; side++) {
-        const price = Math[side ? "floor" : "ceil"](Number((row.levels[level + 2 * side] / tick).toFixed(6)));
+        const price = this.lib.priceRow(row.levels[level + 2 * side], tick, side ? -1 : 1);
         sizes[side].set(price, (sizes[side].get(price) ?? 0) + row.levels[level + 2 * side + 1]);
       }
     }
@@ -720,14 +735,23 @@ class Terminal {
     const { labels } = this.config;
     if (!this.ladderRows) {
       this.ladder.innerHTML =
-        `<caption></caption><thead><tr><th scope="col"></th><th scope="col"></th><th scope="col"></th></tr></thead><tbody>` +
+        `<caption><span></span> <button type="button"></button></caption><thead><tr><th scope="col"></th><th scope="col"></th><th scope="col"></th></tr></thead><tbody>` +
         `<tr><td class="traded"></td><th scope="row"></th><td class="size"></td></tr>`.repeat(PRICE_ROWS) +
         "</tbody>";
       this.ladderRows = [...this.ladder.querySelectorAll("tbody tr")];
+      this.ladder.querySelector("button").addEventListener("click", () => {
+        this.fitted = null;
+        this.look = null;
+        this.request();
+      });
     }
     const heads = this.ladder.querySelectorAll("thead th");
     [labels.traded, labels.price, labels.size].forEach((text, i) => put(heads[i], text));
-    put(this.ladder.caption, labels.ladder);
+    const [title, fit] = this.ladder.caption.children;
+    put(title, fillIn(labels.ladder, { step: this.format.price(tick) }));
+    put(fit, labels.fit);
+    fit.title = labels.fitHelp;
+    fit.hidden = Boolean(this.config.grouping);
     for (let i = 0; i < PRICE_ROWS; i++) {
       const price = this.centre + Math.floor(PRICE_ROWS / 2) - i;
       const [asks, bids, volume] = [sizes[0].get(price), sizes[1].get(price), traded.get(price)];
@@ -736,7 +760,7 @@ class Terminal {
       if (tr.className !== side) tr.className = side;
       const [left, middle, right] = tr.children;
       put(left, volume ? this.format.significant(volume) : "");
-      put(middle, this.format.price(price * tick, tick));
+      put(middle, this.format.price(price * tick));
       put(right, asks || bids ? this.format.significant(asks ?? bids) : "");
       share(right, (asks ?? bids ?? 0) / largest);
       share(left, (volume ?? 0) / most);
@@ -750,7 +774,7 @@ class Terminal {
     this.side.innerHTML =
       `<h3></h3><p class="called"></p><p class="rule"></p><div class="bars">` +
       classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b><u hidden></u></i><em></em></div>`).join("") +
-      `</div><p class="uncallable"></p><h4></h4><dl class="score"></dl><dl class="score value"></dl><p class="since"></p>`;
+      `</div><p class="uncallable"></p><h4></h4><dl class="score"></dl><p class="worse"></p><dl class="score value"></dl><p class="since"></p>`;
     put(this.side.querySelector("h3"), labels.callsAhead);
     put(this.side.querySelector("h4"), labels.scored);
   }
@@ -793,11 +817,23 @@ class Terminal {
     fill(this.side.querySelector(".score"), [
       ["", fillIn(labels.recent, { count: this.format.number(score.recent, 0) }), score.recent ? `${this.format.number(score.recentMatthews, 2)} / ${this.format.number(score.recentNaiveMatthews, 2)}` : "–"],
       ["", fillIn(labels.all, { count: this.format.number(score.resolved, 0) }), score.resolved ? `${this.format.number(score.matthews, 2)} / ${this.format.number(score.naiveMatthews, 2)}` : "–"],
+      ["", labels.logLoss, score.resolved ? `${this.format.number(score.logLoss, 2)} / ${this.format.number(score.naiveLogLoss, 2)}` : "–"],
     ]);
-    const result = score.result - 2 * this.config.fee; // a trade has two fills
-    const worth = score.trades ? `${result > 0 ? "+" : ""}${this.format.number(result, 2)} ${labels.bps}` : "–";
-    fill(this.side.querySelector(".value"), [["", fillIn(labels.worth, { count: this.format.number(score.trades, 0) }), worth]]);
-    put(this.side.querySelector(".since"), this.since());
+    put(this.side.querySelector(".worse"), score.logLoss > A_THIRD_EACH ? fillIn(labels.worse, { limit: this.format.number(A_THIRD_EACH, 2) }) : "");
+    const fee = this.format.number(this.config.fee, 1);
+    const count = this.format.number(score.trades, 0);
+    fill(this.side.querySelector(".value"), [["", fillIn(labels.worth, { fee, count }), this.worth(score)]]);
+    const apart = score.apart ? fillIn(labels.apart, { count: this.format.number(score.apart, 0), share: this.format.percent(score.apartAccuracy) }) : "";
+    put(this.side.querySelector(".since"), [this.since(), apart].filter(Boolean).join(" "));
+  }
+
+  // A taker's mean result after the spread and the fee of two fills, with its interval.
+  worth({ trades, result, reach }) {
+    if (!trades) return "–";
+    const after = (value) => `${value > 0 ? "+" : ""}${this.format.number(value, 1)}`;
+    const net = result - 2 * this.config.fee;
+    const interval = Number.isFinite(reach) ? ` (${after(net - reach)} – ${after(net + reach)})` : "";
+    return `${after(net)}${interval} ${this.config.labels.bps}`;
   }
 
   // Since when the scores count, and what the last jump or outage leaves out of them.
@@ -805,8 +841,7 @@ class Terminal {
     const { labels } = this.config;
     const { rows, beganMs } = this.store;
     if (!beganMs) return "";
-    let i = rows.length - 1;
-    while (i > 0 && rows[i].time - rows[i - 1].time <= 250) i--;
+    const i = this.store.stretch;
     const [time, from, to] = [beganMs, rows[i - 1]?.time, rows[i].time].map((at) => at && this.format.time(at));
     return i > 0 && rows[i - 1].time >= beganMs ? fillIn(labels.sinceWithout, { time, from, to }) : fillIn(labels.since, { time });
   }
@@ -988,10 +1023,6 @@ function signal(row, head) {
   return row.probabilities[3 * head + 2] - row.probabilities[3 * head];
 }
 
-function row0(rows) {
-  return rows.at(-1)?.levels ?? [1];
-}
-
 function priceRange(rows) {
   let low = Infinity;
   let high = -Infinity;
@@ -1026,16 +1057,18 @@ function formats(config) {
     return cache.get(key);
   };
   const fixed = (digits) => formatter(`f${digits}`, { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  const digits = (levels) => {
-    for (let d = 0; d < 9; d++) if (Array.from(levels).every((v, i) => i % 2 || Math.abs(v * 10 ** d - Math.round(v * 10 ** d)) < 1e-4)) return d;
+  const digits = (step) => {
+    for (let d = 0; d < 9; d++) if (step > 0 && Math.abs(step * 10 ** d - Math.round(step * 10 ** d)) < 1e-6) return d;
     return 9;
   };
-  let priceDigits = 2;
+  let [priceDigits, midDigits] = [2, 3];
   const clock = new Intl.DateTimeFormat(config.locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false, timeZone: config.zone });
   const day = new Intl.DateTimeFormat(config.locale, { dateStyle: "medium", timeZone: config.zone });
   return {
-    digits: (levels) => (priceDigits = digits(levels)),
-    price: (value, tick) => fixed(tick && tick < 1 ? Math.min(9, Math.max(priceDigits, 0)) : priceDigits).format(value),
+    setTick: (tick) => ([priceDigits, midDigits] = [digits(tick), digits(tick / 2)]), // a mid lies on half ticks
+    priceDigits: () => priceDigits,
+    price: (value) => fixed(priceDigits).format(value),
+    mid: (value) => fixed(midDigits).format(value),
     number: (value, places) => (Number.isFinite(value) ? fixed(places).format(value) : "–"),
     percent: (value) => formatter("p", { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(value),
     short: (value) => formatter("c", { maximumSignificantDigits: 2, notation: "compact" }).format(value),

@@ -1,7 +1,7 @@
 // What the live page knows of a market: decoded frames of core/market/stream.py, kept in time order.
 
-const HEADER = 13;
-const SCORES = 10;
+const HEADER = 14;
+const SCORES = 15;
 const ROW_FIXED = 42;
 const KEPT_ROWS = 14_400; // an hour
 const STEP_MS = 250;
@@ -10,7 +10,7 @@ const SNAPSHOT = 1;
 // One frame's bytes -> {kind, step, heads, rows, trades, outcomes, scores, ...}
 export function decode(buffer) {
   const v = new Float64Array(buffer);
-  const [kind, step, heads, rowCount, tradeCount, outcomeCount, receivedMs, status, warm, provisional, beganMs, deepRows, deepWidth] = v;
+  const [kind, step, heads, rowCount, tradeCount, outcomeCount, receivedMs, status, warm, provisional, beganMs, tick, deepRows, deepWidth] = v;
   const width = ROW_FIXED + 6 * heads;
   let at = HEADER;
   const rows = [];
@@ -34,13 +34,15 @@ export function decode(buffer) {
   for (let i = 0; i < outcomeCount; i++, at += 3) outcomes.push({ time: v[at], head: v[at + 1], truth: v[at + 2] });
   const scores = [];
   for (let i = 0; i < heads; i++, at += SCORES) {
-    const [resolved, matthews, naiveMatthews, f1, naiveF1, recent, recentMatthews, recentNaiveMatthews, trades, result] = v.subarray(at, at + SCORES);
-    scores.push({ resolved, matthews, naiveMatthews, f1, naiveF1, recent, recentMatthews, recentNaiveMatthews, trades, result });
+    const [resolved, matthews, naiveMatthews, f1, naiveF1, recent, recentMatthews, recentNaiveMatthews, ...rest] = v.subarray(at, at + SCORES);
+    const [trades, result, reach, logLoss, naiveLogLoss, apart, apartAccuracy] = rest;
+    const worth = { trades, result, reach };
+    scores.push({ resolved, matthews, naiveMatthews, f1, naiveF1, recent, recentMatthews, recentNaiveMatthews, ...worth, logLoss, naiveLogLoss, apart, apartAccuracy });
   }
   // Levels past the tenth, of the last rows: float32, two to a number.
   const deep = new Float32Array(buffer, 8 * at, deepRows * deepWidth);
   for (let i = 0; i < deepRows; i++) rows[rowCount - deepRows + i].deep = deep.subarray(i * deepWidth, (i + 1) * deepWidth);
-  return { kind, step, heads, rows, trades, outcomes, scores, receivedMs, status, warm, provisional, beganMs };
+  return { kind, step, heads, rows, trades, outcomes, scores, receivedMs, status, warm, provisional, beganMs, tick };
 }
 
 export class MarketData {
@@ -54,6 +56,7 @@ export class MarketData {
     this.scores = [];
     this.step = -1;
     this.status = 0;
+    this.tick = 0;
   }
 
   // Take a frame in; true where it replaced what was there (a jump, a loop, or the first one).
@@ -72,7 +75,7 @@ export class MarketData {
       const row = this.rows[this.indexOf(time)];
       if (row?.time === time) row.truth[head] = truth;
     }
-    for (const name of ["step", "status", "warm", "scores", "receivedMs", "provisional", "beganMs"]) this[name] = frame[name];
+    for (const name of ["step", "status", "warm", "scores", "receivedMs", "provisional", "beganMs", "tick"]) this[name] = frame[name];
     return anew;
   }
 
@@ -102,6 +105,20 @@ export class MarketData {
   get newest() {
     return this.rows.at(-1);
   }
+
+  // Index of the first row since the last jump or gap.
+  get stretch() {
+    let i = this.rows.length - 1;
+    while (i > 0 && this.rows[i].time - this.rows[i - 1].time <= STEP_MS) i -= 1;
+    return i;
+  }
+
+  // Bought less sold size since the first whole second of the newest stretch: what a jump or a gap left out is no part of it.
+  flow() {
+    const since = Math.ceil(this.rows[this.stretch].time / 1000) * 1000;
+    const trades = this.trades.filter(({ time }) => time > since);
+    return { since, trades: trades.length, delta: trades.reduce((total, trade) => total + trade.side * trade.size, 0) };
+  }
 }
 
 // Values of rows as a line: null wherever two rows are more than one step apart, so that nothing is drawn across a gap.
@@ -121,29 +138,21 @@ export function line(rows, value) {
   return { x, y };
 }
 
-// The tick of a book: the smallest distance between two neighbouring prices.
-export function tickOf(levels) {
-  let tick = Infinity;
-  for (let i = 4; i < 40; i += 4) {
-    for (const side of [0, 2]) {
-      const distance = Math.abs(levels[i + side] - levels[i + side - 4]);
-      if (distance > 0) tick = Math.min(tick, distance);
-    }
-  }
-  tick = Math.min(tick, Math.abs(levels[0] - levels[2]) || tick);
-  return Number.isFinite(tick) ? Number(tick.toPrecision(6)) : 1;
+// Which row of the price axis a price stands on, rows being `step` apart: asks and buys on the row at or above it, bids and sells
+// on the row at or below it, so that a trade stands where what it took was resting. Side: above 0 asks and buys, below 0 bids and sells.
+export function priceRow(price, step, side) {
+  const place = Number((price / step).toFixed(6));
+  return side > 0 ? Math.ceil(place) : side < 0 ? Math.floor(place) : Math.round(place);
 }
 
-// How many ticks a row of the ladder covers, so that its rows reach over the book's levels: 1, 2, 5, 10, 20, 50, ...
-export function fittingGroup(levels, rows) {
-  const wanted = (levels[36] - levels[38]) / rows / tickOf(levels);
-  let group = 1;
-  for (let power = 1; ; power *= 10) {
-    for (const step of [1, 2, 5]) {
-      group = step * power;
-      if (group >= wanted) return group;
-    }
+// How many ticks a row of the ladder covers, so that `count` of them reach over the books of most of these rows: 1, 2, 5, 10, 20, ...
+export function fittingGroup(rows, tick, count) {
+  const spans = rows.map(({ levels }) => levels[36] - levels[38]).sort((a, b) => a - b);
+  const wanted = (spans[Math.floor(spans.length / 2)] ?? 0) / count / tick;
+  for (let power = 1; power < 1e12; power *= 10) {
+    for (const step of [1, 2, 5]) if (step * power >= wanted) return step * power;
   }
+  return 1;
 }
 
 // Trades put into time columns and price rows, with bought and sold sizes; none is dropped.
@@ -152,7 +161,7 @@ export function binTrades(trades, from, to, column, tick) {
   for (const trade of trades) {
     if (trade.time < from || trade.time > to) continue;
     const x = Math.floor(trade.time / column) * column + column / 2;
-    const price = Math.round(trade.price / tick);
+    const price = priceRow(trade.price, tick, trade.side);
     const key = `${x}|${price}`;
     const bin = bins.get(key) ?? { time: x, price: price * tick, bought: 0, sold: 0, unknown: 0, count: 0 };
     bin[trade.side > 0 ? "bought" : trade.side < 0 ? "sold" : "unknown"] += trade.size;
@@ -181,7 +190,7 @@ export function volumeProfile(trades, from, to, tick) {
   let weighted = 0;
   for (const trade of trades) {
     if (trade.time < from || trade.time > to) continue;
-    const price = Math.round(trade.price / tick);
+    const price = priceRow(trade.price, tick, trade.side);
     sizes.set(price, (sizes.get(price) ?? 0) + trade.size);
     total += trade.size;
     weighted += trade.size * trade.price;

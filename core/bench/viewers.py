@@ -31,7 +31,7 @@ def watched(viewers: int) -> Work:
         await asyncio.sleep(0)
         for number, row in enumerate(rows):
             present = SessionPresent(
-                step=number, status=Status.LIVE, warm=1, scores=scores, received_ms=0.0, provisional=0, began_ms=0.0
+                step=number, status=Status.LIVE, warm=1, scores=scores, received_ms=0.0, provisional=0, began_ms=0.0, tick=0.01
             )
             collector.add_row(number * STEP_MS, row, None)
             collector.publish(lambda present=present: present, dtype)  # type: ignore[misc]

@@ -13,9 +13,10 @@ from torch.nn import functional as F
 
 from core import scores
 from core.device import computes_bfloat16
-from core.market.book import BookRows, segments
+from core.market.book import BookRows
 from core.market.calibration import CallRule, Score, fit_rule
 from core.market.features import Constants, TransformKind, directed_inputs, fit_constants, transform
+from core.market.grid import segments
 from core.market.labels import UNKNOWN, Head, LabelKind, classify, fit_alpha, moves_after
 from core.models.tlob import CLASSES, upside_down
 from core.training.tlob_teacher import Targets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 PRESENTATION: Final = "present"
+MARKS: Final = re.compile(r"[\\`*\[\]<>$|~]|(?<=\w):(?=//)|(?<=www)\.", re.IGNORECASE)
 SOON_S: Final = 0.5
 """Seconds before a bar is drawn: as many as Streamlit waits with a spinner."""
 
@@ -67,9 +69,19 @@ def as_sentence(text: str) -> str:
     return first + text[1:] + ("" if text.endswith((".", "!", "?", "…", ":")) else ".")
 
 
+def told(message: str) -> str:
+    """A message of core in the reader's language for Markdown, in which what a visitor or a file brought is plain text."""
+    return translate(message, value=plain)
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it is: no link, picture, formula, code or tag comes of it."""
+    return MARKS.sub(r"\\\g<0>", text)
+
+
 def error_box(sentence: str, *, remedy: str = "") -> None:
     """An error and its remedy, a sentence each: translated, or a message of core."""
-    st.error(f"{as_sentence(translate(sentence))} {remedy}".strip(), icon=":material/error:")
+    st.error(f"{as_sentence(told(sentence))} {remedy}".strip(), icon=":material/error:")
 
 
 def notice(state: Literal["empty", "loading", "stale", "closed"], sentence: str) -> None:
@@ -85,7 +97,7 @@ def notice(state: Literal["empty", "loading", "stale", "closed"], sentence: str)
         "closed": ":material/lock:",
     }[state]
     shown = st.warning if state == "stale" else st.info
-    shown(translate(sentence), icon=icon)
+    shown(told(sentence), icon=icon)
 
 
 @contextmanager

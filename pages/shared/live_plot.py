@@ -31,7 +31,11 @@ from pages.shared.language import _, regional
 SAMPLE_EVERY_S: Final = 5.0
 """How often a plot that measures its latency reports to the server; each report costs one run of its fragment."""
 
+PLAYER_PX: Final = 66
+"""Height of the bar under a figure that plays by itself."""
+
 CSS: Final = """
+.stElementContainer:has(.live-plot) { height: auto !important; overflow: visible !important; flex-basis: auto !important; }
 .live-plot { margin: 0; width: 100%; position: relative; }
 .live-plot > div { width: 100%; height: 100%; }
 .live-plot:focus-visible { outline: 2px solid var(--st-primary-color, currentColor); outline-offset: 2px; border-radius: 0.3rem; }
@@ -144,6 +148,7 @@ def live_plot(
     result = _component()(
         key=key,
         data=message,
+        height=height + (PLAYER_PX if play else 0),  # the place it takes until the browser has the script
         on_resend_change=lambda: st.session_state.pop(memory, None),
         on_sample_change=lambda: None,
         **wanted,

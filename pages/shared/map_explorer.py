@@ -219,7 +219,7 @@ def enlarged(
         index = query.pick()
 
     def read_row(point: Point) -> None:
-        if point.y is not None:
+        if point.y is not None and point.trace == shown.name:  # a click on the map before, still drawn, tells nothing of this one
             query.take(shown.axis.nearest(float(point.y)))
 
     def plain(index: int) -> go.Figure:

@@ -259,6 +259,9 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
 """The first page opens at the root address."""
 
 
+EMBEDDABLE: Final = frozenset(entry.url for entry in ENTRIES if entry.section == "Learn" or entry.url in ("ctc", "metrics"))
+"""Addresses of the lessons, each of which gives the code that shows it in another page."""
+
 _MADE: Final[dict[str, dict[str, list[Any]]]] = {}
 """Streamlit's pages by language: to make them looks at every file, which is too much for every run."""
 

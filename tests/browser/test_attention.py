@@ -12,35 +12,23 @@ from playwright.sync_api import Page, expect
 from core.market.library import recordings
 from core.market.windows import from_npz
 from tests.browser.conftest import NewPage
+from tests.browser.reader import PATIENCE_MS, click_in, drawn, rest_in, stat
 from tests.browser.server import AppServer
 
-PATIENCE_MS = 60_000
 MAP = ".st-key-attention_map .live-plot"
 RECORDING = recordings()[0]
 
-
-def drawn(page: Page, selector: str = MAP) -> None:
-    page.wait_for_selector(f"{selector}[data-updates]", timeout=PATIENCE_MS)
-
-
-def stat(page: Page, name: str) -> str:
-    cell = page.locator(".stat-strip .stat", has=page.get_by_text(name, exact=True))
-    return cell.locator("dd").first.inner_text(timeout=PATIENCE_MS)
-
-
-def click_in(page: Page, selector: str, x: float, y: float, *, panel: int = 0) -> None:
-    """Click a plot's panel at these shares of its width and height."""
-    area = page.locator(f"{selector} .nsewdrag").nth(panel)
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + x * box["width"], box["y"] + y * box["height"])
+CLICK_ON_THE_MAP_BEFORE = """
+(map) => document.querySelector(map).livePlot.channel.setTriggerValue(
+  "click", { trace: "time-to-time 1", y: 12, x: 0, z: 0, curve: 0, index: [0, 0], customdata: null }
+)
+"""
 
 
 @pytest.fixture
 def attention(new_page: NewPage, app: AppServer) -> Page:
     page = new_page(app, "/attention?second=100")
-    drawn(page)
+    drawn(page, MAP)
     return page
 
 
@@ -48,19 +36,18 @@ def test_a_click_enlarges_a_map_and_another_reads_a_row(attention: Page) -> None
     click_in(attention, ".st-key-attention_pair_2 .live-plot", 0.5, 0.5, panel=1)
     attention.wait_for_url(re.compile(r"layer=feature-to-feature\+2"), timeout=PATIENCE_MS)
     expect(attention.get_by_role("heading", name="Feature-to-feature 2")).to_be_visible(timeout=PATIENCE_MS)
-    drawn(attention)
+    drawn(attention, MAP)
+    visited: list[str] = []
+    attention.on("framenavigated", lambda frame: visited.append(frame.url))
+    attention.evaluate(CLICK_ON_THE_MAP_BEFORE, MAP)
     click_in(attention, MAP, 0.3, 19.5 / 40)  # the 20th of 40 rows
     attention.wait_for_url(re.compile("channel=20"), timeout=PATIENCE_MS)
     expect(attention.get_by_text("The query at channel 20 looks most at")).to_be_visible(timeout=PATIENCE_MS)
+    assert not [url for url in visited if "channel=12" in url], "a click on the map before was read as one on this map"
 
 
 def test_resting_on_the_map_tells_query_key_and_weight(attention: Page) -> None:
-    area = attention.locator(f"{MAP} .nsewdrag").first
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    assert box is not None
-    attention.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.25 * box["height"])
-    attention.mouse.move(box["x"] + 0.5 * box["width"] + 2, box["y"] + 0.25 * box["height"])
+    rest_in(attention, MAP, 0.5, 0.25)
     told = attention.locator(f"{MAP} .hoverlayer .hovertext")
     expect(told).to_contain_text(re.compile(r"query [−-]2[34]\.\d\d s, key [−-]1[56]\.\d\d s: 0\.\d+"), timeout=PATIENCE_MS)
 
@@ -85,7 +72,7 @@ def test_a_link_opens_the_exact_view_in_another_browser(attention: Page, new_pag
     attention.wait_for_url(re.compile("second=101"), timeout=PATIENCE_MS)
     path = attention.url.removeprefix(app.url)
     other = new_page(app, path)
-    drawn(other)
+    drawn(other, MAP)
     expect(other.get_by_text("Compared with")).to_be_visible(timeout=PATIENCE_MS)
     assert stat(other, "Window ends") == stat(attention, "Window ends")
     assert other.url.removeprefix(app.url) == path
@@ -96,7 +83,7 @@ def test_a_window_goes_from_the_live_page_to_a_file_and_back(new_page: NewPage, 
     page.wait_for_selector(".terminal[data-drawn-step]", timeout=PATIENCE_MS)
     page.get_by_role("link", name="Freeze this window").click()
     page.wait_for_url(re.compile(r"/attention\?.*frozen=[0-9a-f]{12}"), timeout=PATIENCE_MS)
-    drawn(page)
+    drawn(page, MAP)
     ends, name = stat(page, "Window ends"), re.search("frozen=([0-9a-f]{12})", page.url)
     with page.expect_download(timeout=PATIENCE_MS) as download:
         page.get_by_role("button", name="Window and all arrays").click()
@@ -109,7 +96,7 @@ def test_a_window_goes_from_the_live_page_to_a_file_and_back(new_page: NewPage, 
         np.testing.assert_allclose(arrays["probabilities"].sum(axis=-1), 1, atol=1e-5)
     other = new_page(app, "/attention?window=file")
     other.locator("input[type=file]").set_input_files(file)
-    drawn(other)
+    drawn(other, MAP)
     assert stat(other, "Window ends") == ends
 
 
@@ -117,7 +104,7 @@ def test_the_newest_window_of_a_running_feed_is_followed(new_page: NewPage, app:
     live = new_page(app)
     live.wait_for_selector(".terminal[data-drawn-step]", timeout=PATIENCE_MS)
     page = new_page(app, "/attention?window=live")
-    drawn(page)
+    drawn(page, MAP)
     before = stat(page, "Window ends")
     expect(page.locator(".stat-strip .stat", has=page.get_by_text("Window ends")).locator("dd").first).not_to_have_text(
         before, timeout=PATIENCE_MS

@@ -19,10 +19,10 @@ from core.signs.recogniser import HANDS, load_recogniser
 from core.signs.video import read_video
 from core.vision.gallery import gallery
 from tests.browser.conftest import ARGUMENTS, Watch
+from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
 from tests.browser.test_images import drawn, shop_picture
 
-PATIENCE_MS = 60_000
 SIZE = (640, 480)
 
 pytestmark = pytest.mark.skipif(

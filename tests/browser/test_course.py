@@ -7,9 +7,8 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
-
-PATIENCE_MS = 60_000
 
 
 def test_two_visitors_predict_and_the_key_reveals_what_both_said(new_page: NewPage, app: AppServer) -> None:

@@ -4,38 +4,18 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from core import checkpoints
 from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
 from core.vision.evidence import hidden_answer, mask_of
 from core.vision.gallery import gallery
 from tests.browser.conftest import NewPage
+from tests.browser.reader import PATIENCE_MS, click_in, drawn, rest_in
 from tests.browser.server import AppServer
 
-PATIENCE_MS = 60_000
 MAP = ".st-key-vit_map .live-plot"
 HIDE = ".st-key-vit_hide .live-plot"
-
-pytestmark = pytest.mark.skipif(not (checkpoints.FOLDER / "vit.json").exists(), reason="there is no garment model yet: train one")
-
-
-def drawn(page: Page, plot: str) -> None:
-    page.wait_for_selector(f"{plot}[data-updates] .nsewdrag", timeout=PATIENCE_MS)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=PATIENCE_MS, state="attached")
-
-
-def place(page: Page, plot: str, x: float, y: float, *, panel: int = 0) -> tuple[float, float]:
-    """A point of a plot's panel, by shares of its width and height, on the screen."""
-    area = page.locator(f"{plot} .nsewdrag").nth(panel)
-    box = None
-    while box is None or box != area.bounding_box():  # until what is above it has come
-        area.scroll_into_view_if_needed()
-        box = area.bounding_box()
-        page.wait_for_timeout(400)
-    return box["x"] + x * box["width"], box["y"] + y * box["height"]
 
 
 def after_bars(page: Page) -> Locator:
@@ -46,16 +26,14 @@ def after_bars(page: Page) -> Locator:
 def test_a_map_is_enlarged_a_cell_told_and_a_row_read(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/garment-attention?item=3&inside=maps")
     drawn(page, MAP)
-    page.mouse.click(*place(page, ".st-key-vit_maps_1 .live-plot", 0.5, 0.5, panel=1))
+    click_in(page, ".st-key-vit_maps_1 .live-plot", 0.5, 0.5, panel=1)
     page.wait_for_url(re.compile("vlayer=2"), timeout=PATIENCE_MS)
     expect(page.get_by_role("heading", name="Layer 2")).to_be_visible(timeout=PATIENCE_MS)
     drawn(page, MAP)
-    x, y = place(page, MAP, 0.5, 0.41)
-    page.mouse.move(x, y)
-    page.mouse.move(x + 2, y)
+    rest_in(page, MAP, 0.51, 0.41)
     told = page.locator(f"{MAP} .hoverlayer .hovertext")
     expect(told).to_contain_text(re.compile(r"query 20, key 25: 0\.\d+"), timeout=PATIENCE_MS)
-    page.mouse.click(x, y)
+    click_in(page, MAP, 0.51, 0.41)
     page.wait_for_url(re.compile("token=20"), timeout=PATIENCE_MS)
     expect(page.get_by_text("The query at patch 20 looks most at")).to_be_visible(timeout=PATIENCE_MS)
 
@@ -69,7 +47,7 @@ def test_a_hidden_patch_changes_the_ranking_and_its_link_opens_the_same_view(new
     page.get_by_text("Hide patches", exact=True).click()
     drawn(page, HIDE)
     for column, hidden in ((3, "25"), (2, "24.25")):
-        page.mouse.click(*place(page, HIDE, (column + 0.5) / 7, 3.5 / 7))
+        click_in(page, HIDE, (column + 0.5) / 7, 3.5 / 7)
         page.wait_for_url(re.compile(f"hide={hidden}(&|$)"), timeout=PATIENCE_MS)
         drawn(page, HIDE)
     reading = analyse(load_classifier(), gallery()[0][4].copy())
@@ -82,7 +60,7 @@ def test_a_hidden_patch_changes_the_ranking_and_its_link_opens_the_same_view(new
     expect(after_bars(other)).to_have_text(expected, timeout=PATIENCE_MS)
     expect(other.get_by_text("With 2 patches hidden")).to_be_visible(timeout=PATIENCE_MS)
     assert other.url.removeprefix(app.url) == path
-    other.mouse.click(*place(other, HIDE, 2.5 / 7, 3.5 / 7))
+    click_in(other, HIDE, 2.5 / 7, 3.5 / 7)
     other.wait_for_url(re.compile("hide=25(&|$)"), timeout=PATIENCE_MS)
 
 

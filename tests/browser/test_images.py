@@ -11,24 +11,16 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from core import checkpoints
 from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
 from core.vision.gallery import gallery
 from core.vision.pictures import decode
 from core.vision.preprocessing import prepare
 from tests.browser.conftest import NewPage
+from tests.browser.reader import PATIENCE_MS, click_in, drawn, place
 from tests.browser.server import AppServer
 
-PATIENCE_MS = 60_000
 OVERLAY = ".st-key-classify_overlay .live-plot"
-
-pytestmark = pytest.mark.skipif(not (checkpoints.FOLDER / "vit.json").exists(), reason="there is no garment model yet: train one")
-
-
-def drawn(page: Page, plot: str = OVERLAY) -> None:
-    page.wait_for_selector(f"{plot}[data-updates] .nsewdrag", timeout=PATIENCE_MS)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=PATIENCE_MS, state="attached")
 
 
 def shop_picture(folder: Path, index: int, name: str) -> Path:
@@ -74,7 +66,7 @@ def test_an_upload_is_ranked_and_its_link_opens_the_same_view(
     expected = analyse(load_classifier(), prepare(decode(file.read_bytes())).image)
     uploads.locator("input[type=file]").set_input_files(file)
     uploads.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
-    drawn(uploads)
+    drawn(uploads, OVERLAY)
     ranked = uploads.locator(".st-key-classify_ranking .yaxislayer-above .ytick text")
     names = [expected.classifier.class_names[i] for i in expected.ranking]
     upwards = names[::-1]  # as the axis has them in the document
@@ -89,7 +81,7 @@ def test_an_upload_is_ranked_and_its_link_opens_the_same_view(
     expect(uploads.get_by_text(sentence)).to_be_visible(timeout=PATIENCE_MS)
     path = uploads.url.removeprefix(app.url)
     other = new_page(app, path)
-    drawn(other)
+    drawn(other, OVERLAY)
     expect(other.get_by_text(sentence)).to_be_visible(timeout=PATIENCE_MS)
     expect(other.locator(".st-key-classify_ranking .yaxislayer-above .ytick text")).to_have_text(upwards, timeout=PATIENCE_MS)
     assert other.url.removeprefix(app.url) == path
@@ -103,29 +95,19 @@ def test_bad_files_leave_the_page_alive(uploads: Page, tmp_path: Path) -> None:
     uploads.locator("input[type=file]").set_input_files([*files, shop_picture(tmp_path, 1, "pullover.webp")])
     for words in ("paper.png: the file is a PDF", "empty.jpg: the file is empty", "cut.png: the file is damaged"):
         expect(uploads.get_by_text(words)).to_be_visible(timeout=PATIENCE_MS)
-    drawn(uploads)
+    drawn(uploads, OVERLAY)
     expect(uploads.get_by_text("WEBP, 360 x 480 pixels")).to_be_visible(timeout=PATIENCE_MS)
 
 
 def test_a_click_takes_a_head_and_another_a_patch(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/classify?item=3")
-    drawn(page)
-    area = page.locator(".st-key-classify_heads .live-plot .nsewdrag").first
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    assert box is not None
+    drawn(page, OVERLAY)
     config = load_classifier().config
     # The top left map: all of them fill the panel's height, which leaves the panel wider than they are, or the other way round.
-    page.mouse.click(
-        box["x"] + box["width"] * 0.4 / (1.12 * config.heads), box["y"] + box["height"] * 0.4 / (1.12 * config.layers)
-    )
+    click_in(page, ".st-key-classify_heads .live-plot", 0.4 / (1.12 * config.heads), 0.4 / (1.12 * config.layers))
     page.wait_for_url(re.compile(r"vlayer=1.*vhead=1|vhead=1.*vlayer=1"), timeout=PATIENCE_MS)
-    drawn(page)
-    area = page.locator(f"{OVERLAY} .nsewdrag").first
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] * 2.5 / 7, box["y"] + box["height"] * 3.5 / 7)
+    drawn(page, OVERLAY)
+    click_in(page, OVERLAY, 2.5 / 7, 3.5 / 7)
     page.wait_for_url(re.compile("token=24"), timeout=PATIENCE_MS)
     expect(page.get_by_text("Patch 24 looks most at patch")).to_be_visible(timeout=PATIENCE_MS)
 
@@ -134,18 +116,17 @@ def test_a_drawing_is_read(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/classify?from=draw")
     sheet = page.locator(".sheet canvas")
     expect(sheet).to_be_visible(timeout=PATIENCE_MS)
-    sheet.scroll_into_view_if_needed()
+    corners = [(0.3, 0.2), (0.7, 0.2), (0.7, 0.85), (0.3, 0.85), (0.3, 0.2)]
+    sheet.hover(position=place(sheet, *corners[0]))
     box = sheet.bounding_box()
     assert box is not None
-    corners = [(0.3, 0.2), (0.7, 0.2), (0.7, 0.85), (0.3, 0.85), (0.3, 0.2)]
     points = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
-    page.mouse.move(*points[0])
     page.mouse.down()
     for point in points[1:]:
         page.mouse.move(*point, steps=5)
     page.mouse.up()
     page.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
-    drawn(page)
+    drawn(page, OVERLAY)
     expect(page.get_by_text("PNG, 280 x 280 pixels")).to_be_visible(timeout=PATIENCE_MS)
     page.get_by_role("button", name="Clear").click()
     expect(page.get_by_text("No picture is chosen yet")).to_be_visible(timeout=PATIENCE_MS)
@@ -157,10 +138,6 @@ def test_the_steps_to_tokens_walk_on(new_page: NewPage, app: AppServer) -> None:
     page.get_by_role("button", name="Next step").click()
     page.wait_for_url(re.compile("stage=embedding"), timeout=PATIENCE_MS)
     drawn(page, ".st-key-tokens_embedded .live-plot")
-    area = page.locator(".st-key-tokens_picture .nsewdrag").first
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] * 0.5 / 7, box["y"] + box["height"] * 1.5 / 7)
+    click_in(page, ".st-key-tokens_picture .live-plot", 0.5 / 7, 1.5 / 7)
     page.wait_for_url(re.compile("patch=8"), timeout=PATIENCE_MS)
     expect(page.locator(".st-key-tokens_embedded").get_by_text("Embedding of Patch 8")).to_be_visible(timeout=PATIENCE_MS)

@@ -10,31 +10,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.reader import PATIENCE_MS, drawn, rest_in, stat
 from tests.browser.server import AppServer
 
-PATIENCE_MS = 60_000
 WEIGHTS = ".st-key-steps_weights .live-plot"
-
-
-def drawn(page: Page, selector: str) -> None:
-    page.wait_for_selector(f"{selector}[data-updates]", timeout=PATIENCE_MS)
-
-
-def stat(page: Page, name: str) -> str:
-    cell = page.locator(".stat-strip .stat", has=page.get_by_text(name, exact=True))
-    return cell.locator("dd").first.inner_text(timeout=PATIENCE_MS)
 
 
 def test_resting_on_a_row_reads_that_query_and_the_link_keeps_it(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/attention-steps?part=softmax&mask=causal")
     drawn(page, WEIGHTS)
-    area = page.locator(f"{WEIGHTS} .nsewdrag").first
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    assert box is not None
-    for nudge in (0, 2, 4):  # the fourth of six rows
-        page.mouse.move(box["x"] + 0.3 * box["width"] + nudge, box["y"] + 3.5 / 6 * box["height"])
-        page.wait_for_timeout(300)
+    rest_in(page, WEIGHTS, 0.3, 3.5 / 6)  # the fourth of six rows
     page.wait_for_url(re.compile(r"[?&]q=3(&|$)"), timeout=PATIENCE_MS)
     query = page.locator(".stat-strip .stat", has=page.get_by_text("Query", exact=True)).locator("dd").first
     expect(query).to_have_text("on", timeout=PATIENCE_MS)

@@ -7,9 +7,8 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
-
-PATIENCE_MS = 60_000
 
 
 def test_a_search_leads_to_the_page_with_the_numbers(new_page: NewPage, app: AppServer) -> None:

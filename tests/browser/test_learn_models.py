@@ -9,13 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.reader import PATIENCE_MS, drawn
 from tests.browser.server import AppServer
-
-PATIENCE_MS = 60_000
-
-
-def drawn(page: Page, key: str) -> None:
-    page.wait_for_selector(f".st-key-{key} .live-plot[data-updates]", timeout=PATIENCE_MS)
 
 
 def answered(page: Page, iso: str) -> None:
@@ -34,7 +29,7 @@ def test_a_date_is_typed_and_decoded_and_its_link_opens_elsewhere(new_page: NewP
     page.get_by_role("button", name="Next", exact=True).click()
     page.wait_for_url(re.compile("symbol=1"), timeout=PATIENCE_MS)
     expect(page.get_by_text("So far: ")).to_contain_text("▷", timeout=PATIENCE_MS)
-    drawn(page, "cross_map")
+    drawn(page, ".st-key-cross_map .live-plot")
     other = new_page(app, page.url.removeprefix(app.url))
     answered(other, "1992-10-12")
     expect(other.get_by_text("So far: ")).to_contain_text("▷", timeout=PATIENCE_MS)
@@ -49,7 +44,7 @@ def test_an_example_button_fills_the_field(new_page: NewPage, app: AppServer) ->
 
 def test_another_part_and_another_gradient(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/backprop")
-    drawn(page, "bp_compared_0")
+    drawn(page, ".st-key-bp_compared_0 .live-plot")
     page.get_by_role("radio", name="Attention", exact=True).or_(page.get_by_role("button", name="Attention", exact=True)).click()
     page.wait_for_url(re.compile("part=attention"), timeout=PATIENCE_MS)
     expect(page.get_by_text(re.compile("over all 3 gradients"))).to_be_visible(timeout=PATIENCE_MS)
@@ -68,5 +63,5 @@ def test_nothing_reaches_beyond_the_page(
     screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer, path: str, key: str
 ) -> None:
     for page in screens(app, path, f"learn-{key}"):
-        drawn(page, key)
+        drawn(page, f".st-key-{key} .live-plot")
         assert_fits(page)

@@ -7,9 +7,8 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
-
-PATIENCE_MS = 60_000
 
 
 def test_a_block_opens_its_part_and_keeps_the_session(new_page: NewPage, app: AppServer) -> None:

@@ -12,14 +12,17 @@ from core.market.feeds.trades import read_trades, trades_path
 from core.market.library import recording, recordings
 from pages.markets.toolbar import OPENS_WITH
 from tests.browser.conftest import NewPage
+from tests.browser.reader import PATIENCE_MS, place
 from tests.browser.server import AppServer
 
 SCREEN = ".terminal[data-drawn-step]"
 STAT = ".terminal-strip .stat"
-PATIENCE_MS = 60_000
 ANOTHER = next(one for one in recordings() if not trades_path(one.path).exists())
 """A recording without trades."""
 ROWS = "document.querySelector('.terminal').terminal.store.rows"
+
+
+TERMINAL = "document.querySelector('.terminal').terminal"
 
 
 def stat(page: Page, name: str) -> str:
@@ -62,10 +65,16 @@ def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
     assert stat(live, "Symbol") == recording(OPENS_WITH).symbol
     assert stat(live, "Market") == "Not in training"
     expect(live.get_by_role("heading", name="TLOB calls, 12.5 sec ahead")).to_be_visible()
-    scored = live.locator(".terminal-call .score:not(.value) .stat").last
+    scored = live.locator(".terminal-call .score:not(.value) .stat").nth(1)
     expect(scored.locator("dt")).to_have_text(re.compile(r"All \d+ scored"))
     expect(scored.locator("dd")).to_have_text(re.compile(r"-?\d\.\d\d / -?\d\.\d\d"))
-    assert "label" not in live.url and "h=" not in live.url  # smoothed and 50 steps are where it opens
+    assert "label" not in live.url and "h=" not in live.url  # forward (D24) and 50 steps are where it opens
+    assert live.evaluate(f"{TERMINAL}.config.head === 6 && {TERMINAL}.config.heads.join() === '4,5,6,7'")
+    worth = live.locator(".terminal-call .value .stat")
+    expect(worth.locator("dt")).to_have_text(
+        re.compile(r"After half the spread and a taker's fee of 10\.0 bps at either end, \d+ trades")
+    )
+    expect(worth.locator("dd")).to_have_text(re.compile(r"[-+]?\d+\.\d \([-+]?\d+\.\d – [-+]?\d+\.\d\) bps"))
 
 
 def test_everything_above_the_fold_at_1440_by_900(live: Page) -> None:
@@ -76,7 +85,7 @@ def test_everything_above_the_fold_at_1440_by_900(live: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "date", "mid"), [("en", "Aug 8, 2024", r"6\d,\d{3}\.\d\d"), ("es", "8 ago 2024", r"6\d\.\d{3},\d\d")]
+    ("language", "date", "mid"), [("en", "Aug 8, 2024", r"6\d,\d{3}\.\d\d[05]"), ("es", "8 ago 2024", r"6\d\.\d{3},\d\d[05]")]
 )
 def test_dates_and_prices_are_written_as_the_reader_writes_them(
     new_page: NewPage, app: AppServer, language: str, date: str, mid: str
@@ -114,10 +123,10 @@ def test_everything_drawn_is_of_one_step(live: Page) -> None:
         const row = t.store.newest;
         const { ask } = t.lines;
         return { step: t.store.step, drawn: Number(t.root.dataset.drawnStep), mid: row.mid, lastX: ask.x.at(-1), time: row.time,
-                 lastY: ask.y.at(-1), ask: row.levels[0], up: row.probabilities[8] };
+                 lastY: ask.y.at(-1), ask: row.levels[0], up: row.probabilities[3 * t.config.head + 2] };
     }""")
     assert shown["step"] == shown["drawn"] and shown["lastX"] == shown["time"] and shown["lastY"] == shown["ask"]
-    assert float(stat(live, "Mid").replace(",", "")) == pytest.approx(shown["mid"], abs=0.006)
+    assert float(stat(live, "Mid").replace(",", "")) == pytest.approx(shown["mid"], abs=1e-6)  # its half tick too
     share = live.locator(".terminal-call .bar").last.locator("em").inner_text()
     assert float(share.rstrip("%")) / 100 == pytest.approx(shown["up"], abs=0.0006)
 
@@ -157,9 +166,8 @@ def test_a_link_opens_at_its_moment(new_page: NewPage, app: AppServer) -> None:
 
 
 def test_the_minimap_seeks_and_the_link_holds_the_moment(live: Page) -> None:
-    box = live.locator(".terminal-map").bounding_box()
-    assert box is not None
-    live.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + box["height"] / 2)
+    minimap = live.locator(".terminal-map")
+    minimap.click(position=place(minimap, 0.75, 0.5))
     live.wait_for_function(
         "() => Math.abs(Number(document.querySelector('.terminal-map').dataset.share) - 0.75) < 0.06", timeout=PATIENCE_MS
     )
@@ -179,6 +187,46 @@ def test_nothing_is_drawn_across_a_jump(live: Page) -> None:
         return across;
     }""")
     assert joined == 0
+
+
+def test_after_a_jump_the_volume_delta_is_that_of_the_trades_since(live: Page) -> None:
+    live.get_by_role("button", name="Pause").click()
+    wait_for_status(live, "Paused")
+    live.evaluate(f"{TERMINAL}.command('seek', 258)")
+    one = recording(OPENS_WITH)
+    live.wait_for_function(f"() => {ROWS}.at(-1).time >= {one.start_ms + 258_000}", timeout=PATIENCE_MS)
+    found = live.evaluate(f"({{...{TERMINAL}.store.flow(), now: {ROWS}.at(-1).time, first: {ROWS}[0].time}})")
+    assert found["since"] > found["first"] + 1_000  # what was jumped over is no part of it
+    name = live.locator(STAT, has_text="Volume delta since").locator("dt").inner_text()
+    since = int(pd.Timestamp(f"2024-08-08 {name.split()[-1]}", tz="UTC").timestamp() * 1e3)
+    trades = pd.DataFrame([vars(trade) for trade in read_trades(one.path)])
+    there = trades[(trades.exchange_ms > since) & (trades.exchange_ms <= found["now"])]
+    truth = (there["size"] * there.side.map({"buy": 1, "sell": -1})).sum()
+    assert len(there) == found["trades"] > 500 and found["delta"] == pytest.approx(truth)
+    shown = live.locator(STAT, has_text="Volume delta since").locator("dd").inner_text()
+    assert float(shown.replace(",", "")) == pytest.approx(truth, abs=5e-4 * abs(truth) + 1e-9)
+
+
+def test_price_rows_stay_until_the_reader_fits_them(live: Page) -> None:
+    """The recording's own step of price, and a grouping that was fitted once: whatever the book does, rows are not rescaled."""
+    caption = live.locator(".terminal-ladder caption span")
+    live.wait_for_function(f"() => {TERMINAL}.fitted?.count === 128", timeout=PATIENCE_MS)
+    before = caption.inner_text()
+    assert live.evaluate(f"{TERMINAL}.store.tick") == 0.01
+    spans = live.evaluate(f"""() => {{
+        const t = {TERMINAL};
+        const groups = t.store.rows.map((row) => t.lib.fittingGroup([row], t.store.tick, 23));
+        window.steps = new Set();
+        const draw = t.drawLadder.bind(t);
+        t.drawLadder = (row) => {{ draw(row); window.steps.add(t.tick); }};
+        return [...new Set(groups)];
+    }}""")
+    assert len(spans) > 1  # fitted to every row it would have been rescaled again and again
+    wait_for_steps(live, 20)
+    assert live.evaluate("[...window.steps].length") == 1 and caption.inner_text() == before
+    live.get_by_role("button", name="Fit", exact=True).click()
+    wait_for_steps(live, 2)
+    assert live.evaluate(f"{TERMINAL}.fitted.count") == 128
 
 
 def test_keys_play_change_the_horizon_and_help(live: Page) -> None:

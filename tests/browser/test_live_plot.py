@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
 
 MOVING = ".st-key-moving .live-plot"
@@ -76,7 +77,9 @@ def test_only_what_changed_travels(plots_page: Page) -> None:
 
 
 def test_a_drawn_zoom_outlives_new_data(plots_page: Page) -> None:
-    area = plots_page.locator(f"{PLOT} .nsewdrag").bounding_box()
+    panel = plots_page.locator(f"{PLOT} .nsewdrag")
+    panel.hover()
+    area = panel.bounding_box()
     assert area is not None
     y = area["y"] + area["height"] / 2
     plots_page.mouse.move(area["x"] + area["width"] * 0.25, y)
@@ -112,9 +115,7 @@ def test_a_hidden_trace_stays_hidden(plots_page: Page) -> None:
 
 
 def test_a_click_reaches_python(plots_page: Page) -> None:
-    area = plots_page.locator(f"{PLOT} .nsewdrag").bounding_box()
-    assert area is not None
-    plots_page.mouse.click(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
+    plots_page.locator(f"{PLOT} .nsewdrag").click()
     expect(plots_page.get_by_text("clicked: ")).not_to_have_text("clicked: nothing", timeout=20_000)
 
 
@@ -179,6 +180,25 @@ def test_downloads(plots_page: Page, tmp_path: Path, kind: str, title: str, begi
         plots_page.goto(file.as_uri())
         plots_page.wait_for_selector(".js-plotly-plot .trace.scatter")
         assert plots_page.title() == "A sine wave that stands still"
+
+
+def test_a_plot_has_its_place_before_its_script_has_come(chromium: Browser, plots: AppServer) -> None:
+    page = chromium.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    held: list[Route] = []
+    page.route("**/assets/*live_plot*", lambda route: held.append(route))
+    with page.expect_request("**/assets/*live_plot*"):
+        page.goto(plots.url)
+    said = page.get_by_text("clicked: nothing")
+    said.wait_for()
+    below = "(said) => said.getBoundingClientRect().top - document.querySelector('.st-key-moving').getBoundingClientRect().top"
+    before = said.evaluate(below)
+    assert page.locator(".live-plot").count() == 0
+    for route in held:
+        route.continue_()
+    page.wait_for_selector(f"{MOVING}[data-updates]")
+    assert before == pytest.approx(said.evaluate(below), abs=1) and before > 320
+    page.close()
 
 
 def test_without_the_library_the_place_says_so(chromium: Browser, plots: AppServer) -> None:

@@ -10,15 +10,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core import checkpoints
-from core.signs.recogniser import ASL, DIGITS
 from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.reader import PATIENCE_MS, click_in, drawn, rest_in
 from tests.browser.server import AppServer
-from tests.browser.test_attention import PATIENCE_MS, click_in, drawn
 
-pytestmark = pytest.mark.skipif(
-    not all((checkpoints.FOLDER / f"{name}.json").exists() for name in (DIGITS, ASL)), reason="no trained IIGA is bundled yet"
-)
 MAP = ".st-key-signs_map .live-plot"
 GLOSSES = ".st-key-signs_glosses .live-plot"
 
@@ -28,12 +23,7 @@ def test_from_a_map_to_a_gloss_and_its_link(new_page: NewPage, app: AppServer, t
     drawn(page, MAP)
     click_in(page, ".st-key-signs_maps_2 .live-plot", 0.5, 0.5, panel=1)
     page.wait_for_url(re.compile(r"slayer=inter\+2"), timeout=PATIENCE_MS)
-    area = page.locator(f"{MAP} .nsewdrag").first
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    assert box is not None
-    for nudge in (0, 2):
-        page.mouse.move(box["x"] + 0.5 * box["width"] + nudge, box["y"] + 0.25 * box["height"])
+    rest_in(page, MAP, 0.5, 0.25)
     told = page.locator(f"{MAP} .hoverlayer .hovertext")
     expect(told).to_contain_text(re.compile(r"query \d\.\d\d s, key \d\.\d\d s: "), timeout=PATIENCE_MS)
     page.get_by_text("Frames behind each gloss", exact=True).click()

@@ -12,10 +12,10 @@ from playwright.sync_api import Page, expect
 from core import checkpoints
 from core.signs.recogniser import ASL, DIGITS
 from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.reader import PATIENCE_MS, drawn, stat
 from tests.browser.server import AppServer
 from tests.core.signs.video_files import film, grey
 
-PATIENCE_MS = 60_000
 TRELLIS = ".st-key-ctc_trellis .live-plot"
 
 trained = pytest.mark.skipif(
@@ -23,31 +23,18 @@ trained = pytest.mark.skipif(
 )
 
 
-def drawn(page: Page, selector: str) -> None:
-    page.wait_for_selector(f"{selector}[data-updates]", timeout=PATIENCE_MS)
-
-
-def stat(page: Page, name: str) -> str:
-    cell = page.locator(".stat-strip .stat", has=page.get_by_text(name, exact=True))
-    return cell.locator("dd").first.inner_text(timeout=PATIENCE_MS)
-
-
 def test_a_click_on_the_trellis_shows_its_step(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/ctc?target=A+A+B&length=7")
     drawn(page, TRELLIS)
     plot = page.locator(f"{TRELLIS} .js-plotly-plot")
-    plot.scroll_into_view_if_needed()
     x, y = plot.evaluate(
         """(plot) => {
             const {xaxis, yaxis} = plot._fullLayout;
             return [xaxis._offset + xaxis.d2p(5), yaxis._offset + yaxis.d2p(4)];
         }"""
     )
-    box = plot.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + x - 3, box["y"] + y)
-    page.mouse.move(box["x"] + x, box["y"] + y)
-    page.mouse.click(box["x"] + x, box["y"] + y)
+    plot.hover(position={"x": x - 3, "y": y})
+    plot.click(position={"x": x, "y": y})
     page.wait_for_url(re.compile(r"cell=5\.4"), timeout=PATIENCE_MS)
 
 

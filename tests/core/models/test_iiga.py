@@ -65,7 +65,7 @@ def test_intra_rows_are_zero_outside_the_window() -> None:
         assert weights.shape == (2, 3, 13, 13)
         torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 3, 13))
         if name.startswith("intra"):
-            assert bool((weights[:, :, far] == 0).all())
+            assert bool((weights[:, :, far] == 0).all()) and bool((weights[:, :, ~far] > 0).all())
         else:
             assert bool((weights[:, :, far] > 0).all())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,9 +17,10 @@ import pytest
 from core import checkpoints
 from core.checkpoints import sha256
 from core.cli import main
-from core.market.book import frame_from_rows
+from core.market.book import BookRows, frame_from_rows, read_market
 from core.market.evaluation import evaluate
 from core.market.features import Constants
+from core.market.naive_rules import NAIVE
 from core.market.predictor import POOLED, Predictor
 from core.market.row_predictions import predict_rows
 from core.training.tlob import prepare_market
@@ -151,7 +153,7 @@ def test_evaluate_in_a_process_of_its_own_keeps_the_contract(folder: Path, data:
     assert answer["model"] == "tlob"
     assert (answer["label"], answer["horizon"]) == ("smoothed", 10)
     assert answer["samples"] == 2_400 - 127 - 10
-    assert set(answer["baselines"]) == {"momentum", "stationary"}
+    assert set(answer["baselines"]) == {"momentum", "stationary", "uniform", "frequencies", "decayed"}
     for scores in (answer, *answer["baselines"].values()):
         assert 0 <= scores["accuracy"] <= 1
         assert 0 <= scores["macro_f1"] <= 1
@@ -167,7 +169,62 @@ def test_a_file_never_seen_is_scored_whole_by_the_pooled_entry(folder: Path, cap
     assert main(words) == 0
     table = capsys.readouterr().out
     assert table.startswith("small on pooled (all, 263 samples), smoothed label, 10 steps\n")
-    assert [line.split()[0] for line in table.splitlines()[1:]] == ["tlob", "momentum", "stationary"]
+    assert [line.split()[0] for line in table.splitlines()[1:]] == ["tlob", *NAIVE]
+
+
+def documented(heading: str) -> set[str]:
+    """The keys of one table of docs/evaluate_json.md."""
+    text = (Path(__file__).parents[3] / "docs" / "evaluate_json.md").read_text(encoding="utf-8")
+    lines = text.partition(f"## {heading}")[2].partition("## ")[0].splitlines()
+    return {key for line in lines if line.startswith("| `") for key in re.findall(r"`(\w+)`", line.split("|")[1])}
+
+
+def test_what_is_printed_is_what_is_documented(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["evaluate", "tlob", "--checkpoint", "small", "--folder", str(folder), "--json", "--data"]
+    always, alone, several = (documented(name) for name in ("Always there", "Of one recording", "Of several recordings"))
+    assert main([*words, str(EXCERPTS[0])]) == 0
+    one = json.loads(capsys.readouterr().out)
+    adaptive = {"adaptive", "scored_after", "thresholds", "before", "coverage", "forecasters"}
+    assert set(one) == always | alone - adaptive
+    assert main([*words, str(EXCERPTS[0]), str(EXCERPTS[1])]) == 0
+    both = json.loads(capsys.readouterr().out)
+    assert set(both) == always | several
+    first, second = both["recordings"]
+    assert (first["rows"], first["first_ms"]) == (one["samples"], one["recordings"][0]["first_ms"])
+    assert both["samples"] == first["rows"] + second["rows"]
+    assert main([*words, str(EXCERPTS[1])]) == 0
+    other = json.loads(capsys.readouterr().out)
+    for name in ("accuracy", "macro_f1", "matthews", "log_loss", "ece"):
+        assert both[name] == pytest.approx((one[name] + other[name]) / 2, abs=1e-4), name
+        if name != "ece":
+            low, high = one["interval"][name]
+            assert low <= one[name] <= high
+            low, high = both["interval"][name]
+            assert (low + high) / 2 == pytest.approx(both[name], abs=1e-5)
+    for rule, naive in both["baselines"].items():
+        assert naive["matthews"] == pytest.approx(
+            (one["baselines"][rule]["matthews"] + other["baselines"][rule]["matthews"]) / 2, abs=1e-4
+        )
+
+
+@pytest.mark.parametrize(("rows", "samples"), [(128, 0), (160, 7 * (159 - 127 - 10))])
+def test_nothing_is_scored_between_windows_that_are_not_connected(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: int, samples: int
+) -> None:
+    """Seven, with seconds to an hour between them: there is no outcome but within a window, whose last book lies off the grid."""
+    books = random_book(7 * rows, 31)
+    jumps = np.array([7, 5_013, 20_001, 59_987, 61_111, 600_123, 3_600_001]).cumsum()
+    apart = BookRows(timestamps=books.timestamps + np.repeat(jumps, rows), levels=books.levels)
+    frame_from_rows(apart).to_parquet(tmp_path / "apart.parquet")
+    words = ["evaluate", "tlob", "--data", str(tmp_path / "apart.parquet"), "--checkpoint", "small", "--folder", str(folder)]
+    assert main([*words, "--horizon", "10", "--json"]) == (0 if samples else 2)
+    said = capsys.readouterr()
+    if samples:
+        assert json.loads(said.out)["samples"] == samples
+    else:
+        assert "no stretch of 138 rows without a gap" in said.err
+        with pytest.raises(ValueError, match="has no window for train"):
+            prepare_market("apart", read_market([tmp_path / "apart.parquet"]), HEADS, 128)
 
 
 def test_training_again_gives_the_same_weights(data: Path, card: dict[str, Any], tmp_path: Path) -> None:

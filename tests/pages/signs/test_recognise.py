@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.signs import recognition
-from core.signs.recogniser import ASL, DIGITS, Answer, Recogniser, load_recogniser
+from core.signs.hands import model_files
+from core.signs.recogniser import ASL, DIGITS, HANDS, Answer, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
 from core.signs.uploaded_weights import STORE
 from core.signs.video import Footage, read_video
@@ -222,3 +223,18 @@ def test_the_lab_takes_a_clips_probabilities():
     assert stats(app)["Labels U"] == str(len(first.glosses))
     app.text_input(key="signed").set_value("NO-SUCH-GLOSS").run()
     assert "does not know NO-SUCH-GLOSS" in app.error[0].value
+
+
+def test_the_model_follows_the_source_until_the_reader_chooses_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a bundled clip to a film the model stayed the one of synthetic clips, and the link named it."""
+    for digits in (DIGITS, HANDS):
+        save_tiny(tmp_path, digits=digits)
+    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
+    monkeypatch.setattr(model_files, "available", lambda: True)
+    app = opened()
+    for source, best in (("digits", DIGITS), ("video", HANDS), ("camera", HANDS), ("digits", DIGITS)):
+        app.segmented_control(key="input").set_value(source).run()
+        assert app.selectbox(key="model").options[0] == f"By the clip: {best}" and "model" not in app.query_params
+    app.selectbox(key="model").set_value(DIGITS).run()
+    app.segmented_control(key="input").set_value("video").run()
+    assert app.selectbox(key="model").value == DIGITS == "".join(app.query_params["model"])

@@ -1,0 +1,53 @@
+"""What a reader of a page does with a plot and sees on the page, each once the place has come to rest."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, Position
+
+PATIENCE_MS = 60_000
+
+AT_REST = """
+(selector) => {
+  const figure = document.querySelector(selector);
+  const plot = figure?.livePlot;
+  if (!plot || plot.updates === 0) return false;
+  if (plot.next) figure.scrollIntoView({ block: "nearest" }); // far out of view it is not drawn again
+  const script = document.querySelector('[data-testid="stApp"]').dataset.testScriptState;
+  return script === "notRunning" && !plot.next && !plot.drawing;
+}
+"""
+
+
+def drawn(page: Page, plot: str) -> None:
+    """Wait until the script has run to its end and this plot shows what it was sent last."""
+    page.wait_for_function(AT_REST, arg=plot, timeout=PATIENCE_MS)
+
+
+def stat(page: Page, name: str) -> str:
+    """The value of this name in the page's row of values."""
+    cell = page.locator(".stat-strip .stat", has=page.get_by_text(name, exact=True))
+    return cell.locator("dd").first.inner_text(timeout=PATIENCE_MS)
+
+
+def place(area: Locator, x: float, y: float) -> Position:
+    """A point of an area at these shares of its width and height, for `click` and `hover`, which wait until it stands still."""
+    area.scroll_into_view_if_needed(timeout=PATIENCE_MS)
+    box = area.bounding_box()
+    assert box is not None
+    return {"x": x * box["width"], "y": y * box["height"]}
+
+
+def click_in(page: Page, plot: str, x: float, y: float, *, panel: int = 0) -> None:
+    """Click a plot's panel at these shares of its width and height."""
+    drawn(page, plot)
+    area = page.locator(f"{plot} .nsewdrag").nth(panel)
+    area.click(position=place(area, x, y))
+
+
+def rest_in(page: Page, plot: str, x: float, y: float) -> None:
+    """Move the pointer over a plot's panel and leave it at these shares of its width and height."""
+    drawn(page, plot)
+    area = page.locator(f"{plot} .nsewdrag").first
+    there = place(area, x, y)
+    for nudge in (4, 2, 0):
+        area.hover(position={"x": there["x"] + nudge, "y": there["y"]})
