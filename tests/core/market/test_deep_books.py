@@ -15,6 +15,7 @@ from core.market.predictor import Predictor
 from core.market.recent_rows import DEEP_ROWS, RecentRows
 from core.market.recorder import record
 from core.market.session import KEPT_ROWS, MarketSession
+from core.market.stream import HEADER
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
 from tests.core.market.helpers import real_rows, tiny_predictor
 
@@ -54,13 +55,13 @@ def test_predictions_and_scores_are_those_of_the_ten_levels(predictor: Predictor
 
 def test_a_frame_ends_with_the_deeper_levels_of_its_last_rows(predictor: Predictor) -> None:
     frame, _version = played(predictor, deepened()).snapshot(50)
-    rows, width = np.frombuffer(frame[: 13 * 8], dtype="<f8")[-2:].astype(int)
+    rows, width = np.frombuffer(frame[: HEADER * 8], dtype="<f8")[-2:].astype(int)
     assert (rows, width) == (50, 360)
     found = np.frombuffer(frame[-4 * rows * width :], dtype="<f4").reshape(rows, width)
     for number, levels in zip(range(70, 120), found, strict=True):
         np.testing.assert_array_equal(levels[np.isfinite(levels)], deep_of(number))
     plain, _version = played(predictor, replaying(ROWS)).snapshot(50)
-    assert not np.frombuffer(plain[: 13 * 8], dtype="<f8")[-2:].any()
+    assert not np.frombuffer(plain[: HEADER * 8], dtype="<f8")[-2:].any()
 
 
 def test_they_are_recorded(tmp_path: Path) -> None:
