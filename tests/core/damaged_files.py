@@ -130,7 +130,7 @@ KINDS: Final[dict[str, Kind]] = {
     "digits": Kind(files("assets/pictures/fashion-mnist-few/*.gz"), read_idx, (IdxError,)),
     "receipt": Kind(_receipts, read_receipt, (ReceiptError,)),
     "alerts": Kind(
-        lambda: [("alerts.json", rules_to_json([AlertRule(market="live/binance/BTC/USDT", kind="price", id="a")]).encode())],
+        lambda: [("alerts.json", rules_to_json([AlertRule(market="live/binance/BTC/USDT", kind="price")]).encode())],
         lambda path: rules_from_json(path.read_text(encoding="utf-8", errors="replace")),
         (AlertError,),
     ),
