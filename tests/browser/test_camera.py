@@ -12,16 +12,16 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from core import checkpoints
-from core.models.vit import CLASSES
 from core.signs import samples
 from core.signs.hands import model_files
 from core.signs.recogniser import HANDS, load_recogniser
 from core.signs.video import read_video
-from core.vision.gallery import gallery
+from core.vision.gallery import photograph_gallery
+from core.vision.pictures import decode
 from tests.browser.conftest import ARGUMENTS, Watch
-from tests.browser.reader import PATIENCE_MS
+from tests.browser.reader import PATIENCE_MS, drawn
 from tests.browser.server import AppServer
-from tests.browser.test_images import drawn, shop_picture
+from tests.browser.test_images import OVERLAY
 
 SIZE = (640, 480)
 
@@ -81,15 +81,12 @@ def photograph(page: Page) -> None:
 
 
 def test_a_garment_before_the_camera_is_ranked(filming: Filming, tmp_path: Path) -> None:
-    labels = gallery()[1]
-    trousers = CLASSES.index("Trouser")
-    film = y4m(
-        [Image.open(shop_picture(tmp_path, int(np.flatnonzero(labels == trousers)[0]), "shown.png"))] * 5, tmp_path / "film.y4m"
-    )
+    trousers = next(one for one in photograph_gallery() if one.kind == "pants")
+    film = y4m([Image.fromarray(decode(trousers.data).rgb)] * 5, tmp_path / "film.y4m")
     page = filming(film, "/classify?from=camera")
     photograph(page)
     page.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
-    drawn(page)
+    drawn(page, OVERLAY)
     expect(page.get_by_role("heading", name="Trouser").first).to_be_visible(timeout=PATIENCE_MS)
 
 

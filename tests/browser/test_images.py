@@ -12,10 +12,11 @@ from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core.vision.analysis import analyse
-from core.vision.classifier import load_classifier
+from core.vision.classifier import classifier_names, load_classifier
 from core.vision.gallery import gallery
 from core.vision.pictures import decode
-from core.vision.preprocessing import prepare
+from core.vision.preprocessing import Recipe, model_for
+from core.vision.uprightness import prepare_upright
 from tests.browser.conftest import NewPage
 from tests.browser.reader import PATIENCE_MS, click_in, drawn, place
 from tests.browser.server import AppServer
@@ -63,7 +64,9 @@ def test_an_upload_is_ranked_and_its_link_opens_the_same_view(
     uploads: Page, new_page: NewPage, app: AppServer, tmp_path: Path
 ) -> None:
     file = shop_picture(tmp_path, 0, "boot.png")
-    expected = analyse(load_classifier(), prepare(decode(file.read_bytes())).image)
+    picture = decode(file.read_bytes())
+    classifier = load_classifier(model_for(picture, classifier_names()))
+    expected = analyse(classifier, prepare_upright(classifier, picture, Recipe(manner=classifier.manner)).image)
     uploads.locator("input[type=file]").set_input_files(file)
     uploads.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
     drawn(uploads, OVERLAY)
