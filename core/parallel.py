@@ -1,13 +1,12 @@
-"""Work on a Ray cluster (an optional extra): many items as tasks, or one run that several workers share."""
+"""Many items by one function, in this process or by Ray Data on a cluster (an optional extra)."""
 
 from __future__ import annotations
 
 import os
 import sys
-import tempfile
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -46,99 +45,36 @@ def each(
         for number, item in enumerate(items):
             yield number, _attempt(work, item)
         return
-    engine = connected(ray)
-    remote = engine.remote(num_cpus=1, max_retries=RETRIES)(_attempt)
-    waiting = {remote.remote(work, item): number for number, item in enumerate(items)}
-    try:
-        while waiting:
-            with redirect_stdout(sys.stderr):  # where Ray says that a worker died: standard output is for results
-                done, _ = engine.wait(list(waiting), num_returns=1)
-            number = waiting.pop(done[0])
-            try:
-                yield number, engine.get(done[0])
-            except engine.exceptions.RayError as error:  # the worker died again and again
-                yield number, OSError(compose("its worker ended {times} times: {reason}", times=RETRIES + 1, reason=_line(error)))
-    finally:
-        for task in waiting:
-            engine.cancel(task, force=True)
-
-
-Tell = Callable[[Any], None]
-
-
-def together(work: Callable[[Any, Tell], None], settings: Any, *, ray: str, workers: int, told: Tell) -> None:
-    """Run `work` on several workers at once, which are one group of `torch.distributed` (gloo); returns when all have ended.
-
-    Where a worker dies all begin again, with what `work` left on disk; a death while the workers start ends the run.
-
-    Args:
-        work: a function of a module: gets `settings` and a function by which the first worker's objects reach `told` here.
-        told: called in another thread.
-
-    Raises:
-        ValueError: where Ray is asked for and not installed; what `work` raises of this kind. OSError: where a worker fails again
-            and again.
-    """
     connected(ray)
-    from ray.train import ControllerError, FailureConfig, RunConfig, ScalingConfig, TrainingFailedError
-    from ray.train.torch import TorchConfig, TorchTrainer
-    from ray.util.queue import Empty, Queue
+    from ray.data import DataContext, from_items
 
-    queue = Queue(actor_options={"num_cpus": 0})
-    ended = threading.Event()
-    refused: list[ValueError] = []
+    context = DataContext.get_current()
+    context.enable_progress_bars = False
+    context.max_errored_blocks = -1  # a block is an item: one whose worker keeps dying costs itself alone
+    rows = [{"number": number, "item": _Whole(item)} for number, item in enumerate(items)]
 
-    def listen() -> None:
-        while True:
-            last = ended.is_set()
-            try:
-                while True:
-                    item = queue.get(timeout=0.5)
-                    refused.append(item) if isinstance(item, ValueError) else told(item)
-            except Empty:
-                if last:
-                    return
+    def answered(row: dict[str, Any]) -> dict[str, Any]:
+        return {"number": row["number"], "answer": _Whole(_attempt(work, row["item"].value))}
 
-    listener = threading.Thread(target=listen, daemon=True)
-    listener.start()
-    again = FailureConfig(max_failures=RETRIES)
-    with tempfile.TemporaryDirectory(prefix="ray-train-") as folder:
-        trainer = TorchTrainer(
-            _member,
-            train_loop_config={"work": work, "settings": settings, "queue": queue},
-            scaling_config=ScalingConfig(num_workers=workers, resources_per_worker={"CPU": 1}),
-            torch_config=TorchConfig(backend="gloo"),
-            run_config=RunConfig(name="run", storage_path=folder, failure_config=again),
-        )
-        try:
-            with redirect_stdout(sys.stderr):  # as in `each`
-                trainer.fit()
-        except TrainingFailedError as error:
-            reason = "; ".join(_line(one) for one in _causes(error))
-            if isinstance(error, ControllerError):  # not begun again: Ray still holds the cores of the group that it gave up
-                raise OSError(compose("the training's workers could not be started: {reason}", reason=reason)) from error
-            raise OSError(compose("the training's workers ended too often: {reason}", reason=reason)) from error
-        finally:
-            ended.set()
-            listener.join()
-            queue.shutdown()
-    if refused:
-        raise refused[0]
+    blocks = from_items(rows, override_num_blocks=max(len(rows), 1))
+    answers = iter(blocks.map(answered, num_cpus=1, ray_remote_args_fn=lambda: {"max_retries": RETRIES}).iter_rows())
+    unanswered = set(range(len(rows)))
+    while unanswered:
+        with redirect_stdout(sys.stderr):  # where Ray says that a worker died: standard output is for results
+            row = next(answers, None)
+        if row is None:
+            break
+        unanswered.remove(row["number"])
+        yield row["number"], row["answer"].value
+    for number in sorted(unanswered):
+        yield number, OSError(compose("its worker ended {times} times", times=RETRIES + 1))
 
 
-def _member(settings: dict[str, Any]) -> None:
-    """One worker's part of `together`."""
-    from ray.train import get_context
+@dataclass(frozen=True)
+class _Whole:
+    """A value that Ray Data leaves as it is: a bare list, number or array would become a column of its own type."""
 
-    tell: Tell = settings["queue"].put if get_context().get_world_rank() == 0 else _to_nobody
-    try:
-        settings["work"](settings["settings"], tell)
-    except ValueError as error:  # of the data or the settings, hence the same in every worker: no reason to begin again
-        tell(error)
-
-
-def _to_nobody(item: Any) -> None:
-    """What the other workers say is the same."""
+    value: Any
 
 
 def _attempt(work: Callable[[Item], Result], item: Item) -> Result | ValueError | OSError:
@@ -188,12 +124,6 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-def _causes(error: Any) -> list[BaseException]:
-    """What ended a shared training: each worker's failure, or that of what holds them together."""
-    failures: dict[int, BaseException] = getattr(error, "worker_failures", {})
-    return list(failures.values()) or [getattr(error, "controller_failure", error)]
 
 
 def _line(error: BaseException) -> str:

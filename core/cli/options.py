@@ -89,15 +89,15 @@ def here(places: Iterable[Path | str]) -> list[Path]:
     return [one if isinstance(one, Path) else copied(one, progress=counting_bar("file")) for one in places]
 
 
-def add_ray(p: argparse.ArgumentParser, *, what: str = "the recordings") -> None:
-    """`--ray`: whether recordings, or what is named, are spread over a Ray cluster."""
+def add_ray(p: argparse.ArgumentParser) -> None:
+    """`--ray`: whether recordings are spread over a Ray cluster."""
     p.add_argument(
         "--ray",
         nargs="?",
         const="local",
         default=None,
         metavar="ADDRESS",
-        help=f"spread {what} over the Ray cluster at this address; over this machine's cores without one",
+        help="spread the recordings over the Ray cluster at this address; over this machine's cores without one",
     )
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from core import checkpoints
 from core.cli import options
-from core.cli.train_ray import train_on_ray
 from core.market.book import read_market
 from core.market.features import TRANSFORM_KINDS, directed_inputs, input_names
 from core.market.labels import HORIZONS, LABEL_KINDS, Head
@@ -21,7 +20,7 @@ from core.market.scoring.recordings import find_recordings
 from core.models.deeplob import DeepLOBConfig
 from core.models.tlob import TLOBConfig
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
-from core.training.loop import Callback, progress_bar
+from core.training.loop import Callback, LoopSettings, progress_bar
 from core.training.progress_file import progress_file
 from core.training.tlob import TLOBTraining, prepare_market
 from core.training.tlob_gain import measure_gains
@@ -91,8 +90,6 @@ def _add_loop(p: argparse.ArgumentParser) -> None:
     p.add_argument("--teacher-share", type=float, default=0.0, help="their share of the loss; labels have the rest")
     p.add_argument("--rule-stride", type=int, default=RULE_STRIDE, help="fit call rules on every so many-th validation window")
     p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
-    options.add_ray(p, what="each batch")
-    p.add_argument("--workers", type=int, default=None, help="of --ray, 2 where left out; the batch is a multiple of them")
     options.add_test(p)
     p.add_argument("--test-every", type=int, default=1, help="score every so many-th row of the test part")
 
@@ -122,10 +119,7 @@ def _train(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBCo
         raise ValueError(f"{len(o.share)} shares for {len(files)} markets: give one a market")
     loop = options.loop_settings(o, steps=o.windows // o.batch, patience=o.patience, bf16=o.bf16)
     callbacks = [progress_bar(loop, title=o.name), *([] if o.progress is None else [progress_file(o.progress, loop)])]
-    if o.ray is None:
-        path = _compute(configure, o, files, callbacks)
-    else:
-        path = train_on_ray(partial(_compute, configure, files=files), o, callbacks)
+    path = _compute(configure, o, files, loop, callbacks)
     heads = _heads(o)
     _complete_card(path, o, files, heads, configure(o, len(heads)).steps)
     print(f"wrote {path.name} and its weights")
@@ -139,6 +133,7 @@ def _compute(
     configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBConfig],
     o: argparse.Namespace,
     files: list[MarketFiles],
+    loop: LoopSettings,
     callbacks: Iterable[Callback],
 ) -> Path:
     """Train; returns the card's path."""
@@ -152,7 +147,6 @@ def _compute(
         shares=dict(zip([one.name for one in files], o.share, strict=True)) if o.share else {},
     )
     heads = _heads(o)
-    loop = options.loop_settings(o, steps=o.windows // o.batch, patience=o.patience, bf16=o.bf16)
     return run(
         o.name,
         files,
@@ -217,7 +211,6 @@ def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt
         words += ["--start", f"{CHECKPOINTS}/{o.start.name}"]
     for name, value in vars(o).items():
         option = name.replace("_", "-")
-        value = "local" if name == "ray" and value is not None else value  # where a cluster was, is nobody else's matter
         if name in ELSEWHERE or value is None or value == []:
             continue
         if isinstance(value, bool):

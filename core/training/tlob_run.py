@@ -25,7 +25,6 @@ from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 from core.training.card import load_start, origin_entries, save_origin, training_entries
 from core.training.loop import Callback, LoopSettings, fit
-from core.training.shares import leads, own_state, shared
 from core.training.tlob import (
     TRAIN_END,
     VALIDATION_END,
@@ -84,8 +83,6 @@ def run(
 ) -> Path:
     """Train and write `<name>.safetensors` and its card; returns the card's path.
 
-    In a process of a group the batches are shared out, and the first process writes (`core.training.shares`).
-
     Args:
         state: file from which the run can be resumed; see `core.training.loop.fit`.
         start: state or card of an earlier run, whose best weights this one starts from; the card describes both.
@@ -115,13 +112,10 @@ def run(
     before = (
         None if start is None else load_start(model, start, adapt=partial(fit_inputs, model.state_dict(), training.transform))
     )
-    state = own_state(state)
     save_origin(state, before)
     first = {name: value.clone() for name, value in model.state_dict().items()}
-    task = shared(TLOBTask(markets, training, targets), model)
+    task = TLOBTask(markets, training, targets)
     progress = fit(model, task, loop, device=best_device(), callbacks=callbacks, resume_from=state)
-    if not leads():
-        return folder / f"{name}.json"
     average_weights(model, first, start_share)
     card: dict[str, Any] = {
         **origin_entries(

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from core.cli import main
 from core.market.book import frame_from_rows
-from core.parallel import Tell, each, together
+from core.parallel import RETRIES, each
 from tests.core.market.helpers import real_rows, save_tiny
 
 pytestmark = [
@@ -71,10 +69,10 @@ def test_evaluation_gives_the_same_numbers(words: list[str], capsys: pytest.Capt
 
 
 def noted(place: Path) -> int:
-    """Notes that it ran; the first run of "b" waits for its end until the others are through, and is killed."""
+    """Notes that it ran; the first run of "b" waits until the others are through, and is killed; so is each of "d"."""
     times = len(list(place.parent.glob(f"{place.name}.*")))
     place.with_name(f"{place.name}.{times}").touch()
-    if place.name == "b" and not times:
+    if place.name == "d" or (place.name == "b" and not times):
         while len(list(place.parent.glob("[ac].*"))) < 2:
             pass
         os.kill(os.getpid(), signal.SIGKILL)
@@ -86,27 +84,7 @@ def test_a_killed_worker_costs_its_task_only(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.0", "b.0", "b.1", "c.0"]
 
 
-def summed(folder: Path, tell: Tell) -> None:
-    """Adds up the ranks; the second worker is killed the first time."""
-    import torch
-    import torch.distributed as dist
-
-    if dist.get_rank() == 1 and not (folder / "killed").exists():
-        (folder / "killed").touch()
-        time.sleep(10)  # a death while Ray still starts its workers ends the run
-        os.kill(os.getpid(), signal.SIGKILL)
-    total = torch.tensor(dist.get_rank() + 1)
-    dist.all_reduce(total)
-    tell((dist.get_world_size(), int(total)))
-
-
-def refuse(folder: Path, tell: Tell) -> None:
-    raise ValueError("no such data")
-
-
-def test_workers_that_train_together_begin_again_and_are_heard_here(tmp_path: Path) -> None:
-    heard: list[Any] = []
-    together(summed, tmp_path, ray="local", workers=2, told=heard.append)
-    assert heard == [(2, 3)] and (tmp_path / "killed").exists()
-    with pytest.raises(ValueError, match="no such data"):
-        together(refuse, tmp_path, ray="local", workers=2, told=heard.append)
+def test_a_task_that_kills_each_worker_ends_with_a_sentence_and_the_others_are_answered(tmp_path: Path) -> None:
+    answers = dict(each(noted, [tmp_path / name for name in "acd"], ray="local"))
+    assert {0: 1, 1: 1}.items() <= answers.items() and str(answers[2]) == f"its worker ended {RETRIES + 1} times"
+    assert len(list(tmp_path.glob("d.*"))) == RETRIES + 1
