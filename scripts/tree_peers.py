@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import checkpoints, scores
-from core.market.book import read_market
+from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, BookRows, read_market
 from core.market.calibration import fit_rule
 from core.market.forecasters.protocol import ForecastTask, head_name
 from core.market.forecasters.trees import TreeForecaster
@@ -32,14 +32,32 @@ from core.market.predictor import DEFAULT, windows_of
 from core.market.windows import window_ends
 from core.training.tlob import MarketData, prepare_market, score_name
 from core.training.tlob_run import RULE_STRIDE, MarketFiles, rule_entry
-from scripts.momentum_ceiling import EVERY, features
 
 TREES: dict[str, Any] = {"n_estimators": 120, "num_leaves": 31, "verbose": -1, "n_jobs": 1, "random_state": 0}
 BATCH = 512
+LAGS = (1, 2, 4, 8, 16, 32, 64, 128)
+EVERY = 3
+"""Trees learn from every so many-th training row."""
 
 
 Answers = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 """Head and rows -> probabilities (rows, 3)."""
+
+
+def features(rows: BookRows) -> NDArray[np.float32]:
+    """(n, features): distances of prices from the mid, log sizes, and changes of mid and pressure over eight lags."""
+    mid, levels = rows.mid, rows.levels
+    ask, bid = (np.log(levels[:, sizes] + 1e-9) for sizes in (ASK_SIZES, BID_SIZES))
+    near = [(levels[:, prices] / mid[:, None] - 1) * 1e4 for prices in (ASK_PRICES, BID_PRICES)]
+    log_mid, pressure = np.log(mid), np.cumsum(ask[:, 0] - bid[:, 0])
+    past = []
+    for lag in LAGS:
+        for series, scale in ((log_mid, 1e4), (pressure, 1 / lag)):
+            change = np.zeros_like(series)
+            change[lag:] = (series[lag:] - series[:-lag]) * scale
+            past.append(change)
+    blocks = [*near, ask - np.median(ask), bid - np.median(bid), ask - bid, np.stack(past, axis=1)]
+    return np.concatenate(blocks, axis=1).astype(np.float32)
 
 
 def new_trees(market: MarketData) -> Answers:

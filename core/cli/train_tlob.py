@@ -84,10 +84,6 @@ def _add_loop(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--start-share", type=float, default=0.0, help="average the final weights with those of --start, which count this share"
     )
-    p.add_argument(
-        "--teacher", type=Path, default=None, help="soft targets of the training windows (python -m scripts.tree_targets)"
-    )
-    p.add_argument("--teacher-share", type=float, default=0.0, help="their share of the loss; labels have the rest")
     p.add_argument("--rule-stride", type=int, default=RULE_STRIDE, help="fit call rules on every so many-th validation window")
     p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
     options.add_test(p)
@@ -143,7 +139,6 @@ def _compute(
         windows_per_epoch=o.windows,
         seed=o.seed,
         validation_stride=o.stride,
-        teacher_share=o.teacher_share,
         shares=dict(zip([one.name for one in files], o.share, strict=True)) if o.share else {},
     )
     heads = _heads(o)
@@ -158,7 +153,6 @@ def _compute(
         state=o.state,
         start=o.start,
         start_share=o.start_share,
-        teacher=o.teacher,
         rule_stride=o.rule_stride,
         test=o.test,
         test_every=o.test_every,

@@ -19,7 +19,6 @@ from core.market.features import Constants, TransformKind, directed_inputs, fit_
 from core.market.grid import segments
 from core.market.labels import UNKNOWN, Head, LabelKind, classify, fit_alpha, moves_after
 from core.models.tlob import CLASSES, upside_down
-from core.training.tlob_teacher import Targets
 
 TRAIN_END, VALIDATION_END = 0.7, 0.8
 """Shares of a market's rows: training to 70 %, validation to 80 %, test the last 20 %."""
@@ -116,7 +115,6 @@ class TLOBTraining:
             on the past alone, so that the classes keep their frequencies given the past.
         class_weight_power: a class's weight in the loss is its frequency to the power of minus this.
         flip: probability that a batch is turned upside down.
-        teacher_share: share of the loss that is cross-entropy with a teacher's probabilities; the rest is with the labels.
         validation_stride: validation uses every so many-th window.
     """
 
@@ -128,21 +126,15 @@ class TLOBTraining:
     quiet_steps: int = 32
     class_weight_power: float = 0.5
     flip: float = 0.5
-    teacher_share: float = 0.0
     validation_stride: int = 5
     seed: int = 0
 
 
 class TLOBTask:
-    """Batches, loss and validation of TLOB for `core.training.loop.fit`.
+    """Batches, loss and validation of TLOB for `core.training.loop.fit`."""
 
-    Args:
-        targets: a teacher's probabilities, used where `settings.teacher_share` is above 0.
-    """
-
-    def __init__(self, markets: Sequence[MarketData], settings: TLOBTraining, targets: Targets | None = None) -> None:
+    def __init__(self, markets: Sequence[MarketData], settings: TLOBTraining) -> None:
         self.markets, self.settings = list(markets), settings
-        self.targets = targets
         self.heads = list(markets[0].heads)
         shares = np.array([settings.shares.get(market.name, 1.0) for market in markets])
         self.draws = np.round(shares / shares.sum() * settings.windows_per_epoch).astype(int)
@@ -168,7 +160,7 @@ class TLOBTask:
         return odds / odds.sum()
 
     def batches(self, epoch: int) -> Iterator[tuple[Tensor, ...]]:
-        """Inputs, labels (batch, heads) and their weights; with a teacher also its probabilities times the classes' weights."""
+        """Inputs, labels (batch, heads) and their weights."""
         s = self.settings
         rng = np.random.default_rng([s.seed, epoch])
         picks = [
@@ -179,33 +171,24 @@ class TLOBTask:
         order = rng.permutation(len(ends))
         for start in range(0, len(order) - s.batch + 1, s.batch):
             rows = order[start : start + s.batch]
-            x, y, w, soft = [], [], [], []
+            x, y, w = [], [], []
             for index in np.unique(which[rows]):
                 market, here = self.markets[index], ends[rows[which[rows] == index]]
                 labels = market.labels[here]
                 x.append(gather(market, here, s.transform))
                 y.append(labels)
                 w.append(self.weights[index][np.arange(len(self.heads)), labels])
-                if self.targets is not None:
-                    targets = self.targets[market.name][np.searchsorted(market.ends["train"], here)]
-                    soft.append(targets.astype(np.float32) * self.weights[index])
             inputs, labels, weights = (torch.from_numpy(np.concatenate(parts)) for parts in (x, y, w))
-            taught: tuple[Tensor, ...] = (torch.from_numpy(np.concatenate(soft)),) if soft else ()
             if s.transform != "raw" and rng.random() < s.flip:
                 inputs, labels = upside_down(inputs, directed_inputs(s.transform)), len(CLASSES) - 1 - labels
-                taught = tuple(one.flip(-1) for one in taught)
-            yield inputs, labels, weights, *taught
+            yield inputs, labels, weights
 
     def loss(self, model: nn.Module, batch: tuple[Tensor, ...]) -> Tensor:
-        x, y, w, *taught = batch
+        x, y, w = batch
         # The explicit attention path: on a CPU in bfloat16 the fused kernel's backward pass takes three times as long.
         logits = model(x, return_attention=x.device.type == "cpu" and torch.is_autocast_enabled("cpu"))
         logits = (logits[0] if isinstance(logits, tuple) else logits).float().reshape(-1, len(CLASSES))
-        hard = (F.cross_entropy(logits, y.reshape(-1), reduction="none") * w.reshape(-1)).mean()
-        if not taught:
-            return hard
-        soft = -(taught[0].reshape(-1, len(CLASSES)) * logits.log_softmax(dim=-1)).sum(dim=-1).mean()
-        return hard.lerp(soft, self.settings.teacher_share)
+        return (F.cross_entropy(logits, y.reshape(-1), reduction="none") * w.reshape(-1)).mean()
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """Macro-F1 (smoothed) and Matthews correlation (forward) with call rules fitted on the same rows, and their mean."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,6 @@ from core.training.tlob import (
     predict,
     prepare_market,
 )
-from core.training.tlob_start import fit_inputs
-from core.training.tlob_teacher import read_targets
 
 RULE_STRIDE = 2
 """Call rules are fitted on every second validation window: neighbouring windows differ in one row of 128."""
@@ -75,7 +72,6 @@ def run(
     state: Path | None = None,
     start: Path | None = None,
     start_share: float = 0.0,
-    teacher: Path | None = None,
     rule_stride: int = RULE_STRIDE,
     test: bool = True,
     test_every: int = 1,
@@ -88,7 +84,6 @@ def run(
         start: state or card of an earlier run, whose best weights this one starts from; the card describes both.
         start_share: the final weights are the mean of the best epoch's and, with this share, of those the run started from
             (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", for weights at both ends of one run).
-        teacher: file of another model's probabilities of the training windows (`core.training.tlob_teacher`).
         rule_stride: call rules are fitted on every so many-th validation window.
         test: whether to score the test part, which variants that are only compared with each other should not read.
         test_every: score every so many-th row of it; neighbouring rows differ in one row of 128.
@@ -100,21 +95,13 @@ def run(
         raise ValueError("raw inputs have no mirror image: choose another transform, or a model that is not mirrored")
     if not 0 <= start_share <= 1 or (start_share and start is None):
         raise ValueError(f"{start_share:g} is no share of a start: give 0 to 1, and with it the run to start from")
-    if (teacher is None) != (training.teacher_share == 0):
-        raise ValueError(
-            f"a teacher's share of {training.teacher_share:g}: give a file of targets and a share above 0, or neither"
-        )
     markets = [prepare_market(one.name, read_market(list(one.paths)), heads, config.steps) for one in files]
-    shapes = {market.name: (len(market.ends["train"]), len(heads)) for market in markets}
-    targets = None if teacher is None else read_targets(teacher, shapes)
     torch.manual_seed(training.seed)
     model = TLOB(config) if isinstance(config, TLOBConfig) else DeepLOB(config)
-    before = (
-        None if start is None else load_start(model, start, adapt=partial(fit_inputs, model.state_dict(), training.transform))
-    )
+    before = None if start is None else load_start(model, start)
     save_origin(state, before)
     first = {name: value.clone() for name, value in model.state_dict().items()}
-    task = TLOBTask(markets, training, targets)
+    task = TLOBTask(markets, training)
     progress = fit(model, task, loop, device=best_device(), callbacks=callbacks, resume_from=state)
     average_weights(model, first, start_share)
     card: dict[str, Any] = {
@@ -127,7 +114,6 @@ def run(
         "transform": training.transform,
         "markets": market_entries(model, files, markets, training.transform, stride=rule_stride),
         "rule_stride": rule_stride,
-        **({} if teacher is None else {"teacher": checkpoints.describe_files([teacher])}),
         "data": [row for one in files for row in checkpoints.describe_files(one.paths)],
         "split": f"by time within each market: training to {TRAIN_END:.0%}, validation to {VALIDATION_END:.0%}, test the rest, "
         "one window and the longest horizon between parts",
