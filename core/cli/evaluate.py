@@ -44,8 +44,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="FILE_OR_FOLDER",
         help="Parquet or CSV files, folders or a store's URL (s3://...); of several recordings the mean is given",
     )
-    p.add_argument("--horizon", type=int, default=None, help="steps ahead; the first of the card's where left out")
-    p.add_argument("--label", choices=LABEL_KINDS, default="smoothed")
+    p.add_argument("--horizon", type=int, default=None, help="steps ahead; the label's first on the card where left out")
+    p.add_argument("--label", choices=LABEL_KINDS, default=None, help="forward where left out, if the card has it")
     options.add_checkpoint_input(p, default=DEFAULT)
     p.add_argument("--market", default=None, help="entry of the card to use; recognised from the files' names where left out")
     p.add_argument("--part", choices=("auto", "test", "all"), default="auto", help="score the last 20 %% or everything")
@@ -65,7 +65,7 @@ def _run_tlob(o: argparse.Namespace) -> None:
         print(json.dumps(scored) if o.json else evaluate_recordings.table(scored))
         return
     predictor = load_predictor(o.checkpoint, folder=o.folder)
-    head = predictor.head(o.label, o.horizon if o.horizon is not None else predictor.heads[0][1])
+    head = predictor.head_or_first(o.label, o.horizon)
     rows = read_market(o.data)
     entry = _market(predictor, o)
     part = o.part if o.part != "auto" else ("test" if _trained_on(predictor, o.data) else "all")

@@ -74,7 +74,8 @@ def run(o: argparse.Namespace) -> dict[str, Any]:
     days = find_recordings(o.data)
     models = {name: load_predictor(name, folder=o.folder) for name in dict.fromkeys([o.checkpoint, *o.beside])}
     first = models[o.checkpoint]
-    head: Head = first.heads[first.head(o.label, o.horizon if o.horizon is not None else first.heads[0][1])]
+    head: Head = first.heads[first.head_or_first(o.label, o.horizon)]
+    o.label = head[0]  # which the receipt names
     scored, skipped = _score_all(days, models, head, o) if o.ray is None else _score_on_ray(days, list(models), head, o)
     if not scored:
         raise ValueError(next(iter(skipped.values())))

@@ -216,6 +216,18 @@ class Predictor:
         probabilities = np.stack([rule.probabilities(logits[i]) for i, rule in enumerate(market.rules)])
         return probabilities.astype(np.float32), {name: weights[0].cpu().numpy() for name, weights in maps.items()}
 
+    def head_or_first(self, kind: LabelKind | None, horizon: int | None) -> int:
+        """Index of a head; where no label is given the forward one (D24), and where no horizon is, that label's first.
+
+        Raises:
+            ValueError: as of `head`.
+        """
+        if kind is None:
+            kind = "forward" if any(one == "forward" for one, _ in self.heads) else self.heads[0][0]
+        if horizon is None:
+            horizon = next((steps for one, steps in self.heads if one == kind), self.heads[0][1])
+        return self.head(kind, horizon)
+
     def head(self, kind: LabelKind, horizon: int) -> int:
         """Index of a head.
 

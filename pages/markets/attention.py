@@ -113,7 +113,7 @@ def _header(window: FrozenWindow, answered: WindowAnswer) -> None:
         ]
     )
     unknown_market(answered.entry, window.predictor)
-    names = {"smoothed": _("Smoothed label"), "forward": _("Forward label")}
+    names = {"forward": _("Forward label"), "smoothed": _("Smoothed label")}  # D24
     kinds = [kind for kind in names if any(one[0] == kind for one in answered.predictor.heads)]
     for column, kind in zip(st.columns(len(kinds)), kinds, strict=True):
         heads = [i for i, one in enumerate(answered.predictor.heads) if one[0] == kind]

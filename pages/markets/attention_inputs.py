@@ -34,7 +34,7 @@ SHOWN: Final = "attention:attributed"
 def pick_head(answer: WindowAnswer) -> int:
     """Pickers of label and horizon; returns the index of the head."""
     predictor = answer.predictor
-    labels = {"smoothed": _("Smoothed (the paper's)"), "forward": _("Forward (from the mid now)")}
+    labels = {"forward": _("Forward (from the mid now)"), "smoothed": _("Smoothed (the paper's)")}  # D24
     present = {kind: text for kind, text in labels.items() if any(head[0] == kind for head in predictor.heads)}
     left, right = st.columns(2)
     with left:

@@ -131,6 +131,18 @@ def test_heads_are_found_by_label_and_horizon(predictor: Predictor) -> None:
         predictor.head("forward", 20)
 
 
+def test_the_forward_label_is_the_one_where_none_is_named(predictor: Predictor) -> None:
+    """D24: the smoothed one stands only where it is asked for, or where the checkpoint has no other."""
+    assert HEADS[predictor.head_or_first(None, None)] == ("forward", 10)
+    assert HEADS[predictor.head_or_first(None, 5)] == ("forward", 5)
+    assert HEADS[predictor.head_or_first("smoothed", None)] == ("smoothed", 10)
+    with pytest.raises(ValueError, match="no head for the forward label at 20 steps"):
+        predictor.head_or_first(None, 20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(predictor, "heads", (("smoothed", 20), ("smoothed", 10)))
+        assert predictor.head_or_first(None, None) == 0
+
+
 def test_a_checkpoint_is_loaded_once(tmp_path: Path) -> None:
     save_tiny(tmp_path, ROWS)
     found: list[Predictor] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -151,7 +152,7 @@ def test_evaluate_in_a_process_of_its_own_keeps_the_contract(folder: Path, data:
     answer = json.loads(done.stdout)
     assert {"model", "samples", "accuracy", "macro_f1", "matthews", "baselines"} <= set(answer)
     assert answer["model"] == "tlob"
-    assert (answer["label"], answer["horizon"]) == ("smoothed", 10)
+    assert (answer["label"], answer["horizon"]) == ("forward", 10)  # D24
     assert answer["samples"] == 2_400 - 127 - 10
     assert set(answer["baselines"]) == {"momentum", "stationary", "uniform", "frequencies", "decayed"}
     for scores in (answer, *answer["baselines"].values()):
@@ -168,8 +169,9 @@ def test_a_file_never_seen_is_scored_whole_by_the_pooled_entry(folder: Path, cap
     assert (answer["market"], answer["part"], answer["samples"]) == ("pooled", "all", 400 - 127 - 10)
     assert main(words) == 0
     table = capsys.readouterr().out
-    assert table.startswith("small on pooled (all, 263 samples), smoothed label, 10 steps\n")
-    assert [line.split()[0] for line in table.splitlines()[1:]] == ["tlob", *NAIVE]
+    assert table.startswith("small on pooled (all, 263 samples), forward label, 10 steps\n")
+    assert [line.split()[0] for line in table.splitlines()[1:] if "macro-F1" in line] == ["tlob", *NAIVE]
+    assert ("worse than saying a third each" in table) == (answer["log_loss"] > math.log(3))
 
 
 def documented(heading: str) -> set[str]:
@@ -258,7 +260,7 @@ def broken(name: str) -> Callable[[Path, Path], list[str]]:
 SENTENCES = {
     "no such checkpoint": "there is no checkpoint named 'none': there are small",
     "no such file": "there is no file",
-    "no such horizon": "this checkpoint has no head for the smoothed label at 7 steps: it has smoothed 10",
+    "no such horizon": "this checkpoint has no head for the forward label at 7 steps: it has smoothed 10",
     "no such market": "the card of 'small' has no market 'moon': it has testville_spot_abcusd, elsewhere_xyz, pooled",
     "too many shares": "2 shares for 1 markets: give one a market",
     "share of no start": "0.5 is no share of a start: give 0 to 1, and with it the run to start from",

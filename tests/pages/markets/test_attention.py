@@ -257,6 +257,17 @@ def test_the_rule_that_called_and_its_threshold_are_said() -> None:
     assert "Rule: the likeliest class is called." in words(opened(second="60", view="inputs", label="smoothed", h="10"))
 
 
+def test_the_forward_label_stands_first() -> None:
+    """D24, of the charts and of the inputs that are explained."""
+    app = opened(second="60", view="inputs")
+    assert [one.value for one in app.markdown if "probabilities by horizon" in one.value] == [
+        "**Forward label**, probabilities by horizon",
+        "**Smoothed label**, probabilities by horizon",
+    ]
+    (label,) = [one for one in app.segmented_control if one.key == "label"]
+    assert label.value == "forward" and label.options[0] == "Forward (from the mid now)"
+
+
 def test_a_call_that_is_not_the_likeliest_class_is_marked(models: Path) -> None:
     predictor, rows = load_predictor("tlob", folder=models), real_rows(3)
     head, ends = HEADS.index(("forward", 5)), np.arange(STEPS - 1, len(rows))
