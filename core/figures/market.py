@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.figures.draft import Draft
 from core.figures.style import BLUE, COLOURS, SEQUENTIAL, VIOLET, base_layout
-from core.market.book import ASK_PRICES, BID_PRICES, FloatArray
+from core.market.book import FloatArray, price_tick
 from core.messages import translate as _
 from core.models.tlob import CLASSES
 
@@ -123,12 +123,7 @@ class Quote:
 
 
 def quote(row: FloatArray) -> Quote:
-    """Mid and spread of one row (40,). A mid may lie between two ticks, so it gets one decimal more than a price."""
-    mid = float(row[0] + row[2]) / 2
-    return Quote(mid=mid, digits=_price_digits(row) + 1, spread_bps=float(row[0] - row[2]) / mid * 1e4)
-
-
-def _price_digits(row: FloatArray) -> int:
-    """Decimals that distinguish neighbouring levels, on either side of the book."""
-    gap = min(float(np.abs(np.diff(row[side])).min()) for side in (ASK_PRICES, BID_PRICES))
-    return int(np.clip(np.ceil(-np.log10(max(gap, 1e-9)) - 1e-6), 0, 8))
+    """Mid and spread of one row (40,). A mid may lie between two ticks, so it gets the decimals of half a tick."""
+    mid, half = float(row[0] + row[2]) / 2, price_tick(row[0::2]) / 2
+    digits = next((d for d in range(9) if abs(half * 10**d - round(half * 10**d)) < 1e-6), 9)
+    return Quote(mid=mid, digits=digits, spread_bps=float(row[0] - row[2]) / mid * 1e4)

@@ -40,6 +40,7 @@ MAX_COOLDOWN_S: Final = 86_400.0
 MIN_SCORED: Final = 100
 """Scored predictions below which a score says nothing."""
 LOST: Final = (Status.STALE, Status.FAILED, Status.RECONNECTING)
+"""Statuses in which the book of now is not known. Of one that is stalled it is, as far as the venue says."""
 _HEAD: Final = re.compile(rf"({'|'.join(LABEL_KINDS)})_[1-9]\d{{0,3}}")
 _PRINTED: Final = re.compile(r"[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?")
 _ID: Final = re.compile(r"[0-9a-f]{8,32}")
@@ -170,12 +171,14 @@ def reason(rule: AlertRule, now: MarketState, before_mid: float) -> Message | No
     """
     if rule.kind == "feed":
         return (
-            compose("{symbol}: the feed is {status}", symbol=now.symbol, status=now.status.value) if now.status in LOST else None
+            compose("{symbol}: the feed is {status}", symbol=now.symbol, status=now.status.value)
+            if now.status in (*LOST, Status.STALLED)
+            else None
         )
     if rule.kind == "price":
         crossed = (before_mid - rule.level) * (now.mid - rule.level) <= 0 and before_mid != now.mid
         text = compose(
-            "{symbol}: the mid crossed {level:,.8g} and is {mid:,.8g}", symbol=now.symbol, level=rule.level, mid=now.mid
+            "{symbol}: the mid crossed {level:,.10g} and is {mid:,.10g}", symbol=now.symbol, level=rule.level, mid=now.mid
         )
         return text if crossed else None
     if rule.kind == "probability":

@@ -22,7 +22,7 @@ def kind_names() -> dict[AlertKind, str]:
     return {
         "probability": _("A probability is reached"),
         "score": _("TLOB falls below momentum"),
-        "feed": _("The feed is stale or lost"),
+        "feed": _("The feed is stale or lost, or its book stands still"),
         "price": _("The mid crosses a price"),
     }
 
@@ -91,7 +91,8 @@ def _asked(kind: AlertKind, session: MarketSession, by: Visitor) -> dict[str, An
     """The widgets of this kind of alert, and what they say as fields of a rule."""
     fields: dict[str, Any] = {}
     if kind in ("probability", "score"):
-        heads = {code: head_name(code) for code in (f"{label}_{horizon}" for label, horizon in session.predictor.heads)}
+        forward_first = sorted(session.predictor.heads, key=lambda head: head[0] != "forward")  # D24
+        heads = {code: head_name(code) for code in (f"{label}_{horizon}" for label, horizon in forward_first)}
         fields["head"] = st.selectbox(
             _("Label and horizon"), list(heads), index=min(2, len(heads) - 1), format_func=heads.__getitem__, key="alert:head"
         )
@@ -108,7 +109,7 @@ def _asked(kind: AlertKind, session: MarketSession, by: Visitor) -> dict[str, An
     elif kind == "price":
         levels = session.view(1).levels
         mid = float(levels[-1, 0] + levels[-1, 2]) / 2 if len(levels) else 0.0
-        fields["level"] = st.number_input(_("Price"), value=mid, format="%.8g", key="alert:price")
+        fields["level"] = st.number_input(_("Price"), value=mid, format="%.10g", key="alert:price")
     fields["sound"] = st.toggle(_("Sound"), value=True, key="alert:sound")
     fields["notification"] = st.toggle(_("Browser notification"), key="alert:notification")
     if by.may(Action.WEBHOOK):

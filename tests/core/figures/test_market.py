@@ -56,6 +56,14 @@ def test_a_quote_is_as_fine_as_the_finer_side() -> None:
     assert figures.quote(row).digits == 3
 
 
+def test_a_quote_shows_its_half_tick_where_the_levels_of_a_side_are_further_apart() -> None:
+    """Asks and bids a tenth apart each, on hundredths."""
+    row = np.ones(40)
+    row[0::4], row[2::4] = 100.16 + 0.1 * np.arange(10), 100.05 - 0.1 * np.arange(10)
+    found = figures.quote(row)
+    assert f"{found.mid:.{found.digits}f}" == "100.105"
+
+
 def test_the_chosen_horizon_stands_out() -> None:
     figure = DRAWN["horizons"]()
     for k, bars in enumerate(figure.data):

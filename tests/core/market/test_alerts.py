@@ -59,11 +59,12 @@ def seen(p_up: float = 0.3, **changes: object) -> MarketState:
         (AlertRule(market=MARKET, kind="score", head="forward_50", level=0.05),
          replace(QUIET, scores={"forward_50": (99, 0.0, 0.9)}), replace(QUIET, scores={"forward_50": (100, 0.0, 0.9)})),
         (AlertRule(market=MARKET, kind="feed"), QUIET, replace(QUIET, status=Status.STALE)),
+        (AlertRule(market=MARKET, kind="feed"), QUIET, replace(QUIET, status=Status.STALLED)),
         (AlertRule(market=MARKET, kind="feed"), replace(QUIET, status=Status.PAUSED), replace(QUIET, status=Status.FAILED)),
         (AlertRule(market=MARKET, kind="price", level=101), QUIET, replace(QUIET, mid=101.5)),
         (AlertRule(market=MARKET, kind="price", level=99), QUIET, replace(QUIET, mid=98.0)),
     ],
-    ids=["up", "down", "score", "too few scored", "stale", "failed", "price up", "price down"],
+    ids=["up", "down", "score", "too few scored", "stale", "stalled", "failed", "price up", "price down"],
 )  # fmt: skip
 def test_a_rule_goes_off_when_its_condition_begins(rule: AlertRule, below: MarketState, at: MarketState) -> None:
     now = [0.0]
@@ -120,6 +121,14 @@ def test_a_file_to_take_away_holds_no_address_and_what_is_read_gets_ids_and_an_o
     assert replace(read, id=rule.id, owner=ME, webhook=rule.webhook) == rule and read.id != rule.id and read.owner == "another"
     (given,) = rules_from_json('{"alerts": [{"market": "m", "kind": "feed", "id": "kind"}]}')
     assert re.fullmatch(r"[0-9a-f]{32}", given.id)
+
+
+def test_a_mid_is_told_with_its_half_tick() -> None:
+    book = AlertBook()
+    book.put(AlertRule(market=MARKET, kind="price", level=100_123.0))
+    assert book.check(replace(QUIET, mid=100_122.0)) == []
+    (event,) = book.check(replace(QUIET, mid=100_123.005))
+    assert event.text.endswith("crossed 100,123 and is 100,123.005")
 
 
 def test_owners_see_and_change_their_own_alone() -> None:

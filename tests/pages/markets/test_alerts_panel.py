@@ -78,6 +78,12 @@ def test_each_kind_asks_only_for_what_it_watches(session: MarketSession) -> None
     }
 
 
+def test_the_forward_label_is_offered_first(session: MarketSession) -> None:
+    """D24."""
+    offered = opened(session, "score").selectbox(key="alert:head").options
+    assert [one.split(",")[0] for one in offered] == ["Forward"] * 2 + ["Smoothed"] * 2
+
+
 def test_what_is_set_is_the_rule(session: MarketSession, book: AlertBook) -> None:
     app = opened(session, "probability")
     app.selectbox(key="alert:head").set_value("forward_5")
@@ -118,7 +124,7 @@ def test_rules_of_this_market_are_listed_in_words_and_removed(session: MarketSes
     assert "services/secret" not in str(app) and "secret" not in alerts.exported(visitor)
     assert "The mid crosses a price: 1" not in words(app)
     assert "A probability is reached: Up 70.0% · Forward, 50 steps (12.5 sec)" in words(app)
-    assert "The feed is stale or lost" not in words(app)
+    assert "The feed is stale or lost, or its book stands still" not in words(app)
     app.button(key=f"alert:remove:{mine.id}").click()
     ran(app)
     assert [*book.rules("operator"), *book.rules("tab:other")] == others
