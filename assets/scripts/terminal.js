@@ -224,12 +224,13 @@ class Terminal {
     });
   }
 
-  // Ticks that a price row covers: as many as the reader chose, or as fit the books of the first whole window; kept from then on.
+  // Ticks that a price row covers: as many as the reader chose, or as fit the books of the first rows here, and once more those of
+  // the first whole window; kept from then on.
   grouping() {
     if (this.config.grouping) return this.config.grouping;
     const { tick, rows } = this.store;
     const count = Math.min(rows.length, FIT_ROWS);
-    if (this.fitted?.tick !== tick || this.fitted.count < count) {
+    if (this.fitted?.tick !== tick || (this.fitted.count < count && count === FIT_ROWS)) {
       this.fitted = { tick, count, group: this.lib.fittingGroup(rows.slice(-count), tick, PRICE_ROWS) };
     }
     return this.fitted.group;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pandas as pd
@@ -227,6 +228,50 @@ def test_price_rows_stay_until_the_reader_fits_them(live: Page) -> None:
     live.get_by_role("button", name="Fit", exact=True).click()
     wait_for_steps(live, 2)
     assert live.evaluate(f"{TERMINAL}.fitted.count") == 128
+
+
+def test_price_rows_are_fitted_twice_at_most_while_a_market_warms_up(live: Page) -> None:
+    """To the first rows there are and to the first whole window, however the books of the rows between lie."""
+    groups = live.evaluate(f"""() => {{
+        const t = {TERMINAL};
+        const kept = {{ rows: t.store.rows, fitted: t.fitted }};
+        t.fitted = null;
+        const groups = [];
+        for (let n = 1; n <= 200; n++) {{
+            t.store.rows = kept.rows.slice(0, n).map((row, i) => {{
+                const levels = row.levels.slice();
+                levels[36] = levels[38] + 0.23 * 2 ** Math.floor(i / 20); // the book widens all the time
+                return {{ ...row, levels }};
+            }});
+            groups.push(t.grouping());
+        }}
+        t.store.rows = kept.rows;
+        t.fitted = kept.fitted;
+        return groups;
+    }}""")
+    assert len(set(groups[:127])) == 1 and len(set(groups[127:])) == 1 and groups[126] != groups[127]
+
+
+def test_it_says_where_saying_a_third_each_would_have_been_better(live: Page) -> None:
+    """By the outcomes on the screen: TLOB's own probabilities of what came, of the first rows on."""
+    live.get_by_role("button", name="Pause").click()
+    wait_for_status(live, "Paused")
+    live.wait_for_timeout(1_000)  # what was under way when the pause came
+    live.evaluate(f"{TERMINAL}.draw()")
+    losses = live.evaluate(f"""() => {{
+        const {{ store, config: {{ head }} }} = {TERMINAL};
+        return store.rows.filter((row) => row.predicted && row.truth[head] >= 0)
+            .map((row) => -Math.log(row.probabilities[3 * head + row.truth[head]]));
+    }}""")
+    score = live.evaluate(f"{TERMINAL}.store.scores[{TERMINAL}.config.head]")
+    assert len(losses) == score["resolved"] > 100
+    mean = sum(losses) / len(losses)
+    assert score["logLoss"] == pytest.approx(mean, abs=1e-5)
+    line = live.locator(".terminal-call .worse")
+    assert line.inner_text() == ("Worse than saying a third each (1.10)." if mean > math.log(3) else "")
+    for loss, text in ((1.0987, "Worse than saying a third each (1.10)."), (1.0985, "")):
+        live.evaluate(f"{TERMINAL}.store.scores[{TERMINAL}.config.head].logLoss = {loss}; {TERMINAL}.draw()")
+        assert line.inner_text() == text
 
 
 def test_keys_play_change_the_horizon_and_help(live: Page) -> None:
