@@ -1,5 +1,5 @@
 # make run    the app on http://localhost:8501
-# make test   all tests, those in a browser included
+# make test   all tests, those in a browser and of the hand finder included
 # make numeric   the numeric tests again, under several instruction sets and numbers of threads
 # make ray    the tests of several workers: installs Ray, starts clusters on this machine
 # make hands  the models that find hands in films and before the camera (about 60 MB are downloaded once)
@@ -19,7 +19,7 @@ run: $(VENV)/.installed
 	@$(MAKE) --no-print-directory hands || echo 'The models that find hands could not be set up: the rest of the app works without them.'
 	$(BIN)/streamlit run streamlit_app.py --server.port $(PORT) --server.address $(ADDRESS)
 
-test: $(VENV)/.installed-dev
+test: $(VENV)/.installed-dev $(VENV)/.hands
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 numeric: $(VENV)/.installed-dev
@@ -54,6 +54,6 @@ $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(VENV)/bin/python
+$(VENV)/.installed-dev: requirements.txt $(addprefix requirements-,dev.txt hands.txt optional.txt redis.txt sign-in.txt) | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements-dev.txt
 	@touch $(VENV)/.installed $@

@@ -11,9 +11,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from core import checkpoints
 from core.signs import samples
-from core.signs.hands import model_files
 from core.signs.recogniser import HANDS, load_recogniser
 from core.signs.video import read_video
 from core.vision.gallery import photograph_gallery
@@ -24,10 +22,6 @@ from tests.browser.server import AppServer
 from tests.browser.test_images import OVERLAY
 
 SIZE = (640, 480)
-
-pytestmark = pytest.mark.skipif(
-    not {"vit", "iiga_digits"} <= set(checkpoints.names()), reason="the models that read photographs are not there: train them"
-)
 
 
 def y4m(pictures: list[Image.Image], path: Path) -> Path:
@@ -102,9 +96,6 @@ def test_signs_before_the_camera_become_a_clip(filming: Filming, tmp_path: Path)
     drawn(page, ".st-key-signs_map .live-plot")
 
 
-@pytest.mark.skipif(
-    "iiga_hands" not in checkpoints.names() or not model_files.available(), reason="hands cannot be found here: make hands"
-)
 def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming, tmp_path: Path) -> None:
     clip = next(one for one in samples.clip_samples() if one.glosses == ("3", "1", "4"))
     recogniser = load_recogniser(HANDS)

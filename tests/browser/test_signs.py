@@ -9,18 +9,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from core import checkpoints
-from core.signs.recogniser import ASL, DIGITS
 from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.reader import PATIENCE_MS, drawn, stat
 from tests.browser.server import AppServer
 from tests.core.signs.video_files import film, grey
 
 TRELLIS = ".st-key-ctc_trellis .live-plot"
-
-trained = pytest.mark.skipif(
-    not all((checkpoints.FOLDER / f"{name}.json").exists() for name in (DIGITS, ASL)), reason="no trained IIGA is bundled yet"
-)
 
 
 def test_a_click_on_the_trellis_shows_its_step(new_page: NewPage, app: AppServer) -> None:
@@ -59,7 +53,6 @@ def test_typing_a_hypothesis_changes_the_rate(new_page: NewPage, app: AppServer)
     )
 
 
-@trained
 def test_an_uploaded_film_is_read_and_its_link_works(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
     file = tmp_path / "wall.webm"
     file.write_bytes(film([grey(120, 96, 64)] * 20, kind="webm"))
@@ -74,7 +67,6 @@ def test_an_uploaded_film_is_read_and_its_link_works(new_page: NewPage, app: App
     assert stat(other, "Frames") == "16"
 
 
-@trained
 def test_a_tracked_sentence_plays(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/recognise?input=tracks")
     drawn(page, ".st-key-signs_tracks .live-plot")
@@ -91,8 +83,8 @@ def test_a_tracked_sentence_plays(new_page: NewPage, app: AppServer) -> None:
     [
         ("/ctc?target=A+A+B&length=7", "signs-ctc", TRELLIS),
         ("/metrics?lang=es", "signs-metrics", ".st-key-metrics_lcs .live-plot"),
-        pytest.param("/recognise", "signs-recognise", ".st-key-signs_map .live-plot", marks=trained),
-        pytest.param("/recognise?input=tracks&lang=es", "signs-tracks", ".st-key-signs_map .live-plot", marks=trained),
+        pytest.param("/recognise", "signs-recognise", ".st-key-signs_map .live-plot"),
+        pytest.param("/recognise?input=tracks&lang=es", "signs-tracks", ".st-key-signs_map .live-plot"),
     ],
 )
 def test_it_looks_right_at_every_width(

@@ -109,7 +109,6 @@ def classifier() -> Classifier:
     return load_classifier(folder=tiny_vit.FOLDER)
 
 
-@pytest.mark.skipif(not (checkpoints.FOLDER / "vit.json").exists(), reason="there is no garment model yet: train one")
 def test_integrated_gradients_of_the_shipped_model_add_up() -> None:
     shipped = load_classifier()
     for item in range(0, 60, 6):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from core.checkpoints import names
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran
 
@@ -62,7 +61,6 @@ def test_nonsense_in_a_link_is_harmless() -> None:
     open_page(PAGE, part="none", n="nan", d="7", base="x", pos="-3", i="999", pe="nowhere", dial="?")
 
 
-@pytest.mark.skipif(not names("vit"), reason="no ViT is shipped")
 @pytest.mark.parametrize("part", PARTS[:4])
 def test_the_shipped_vits_positions_obey_the_formula(part: str) -> None:
     app = open_page(PAGE, part=part, pe="vit", pos="48")

@@ -37,7 +37,6 @@ def test_the_weight_of_a_forecaster_that_knows_nothing_is_small() -> None:
 
 
 def test_it_answers_between_its_two_parts_by_the_weights_of_its_market() -> None:
-    pytest.importorskip("lightgbm")
     blend = BlendForecaster(task())
     content = json.loads((FOLDER / WEIGHTS).read_text())
     start = content["markets"]["binance_nexousdt"]["weights"]
@@ -53,7 +52,6 @@ def test_it_answers_between_its_two_parts_by_the_weights_of_its_market() -> None
 
 
 def test_beside_the_shipped_model_it_asks_for_no_second_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("lightgbm")
     predictor = load_predictor()
     beside = task_of(predictor, predictor.market(MARKET), MARKET)
     rows = read_rows(EXCERPTS[0])
@@ -110,7 +108,6 @@ def test_the_weights_were_chosen_for_the_shipped_model() -> None:
 
 
 def test_trees_without_weights_say_what_is_missing(tmp_path: Path) -> None:
-    pytest.importorskip("lightgbm")
     (tmp_path / "trees_pooled.json.xz").write_bytes(lzma.compress(json.dumps({"heads": {}}).encode()))
     with pytest.raises(ForecasterError, match=r"no weights of the blend for pooled: blend.json holds them"):
         BlendForecaster(task(), folder=tmp_path)

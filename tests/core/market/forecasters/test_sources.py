@@ -250,7 +250,6 @@ def test_trees_answer_every_head_or_say_how_to_install_the_package(monkeypatch: 
         patch.setitem(__import__("sys").modules, "lightgbm", None)
         with pytest.raises(ForecasterError, match=r"LightGBM is not installed: pip install -r requirements-optional.txt"):
             TreeForecaster(task)
-    pytest.importorskip("lightgbm")
     trees = TreeForecaster(task)
     assert trees.market == "binance_nexousdt"
     assert TreeForecaster(ForecastTask(heads=heads, alphas=(1e-4,) * 8, market="kraken")).market == "pooled"  # type: ignore[arg-type]

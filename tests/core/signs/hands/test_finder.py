@@ -1,4 +1,4 @@
-"""The published models on a bundled film, where `make hands` was run: a turned, mirrored or shrunk hand is the same hand."""
+"""The published models on a bundled film (`make hands` fetches them): a turned, mirrored or shrunk hand is the same hand."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.signs.hands import model_files, tracks
+from core.signs.hands import tracks
 from core.signs.hands.finder import HandFinder
 from core.signs.hands.tracker import HandTracker
 from core.signs.samples import clip_samples
 from core.signs.video import read_video
-
-pytestmark = pytest.mark.skipif(not model_files.available(), reason="the hand finder's models are not set up: make hands")
 
 
 @pytest.fixture(scope="module")
