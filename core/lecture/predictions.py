@@ -88,10 +88,10 @@ def read_backwards(x: Array, weights: dict[str, Array], *, heads: int, positions
 
 
 def still_channels(length: int, width: int, *, base: float, now: int) -> Outcome:
-    """How many channels hardly change with this base, among other numbers."""
+    """How many channels hardly change with this base, among other numbers; values: the longest wave."""
     true = places.still_channels(places.encoding(length, width, base=base))
     options, answer = among(true, [now, 0, width // 2, width // 4, width])
-    return Outcome(answer=answer, options=options)
+    return Outcome(answer=answer, options=options, values=(float(places.wavelengths(width, base=base)[-1]),))
 
 
 def most_alike(matrix: Array, pos: int) -> Outcome:
@@ -176,10 +176,10 @@ def clipped_double(gradient: tuple[float, float], largest: float) -> Outcome:
 
 
 def doubled_tokens(tokens: int, width: int, heads: int) -> Outcome:
-    """By how much a layer's multiply-adds grow as T doubles: 0 twice, 1 between, 2 four times; values: the factor."""
+    """How many times a layer's multiply-adds grow as T doubles: 0 less than 2.5, 2 more than 3.5, else 1; values: the factor."""
     now, then = (cost_growth.layer(count, width, heads).macs for count in (tokens, 2 * tokens))
     factor = then / now
-    return Outcome(answer=0 if factor < 2.05 else 2 if factor > 3.95 else 1, values=(factor,))
+    return Outcome(answer=0 if factor < 2.5 else 2 if factor > 3.5 else 1, values=(factor,))
 
 
 def doubled_heads(tokens: int, width: int, heads: int) -> Outcome:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
 
 from core.figures.learn import cost as figures
 from core.figures.learn.diagrams.cost import cost_diagram
+from core.lecture import claims as claims_of
 from core.lecture import cost, cost_count, cost_growth, notebooks
+from core.lecture.claims import Claim
+from core.lecture.claims import cost as said
 from core.lecture.cost import Kind
 from core.lecture.cost_count import Row, Setup
 from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS, Layer
@@ -22,6 +25,7 @@ from pages.shared.language import _, number, significant, size
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
+T = TypeVar("T")
 PAGE = "cost"
 RUNS = 5
 """Forward passes timed."""
@@ -233,6 +237,7 @@ def modules() -> dict[str, Any]:
         holds=not wrong,
     )
     _timed(setup, total.macs)
+    _look("modules", said.MODULES, setup)
     listed = [(row.part.module, row.part.kind, row.parameters, row.macs) for row in rows]
     shown_sums = {"parameters": counted.all_parameters, "multiply-adds": counted.all_macs}
     return {"ROWS": listed, "T": chosen["t"], "D": chosen["d"], **notebooks.on_screen(shown_sums)}
@@ -265,6 +270,11 @@ def _timed(setup: Setup, macs: int) -> None:
         )  # fmt: skip
     else:
         st.caption(_("Not timed yet. The weights are untrained for this: they take the same time."))
+
+
+def _look(which: str, claims: Iterable[Claim[T]], numbers: T) -> None:
+    """What to look for on a part: its passage, and what is true of the numbers."""
+    frame.look_for(frame.passage(PAGE, which), *claims_of.told(claims, numbers))
 
 
 def _layer_dials(key: str) -> tuple[int, int, int]:
@@ -317,6 +327,7 @@ def growth() -> dict[str, Any]:
         figures.plane_figure(points, chosen=(t, d)), key="cost_plane",
         alt=_("Each model's attention by its width and its number of tokens, with the lines T = D, 2D and 6D."),
     )  # fmt: skip
+    _look("growth", said.GROWTH, found)
     sums = {"projections": found.projections, "scores": found.scores, "feed-forward": found.feed_forward}
     crossings = [along.crossing_attention, along.crossing_layer]
     return {"T": t, "D": d, **notebooks.on_screen(sums | {"counted": found.counted, "crossings": crossings})}
@@ -408,9 +419,10 @@ def claims() -> dict[str, Any]:
         ],
         "claims",
     )
-    said = {claim.code: claim.document for claim in found}
+    _look("claims", said.DOCUMENTS, found)
+    documents = {claim.code: claim.document for claim in found}
     shown = notebooks.on_screen({"attention layers": layers, "convolutions": cnn})
-    return {"FRAMES": frames, "CNN": cnn // frames, "SAID": said, "COUNTED": by_code, **shown}
+    return {"FRAMES": frames, "CNN": cnn // frames, "SAID": documents, "COUNTED": by_code, **shown}
 
 
 part = frame.open_page(
@@ -428,7 +440,8 @@ diagram.slot()
 parts = {"models": models, "modules": modules, "growth": growth, "memory": memory, "claims": claims}
 values = parts[part]()
 if values:
-    frame.look_for(frame.passage(PAGE, part))
+    if part in ("models", "memory"):
+        frame.look_for(frame.passage(PAGE, part))
     frame.close_page(
         PAGE,
         sources=_(

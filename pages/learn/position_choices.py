@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.checkpoints import names
 from core.lecture import notebooks, positions
+from core.lecture.claims.positions import Encoded
 from core.lecture.positions import ShippedPositions
 from pages.learn import frame
 from pages.learn.frame import Dial
@@ -101,9 +102,9 @@ class PositionChoices:
         return max(0, self.pos - 3) if self.pos >= 3 else min(self.length - 1, self.pos + 3)
 
     @property
-    def turned_from(self) -> int:
-        """The position that the shift turns: the chosen one, where the shifted one is still in the matrix."""
-        return min(self.pos, self.length - 1 - self.shift)
+    def encoded(self) -> Encoded:
+        """What the claims are about."""
+        return Encoded(matrix=self.matrix, sinusoidal=self.sinusoidal, base=self.base, pos=self.pos, pair=self.pair)
 
     def taken(self, part: str) -> dict[str, Any]:
         """Values for a part's notebook; without the numbers on screen where the part itself has them."""
@@ -125,8 +126,7 @@ class PositionChoices:
             values["OTHER"] = self.other
         elif part == "rotation":
             found = self.moved()
-            values["POS"] = self.turned_from
-            shown = {"turned": found.turned(matrix, self.turned_from)[pair : pair + 2], "share": found.share}
+            shown = {"turned": found.turned(matrix, self.pos)[pair : pair + 2], "share": found.share}
         return values | notebooks.on_screen(shown)
 
 
@@ -153,7 +153,11 @@ def dials_of(part: str, shipped: ShippedPositions | None) -> tuple[dict[str, Dia
         "base": stops(_("Base"), "base", BASES, 10_000),
     }
     size = {} if shipped else size
-    at = bounded(_("Position"), "pos", 0, 5, lambda: shape()[0] - 1)
+
+    def last() -> int:  # the shift's dial is drawn before; the shifted position is in the matrix, too
+        return shape()[0] - 1 - (int(st.session_state["k"]) if part == "rotation" else 0)
+
+    at = bounded(_("Position"), "pos", 0, 5, last)
     pair = bounded(_("Pair of channels i"), "i", 0, 2, lambda: shape()[1] // 2 - 1)
     shift = bounded(_("Shift k"), "k", 1, 3, lambda: shape()[0] // 2)
     scale = frame.slider(_("Scale s"), 0.0, 2.0, key="s", default=0.1, step=0.05)

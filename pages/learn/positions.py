@@ -13,11 +13,13 @@ from core.checkpoints import CheckpointError, names
 from core.figures.learn import positions as figures
 from core.figures.learn.diagrams.positions import positions_diagram
 from core.figures.matrix import Matrix, matrix_figure
-from core.lecture import attention_steps, notebooks, permutation, positions, tokens
+from core.lecture import attention_steps, claims, notebooks, permutation, positions, tokens
+from core.lecture.claims import positions as said
 from core.lecture.shown_digits import digits_needed, flat
 from core.market.book import read_rows
 from core.market.library import recordings
 from core.market.predictor import load_predictor
+from core.messages import Message
 from pages.learn import diagram, frame, position_choices, predict, questions, what_moved
 from pages.learn.frame import tex
 from pages.learn.position_choices import PositionChoices
@@ -30,6 +32,10 @@ from pages.shared.stat_strip import Stat, stat_strip
 PAGE: Final = "positions"
 ORDER: Final = [3, 4, 2, 0, 1]
 """The words' new order on the part without positions."""
+PASSAGES: Final = ("matrix_learned", "waves", "similarity", "similarity_learned", "rotation", "rotation_learned", "scale")
+"""What is true of a part in each of its states."""
+Shown = tuple[dict[str, Any], list[Message]]
+"""Values for the notebook, and what can be said of the figure."""
 OMEGA: Final = r"\omega_i = b^{-2i/d}"
 """The pace of a pair of channels, radians a position."""
 
@@ -84,8 +90,8 @@ def _vit_content() -> Any:
     return positions.vit_content(classifier.model, classifier.normalise(gallery()[0][:1]))
 
 
-def scale(chosen: PositionChoices) -> dict[str, Any]:
-    """X + s PE: the size of the position beside that of the content; returns values for the notebook."""
+def scale(chosen: PositionChoices) -> Shown:
+    """X + s PE: the size of the position beside that of the content."""
     if chosen.content == "tlob":
         content, market = _tlob_content()
         source = _("Content: the first window of {market}, after BiN and embedding of the shipped TLOB.").format(market=market)
@@ -123,7 +129,9 @@ def scale(chosen: PositionChoices) -> dict[str, Any]:
         )
     length, width = content.shape
     shown = notebooks.on_screen({"ratio": found.ratio})
-    return {"LENGTH": length, "WIDTH": width, "BASE": 10_000.0, "SCALE": chosen.scale, "RMS_OF_CONTENT": bottom, **shown}
+    size = {"LENGTH": length, "WIDTH": width, "BASE": 10_000.0, "SCALE": chosen.scale, "RMS_OF_CONTENT": bottom}
+    without_places = positions.balance(content, 0 * places)
+    return size | shown, claims.told(said.SCALE, (without_places, found))
 
 
 def shuffled_words(*, with_positions: bool) -> permutation.Shuffle:
@@ -151,7 +159,7 @@ def choose(which: str) -> PositionChoices:
     return PositionChoices.of(kind, shipped, frame.dials("dial", offered, first=first))
 
 
-def matrix(chosen: PositionChoices) -> None:
+def matrix(chosen: PositionChoices) -> Shown:
     """The whole encoding, and one entry of it calculated."""
     if chosen.sinusoidal:
         one = chosen.entry()
@@ -189,9 +197,10 @@ def matrix(chosen: PositionChoices) -> None:
             Stat(name=_("Root mean square"), value=significant(chosen.spread)),
         ]
     )
+    return {}, claims.told(said.MATRIX, chosen.encoded)
 
 
-def waves(chosen: PositionChoices) -> None:
+def waves(chosen: PositionChoices) -> Shown:
     """A pair and its neighbours along the positions."""
     if chosen.sinusoidal:
         one = chosen.entry()
@@ -209,9 +218,10 @@ def waves(chosen: PositionChoices) -> None:
         key="pe_waves",
         alt=_("Three channels of the encoding along the positions."),
     )
+    return {}, claims.told(said.WAVES, chosen.encoded)
 
 
-def similarity(chosen: PositionChoices) -> None:
+def similarity(chosen: PositionChoices) -> Shown:
     """Dot product and distance of every two positions, and one row of each as a curve."""
     products, apart = positions.dot_products(chosen.matrix), positions.distances(chosen.matrix)
     other = chosen.other
@@ -242,11 +252,12 @@ def similarity(chosen: PositionChoices) -> None:
         key="pe_curve",
         alt=_("The dot product of one position with all others."),
     )
+    return {}, claims.told(said.SIMILARITY, chosen.encoded)
 
 
-def rotation(chosen: PositionChoices) -> None:
+def rotation(chosen: PositionChoices) -> Shown:
     """PE(pos + k) = M PE(pos): the block with numbers, its residual, and the rotation on a circle."""
-    i, k, pos = chosen.pair, chosen.shift, chosen.turned_from
+    i, k, pos = chosen.pair, chosen.shift, chosen.pos
     symbols = (
         r"\begin{bmatrix} PE_{pos+k,2i} \\ PE_{pos+k,2i+1} \end{bmatrix} = \begin{bmatrix} \cos k\omega_i & \sin k\omega_i \\ "
         r"-\sin k\omega_i & \cos k\omega_i \end{bmatrix} \begin{bmatrix} PE_{pos,2i} \\ PE_{pos,2i+1} \end{bmatrix}"
@@ -297,10 +308,11 @@ def rotation(chosen: PositionChoices) -> None:
             key="pe_rotation",
             alt=_("The matrix that shifts positions: blocks of two along its diagonal where it is a rotation."),
         )
+    return {}, claims.told(said.ROTATION, found)
 
 
-def exponent(chosen: PositionChoices) -> dict[str, Any]:
-    """The standard form and the report's listing side by side (D11); returns values for the notebook."""
+def exponent(chosen: PositionChoices) -> Shown:
+    """The standard form and the report's listing side by side (D11)."""
     both = {
         doubled: positions.encoding(chosen.length, chosen.width, base=chosen.base, doubled_exponent=doubled)
         for doubled in (False, True)
@@ -324,11 +336,13 @@ def exponent(chosen: PositionChoices) -> dict[str, Any]:
             )
     waves_at_the_end = [ends[doubled].wavelength for doubled in (False, True)]
     still = [positions.still_channels(both[doubled]) for doubled in (False, True)]
-    return notebooks.on_screen({"last wavelengths": waves_at_the_end, "channels that hardly change": still})
+    forms = said.Exponents(standard=both[False], doubled=both[True], base=chosen.base)
+    shown = notebooks.on_screen({"last wavelengths": waves_at_the_end, "channels that hardly change": still})
+    return shown, claims.told(said.EXPONENT, forms)
 
 
-def without(chosen: PositionChoices) -> dict[str, Any]:
-    """Shuffled rows with and without positions; see also the page on permutation. Returns values for the notebook."""
+def without(chosen: PositionChoices) -> Shown:
+    """Shuffled rows with and without positions; see also the page on permutation."""
     found = shuffled_words(with_positions=chosen.with_positions)
     frame.equation(
         r"X' = PX \;\Rightarrow\; Z' = PZ \quad \text{(no positions)}",
@@ -364,7 +378,8 @@ def without(chosen: PositionChoices) -> dict[str, Any]:
     st.markdown(f"[{title}](permutation{language})")
     weights = attention_steps.random_weights(8)
     layer = {"X": tokens.embed(words, 8), **{name: weights[name] for name in ("W_Q", "W_K", "W_V")}}
-    return {**layer, "ORDER": ORDER, "WITH": chosen.with_positions, **notebooks.on_screen({"largest |Z' - PZ|": found.rows})}
+    shown = notebooks.on_screen({"largest |Z' - PZ|": found.rows})
+    return layer | {"ORDER": ORDER, "WITH": chosen.with_positions} | shown, claims.told(said.WITHOUT, found)
 
 
 def question(which: str, chosen: PositionChoices) -> Question | None:
@@ -390,7 +405,7 @@ part = frame.open_page(
     },
 )
 
-SHOW: Final[dict[str, Callable[[PositionChoices], dict[str, Any] | None]]] = {
+SHOW: Final[dict[str, Callable[[PositionChoices], Shown]]] = {
     "matrix": matrix,
     "waves": waves,
     "similarity": similarity,
@@ -410,7 +425,8 @@ def show_diagram(which: str, chosen: PositionChoices) -> None:
         size=(chosen.length, chosen.width),
         scale=chosen.scale,
         shift=chosen.shift,
-        norm=float(chosen.matrix[chosen.pos] @ chosen.matrix[chosen.pos]),
+        other=chosen.other,
+        product=float(chosen.matrix[chosen.pos] @ chosen.matrix[chosen.other]),
         write=diagram.write,
     )
     diagram.show(drawn, dial="dial", only={"without": "positions"}.get(which, ""))
@@ -421,17 +437,18 @@ try:
     chosen = choose(part)
     show_diagram(part, chosen)
     predict.ask(lambda: question(part, chosen))
-    taken = chosen.taken(part) | (SHOW[part](chosen) or {})
+    shown, sentences = SHOW[part](chosen)
 except CheckpointError as problem:
     controls.error_box(str(problem), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
     frame.link_only()
     st.stop()
-frame.look_for(frame.passage(PAGE, part if chosen.sinusoidal or part == "waves" else f"{part}_learned"))
+general = part if chosen.sinusoidal else f"{part}_learned"
+frame.look_for(*([frame.passage(PAGE, general)] if general in PASSAGES else []), *sentences)
 frame.close_page(
     PAGE,
     sources=_(
         "sequence-modelling (Arquitectura General), attention-notebook (positional encoding), iiga-equations 4, vit-report 2.1 "
         "(its listing: D11), tlob-architecture 2.4; Vaswani et al. 2017, section 3.5."
     ),
-    values=taken,
+    values=chosen.taken(part) | shown,
 )

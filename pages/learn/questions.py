@@ -133,8 +133,8 @@ def still(length: int, width: int, base: float, now: int) -> Question:
         options=[number(one) for one in found.options],
         answer=found.answer,
         why=_(
-            "The longest wave is about 2π times the base; a channel stands still where the sequence is a small part of its wave."
-        ),
+            "The longest wave is then {wave} positions; a channel stands still where the sequence is a small part of its wave."
+        ).format(wave=number(found.values[0])),
     )
 
 
@@ -306,7 +306,7 @@ def tokens_doubled(tokens: int, width: int, count: int) -> Question:
         code="tokens",
         state=(tokens, width, count),
         text=_("T doubles to {t}. By what factor do the layer's multiply-adds grow?").format(t=number(2 * tokens)),
-        options=[_("2"), _("more than 2, less than 4"), _("4")],
+        options=[_("less than 2.5"), _("2.5 to 3.5"), _("more than 3.5")],
         answer=found.answer,
         why=_("By {factor}: only the scores grow with T².").format(factor=significant(found.values[0])),
     )

@@ -69,7 +69,7 @@ def adam() -> Diagram:
 
 def encoding() -> Diagram:
     entry = positions.entry(5, 2, 32)
-    return positions_diagram(entry, pos=5, pair=2, size=(64, 32), scale=0.1, shift=3, norm=16.0, write=two)
+    return positions_diagram(entry, pos=5, pair=2, size=(64, 32), scale=0.1, shift=3, other=2, product=12.5, write=two)
 
 
 def labels() -> Diagram:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.lecture import book_task, decoding, gradients, norm_examples, norms, optimisers, positions, recurrence
+from core.lecture import book_task, decoding, gradients, norm_examples, norms, optimisers, recurrence
 from core.lecture.book_task import BookTask
 from core.lecture.date_reader import DateReader
 
@@ -137,11 +137,6 @@ def test_dropouts_p_is_the_probability_of_keeping_here_and_of_dropping_in_pytorc
     theirs = torch.nn.Dropout(0.3)(torch.ones(1000, dtype=torch.float64))
     torch.testing.assert_close(theirs.max(), ours.max())
     assert "PyTorch's `nn.Dropout(p)`, p is the probability of dropping" in passage("norms", "dropout")
-
-
-def test_how_many_channels_stand_still() -> None:
-    standard, doubled = (positions.still_channels(positions.encoding(64, 32, doubled_exponent=twice)) for twice in (False, True))
-    assert f"{doubled} of its 32 channels stand still, against {standard} of the standard" in passage("positions", "exponent")
 
 
 def test_where_the_plain_softmax_overflows() -> None:

@@ -37,6 +37,13 @@ def test_the_wires_have_the_numbers_of_the_equation() -> None:
     assert abs(weights[int(column) - 1] - float(value)) <= 0.005 + 1e-9 and weights[int(column) - 1] == max(weights)
 
 
+def test_the_diagram_multiplies_the_two_positions_of_the_equation() -> None:
+    app = open_page(ROOT / "pages" / "learn" / "positions.py", part="similarity", pos="40")
+    product = re.search(r"PE_\{40\} \\cdot PE_\{37\} = ([\d.]+)", " ".join(one.value for one in app.latex))
+    shown = texts(app)
+    assert product and abs(float(product[1]) - float(shown[shown.index("PE40 · PE37") + 1])) <= 0.005
+
+
 def test_the_diagram_speaks_the_readers_language_and_links_to_parts() -> None:
     app = open_page(ATTENTION, part="sum", lang="es", t="0.5")
     root = ElementTree.fromstring(drawn(app)["narrow"])

@@ -26,6 +26,11 @@ def said(page: str, **query: str) -> str:
         ("permutation", {"part": "rows", "places": "true"}, "Z' is not PZ", "Z' no es PZ"),
         ("permutation", {"part": "pool", "causal": "fixed"}, "it depends on the order", "depende del orden"),
         ("permutation", {"part": "table", "order": "1,2,3,4,5"}, "P is the identity", "P es la identidad"),
+        ("positions", {"part": "exponent", "base": "10"}, "100 instead of 10", "100 en vez de 10"),
+        ("positions", {"part": "matrix", "d": "8", "base": "100"}, "All 8 channels change", "Los 8 canales cambian"),
+        ("positions", {"part": "waves", "pe": "tlob"}, "Learned channels are no waves", "no son ondas"),
+        ("cost", {"part": "claims", "frames": "1", "batch": "7"}, "take 0.08 G MACs, at most", "suman 0,08 G de MAC, a lo sumo"),
+        ("cost", {"part": "modules", "setup": "tlob"}, "T and D change places", "T y D cambian de lugar"),
         ("attention_steps", {"part": "softmax", "t": "0.05", "words": "a b a"}, "ln 2 = 0.693", "ln 2 = 0,693"),
     ],
 )  # fmt: skip
@@ -41,6 +46,19 @@ def test_lesson_fours_answer_is_the_pages_number(code: str) -> None:
     deviation = next(one.value.rpartition(" ")[2] for one in page.warning).rstrip(".")
     assert re.search(rf"\b{re.escape(deviation)}:", words(page)), deviation
     assert translate_to(code, permutation.SENTENCE) in words(page)
+
+
+def test_a_rotation_starts_where_its_dial_stands() -> None:
+    app = open_page(LEARN / "positions.py", part="rotation", n="93", pos="80", k="29")
+    assert app.slider(key="pos").value == app.slider(key="pos").max == 63
+    assert "position 63, turned by 29 steps" in words(app)
+
+
+def test_the_longest_wave_is_that_of_the_channels_at_hand() -> None:
+    app = open_page(LEARN / "positions.py", part="matrix", d="4", ask="true")  # 2π · 10^(2/4), far from 2π times the base
+    app.radio[0].set_value(app.radio[0].options[0])
+    app.button(key="predict_reveal").click()
+    assert "The longest wave is then 20 positions" in words(ran(app))
 
 
 def test_z_is_av_on_every_page_and_w_o_comes_after() -> None:

@@ -15,14 +15,16 @@ def positions_diagram(
     size: tuple[int, int],
     scale: float,
     shift: int,
-    norm: float,
+    other: int,
+    product: float,
     write: Write,
 ) -> Diagram:
     """From a position to X + s PE.
 
     Args:
         entry: the chosen pair's numbers; None for positions that were learned.
-        size: positions and channels. norm: the squared length of the position's row. shift: k of the rotation.
+        size: positions and channels. shift: k of the rotation.
+        other, product: the position that this one is compared with, and the dot product of both.
     """
     shown = "×".join(map(str, size))
     first = (
@@ -64,7 +66,14 @@ def positions_diagram(
             Block(
                 code="out", label="X + s PE", at=(6, 0.5), note=_("to attention"), part="without", dials=("s", "of"), kind="data"
             ),
-            Block(code="dot", label="PE_p · PE_q", at=(4, 2), note=write(norm), part="similarity", dials=("pos",)),
+            Block(
+                code="dot",
+                label=f"PE_{{{pos}}} · PE_{{{other}}}",
+                at=(4, 2),
+                note=write(product),
+                part="similarity",
+                dials=("pos",),
+            ),
             Block(code="turn", label="M_k PE_{pos}", at=(5, 2), note=f"k = {shift}", part="rotation", dials=("k", "i")),
         ),
         wires=(

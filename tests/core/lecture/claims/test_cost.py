@@ -1,0 +1,74 @@
+"""Claims about cost, against sums written out and PyTorch's counter by operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from core.lecture import cost, cost_count, cost_growth, predictions
+from core.lecture.claims import cost as claims
+from tests.core.lecture.claims.walk import Walk, states
+
+
+def test_what_a_layer_is_spent_on_and_what_a_longer_sequence_costs() -> None:
+    walk, answers = Walk(claims.GROWTH), set()
+    for state in states(t=[128, 4, 32, 8192], d=[40, 16, 512, 2048]):
+        t, d = state["t"], state["d"]
+        scores, projections, feed = 2 * t * t * d, 4 * t * d * d, 8 * t * d * d
+        whole = (scores + projections + feed) / 100
+        shares = {"t": t, "d": d, "scores": scores / whole, "projections": projections / whole, "feed": feed / whole}
+        walk.check(cost_growth.layer(t, d, 1), {"shares": shares}, state)
+        found = predictions.doubled_tokens(t, d, 1)
+        factor = (4 * scores + 2 * projections + 2 * feed) / (scores + projections + feed)
+        assert found.values[0] == pytest.approx(factor) and 2 < factor < 4
+        assert (factor < 2.5, factor > 3.5) == (found.answer == 0, found.answer == 2)
+        answers.add(found.answer)
+    walk.end()
+    assert answers == {0, 1, 2}
+
+
+def test_which_models_compare_features_too() -> None:
+    walk = Walk(claims.MODULES)
+    for code, setup in cost_count.setups().items():
+        walk.check(setup, {"channels too" if setup.model == "tlob" else "tokens alone": {}}, code)
+    walk.end()
+
+
+def test_the_documents_numbers() -> None:
+    walk = Walk(claims.DOCUMENTS)
+    for state in states(frames=[12, 1, 9, 10, 48], batch=[2, 1, 7, 8]):
+        frames, batch = state["frames"], state["batch"]
+        cnn, layers = frames * 299_494_272, 4 * (12 * frames * 1280**2 + 2 * frames**2 * 1280)
+        decoder = frames * 1280 * 1232
+        whole = cnn + layers + decoder
+        pairs = [
+            (883_275, 883_179),
+            (883_275, 1_173_611),
+            (109e6, 32 * 4 * (128**2 * 40 + 40**2 * 128)),
+            (109e6, 64 * 62_095_360),
+        ]
+        for said, one in ((3.6e9, cnn), (0.8e9, layers), (4.4e9, whole)):
+            pairs += [(said, one), (said, 2 * batch * one)]
+        agree = sum(abs(counted - said) < 0.02 * said for said, counted in pairs)
+        truth: dict[str, dict[str, Any]] = {"agree": {"count": agree, "all": 10}}
+        truth["one clip" if abs(cnn / 3.6e9 - 1) < 0.02 else "other clip"] = {"giga": cnn / 1e9}
+        truth["layers more" if layers > 0.8e9 else "layers less"] = {"giga": layers / 1e9}
+        walk.check(cost_growth.claims(frames, batch), truth, state)
+    walk.end()
+
+
+def test_what_is_said_of_all_models() -> None:
+    """Attention is mostly projections, IIGA four fifths convolutions, and most models lie below T = 6D."""
+    for code, setup in cost_count.setups().items():
+        with torch.device("meta"), FlopCounterMode(display=False) as counter, torch.no_grad():
+            cost_count.build(setup.config)(*setup.config.example_inputs(setup.tokens), return_attention=True)
+        scores = counter.get_flop_counts()["Global"].get(torch.ops.aten.bmm, 0) // 2
+        sums = cost.macs_by_kind(cost.parts(setup.config, setup.tokens))
+        assert 0 < scores < sums["attention"] / 2, code
+        if code == "iiga":
+            assert sums["convolution"] / sum(sums.values()) == pytest.approx(0.8, abs=0.02)
+    below = [t < 6 * d for _code, t, d in cost_growth.places(cost_count.setups())]
+    assert sum(below) > len(below) / 2
