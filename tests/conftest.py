@@ -1,7 +1,8 @@
-"""What all tests share: which tests are numeric, and which Chromium the browser tests drive, skipped where there is none."""
+"""What all tests share: which are numeric, which Chromium the browser tests drive, and what a run prints."""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -29,6 +30,26 @@ def find_chromium() -> str | None:
     """CHROMIUM, else the first candidate on the path."""
     named = os.environ.get("CHROMIUM")
     return named or next((found for found in map(shutil.which, CANDIDATES) if found), None)
+
+
+OUTSIDE_A_RUN = {
+    "scriptrunner_utils.script_run_context": "missing ScriptRunContext",
+    "caching.cache_data_api": "No runtime found",
+    "state.session_state_proxy": "Session state does not function",
+}
+"""Streamlit's logger -> what it warns of whenever a page's function is called outside a run, as tests do."""
+
+for _name, _text in OUTSIDE_A_RUN.items():
+    logging.getLogger(f"streamlit.runtime.{_name}").addFilter(lambda record, text=_text: text not in record.msg)
+
+MIN_WIDTH = 240
+"""Columns of a run's last lines: those that say why a test failed are not cut where nobody reads them in a window."""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Runs before the list of failures is printed."""
+    writer = config.get_terminal_writer()
+    writer.fullwidth = max(writer.fullwidth, MIN_WIDTH)
 
 
 def pytest_report_header() -> str:

@@ -274,5 +274,5 @@ def test_the_command_trains_and_its_card_answers_photographs(
     image = prepare_picture(decode(row.data), PHOTOGRAPH, side=SIDE).image
     assert image.shape == (SIDE, SIDE, 3)
     outputs = classifier.model.logits_with_rejection(classifier.model.features(classifier.normalise(image[None])))  # type: ignore[operator]
-    p = float(outputs.softmax(dim=1)[0, -1])
+    p = float(outputs.detach().softmax(dim=1)[0, -1])
     assert classifier.none_probability(float(classifier.strangeness(image[None])[0])) == pytest.approx(p, abs=1e-5)

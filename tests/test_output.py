@@ -1,0 +1,45 @@
+"""What a run of the tests prints: nothing of Streamlit's about calls outside a run, and last the reason of each failure."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from tests.conftest import OUTSIDE_A_RUN
+
+pytest_plugins = ["pytester"]
+ROOT = Path(__file__).resolve().parents[1]
+
+FAILING = """
+def test_that_fails():
+    assert False, "a reason " * 12 + "and its end" + "\\nand a second line"
+"""
+
+
+def test_a_red_run_ends_with_its_reason_in_one_line(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("CI", "true")
+    pytester.makepyprojecttoml((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    pytester.makeconftest((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"))
+    pytester.makepyfile(FAILING)
+    reason, end = pytester.runpytest_inprocess("-p", "no:xdist").outlines[-2:]
+    assert reason.startswith("FAILED ") and reason.endswith("a reason and its end"), reason
+    assert "1 failed" in end
+
+
+def test_streamlit_says_nothing_of_calls_outside_a_run() -> None:
+    said: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = said.append  # type: ignore[method-assign]
+    loggers = [logging.getLogger(f"streamlit.runtime.{name}") for name in OUTSIDE_A_RUN]
+    for logger in loggers:
+        logger.addHandler(handler)
+    st.cache_data(lambda: 1)()
+    st.session_state.get("nothing")
+    st.write("a word")
+    for logger in loggers:
+        logger.removeHandler(handler)
+    assert [record.getMessage() for record in said] == []
