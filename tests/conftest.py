@@ -8,9 +8,14 @@ import re
 import shutil
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from core import messages
 from core.figures import style
+
+# Neither how long an example takes nor chance decides whether a test passes: a busy machine is no fault of the code.
+settings.register_profile("steady", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
 
 style.CHECKED = True  # a property that plotly does not know is an error here, and in the app the browser passes over it
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from hypothesis import HealthCheck, settings
 
 from tests.conftest import OUTSIDE_A_RUN
 
@@ -28,6 +29,11 @@ def test_a_red_run_ends_with_its_reason_in_one_line(pytester: pytest.Pytester, m
     reason, end = pytester.runpytest_inprocess("-p", "no:xdist").outlines[-2:]
     assert reason.startswith("FAILED ") and reason.endswith("a reason and its end"), reason
     assert "1 failed" in end
+
+
+def test_no_property_fails_because_the_machine_is_busy() -> None:
+    assert settings.default.deadline is None and settings.default.derandomize
+    assert HealthCheck.too_slow in settings.default.suppress_health_check
 
 
 def test_streamlit_says_nothing_of_calls_outside_a_run() -> None:
