@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import checkpoints
+from core.cli import told
 from core.market.book import read_market
 from core.market.forecasters.trees import POOLED, window_features, write_trees
 from core.market.labels import Head
@@ -83,4 +84,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(told(main, "python -m scripts.ship_trees"))

@@ -1,6 +1,6 @@
 """Scores gradient-boosted trees beside a TLOB: `python -m scripts.tree_peers --data FILE... [--data FILE...] [--write]`.
 
-LightGBM (an optional extra: `pip install lightgbm`) learns from hand-made features of the book for each market, label and horizon
+LightGBM (`requirements-optional.txt`) learns from hand-made features of the book for each market, label and horizon
 of a checkpoint, on the checkpoint's own splits and label thresholds. Three models learn from every third training row each, and
 their probabilities are averaged, since one model depends much on which third it saw; `--shipped` takes the trees that the app
 runs (`scripts.ship_trees`) instead. The call rule is fitted and chosen on the validation rows that TLOB's rules are fitted on, by
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import checkpoints, scores
+from core.cli import told
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, BookRows, read_market
 from core.market.calibration import fit_rule
 from core.market.forecasters.protocol import ForecastTask, head_name
@@ -153,4 +154,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(told(main, "python -m scripts.tree_peers"))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 from core.cli import backfill, bench, evaluate, faithful, pairs, record, setup, train, verify
+
+ROOT = Path(__file__).parents[2]
 
 
 def main(arguments: list[str] | None = None, *, program: str = "python -m core", more: str = "") -> int:
@@ -21,12 +25,24 @@ def main(arguments: list[str] | None = None, *, program: str = "python -m core",
     for command in (train, evaluate, backfill, faithful, pairs, record, verify, setup, bench):
         command.add_parser(commands)
     options = parser.parse_args(verify.with_kind(sys.argv[1:] if arguments is None else arguments))
+    return told(lambda: options.run(options), f"{parser.prog} {options.command}")
+
+
+def told(run: Callable[[], object], program: str) -> int:
+    """Run; returns what the process ends with: bad input, or a package that is not there, becomes a sentence on stderr."""
     try:
-        options.run(options)
+        run()
+    except ModuleNotFoundError as error:
+        package = {"sklearn": "scikit-learn"}.get(str(error.name), error.name)
+        listed = sorted(path.name for path in ROOT.glob("requirements*.txt") if f"\n{package}==" in path.read_text())
+        if not listed:  # not a package of ours, so a mistake of ours
+            raise
+        print(f"{program}: {package} is not installed: pip install -r {listed[0]} installs it", file=sys.stderr)
+        return 2
     except (ValueError, OSError) as error:
-        print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"{parser.prog} {options.command}: stopped", file=sys.stderr)
+        print(f"{program}: stopped", file=sys.stderr)
         return 130
     return 0

@@ -11,6 +11,8 @@ from typing import Any
 from core.cli import options
 from core.cli.progress import counting_bar
 
+HELD_OUT = "dev"
+
 
 def add_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the model to `evaluate`."""
@@ -23,7 +25,12 @@ def add_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "of real photos. A folder with hands_condensed.csv holds tracked sentences.",
     )
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="a folder of photos or of tracked sentences")
-    p.add_argument("--split", default=None, help="part of the folder: all photos, or the test sentences, where left out")
+    p.add_argument(
+        "--split",
+        default=None,
+        help="part of the folder: all photos, or the test sentences, where left out; "
+        f"{HELD_OUT} is what training holds out: of photos the dev signers, of tracked sentences the test sentences",
+    )
     options.add_checkpoint_input(p, default=None, note="; the shipped one for this kind where left out")
     p.add_argument(
         "--clips", type=int, default=None, help="clips put together from photos, 500 where left out (of landmarks 100)"
@@ -108,7 +115,7 @@ def run(o: argparse.Namespace) -> None:
             raise ValueError(
                 "--frame, --tilt, --backgrounds and --empty place photographed hands: tracked sentences take none of them"
             )
-        split = o.split or "test"
+        split = "test" if o.split == HELD_OUT else o.split or "test"
         found = evaluate_tracks(recogniser, read_sentences(o.data, split), progress=counting_bar("sentence"))
         answer |= {"split": split, **found.summary()}
         unseen = found.unseen(set(recogniser.card.get("training_sentences", ())))

@@ -1,4 +1,4 @@
-"""`python -m core faithful`: deletion curves of each method's importance over the bundled sample, written for the pages."""
+"""`python -m core faithful`: deletion curves of each method's importance over the bundled sample, which pages show."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "faithful",
         help="measure how faithful each importance method is for a model",
         description="Delete the parts that each method calls most important, least important, and random parts, over a bundled "
-        "sample, and write the mean curves for the app's pages.",
+        "sample, and write the mean curves.",
     )
     p.add_argument("checkpoint", help="name of a shipped checkpoint")
-    p.add_argument("--folder", type=Path, default=findings.FOLDER, help="where to write")
+    p.add_argument(
+        "--folder", type=Path, default=options.MADE, help="where to write: the pages read assets/explain; trained where left out"
+    )
+    options.add_overwrite(p)
     p.add_argument("--most", type=int, default=None, help="inputs of the sample to use; all where left out")
     p.add_argument("--seed", type=int, default=0, help="of the random orders")
     options.add_json(p)
@@ -34,6 +37,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _run(o: argparse.Namespace) -> None:
     from tqdm import tqdm
 
+    options.keep_shipped(o, findings.path_of(o.checkpoint, folder=o.folder))
     use_one_thread()
     card = checkpoints.read_card(o.checkpoint, folder=checkpoints.FOLDER)
     curves = []
@@ -80,4 +84,4 @@ def _table(scores: dict[str, Any], path: Path) -> str:
     for name, one in scores["verdicts"].items():
         areas = f"{one['most']:>10.4f} {one['least']:>11.4f} {one['gain']:>+13.4f} ±{one['error']:>7.4f}"
         lines.append(f"{name:<12} {areas} {one['better']:>7.0%}")
-    return "\n".join([*lines, f"wrote {path.name}"])
+    return "\n".join([*lines, f"wrote {path}"])

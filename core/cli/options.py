@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from core import checkpoints
 from core.cli.progress import counting_bar
@@ -15,10 +15,34 @@ if TYPE_CHECKING:
     from core.training.loop import LoopSettings
 
 
+MADE: Final = Path("trained")
+"""Folder, of the one that a command is run in, for what it makes where no other is named."""
+ASSETS: Final = checkpoints.FOLDER.parent
+"""Folder of what the app ships."""
+
+
 def add_checkpoint_output(p: argparse.ArgumentParser, *, name: str | None) -> None:
-    """`--name` and `--folder`: which checkpoint a training run writes, and where."""
+    """`--name`, `--folder` and `--overwrite`: which checkpoint a training run writes, and where."""
     p.add_argument("--name", default=name, help="name of the checkpoint")
-    p.add_argument("--folder", type=Path, default=None, help="where to write it, the shipped checkpoints' folder where left out")
+    p.add_argument("--folder", type=Path, default=MADE, help="where to write it")
+    add_overwrite(p)
+
+
+def add_overwrite(p: argparse.ArgumentParser) -> None:
+    """`--overwrite`: whether a file that the app ships may be replaced."""
+    p.add_argument("--overwrite", action="store_true", help="replace a file that the app ships")
+
+
+def keep_shipped(o: argparse.Namespace, *written: Path) -> None:
+    """Compare what a command is going to write with what the app ships.
+
+    Raises:
+        ValueError: where a file of `ASSETS` would be replaced without `--overwrite`.
+    """
+    for path in written:
+        if not o.overwrite and path.exists() and path.resolve().is_relative_to(ASSETS):
+            shown = path.resolve().relative_to(ASSETS.parent)
+            raise ValueError(f"{shown} comes with the app: write elsewhere, or replace it with --overwrite")
 
 
 def add_checkpoint_input(p: argparse.ArgumentParser, *, default: str | None, note: str = "") -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,12 +42,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     p.add_argument("--batches", type=int, default=DEFAULT.batches, help="batches an epoch")
     p.add_argument("--batch", type=int, default=DEFAULT.batch, help="windows a batch")
     p.add_argument("--rate", type=float, default=DEFAULT.rate, help="AdamW's rate at the peak of warm-up cosine")
-    p.add_argument("--out", type=Path, default=Path("tlob_pairs.json"), help="file of the results")
+    p.add_argument("--out", type=Path, default=options.MADE / "tlob_pairs.json", help="file of the results")
+    options.add_overwrite(p)
     options.add_json(p)
     p.set_defaults(run=_run)
 
 
 def _run(o: argparse.Namespace) -> None:
+    options.keep_shipped(o, o.out)
     torch.set_num_threads(1)
     settings = PairsSettings(steps=o.steps, epochs=o.epochs, batches=o.batches, batch=o.batch, rate=o.rate)
     paths = o.data or [one.path for one in recordings()]
@@ -70,7 +73,12 @@ def _run(o: argparse.Namespace) -> None:
         o.out.write_text(json.dumps(results | {"runs": rows}, indent=1) + "\n", encoding="utf-8")
 
     rows = run_all(
-        markets, settings, pairs=o.pairs, seeds=o.seeds, done=write, callbacks=lambda title: [progress_bar(loop, title=title)]
+        markets,
+        settings,
+        pairs=o.pairs,
+        seeds=o.seeds,
+        done=write,
+        callbacks=lambda title: [progress_bar(loop, title=title, lines=sys.stderr)],
     )
     if o.json:
         print(json.dumps(results | {"runs": rows}))
@@ -81,7 +89,7 @@ def _run(o: argparse.Namespace) -> None:
             f"{row['pairs']:>5} {row['seed']:>4} {row['parameters']:>10,} {row['train_accuracy']:>7.1%} "
             f"{row['test_accuracy']:>7.1%} {row['test_macro_f1']:>8.3f}"
         )
-    print(f"wrote {o.out.name}")
+    print(f"wrote {o.out}")
 
 
 def _described(path: Path, market: MarketData) -> dict[str, Any]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tqdm import tqdm
 
 from core.cli import options
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed, FeedFailed
+from core.market.feeds.venues import make_exchange
 from core.market.recorder import RecordingProgress, record
-from core.market.recordings.layout import library_address, library_folder
+from core.market.recordings.layout import library_address, library_folder, market_folder
 from core.market.recordings.sending import SegmentSender, waiting_folder
 
 ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -38,32 +40,69 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _run(o: argparse.Namespace) -> None:
+    place = o.folder or library_address() or library_folder()
+    feed = LiveFeed(o.exchange, o.symbol)
     bar = tqdm(total=o.seconds, unit="s", bar_format="{desc} {n:.0f} s {bar} {elapsed}" if o.seconds else "{desc} {elapsed}")
+    latest: list[str] = []
 
     def show(progress: RecordingProgress) -> None:
-        bar.n = progress.seconds
+        latest[:] = [f"{progress.state.value} {progress.message}".rstrip()]
+        bar.n = progress.seconds if o.seconds is None else min(o.seconds, progress.seconds)
         bar.set_description(f"{progress.state.value}, {progress.rows:,} rows {progress.message}".rstrip(), refresh=False)
         bar.refresh()
 
-    place = o.folder or library_address() or library_folder()
-    sender = None if isinstance(place, Path) else SegmentSender(place).start()
-    folder = place if isinstance(place, Path) else waiting_folder(place)
-    before = set(folder.rglob("rows_*.parquet"))
     try:
-        asyncio.run(record_until_signal(LiveFeed(o.exchange, o.symbol), folder, seconds=o.seconds, on_progress=show))
+        make_exchange(o.exchange)  # before anything is written
+
+        def recording(folder: Path) -> Coroutine[Any, Any, None]:
+            return record_until_signal(feed, folder, seconds=o.seconds, on_progress=show)
+
+        recorded = _into_folder(place, recording, feed.key) if isinstance(place, Path) else _into_store(place, recording)
     except FeedFailed as failure:
         raise ValueError(str(failure)) from failure
     finally:
         bar.close()
-        if sender is None:
-            for path in sorted(set(folder.rglob("rows_*.parquet")) - before):
-                print(path)
-        else:
-            waiting = sender.stop()
-            for one in sender.sent:
-                print(one)
-            if waiting:
-                print(f"{sender.problem}; {waiting} files wait in {folder}: the next recording sends them", file=sys.stderr)
+    if not recorded:
+        raise ValueError(f"nothing was recorded of {o.symbol} on {o.exchange} (at the end: {''.join(latest) or 'no answer'})")
+
+
+Recording = Callable[[Path], Coroutine[Any, Any, None]]
+
+
+def _into_folder(folder: Path, recording: Recording, key: str) -> bool:
+    """Record into a folder; returns whether a row came. Where none did, nothing is left of the try."""
+    absent = [one for one in (folder, *folder.parents) if not one.exists()]
+    before = set(folder.rglob("*"))
+    try:
+        asyncio.run(recording(folder))
+    finally:
+        market = folder / market_folder(key)
+        new = sorted({market, *market.rglob("*")} - before)
+        rows = sorted(set(folder.rglob("rows_*.parquet")) - before)
+        for path in rows:
+            print(path)
+        if not rows:
+            for path in (path for path in new if path.is_file()):
+                path.unlink()
+            for path in (*(path for path in reversed(new) if path.is_dir()), *absent):
+                with contextlib.suppress(OSError):  # another recording writes there
+                    path.rmdir()
+    return bool(rows)
+
+
+def _into_store(address: str, recording: Recording) -> bool:
+    """Record into a store, by way of this disk; returns whether something was sent or waits to be."""
+    sender = SegmentSender(address).start()
+    folder = waiting_folder(address)
+    try:
+        asyncio.run(recording(folder))
+    finally:
+        waiting = sender.stop()
+        for one in sender.sent:
+            print(one)
+        if waiting:
+            print(f"{sender.problem}; {waiting} files wait in {folder}: the next recording sends them", file=sys.stderr)
+    return any("rows_" in one for one in sender.sent) or waiting > 0
 
 
 async def record_until_signal(

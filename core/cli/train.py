@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
-from core import checkpoints
-from core.cli import train_cct, train_dates, train_iiga, train_iiga_hands, train_text, train_tlob, train_vit
+from core.cli import options, train_cct, train_dates, train_iiga, train_iiga_hands, train_text, train_tlob, train_vit
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,12 +23,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     train_text.add_parser(models)
     train_vit.add_teacher_parser(models)
     for model in models.choices.values():
-        model.set_defaults(run=partial(_with_state_apart, model.get_default("run")))
+        model.set_defaults(run=partial(_with_files_apart, model.get_default("run")))
 
 
-def _with_state_apart(run: Callable[[argparse.Namespace], None], o: argparse.Namespace) -> None:
-    """Run, unless the finished checkpoint would overwrite the state that the run could be resumed from."""
-    if o.state is not None and o.state.resolve() == ((o.folder or checkpoints.FOLDER) / o.name).resolve():
-        same = f"{o.state.name}.json"
-        raise ValueError(f"the run's state and its checkpoint would be the same files ({same}): name --state otherwise")
+def _with_files_apart(run: Callable[[argparse.Namespace], None], o: argparse.Namespace) -> None:
+    """Run, unless the checkpoint would replace a shipped one, or the state that the run could be resumed from."""
+    o.name = o.name or train_iiga.usual_name(o.data)
+    card = o.folder / f"{o.name}.json"
+    state = None if o.state is None else o.state.with_suffix(".json")
+    if state is not None and state.resolve() == card.resolve():
+        raise ValueError(f"the run's state and its checkpoint would be the same files ({card.name}): name --state otherwise")
+    options.keep_shipped(o, card, *(path for path in (state, getattr(o, "progress", None)) if path is not None))
     run(o)

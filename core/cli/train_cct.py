@@ -70,7 +70,6 @@ def add_parser(models: Any) -> None:
 
 
 def _run(o: argparse.Namespace) -> None:
-    from core import checkpoints
     from core.cli.garment_photographs import read_others, read_photographs
     from core.training.photograph_teacher import Lessons
     from core.training.vit_mixed_run import PhotographFiles, run
@@ -118,10 +117,10 @@ def _run(o: argparse.Namespace) -> None:
         ),
         training,
         loop,
-        folder=o.folder or checkpoints.FOLDER,
+        folder=o.folder,
         state=o.state,
         start=o.start,
         imagenet=o.imagenet,
         callbacks=[progress_bar(loop, title=o.name)],
     )
-    print(f"wrote {path.name} and its weights")
+    print(f"wrote {path} and its weights")

@@ -32,7 +32,6 @@ def add_parser(models: Any) -> None:
 
 
 def _run(o: argparse.Namespace) -> None:
-    from core import checkpoints
     from core.lecture.dates import SYMBOLS
     from core.models.transformer import TransformerConfig
     from core.training.dates import DatesTraining, run
@@ -48,9 +47,9 @@ def _run(o: argparse.Namespace) -> None:
         config,
         training,
         loop,
-        folder=o.folder or checkpoints.FOLDER,
+        folder=o.folder,
         state=o.state,
         test=o.test,
         callbacks=[progress_bar(loop, title=o.name)],
     )
-    print(f"wrote {path.name} and its weights")
+    print(f"wrote {path} and its weights")

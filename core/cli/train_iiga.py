@@ -71,6 +71,11 @@ def add_parser(models: Any) -> None:
     p.set_defaults(run=_run)
 
 
+def usual_name(folder: Path) -> str:
+    """The checkpoint's name where none is given, by what the folder of data holds."""
+    return str((PHOTO_DEFAULTS if is_photos(folder) else TRACK_DEFAULTS)["name"])
+
+
 def _run(o: argparse.Namespace) -> None:
     photos = is_photos(o.data)
     for option, value in (PHOTO_DEFAULTS if photos else TRACK_DEFAULTS).items():
@@ -79,7 +84,7 @@ def _run(o: argparse.Namespace) -> None:
     shape = {key: getattr(o, key) for key in ("width", "heads", "layers", "window", "expansion", "residual", "dropout")}
     loop = {"peak_rate": o.rate, "ema": o.ema, "seed": o.seed, "steps_per_epoch": 1}
     path = (_photos if photos else _tracks)(o, shape, loop)
-    print(f"wrote {path.name} and its weights")
+    print(f"wrote {path} and its weights")
 
 
 def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) -> Path:
@@ -111,7 +116,7 @@ def _photos(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
     )
     where: dict[str, Any] = {
         "held_out": 0.12 if o.held_out is None else o.held_out,
-        "folder": o.folder or checkpoints.FOLDER,
+        "folder": o.folder,
         "state": o.state,
     }
     if o.start is not None and o.start.suffix == ".json":
@@ -140,7 +145,7 @@ def _tracks(o: argparse.Namespace, shape: dict[str, Any], loop: dict[str, Any]) 
         settings,
         held_out=int(o.held_out or 0),
         test=o.test,
-        folder=o.folder or checkpoints.FOLDER,
+        folder=o.folder,
         state=o.state,
         start=o.start,
         chosen_on=o.chosen_on,

@@ -80,9 +80,9 @@ def _run(o: argparse.Namespace) -> None:
         loop,
         described=checkpoints.describe_files([o.data / MANIFEST, o.signs, o.others]),
         held_out=o.held_out,
-        folder=o.folder or checkpoints.FOLDER,
+        folder=o.folder,
         state=o.state,
         start=o.start,
         callbacks=[progress_bar(loop, title=o.name)],
     )
-    print(f"wrote {path.name} and its weights")
+    print(f"wrote {path} and its weights")

@@ -32,7 +32,6 @@ def add_parser(models: Any) -> None:
 
 
 def _run(o: argparse.Namespace) -> None:
-    from core import checkpoints
     from core.training.loop import progress_bar
     from core.training.text import TextTraining, run
 
@@ -43,9 +42,9 @@ def _run(o: argparse.Namespace) -> None:
         shape,
         TextTraining(batch=o.batch, steps_per_epoch=o.steps, seed=o.seed),
         loop,
-        folder=o.folder or checkpoints.FOLDER,
+        folder=o.folder,
         state=o.state,
         test=o.test,
         callbacks=[progress_bar(loop, title=o.name)],
     )
-    print(f"wrote {path.name} and its weights")
+    print(f"wrote {path} and its weights")

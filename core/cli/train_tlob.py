@@ -118,7 +118,7 @@ def _train(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBCo
     path = _compute(configure, o, files, loop, callbacks)
     heads = _heads(o)
     _complete_card(path, o, files, heads, configure(o, len(heads)).steps)
-    print(f"wrote {path.name} and its weights")
+    print(f"wrote {path} and its weights")
 
 
 def _heads(o: argparse.Namespace) -> list[Head]:
@@ -149,7 +149,7 @@ def _compute(
         configure(o, len(heads)),
         training,
         loop,
-        folder=o.folder or checkpoints.FOLDER,
+        folder=o.folder,
         state=o.state,
         start=o.start,
         start_share=o.start_share,
@@ -173,7 +173,7 @@ def _files_of(group: list[Path | str]) -> list[Path]:
     return [path for day in days for path in sorted(day.paths)]
 
 
-ELSEWHERE = frozenset(("folder", "state", "progress", "data", "start", "run", "command", "model"))
+ELSEWHERE = frozenset(("folder", "state", "progress", "data", "start", "run", "command", "model", "overwrite"))
 """Options that a receipt writes otherwise, or not at all."""
 
 

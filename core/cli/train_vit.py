@@ -97,7 +97,6 @@ def on_gpu(wanted: bool | None) -> bool:
 
 
 def _run(o: argparse.Namespace) -> None:
-    from core import checkpoints
     from core.training.vit_run import held_out_of, run
 
     for part in ("train", "t10k") if o.test else ("train",):
@@ -121,7 +120,7 @@ def _run(o: argparse.Namespace) -> None:
         config,
         training,
         loop,
-        folder=o.folder or checkpoints.FOLDER,
+        folder=o.folder,
         state=o.state,
         start=o.start,
         teacher=o.teacher,
@@ -130,7 +129,7 @@ def _run(o: argparse.Namespace) -> None:
         test=o.test,
         callbacks=callbacks,
     )
-    print(f"wrote {path.name} and its weights")
+    print(f"wrote {path} and its weights")
 
 
 def add_teacher_parser(models: Any) -> None:
@@ -147,7 +146,6 @@ def add_teacher_parser(models: Any) -> None:
 
 
 def _run_teacher(o: argparse.Namespace) -> None:
-    from core import checkpoints
     from core.training.vit_teacher import run
 
     fetch_missing(o.data, "train")
@@ -158,9 +156,9 @@ def _run_teacher(o: argparse.Namespace) -> None:
         TeacherConfig(stem=o.stem, stages=tuple(o.stages)),
         training,
         loop,
-        folder=o.folder or checkpoints.FOLDER,
+        folder=o.folder,
         state=o.state,
         compiled=on_gpu(o.compile),
         callbacks=[progress_bar(loop, title=o.name)],
     )
-    print(f"wrote {path.name} and its weights")
+    print(f"wrote {path} and its weights")

@@ -75,7 +75,8 @@ def read(checkpoint: str, *, folder: Path = FOLDER) -> Finding | None:
     except (OSError, ValueError, TypeError, KeyError, AttributeError, AssertionError, RecursionError) as error:
         raise FindingError(
             compose(
-                "{file} does not hold findings: run `python -m core faithful {checkpoint}` again ({reason})",
+                "{file} does not hold findings: "
+                "run `python -m core faithful {checkpoint} --folder assets/explain --overwrite` again ({reason})",
                 file=path.name,
                 checkpoint=checkpoint,
                 reason=error,

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from core.messages import compose
 
-FILE: Final = Path(__file__).resolve().parents[2] / "assets" / "experiments" / "tlob_pairs.json"
+ROOT: Final = Path(__file__).resolve().parents[2]
+FILE: Final = ROOT / "assets" / "experiments" / "tlob_pairs.json"
 CLAIMED: Final = {1: 0.692, 2: 0.705, 3: 0.710, 4: 0.712, 5: 0.711, 8: 0.710, 12: 0.705}
 """Accuracy by number of pairs as the document has it: 1 to 5 in section 1.2, 4 again with 8 and 12 in section 7.3."""
 
@@ -125,8 +126,8 @@ def load(path: Path = FILE) -> PairsExperiment:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ExperimentError(
             compose(
-                "{file} does not hold the experiment: run `python -m core pairs --out {file}` ({reason})",
-                file=path.name,
+                "{file} does not hold the experiment: run `python -m core pairs --out {file} --overwrite` ({reason})",
+                file=path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name,
                 reason=error,
             )
         ) from error

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -223,8 +223,12 @@ def _call_all(callbacks: list[Callback], event: str, progress: TrainingProgress)
     return any(answers)
 
 
-def progress_bar(settings: LoopSettings, *, title: str) -> Callback:
-    """A tqdm bar over all steps with loss, rate and best score. It appears after the first step, where a resumed run starts."""
+def progress_bar(settings: LoopSettings, *, title: str, lines: TextIO | None = None) -> Callback:
+    """A tqdm bar over all steps with loss, rate and best score. It appears after the first step, where a resumed run starts.
+
+    Args:
+        lines: where a line for each epoch goes; standard output where None.
+    """
     from tqdm import tqdm
 
     total = settings.epochs * settings.steps_per_epoch
@@ -238,7 +242,7 @@ def progress_bar(settings: LoopSettings, *, title: str) -> Callback:
         bar.n = progress.step
         if event == "epoch":
             row = progress.history[-1]
-            bar.write(" ".join(f"{k}={v:.4g}" for k, v in row.items()))
+            bar.write(" ".join(f"{k}={v:.4g}" for k, v in row.items()), file=lines)
         shown = {"loss": f"{progress.loss:.3f}", "rate": f"{progress.rate:.1e}", "best": f"{progress.best_score:.4f}"}
         bar.set_postfix(shown, refresh=False)
         bar.update(0)

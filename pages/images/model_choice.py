@@ -26,7 +26,10 @@ def show_if_possible(body: Callable[[], None]) -> None:
         else:
             controls.notice(
                 "empty",
-                _("There is no garment model here yet: train one with `python -m core train vit --data DIR`."),
+                _(
+                    "There is no garment model here yet: "
+                    "train one with `python -m core train vit --data DIR --folder assets/checkpoints`."
+                ),
             )
     except CheckpointError as error:
         show_checkpoint_error(error)

@@ -168,7 +168,13 @@ def body() -> None:
     """The page where there is a model."""
     models = cached_results.model_names()
     if not models:
-        controls.notice("empty", _("There is no garment model here yet: train one with `python -m core train vit --data DIR`."))
+        controls.notice(
+            "empty",
+            _(
+                "There is no garment model here yet: "
+                "train one with `python -m core train vit --data DIR --folder assets/checkpoints`."
+            ),
+        )
         return
     classifier = cached_results.classifier_of(default_name(models, photograph=True))
     names = class_names()

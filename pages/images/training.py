@@ -185,7 +185,13 @@ controls.page_header(_("Training run"), prose("garment_training_lead"))
 try:
     names = classifier_names(checkpoints.FOLDER)
     if not names:
-        controls.notice("empty", _("There is no trained ViT in assets/checkpoints: train one with `python -m core train vit`."))
+        controls.notice(
+            "empty",
+            _(
+                "There is no trained ViT in assets/checkpoints: "
+                "train one with `python -m core train vit --data DIR --folder assets/checkpoints`."
+            ),
+        )
         st.stop()
     chosen = names[0]
     if len(names) > 1:

@@ -78,7 +78,7 @@ def show() -> dict[str, Any] | None:
         model = reader()
         reading, kind, layer, head, word = _choose(model)
     except checkpoints.CheckpointError as error:
-        controls.error_box(str(error), remedy=_("Train it: `python -m core train text`."))
+        controls.error_box(str(error), remedy=_("Train it: `python -m core train text --folder assets/checkpoints`."))
         return None
     except TextError as error:
         controls.error_box(str(error))

@@ -416,7 +416,7 @@ part = frame.open_page(
 try:
     reader = date_answers.reader(str(checkpoints.FOLDER))
 except CheckpointError as problem:
-    controls.error_box(str(problem), remedy=_("Train it: python -m core train dates."))
+    controls.error_box(str(problem), remedy=_("Train it: python -m core train dates --folder assets/checkpoints."))
     frame.link_only()
     st.stop()
 

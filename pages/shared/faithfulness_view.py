@@ -74,13 +74,19 @@ def _finding(card: dict[str, Any]) -> Finding | None:
     if found is None:
         controls.notice(
             "empty",
-            _("This model has not been measured on the bundled sample: run `python -m core faithful {name}`.").format(name=name),
+            _(
+                "This model has not been measured on the bundled sample: "
+                "run `python -m core faithful {name} --folder assets/explain`."
+            ).format(name=name),
         )
         return None
     if found.weights_sha256 != card.get("weights_sha256"):
         controls.notice(
             "stale",
-            _("These curves are of earlier weights of {name}: run `python -m core faithful {name}` again.").format(name=name),
+            _(
+                "These curves are of earlier weights of {name}: "
+                "run `python -m core faithful {name} --folder assets/explain --overwrite` again."
+            ).format(name=name),
         )
     return found
 

@@ -18,7 +18,13 @@ def page() -> None:
     """The whole page."""
     controls.page_header(_("Sign to the camera"), prose("live_signs_lead"))
     if HANDS not in checkpoints.names("iiga", folder=checkpoints.FOLDER):
-        controls.notice("empty", _("The model that reads hands is not there: train it with python -m core train iiga-hands."))
+        controls.notice(
+            "empty",
+            _(
+                "The model that reads hands is not there: "
+                "train it with python -m core train iiga-hands --folder assets/checkpoints."
+            ),
+        )
         return
     if not model_files.available():
         controls.notice(

@@ -199,8 +199,9 @@ def test_from_tracks_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pyt
     sentences = read_sentences(data, "test")
     found = [recogniser.greedy(recogniser.log_probabilities(one.tracks, speaker=one.speaker)) for one in sentences]
     assert answer["wer"] == pytest.approx(word_error_rate([one.glosses for one in sentences], found), abs=1e-6)
-    assert main(["evaluate", "iiga", "--data", str(data), "--split", "dev", *map(str, options)]) == 2
-    assert "no split 'dev'" in capsys.readouterr().err
+    assert evaluated(capsys, "--data", data, "--split", "dev", *options) == answer  # what training holds out
+    assert main(["evaluate", "iiga", "--data", str(data), "--split", "other", *map(str, options)]) == 2
+    assert "no split 'other'" in capsys.readouterr().err
 
 
 def test_from_photos_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,7 +62,7 @@ def folder(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["epoch=0", "epoch=1", "wrote"]
-    assert lines[-1] == "wrote small.json and its weights"
+    assert lines[-1] == f"wrote {folder / 'small.json'} and its weights"
     return folder
 
 

@@ -1,0 +1,211 @@
+"""The command line: where it writes, how it ends, and the README's example of the library."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core import checkpoints
+from core.cli import main, options, record, told
+from core.explain import findings
+from core.market.book import read_market
+from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
+from core.market.feeds.simulated import SimulatedFeed
+from core.market.library import recordings
+from core.market.predictor import load_predictor
+
+ROOT = Path(__file__).resolve().parents[2]
+TRACKED = ROOT / "tests" / "fixtures" / "signs" / "boston104"
+DATES = ["train", "dates", "--epochs", "1", "--steps", "2", "--width", "16", "--hidden", "16", "--layers", "1", "--no-test"]
+PAIRS = ["pairs", "--pairs", "1", "--seeds", "0", "--steps", "12", "--epochs", "1", "--batches", "1", "--batch", "8"]
+
+
+def shipped() -> dict[str, str]:
+    """Every file that the app ships, by its digest."""
+    return {
+        path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((ROOT / "assets").rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder to run commands in; whatever they do, the app's own files stay what they were."""
+    monkeypatch.chdir(tmp_path)
+    before = shipped()
+    yield tmp_path
+    assert shipped() == before
+
+
+def below(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_is_trained_goes_to_a_folder_of_its_own(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(DATES) == 0
+    assert below(elsewhere) == {"trained/dates.json", "trained/dates.safetensors"}
+    assert capsys.readouterr().out.splitlines()[-1] == f"wrote {Path('trained/dates.json')} and its weights"
+    assert main(["train", "iiga", "--data", str(TRACKED), "--width", "16", "--epochs", "1", "--layers", "1"]) == 0
+    assert "trained/iiga_asl.json" in below(elsewhere)
+
+
+def test_the_experiment_prints_json_alone_and_writes_beside_what_is_trained(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*PAIRS, "--data", str(recordings()[0].path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 1
+    assert below(elsewhere) == {"trained/tlob_pairs.json"}
+
+
+def test_what_is_measured_goes_there_too(elsewhere: Path) -> None:
+    assert main(["faithful", "vit", "--most", "1"]) == 0
+    assert below(elsewhere) == {"trained/faithfulness_vit.json"}
+
+
+TRAININGS = {
+    "tlob": ["--data", "A.parquet"],
+    "deeplob": ["--data", "A.parquet"],
+    "vit": ["--data", "IDX"],
+    "cct": ["--data", "IDX", "--photographs", "PHOTOS"],
+    "vit-teacher": ["--data", "IDX", "--name", "vit"],
+    "iiga": ["--data", str(TRACKED)],
+    "iiga-hands": ["--data", "PHOTOS", "--signs", "A.npz", "--others", "B.npz"],
+    "dates": [],
+    "text": [],
+}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["train", model, *needed, "--folder", str(checkpoints.FOLDER)] for model, needed in TRAININGS.items()),
+        ["train", "dates", "--name", "other", "--state", str(checkpoints.FOLDER / "vit")],
+        ["train", "vit", "--data", "IDX", "--progress", str(checkpoints.FOLDER / "vit.json")],
+        ["faithful", "vit", "--most", "1", "--folder", str(findings.FOLDER)],
+        ["pairs", "--out", str(ROOT / "assets" / "experiments" / "tlob_pairs.json")],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_shipped_file_is_replaced_only_where_that_is_asked_for(
+    elsewhere: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert re.search(r"assets/\w+/\w+\.json comes with the app: .*--overwrite\n$", capsys.readouterr().err)
+    assert below(elsewhere) == set()
+
+
+def test_every_training_is_among_those(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    assert set(TRAININGS) == set(re.findall(r"^ {4}([a-z-]+)(?: |$)", capsys.readouterr().out, flags=re.MULTILINE))
+
+
+def test_with_overwrite_it_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options, "ASSETS", tmp_path)  # as if these were shipped
+    there = tmp_path / "dates.json"
+    there.write_text("{}")
+    assert main([*DATES, "--folder", str(tmp_path)]) == 2 and there.read_text() == "{}"
+    assert main([*DATES, "--folder", str(tmp_path), "--overwrite"]) == 0
+    assert checkpoints.read_card("dates", folder=tmp_path)["name"] == "dates"
+
+
+# -- recording ----------------------------------------------------------------------------------------------------------------
+
+
+class Silent(SimulatedFeed):
+    """A venue that sends nothing, and ends."""
+
+    def __init__(self, exchange: str, symbol: str) -> None:
+        super().__init__(1)
+        self.key, self.market = f"live/{exchange}/{symbol}", symbol
+        self.clock = "wall"
+
+    async def events(self) -> AsyncIterator[FeedEvent]:
+        """A change of state, and no book."""
+        yield StatusChange(state=FeedState.CONNECTING, message="no answer yet")
+        if self.market == "NO/BODY":
+            raise FeedFailed("binance has no market 'NO/BODY'")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["nosuch", "BTC/USDT"], "there is no exchange 'nosuch' in ccxt"),
+        (["binance", "BTC/USDT"], "nothing was recorded of BTC/USDT on binance (at the end: connecting no answer yet)"),
+        (["binance", "NO/BODY"], "binance has no market 'NO/BODY'"),
+    ],
+)
+def test_recording_nothing_fails_and_leaves_nothing(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], reason: str
+) -> None:
+    monkeypatch.setattr(record, "LiveFeed", Silent)
+    assert main(["record", *words, "--folder", "below/library", "--seconds", "5"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"python -m core record: {reason}"
+    assert list(elsewhere.iterdir()) == []
+    mine = elsewhere / "library" / "binance-BTC-USDT" / "2026-01-01" / "00" / "rows_1.parquet"
+    mine.parent.mkdir(parents=True)
+    mine.write_bytes(b"of an earlier day")
+    assert main(["record", *words, "--folder", "library", "--seconds", "5"]) == 2
+    assert below(elsewhere) == {mine.relative_to(elsewhere).as_posix()}
+
+
+def test_what_came_is_kept_and_named(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(record, "LiveFeed", lambda exchange, symbol: SimulatedFeed(3, start_ms=1_700_000_000_000))
+    assert main(["record", "binance", "BTC/USDT", "--folder", "library", "--seconds", "1"]) == 0
+    assert [Path(line).as_posix() for line in capsys.readouterr().out.split()] == [
+        path.relative_to(elsewhere).as_posix() for path in sorted(elsewhere.rglob("rows_*.parquet"))
+    ]
+
+
+# -- what a person sees -------------------------------------------------------------------------------------------------------
+
+
+def test_what_goes_wrong_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    def without(package: str) -> Callable[[], None]:
+        def run() -> None:
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+        return run
+
+    assert told(without("lightgbm"), "mine") == told(without("sklearn"), "mine") == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "mine: lightgbm is not installed: pip install -r requirements-optional.txt installs it",
+        "mine: scikit-learn is not installed: pip install -r requirements-dev.txt installs it",
+    ]
+    with pytest.raises(ModuleNotFoundError):
+        told(without("core.nothing"), "mine")
+
+
+@pytest.mark.parametrize("line", ["scripts.tree_peers --data A.parquet"])
+def test_a_measurement_without_its_file_is_one_sentence(line: str) -> None:
+    words = [sys.executable, "-m", *line.split()]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=170, check=False)
+    assert done.returncode == 2 and done.stdout == ""
+    sentence = "there is no file A.parquet: give a Parquet or CSV file of order-book rows"
+    assert done.stderr == f"python -m {line.split()[0]}: {sentence}\n"
+
+
+def test_the_readmes_example_says_what_the_model_says() -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(example, "README.md", "exec"), {})
+    predictor, recording = load_predictor(), recordings()[0]
+    expected = predictor.attention(read_market([recording.path]).levels[-128:], predictor.market(recording.name))[0]
+    lines = printed.getvalue().splitlines()
+    assert [tuple(line.split()[:2]) for line in lines] == [(label, str(steps)) for label, steps in predictor.heads]
+    found = np.array([[float(one) for one in re.findall(r"\d\.\d{3}", line)] for line in lines])
+    np.testing.assert_allclose(found, expected, atol=6e-4)
