@@ -6,6 +6,7 @@ Sources: iiga-equations section 16.2, vit-report sections 2.2, 2.3 and 4 (listin
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -65,15 +66,42 @@ def initial_weights(scheme: Scheme, fan_in: int, fan_out: int, generator: torch.
     return torch.randn(fan_in, fan_out, generator=generator, dtype=torch.float64) * std
 
 
-def signal_by_layer(
-    scheme: Scheme, activation: str, *, layers: int = 12, width: int = 128, samples: int = 64, seed: int = 0
-) -> NDArray[np.float64]:
-    """(layers + 1,) root mean square of the input and of the activations after each layer of a fully connected network."""
+APART: Final = 1e-3
+"""Distance of the two close inputs that are sent along with the others."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signal:
+    """A signal through a fully connected network.
+
+    Attributes:
+        sizes: (layers + 1,) root mean square of the input and of the activations after each layer.
+        apart: distance of the outputs of two inputs that are `APART` apart.
+    """
+
+    sizes: NDArray[np.float64]
+    apart: float
+
+    @property
+    def kept(self) -> float:
+        """The last size over the first."""
+        return float(self.sizes[-1] / self.sizes[0])
+
+    @property
+    def gain(self) -> float:
+        """How many times as far apart the close inputs are at the end."""
+        return self.apart / APART
+
+
+def signal(scheme: Scheme, activation: str, *, layers: int = 12, width: int = 128, samples: int = 64, seed: int = 0) -> Signal:
+    """The sizes of `samples` random inputs' activations layer by layer, and what becomes of a small difference."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(samples, width, generator=generator, dtype=torch.float64)
     apply, _derivative = ACTIVATIONS[activation]
     sizes = [float(x.square().mean().sqrt())]
+    near = x[0] + APART / math.sqrt(width)
     for _layer in range(layers):
-        x = apply(x @ initial_weights(scheme, width, width, generator))
+        weights = initial_weights(scheme, width, width, generator)
+        x, near = apply(x @ weights), apply(near @ weights)
         sizes.append(float(x.square().mean().sqrt()))
-    return np.array(sizes)
+    return Signal(sizes=np.array(sizes), apart=float((near - x[0]).norm()))

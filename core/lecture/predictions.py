@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -51,6 +52,11 @@ def among(true: int, others: Sequence[int], *, most: int = 4) -> tuple[tuple[int
     """The true number and up to `most - 1` others that differ from it, in order, and the true one's place."""
     options = sorted({true, *[one for one in dict.fromkeys(others) if one != true and one >= 0][: most - 1]})
     return tuple(options), options.index(true)
+
+
+def _tied(values: Sequence[float], best: float) -> tuple[int, ...]:
+    """Places after the first whose value is the best, up to rounding."""
+    return tuple(place for place, one in enumerate(values) if one == best or math.isclose(one, best, rel_tol=1e-9))[1:]
 
 
 def winner(found: Steps, weights: dict[str, Array], *, temperature: float, head: int, query: int) -> Outcome:
@@ -157,13 +163,13 @@ def lowest_loss(surface: SurfaceName, *, rate: float, decay: float, step: int) -
         optimisers.SURFACES[surface], steps=step, rate=optimiser_examples.constant(rate), decay=decay
     )
     losses = [float("inf") if walks[name].diverged else float(walks[name].losses[-1]) for name in OPTIMISERS]
-    return Outcome(answer=int(np.argmin(losses)), values=tuple(losses))
+    return Outcome(answer=int(np.argmin(losses)), tied=_tied(losses, min(losses)), values=tuple(losses))
 
 
 def highest_rate(rates: dict[str, Any], step: int) -> Outcome:
     """The schedule with the highest rate at a step, in the order given; values: the rates."""
     values = tuple(float(one[step]) for one in rates.values())
-    return Outcome(answer=int(np.argmax(values)), values=values)
+    return Outcome(answer=int(np.argmax(values)), tied=_tied(values, max(values)), values=values)
 
 
 def clipped_double(gradient: tuple[float, float], largest: float) -> Outcome:

@@ -9,7 +9,8 @@ import streamlit as st
 from core.figures.learn import norms as figures
 from core.figures.learn.attention_steps import grouped_bars
 from core.figures.learn.diagrams.norms import norms_diagram
-from core.lecture import activations, norm_examples, norms, notebooks, uses
+from core.lecture import activations, claims, norm_examples, norms, notebooks, uses
+from core.lecture.claims import norms as said
 from core.lecture.norms import Norm
 from core.lecture.shown_digits import digits_needed
 from pages.learn import diagram, frame, predict, questions, what_moved
@@ -106,7 +107,7 @@ def normalisation() -> dict[str, Any]:
                 ),
             )
     what_moved.tell(view, moved, rows=[_("channel {n}").format(n=channel) for channel in channels])
-    frame.look_for(frame.passage(PAGE, "norms"))
+    frame.look_for(frame.passage(PAGE, "norms"), *claims.told(said.NORMS, example))
     digits = 3 if norm == "none" else digits_needed(norm_examples.normalised_entry, *cell.numbers)
     x, *moments = (frame.tex(value, digits) for value in cell.numbers)
     fractions = [
@@ -193,7 +194,7 @@ def softmax() -> dict[str, Any]:
     scores = [_("score {n}").format(n=index + 1) for index in range(len(x))]
     moved = what_moved.track("stable softmax", safe[:, None], rows=scores)
     what_moved.tell("stable softmax", moved, rows=scores, columns=[_("weight")])
-    frame.look_for(frame.passage(PAGE, "softmax"))
+    frame.look_for(*claims.told(said.SOFTMAX, (x, plain)), frame.passage(PAGE, "softmax"))
     frame.equation(
         r"\mathrm{softmax}(x)_i = \frac{e^{x_i - \max_j x_j}}{\sum_k e^{x_k - \max_j x_j}}",
         rf"\begin{{gathered}} x = {frame.tex_row(x.tolist(), 1)} \\ {frame.tex_row(safe.tolist(), 4)} \end{{gathered}}",
@@ -227,7 +228,7 @@ def dropout() -> dict[str, Any]:
         static_plot(before, key="dropout_before", alt=_("A matrix before dropout."))
     with right:
         static_plot(after, key="dropout_after", alt=_("The matrix after dropout: some entries are zero, the others larger."))
-    frame.look_for(frame.passage(PAGE, "dropout"))
+    frame.look_for(frame.passage(PAGE, "dropout"), *claims.told(said.DROPOUT, example))
     frame.equation(
         r"y_{ij} = \begin{cases} x_{ij} / p & r_{ij} < p \\ 0 & \text{else} \end{cases}\qquad p = 1 - \text{rate}",
         rf"y_{{11}} = {frame.tex(float(example.after[0, 0]))},\quad x_{{11}} / p = {frame.tex(float(example.before[0, 0]))} / "
@@ -267,15 +268,15 @@ def depth() -> dict[str, Any]:
         figures.depth_figure(post.gradients, pre.gradients, title=_("Gradient norm of the layer")), key="depth_gradients",
         alt=_("Norm of the gradient by each layer's weights, post-norm against pre-norm."),
     )  # fmt: skip
-    frame.look_for(frame.passage(PAGE, "depth"))
+    frame.look_for(*claims.told(said.DEPTH, (post, pre)), frame.passage(PAGE, "depth"))
     last = chosen["layers"]
     ratio_post, ratio_pre = (float(one.gradients[-1] / one.gradients[0]) for one in (post, pre))
     _diagram("depth", ratio_post, ratio_pre, dial="depth_dial")
     frame.equation(
         r"\begin{aligned} \text{post: } & x_{l+1} = \mathrm{LayerNorm}(x_l + \mathrm{Sublayer}(x_l)) \\"
         r"\text{pre: } & x_{l+1} = x_l + \mathrm{Sublayer}(\mathrm{LayerNorm}(x_l)) \end{aligned}",
-        rf"\begin{{aligned}} \|\nabla_{{{last}}}\| / \|\nabla_1\| &= {frame.tex(ratio_post)} \\"
-        rf"\|\nabla_{{{last}}}\| / \|\nabla_1\| &= {frame.tex(ratio_pre)} \end{{aligned}}",
+        rf"\begin{{aligned}} \|\nabla^{{post}}_{{{last}}}\| / \|\nabla^{{post}}_1\| &= {frame.tex(ratio_post)} \\"
+        rf"\|\nabla^{{pre}}_{{{last}}}\| / \|\nabla^{{pre}}_1\| &= {frame.tex(ratio_pre)} \end{{aligned}}",
         note=_("last layer against first, post-norm above, pre-norm below"),
     )
     static_plot(

@@ -10,8 +10,9 @@ import streamlit as st
 
 from core.figures.learn import optimisers as figures
 from core.figures.learn.diagrams.optimisers import optimiser_diagram
-from core.lecture import activations, book_task, initialisation, notebooks, optimiser_examples, optimisers
+from core.lecture import activations, book_task, claims, initialisation, notebooks, optimiser_examples, optimisers
 from core.lecture.book_task import BookTask
+from core.lecture.claims import optimisers as said
 from core.lecture.initialisation import Scheme
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName
 from core.lecture.shown_digits import digits_needed, flat
@@ -117,7 +118,8 @@ def surface() -> dict[str, Any]:
         ),
         alt=_("Level lines of the loss, and the path of each optimiser up to this step."),
     )  # fmt: skip
-    frame.look_for(frame.passage(PAGE, "surface"))
+    paths = said.Walked(surface=optimisers.SURFACES[where], walks=walks, decay=chosen["decay"])
+    frame.look_for(frame.passage(PAGE, "surface"), *claims.told(said.SURFACE, paths))
     diverged = [names[name] for name, walk in walks.items() if walk.diverged]
     if diverged:
         st.caption(_("Diverged at this rate and stopped: {names}.").format(names=", ".join(diverged)))
@@ -219,7 +221,7 @@ def book() -> dict[str, Any]:
         key="book_losses",
         alt=_("Training loss of the logistic regression by step, for each optimiser."),
     )  # fmt: skip
-    frame.look_for(frame.passage(PAGE, "book"))
+    frame.look_for(frame.passage(PAGE, "book"), *claims.told(said.BOOK, walks))
     theta = walks["adam"].points[-1]
     frame.equation(
         r"\begin{gathered} L(\theta) = \frac1n\sum_i \log(1 + e^{z_i}) - y_i z_i,\quad z = X\theta \\"
@@ -271,7 +273,7 @@ def schedule() -> dict[str, Any]:
             "step": frame.slider(_("Step"), 0, 1000, key="at_step", default=300),
             "warmup": frame.slider(_("Warm-up steps"), 1, 500, key="warmup", default=100),
             "floor": frame.slider(_("lr_min, share of the peak"), 0.0, 0.5, key="floor", default=0.1, step=0.05),
-            "factor": frame.slider(_("Exponential factor γ"), 0.5, 0.99, key="gamma", default=0.8, step=0.01),
+            "factor": frame.slider(_("Exponential factor κ"), 0.5, 0.99, key="gamma", default=0.8, step=0.01),
             "every": frame.slider(_("Steps between its decays"), 10, 500, key="every", default=100, step=10),
         },
     )
@@ -288,15 +290,18 @@ def schedule() -> dict[str, Any]:
     _diagram("schedule_dial", rate=f"η = {significant(float(rates['report'][t]))}")
     at = {code: frame.tex(1e3 * float(values[t]), 4) for code, values in rates.items()}
     frame.equation(
-        r"\begin{aligned} \text{exponential: } & \alpha_0\,\gamma^{\lfloor t/s \rfloor} \\"
-        r"\text{cosine: } & \tfrac{\alpha_0}{2}\left(1 + \cos\tfrac{\pi t}{T}\right) \\"
-        r"\text{warm-up, report: } & \alpha_0 \tfrac{t}{w};\ \tfrac{\alpha_0}{2}\left(1 + \cos\tfrac{\pi (t-w)}{T-w}\right) \\"
-        r"\text{warm-up, IIGA: } & \alpha_0 \tfrac{t}{w};\ \alpha_{min} + \tfrac{\alpha_0 - \alpha_{min}}{2}"
-        r"\left(1 + \cos\tfrac{\pi (t-w)}{T-w}\right) \end{aligned}",
+        r"\begin{aligned} \eta^{exp}_t &= \eta_0\,\kappa^{\lfloor t/s \rfloor} \\"
+        r"\eta^{cos}_t &= \tfrac{\eta_0}{2}\left(1 + \cos\tfrac{\pi t}{E}\right) \\"
+        r"\eta^{report}_t &= \eta_0 \tfrac{t}{w};\ \tfrac{\eta_0}{2}\left(1 + \cos\tfrac{\pi (t-w)}{E-w}\right) \\"
+        r"\eta^{IIGA}_t &= \eta_0 \tfrac{t}{w};\ \eta_{min} + \tfrac{\eta_0 - \eta_{min}}{2}"
+        r"\left(1 + \cos\tfrac{\pi (t-w)}{E-w}\right) \end{aligned}",
         r"\begin{aligned} "
-        + r" \\ ".join(rf"\alpha_{{{t}}} &= {value} \cdot 10^{{-3}}" for value in at.values())
+        + r" \\ ".join(
+            rf"\eta^{{{symbol}}}_{{{t}}} &= {value} \cdot 10^{{-3}}"
+            for symbol, value in zip(("exp", "cos", "report", "IIGA"), at.values(), strict=True)
+        )
         + r"\end{aligned}",
-        note=_("in the same order; α₀ = 0.001, T = 1000"),
+        note=_("η₀ = 0.001, E = 1000 steps in all; warm-up until step w, then the cosine"),
     )
     dials = {"STEP": t, "WARMUP": warmup, "FLOOR": chosen["floor"], "FACTOR": chosen["factor"], "EVERY": chosen["every"]}
     return dials | notebooks.on_screen({code: 1e3 * float(values[t]) for code, values in rates.items()}, 4)
@@ -321,7 +326,6 @@ def clipping() -> dict[str, Any]:
         figures.clip_figure(before, after, largest), key="clip",
         alt=_("The gradient, the circle of the largest norm, and the clipped gradient on it."),
     )  # fmt: skip
-    frame.look_for(frame.passage(PAGE, "clipping"))
     frame.equation(
         r"\nabla\theta \leftarrow \nabla\theta \cdot \min\!\left(1, \frac{\text{max\_norm}}{\|\nabla\theta\|}\right)",
         rf"{frame.tex_row(before)} \cdot "
@@ -329,6 +333,7 @@ def clipping() -> dict[str, Any]:
         rf"= {frame.tex_row(after, 3)}",
     )
     norms, clipped_norms = optimiser_examples.clipped_walk(largest)
+    frame.look_for(*claims.told(said.CLIPPING, said.Clipping(length=length, largest=largest, norms=norms)))
     static_plot(
         figures.norms_figure(norms, clipped_norms, largest), key="clip_walk",
         alt=_("Gradient norm by step of a walk into the long bowl, before and after clipping."),
@@ -339,7 +344,7 @@ def clipping() -> dict[str, Any]:
 
 @st.cache_data(show_spinner=False, max_entries=64)
 def _signals(activation: str, layers: int) -> dict[str, Any]:
-    return {scheme: initialisation.signal_by_layer(scheme, activation, layers=layers) for scheme in initialisation.SCHEMES}
+    return {scheme: initialisation.signal(scheme, activation, layers=layers) for scheme in initialisation.SCHEMES}
 
 
 def initial() -> dict[str, Any]:
@@ -361,10 +366,10 @@ def initial() -> dict[str, Any]:
     signals = _signals(chosen["activation"], chosen["layers"])
     _diagram("init_dial")
     static_plot(
-        figures.signal_figure(signals, names=schemes, chosen=scheme), key="signal",
+        figures.signal_figure({one: signal.sizes for one, signal in signals.items()}, names=schemes, chosen=scheme), key="signal",
         alt=_("Size of the activations by layer for six ways of drawing the weights."),
     )  # fmt: skip
-    frame.look_for(frame.passage(PAGE, "init"))
+    frame.look_for(frame.passage(PAGE, "init"), *claims.told(said.INIT, signals[scheme]))
     formula = {
         "xavier": r"W \sim U\!\left(-\sqrt{\tfrac{6}{n_{in}+n_{out}}},\ \sqrt{\tfrac{6}{n_{in}+n_{out}}}\right)",
         "he": r"W \sim N\!\left(0, \tfrac{2}{n_{in}}\right)",
@@ -373,7 +378,7 @@ def initial() -> dict[str, Any]:
         "report_second": r"\text{scale } 0.5\,\sqrt{1/d_{ff}}",
         "normal": r"W \sim N(0, 1)",
     }[scheme]
-    values = signals[scheme]
+    values = signals[scheme].sizes
     frame.equation(
         formula,
         rf"\mathrm{{std}}(W) = {frame.tex(initialisation.weight_std(scheme, 128, 128), 4)},\quad "

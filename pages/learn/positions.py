@@ -205,9 +205,9 @@ def waves(chosen: PositionChoices) -> Shown:
     if chosen.sinusoidal:
         one = chosen.entry()
         frame.equation(
-            rf"{OMEGA}, \qquad \lambda_i = \frac{{2\pi}}{{\omega_i}}",
+            rf"{OMEGA}, \qquad \Lambda_i = \frac{{2\pi}}{{\omega_i}}",
             rf"\omega_{{{chosen.pair}}} = {tex(chosen.base, 0)}^{{-{2 * chosen.pair}/{chosen.width}}} = {tex(one.frequency, 5)}, "
-            rf"\qquad \lambda_{{{chosen.pair}}} = {tex(one.wavelength, 1)}",
+            rf"\qquad \Lambda_{{{chosen.pair}}} = {tex(one.wavelength, 1)}",
             note=_("Wavelength in positions; the sequence has {number} of them.").format(number=chosen.length),
         )
     else:
@@ -321,7 +321,7 @@ def exponent(chosen: PositionChoices) -> Shown:
     ends = {doubled: positions.entry(1, last, chosen.width, base=chosen.base, doubled_exponent=doubled) for doubled in both}
     frame.equation(
         r"\text{standard: } \frac{pos}{b^{2i/d}} \qquad \text{listing: } \frac{pos}{b^{2(2i)/d}} = \frac{pos}{(b^2)^{2i/d}}",
-        rf"\lambda_{{{last}}} = {tex(ends[False].wavelength, 0)} \qquad \lambda'_{{{last}}} = {tex(ends[True].wavelength, 0)}",
+        rf"\Lambda_{{{last}}} = {tex(ends[False].wavelength, 0)} \qquad \Lambda'_{{{last}}} = {tex(ends[True].wavelength, 0)}",
         note=_("Wavelength of the last pair, in positions; the sequence has {number}.").format(number=chosen.length),
     )
     for column, (doubled, values) in zip(st.columns(2), both.items(), strict=True):

@@ -267,6 +267,7 @@ def lowest(surface: SurfaceName, *, rate: float, decay: float, step: int, names:
         ),
         options=[names[name] for name in OPTIMISERS],
         answer=found.answer,
+        tied=found.tied,
         why=_("Losses: {losses}.").format(losses=losses),
     )
 
@@ -282,6 +283,7 @@ def schedule(rates: dict[str, Any], names: dict[str, str], state: Sequence[Any])
         text=_("Which schedule has the highest rate at step {at}?").format(at=number(at)),
         options=[names[code] for code in rates],
         answer=found.answer,
+        tied=found.tied,
         why=_("Rates: {values}.").format(values=values),
     )
 

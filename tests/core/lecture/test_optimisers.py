@@ -152,9 +152,9 @@ def test_initialisation_is_pytorchs() -> None:
 
 
 def test_he_keeps_the_signal_through_relus_and_one_that_is_too_large_does_not() -> None:
-    he, large = (initialisation.signal_by_layer(scheme, "relu", width=256) for scheme in ("he", "normal"))
+    he, large = (initialisation.signal(scheme, "relu", width=256).sizes for scheme in ("he", "normal"))
     assert 0.5 < he[-1] / he[1] < 2 and large[-1] > 1e6
-    assert initialisation.signal_by_layer("xavier", "relu")[-1] < 0.1
+    assert initialisation.signal("xavier", "relu").kept < 0.1
 
 
 def book(seed: int = 0) -> book_task.BookTask:

@@ -31,6 +31,10 @@ def said(page: str, **query: str) -> str:
         ("positions", {"part": "waves", "pe": "tlob"}, "Learned channels are no waves", "no son ondas"),
         ("cost", {"part": "claims", "frames": "1", "batch": "7"}, "take 0.08 G MACs, at most", "suman 0,08 G de MAC, a lo sumo"),
         ("cost", {"part": "modules", "setup": "tlob"}, "T and D change places", "T y D cambian de lugar"),
+        ("optimisers", {"part": "init", "init_act": "tanh", "scheme": "normal"}, "passes no signal on", "no transmite la señal"),
+        ("optimisers", {"part": "clipping", "g1": "0", "g2": "0"}, "ends inside the circle", "dentro del círculo"),
+        ("norms", {"part": "norms", "norm": "none"}, "samples' means still lie", "las muestras aún distan"),
+        ("norms", {"part": "softmax", "soft_shift": "0"}, "fits into float32, and the plain form", "cabe en float32, y la forma"),
         ("attention_steps", {"part": "softmax", "t": "0.05", "words": "a b a"}, "ln 2 = 0.693", "ln 2 = 0,693"),
     ],
 )  # fmt: skip
@@ -59,6 +63,13 @@ def test_the_longest_wave_is_that_of_the_channels_at_hand() -> None:
     app.radio[0].set_value(app.radio[0].options[0])
     app.button(key="predict_reveal").click()
     assert "The longest wave is then 20 positions" in words(ran(app))
+
+
+@pytest.mark.parametrize(("page", "part"), [("norms", "depth"), ("optimisers", "schedules")])
+def test_no_symbol_has_two_values(page: str, part: str) -> None:
+    last = open_page(LEARN / f"{page}.py", part=part).latex[-1].value
+    symbols = [line.partition("&=")[0].strip() for line in last.replace(r"\begin{aligned}", "").split(r"\\")]
+    assert len(symbols) > 1 and len(set(symbols)) == len(symbols), symbols
 
 
 def test_z_is_av_on_every_page_and_w_o_comes_after() -> None:

@@ -1,0 +1,68 @@
+"""Claims about norms, against means and standard deviations in plain numpy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from core.lecture import norm_examples, norms
+from core.lecture.claims import norms as claims
+from tests.core.lecture.claims.walk import Walk, states
+
+
+def test_who_knows_which_sample_was_high() -> None:
+    walk = Walk(claims.NORMS)
+    kept: dict[tuple[str, float], float] = {}
+    for state in states(norm=["layer", "batch", "instance", "bin", "none"], level=[3.0, 0.0, 10.0]):
+        x = norms.example_batch(level=state["level"]).numpy()
+
+        def standard(axes: tuple[int, ...], x: Any = x) -> Any:
+            return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 1e-5)
+
+        batch, instance = standard((0, 1)), standard((1,))
+        y = {"layer": standard((2,)), "batch": batch, "instance": instance, "bin": (batch + instance) / 2, "none": x}[
+            state["norm"]
+        ]
+        before, after = (float(np.ptp([sample.mean() for sample in one])) for one in (x, y))
+        kept[state["norm"], state["level"]] = after
+        truth = {"kept": {"before": before, "after": after}} if after >= 1e-3 else {"forgotten": {"before": before}}
+        walk.check(norm_examples.normalise_example(state["norm"], level=state["level"]), truth, state)
+    walk.end()
+    assert all(value < 1e-3 for (norm, _level), value in kept.items() if norm in ("layer", "instance"))
+    assert all(math.isclose(kept["bin", level], kept["batch", level] / 2, abs_tol=1e-6) for level in (3.0, 0.0, 10.0))
+
+
+def test_where_the_plain_softmax_ends() -> None:
+    walk, stable = Walk(claims.SOFTMAX), []
+    for shift in range(121):
+        top = shift + 2
+        scores, safe, plain = norm_examples.softmax_pair(float(shift))
+        truth = {"overflow" if math.exp(top) > float(np.finfo(np.float32).max) else "fits": {"top": top}}
+        walk.check((scores, plain), truth, shift)
+        stable.append(safe)
+    walk.end()
+    assert all((one == stable[0]).all() for one in stable), "the stable form does not move"
+
+
+def test_dropout_and_depth() -> None:
+    dropped, deep = Walk(claims.DROPOUT), Walk(claims.DEPTH)
+    for state in states(rate=[0.3, 0.0, 0.9], draw=[1, 20]):
+        rate = state["rate"]
+        kept = torch.rand(400, 64, generator=torch.Generator().manual_seed(state["draw"]), dtype=torch.float64).numpy() < 1 - rate
+        means = kept.sum(axis=1) / 64 / (1 - rate)
+        spread = math.sqrt(float(((means - means.mean()) ** 2).mean()))
+        truth = {"spread": {"draws": 400, "mean": float(means.mean()), "spread": spread}}
+        dropped.check(norm_examples.dropout_example(rate, seed=state["draw"]), truth, state)
+    for state in states(layers=[8, 2, 16], seed=[1, 10]):
+        post, pre = (norms.depth_gradients(state["layers"], pre_norm=which, seed=state["seed"]) for which in (False, True))
+        sizes = {"post": float(post.activations[state["layers"]]), "pre": float(pre.activations[state["layers"]])}
+        ratios = {
+            name: float(one.gradients[state["layers"] - 1] / one.gradients[0]) for name, one in (("post", post), ("pre", pre))
+        }
+        deep.check((post, pre), {"activations": sizes, "gradients": ratios}, state)
+        assert abs(sizes["post"] - 1) < 0.01 < sizes["pre"] - 1, "each post-norm rescales, nothing does so in the pre-norm stack"
+    dropped.end()
+    deep.end()
