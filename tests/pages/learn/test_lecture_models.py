@@ -54,7 +54,7 @@ def test_both_languages_have_the_same_sections(name: str) -> None:
         re.findall(r"^## +(\w+)", (ASSETS / "text" / code / f"learn_{name}.md").read_text(encoding="utf-8"), re.MULTILINE)
         for code in ("en", "es")
     ]
-    assert found[0] == found[1] and {"lead", *PARTS[name]} <= {*found[0], "lead"}
+    assert found[0] == found[1] and found[0][0] == "lead"
 
 
 @pytest.mark.parametrize("name", PARTS)
