@@ -18,10 +18,10 @@ def test_two_visitors_predict_and_the_key_reveals_what_both_said(new_page: NewPa
     student = new_page(app, teacher.url.removeprefix(app.url), width=390)  # of another profile, as on a phone
     t, d = 128, 40  # what the page opens with; by hand, one layer costs 12TD² + 2T²D
     factor = (12 * 2 * t * d**2 + 2 * (2 * t) ** 2 * d) / (12 * t * d**2 + 2 * t**2 * d)
-    assert 2.1 < factor < 3.9
-    student.get_by_text("more than 2, less than 4").click()
+    assert 2.5 < factor < 3.5
+    student.get_by_text("2.5 to 3.5").click()
     expect(student.get_by_text("1 answer so far")).to_be_visible(timeout=PATIENCE_MS)
-    teacher.locator(".st-key-predict").get_by_text("4", exact=True).click()
+    teacher.locator(".st-key-predict").get_by_text("more than 3.5", exact=True).click()
     expect(teacher.get_by_text("2 answers so far")).to_be_visible(timeout=PATIENCE_MS)
     expect(teacher.locator(".tally")).to_have_count(0)
     teacher.keyboard.press("r")

@@ -222,11 +222,13 @@ def test_the_truth_of_a_window_is_what_deleting_its_moments_gives(monkeypatch: p
     assert "This model has not been measured" in shown
     window = answers_window(60.0)
     answer = cached_results.answer(window)
-    curves = cached_results.deletions(window, 0, answer.calls[0])
+    predictor = answer.predictor
+    head = predictor.heads.index(next(one for one in predictor.heads if one[0] == "forward"))  # the page opens on it (D24)
+    curves = cached_results.deletions(window, head, answer.calls[head])
     assert f"{curves.area('occlusion'):.3f}" in shown
-    start = float(answer.probabilities[0][answer.calls[0]])
+    start = float(answer.probabilities[head][answer.calls[head]])
     for method, orders in curves.answers.items():
-        assert all(abs(values[0] - start) < 1e-5 for values in orders.values()), method
+        assert all(abs(values[0] - start) < 5e-4 for values in orders.values()), method  # float32, logits times 20
     assert curves.area("occlusion") <= curves.area("random") + 1e-6
 
 
