@@ -96,20 +96,26 @@ class MarketSession:
             if self.feed.clock == "wall":
                 await self._gap()  # the time since an earlier run is unknown
             try:
-                async with asyncio.TaskGroup() as group:
-                    helpers = [group.create_task(self._work())]
-                    if self.feed.clock == "wall":
-                        helpers.append(group.create_task(self._tick()))
-                    await self._follow()
-                    for helper in helpers:
-                        helper.cancel()
-            except* Exception as faults:
+                await self._run_group()
+            except asyncio.CancelledError as end:
+                # the frames of the group hold this error, and its traceback them: a cycle that keeps the session and its files
+                raise end.with_traceback(None) from None
+            except ExceptionGroup as faults:
                 log.exception("the session of %s failed", self.feed.key)
                 fault = type(faults.exceptions[0]).__name__
                 self._set(FeedState.FAILED, compose("The session stopped by a fault of the program ({fault}).", fault=fault))
             finally:
                 if self.ledger is not None:
                     self.ledger.close()
+
+    async def _run_group(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            helpers = [group.create_task(self._work())]
+            if self.feed.clock == "wall":
+                helpers.append(group.create_task(self._tick()))
+            await self._follow()
+            for helper in helpers:
+                helper.cancel()
 
     async def _follow(self) -> None:
         """Process every event; set the final state once the worker has processed them all."""

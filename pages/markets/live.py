@@ -30,106 +30,110 @@ from pages.markets import (
     whole_recording,
 )
 from pages.markets.call_rules import unknown_market
+from pages.markets.live_controls import ViewChoices
+from pages.markets.terminal import TerminalChoices
 from pages.shared import controls
 from pages.shared.language import _
 
 FALLBACK = "live:fallback"
 
-try:
-    predictor = load_predictor(live_model.chosen(), folder=checkpoints.FOLDER)
-except CheckpointError as error:
-    controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
-    st.stop()
 
-bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="livebar")
-with bar:
-    st.title(_("Live order book"), anchor=False, width="content")
-    picked = toolbar.pick_source()
-if picked is None:
-    st.stop()
-source: MarketSource = live_model.told_apart(picked)
+def main() -> None:
+    """The page. Its names are functions' own: a script's are part of a cycle, which keeps a session after its last viewer."""
+    try:
+        predictor = load_predictor(live_model.chosen(), folder=checkpoints.FOLDER)
+    except CheckpointError as error:
+        controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+        st.stop()
+    bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="livebar")
+    with bar:
+        st.title(_("Live order book"), anchor=False, width="content")
+        picked = toolbar.pick_source()
+    if picked is None:
+        st.stop()
+    source: MarketSource = live_model.told_apart(picked)
+    watched_feeds.watch_only({source.key})
 
-viewer = watched_feeds.viewer_id()
-watched_feeds.watch_only({source.key})
+    def start() -> MarketSession:
+        """A session of the chosen source, begun at the moment of the link."""
+        return watched_feeds.new_session(live_controls.begun(source), predictor)
 
-
-def start() -> MarketSession:
-    """A session of the chosen source, begun at the moment of the link."""
-    return watched_feeds.new_session(live_controls.begun(source), predictor)
-
-
-try:
-    session = hub().watch(viewer, source.key, start)
-except (BookError, LibraryError) as error:
-    controls.error_box(str(error), remedy=_("Choose another source."))
-    st.stop()
-except TooManyFeeds as error:
-    controls.error_box(str(error))
-    st.stop()
-
-with bar:
-    toolbar.playback(session)
-    choices = toolbar.pick_head(predictor)
-    view = toolbar.pick_view(choices, session.feed)
-    alerts_panel.show(session)
-    live_model.pick()
-    toolbar.link(session)
-
-
-def commanded(name: str, value: Any) -> None:
-    """A key or a press on the screen."""
-    toolbar.obey(session, name, value, choices.heads_of_label)
-
-
-def fall_back() -> None:
-    """The browser cannot reach the stream."""
-    st.session_state[FALLBACK] = True
-
-
-def screen(*, streamed: bool) -> None:
-    """The screen itself."""
-    terminal.show(session, view, viewer=viewer, on_command=commanded, on_fallback=fall_back, streamed=streamed)
+    try:
+        session = hub().watch(watched_feeds.viewer_id(), source.key, start)
+    except (BookError, LibraryError) as error:
+        controls.error_box(str(error), remedy=_("Choose another source."))
+        st.stop()
+    except TooManyFeeds as error:
+        controls.error_box(str(error))
+        st.stop()
+    with bar:
+        toolbar.playback(session)
+        choices = toolbar.pick_head(predictor)
+        view = toolbar.pick_view(choices, session.feed)
+        alerts_panel.show(session)
+        live_model.pick()
+        toolbar.link(session)
+    if session.status_now()[0] in (Status.FAILED, Status.ENDED) and st.button(
+        _("Start again"), icon=":material/refresh:", key="restart"
+    ):
+        hub().restart(session.feed.key)
+        st.rerun()
+    _screen(session, choices, view)
+    with st.container(key="livelevers"):
+        toolbar.levers(session)
+    if not controls.presenting():
+        unknown_market(session.entry, str(predictor.card["name"]))
+        live_actions.show(session, start)
+        whole = st.container()
+        _below(session, choices, view)
+        live_model.show(predictor, session.entry, choices)
+        with whole:
+            whole_recording.show(session, choices, view.zone)  # last, as it may take a minute
 
 
-@st.fragment(run_every=1.0)
-def once_a_second() -> None:
-    """The screen without its stream; each run also keeps the feed running for this viewer."""
-    hub().join(viewer, source.key)
-    screen(streamed=False)
+def _screen(session: MarketSession, choices: ViewChoices, view: TerminalChoices) -> None:
+    viewer = watched_feeds.viewer_id()
+
+    def commanded(name: str, value: Any) -> None:
+        """A key or a press on the screen."""
+        toolbar.obey(session, name, value, choices.heads_of_label)
+
+    def fall_back() -> None:
+        """The browser cannot reach the stream."""
+        st.session_state[FALLBACK] = True
+
+    def screen(*, streamed: bool) -> None:
+        """The screen itself."""
+        terminal.show(session, view, viewer=viewer, on_command=commanded, on_fallback=fall_back, streamed=streamed)
+
+    @st.fragment(run_every=1.0)
+    def once_a_second() -> None:
+        """The screen without its stream; each run also keeps the feed running for this viewer."""
+        hub().join(viewer, session.feed.key)
+        screen(streamed=False)
+
+    if st.session_state.get(FALLBACK):
+        controls.notice("stale", _("The stream could not be reached: the screen is updated once a second."))
+        once_a_second()
+    else:
+        screen(streamed=True)
 
 
-@st.fragment(run_every=30.0)
-def scores() -> None:
-    """The scoreboard, every thirty seconds; the screen's own scores come with each step."""
-    live_scores.show(session, choices, view.zone)
-    recalibration.show(session, choices)
-    forecasters_panel.show(session, choices)
+def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) -> None:
+    @st.fragment(run_every=30.0)
+    def scores() -> None:
+        """The scoreboard, every thirty seconds; the screen's own scores come with each step."""
+        live_scores.show(session, choices, view.zone)
+        recalibration.show(session, choices)
+        forecasters_panel.show(session, choices)
 
+    @st.fragment(run_every=60.0)
+    def worth() -> None:
+        """What the calls are worth, every minute."""
+        call_value.show(session, choices, view.zone)
 
-@st.fragment(run_every=60.0)
-def worth() -> None:
-    """What the calls are worth, every minute."""
-    call_value.show(session, choices, view.zone)
-
-
-if session.status_now()[0] in (Status.FAILED, Status.ENDED) and st.button(
-    _("Start again"), icon=":material/refresh:", key="restart"
-):
-    hub().restart(session.feed.key)
-    st.rerun()
-if st.session_state.get(FALLBACK):
-    controls.notice("stale", _("The stream could not be reached: the screen is updated once a second."))
-    once_a_second()
-else:
-    screen(streamed=True)
-with st.container(key="livelevers"):
-    toolbar.levers(session)
-if not controls.presenting():
-    unknown_market(session.entry, str(predictor.card["name"]))
-    live_actions.show(session, start)
-    whole = st.container()
     scores()
     worth()
-    live_model.show(predictor, session.entry, choices)
-    with whole:
-        whole_recording.show(session, choices, view.zone)  # last, as it may take a minute
+
+
+main()

@@ -12,6 +12,7 @@ import contextlib
 import secrets
 import threading
 import time
+import weakref
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,11 +43,14 @@ MOST_UNREAD: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Ticket:
-    """What a browser may watch: one feed, as one viewer, with its messages in one language and the alerts of one owner."""
+    """What a browser may watch: one feed, as one viewer, with its messages in one language and the alerts of one owner.
+
+    It keeps no session alive: one that ended takes its rows and open files with it, while its ticket waits for its turn.
+    """
 
     viewer: str
     owner: str
-    session: MarketSession
+    session: weakref.ref[MarketSession]
     language: str
 
 
@@ -172,10 +176,13 @@ async def market_stream(websocket: WebSocket) -> None:
         return
     await websocket.accept()
     progress = Progress()
-    session = ticket.session
+    session = ticket.session()
+    if session is None:
+        await websocket.close(code=NOT_RUNNING)
+        return
     with session.frames.stream.subscribe() as subscription, notices_of(session, ticket) as notices:
         tasks = [
-            asyncio.create_task(_send(websocket, ticket, notices, subscription, progress)),
+            asyncio.create_task(_send(websocket, ticket, session, notices, subscription, progress)),
             asyncio.create_task(_receive(websocket, subscription, progress)),
         ]
         try:
@@ -191,9 +198,14 @@ async def market_stream(websocket: WebSocket) -> None:
 
 
 async def _send(
-    websocket: WebSocket, ticket: Ticket, notices: SessionNotices, subscription: Subscription, progress: Progress
+    websocket: WebSocket,
+    ticket: Ticket,
+    session: MarketSession,
+    notices: SessionNotices,
+    subscription: Subscription,
+    progress: Progress,
 ) -> None:
-    session, stream = ticket.session, ticket.session.frames.stream
+    stream = session.frames.stream
     version, noticed, status, alerted = -1, -1, None, time.time()
     while True:
         subscription.changed.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -170,9 +171,10 @@ def _figure(
 def _address(session: MarketSession, viewer: str) -> str:
     """The stream's address with this viewer's ticket, the same for as long as the viewer watches this session."""
     memory = st.session_state.get("terminal:ticket")
-    if memory is None or memory[0] is not session or memory[1] != regional():
-        ticket = stream_route.Ticket(viewer=viewer, owner=permissions.visitor().owner, session=session, language=regional())
-        memory = st.session_state["terminal:ticket"] = (session, regional(), stream_route.TICKETS.issue(ticket))
+    here = weakref.ref(session)
+    if memory is None or memory[0] != here or memory[1] != regional():
+        ticket = stream_route.Ticket(viewer=viewer, owner=permissions.visitor().owner, session=here, language=regional())
+        memory = st.session_state["terminal:ticket"] = (here, regional(), stream_route.TICKETS.issue(ticket))
     return f"{stream_route.PATH}?{urlencode({'ticket': memory[2]})}"
 
 

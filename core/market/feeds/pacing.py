@@ -41,18 +41,11 @@ class Pacer:
     Args:
         speed: multiple of real time, above 0; None or infinity for as fast as possible.
         clock: monotonic seconds.
-        on_change: called after every change of a control, from the thread that made it.
     """
 
-    def __init__(
-        self,
-        speed: float | None = 1.0,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        on_change: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, speed: float | None = 1.0, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._lock = threading.Lock()
-        self._clock, self._on_change = clock, on_change
+        self._clock = clock
         self._speed = _checked(speed)
         self._paused = False
         self._stepping = 0
@@ -81,26 +74,22 @@ class Pacer:
             waited = 1 - (self._anchor + self._taken * step_s - now) / step_s if step_s else 1.0
             self._speed = wanted
             self._anchor, self._taken = now - min(max(waited, 0.0), 1.0) * STEP_MS / 1e3 / wanted, 1
-        self._on_change()
 
     def pause(self) -> None:
         """No row is due until `resume` or `step`."""
         with self._lock:
             self._paused = True
-        self._on_change()
 
     def resume(self) -> None:
         """Continue; the next row is due one step from now."""
         with self._lock:
             self._paused, self._stepping = False, 0
             self._anchor, self._taken = self._clock(), 1
-        self._on_change()
 
     def step(self) -> None:
         """While paused: one more row is due."""
         with self._lock:
             self._stepping += self._paused
-        self._on_change()
 
     def restart(self) -> None:
         """The next row is due one step from now: at the start, and after a jump."""

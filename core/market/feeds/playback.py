@@ -35,7 +35,7 @@ class PlayedFeed(ABC):
         self._playing = playing
         self._wake: Callable[[], None] = _nothing
         self._changes = 0
-        self._pacer = Pacer(speed, clock=clock, on_change=self._changed)
+        self._pacer = Pacer(speed, clock=clock)
 
     @property
     def speed(self) -> float | None:
@@ -54,18 +54,22 @@ class PlayedFeed(ABC):
             ValueError: for a speed that is not above 0.
         """
         self._pacer.set_speed(speed)
+        self._changed()
 
     def pause(self) -> None:
         """Pause the playback."""
         self._pacer.pause()
+        self._changed()
 
     def resume(self) -> None:
         """Continue the playback."""
         self._pacer.resume()
+        self._changed()
 
     def step(self) -> None:
         """Play one more row, while paused."""
         self._pacer.step()
+        self._changed()
 
     async def events(self) -> AsyncIterator[FeedEvent]:
         """See `protocol.Feed.events`. One iteration at a time."""
@@ -102,10 +106,15 @@ class PlayedFeed(ABC):
                     await _wait(wake, due.wait_s)
         finally:
             self._wake = _nothing
+            self._release()
 
     def _changed(self) -> None:
         self._changes += 1
         self._wake()
+
+    def _release(self) -> None:
+        """Let go of open files, at the end of an iteration."""
+        return
 
     def _at_once(self, state: FeedState) -> list[FeedEvent]:
         """Events to emit at once, after a jump; empty where there was none."""

@@ -111,6 +111,10 @@ class RecordingFeed(PlayedFeed):
             self._jump = row
         self._changed()
 
+    def _release(self) -> None:
+        self._block = (0, BookRows(timestamps=np.empty(0, dtype=np.int64), levels=np.empty((0, 4 * LEVELS))))
+        self._book.release()
+
     def _at_once(self, state: FeedState) -> list[FeedEvent]:
         with self._lock:
             target, self._jump = self._jump, None

@@ -93,6 +93,11 @@ class RecordedRows:
             levels[first : first + len(part)] = part.levels
         return BookRows(timestamps=self.timestamps, levels=levels)
 
+    def release(self) -> None:
+        """Close the files and forget what was read of them; whatever is read next opens them again."""
+        for file in self._files:
+            file.release()
+
 
 class _CsvFile:
     """A CSV file, whole in memory."""
@@ -106,6 +111,9 @@ class _CsvFile:
     def values(self, first: int, last: int, *, deep: bool) -> FloatArray:
         part = self._rows[first:last]
         return part.levels if not deep or part.deep is None else np.concatenate([part.levels, part.deep], axis=1)
+
+    def release(self) -> None:
+        """Nothing: it is read once."""
 
 
 class _ParquetFile:
@@ -172,6 +180,8 @@ class _ParquetFile:
         if key not in self._kept:
             while len(self._kept) >= KEPT_GROUPS:
                 self._kept.popitem(last=False)
+            if self._file.closed:
+                self._file = pq.ParquetFile(self.path, memory_map=False)
             columns = self._columns if deep else FILE_COLUMNS
             count = self._file.metadata.row_group(number).num_rows
             values, at = np.empty((count, len(columns))), 0
@@ -183,6 +193,10 @@ class _ParquetFile:
             self._kept[key] = values
         self._kept.move_to_end(key)
         return self._kept[key]
+
+    def release(self) -> None:
+        self._kept.clear()
+        self._file.close()
 
 
 def _tick(values: FloatArray) -> float:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Iterator
+from pathlib import Path
 
+import psutil
 import pytest
 
 from core.market import hub as hub_module
+from core.market.book import frame_from_rows
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedFailed
+from core.market.feeds.recording import RecordingFeed
 from core.market.hub import Hub, TooManyFeeds
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
@@ -328,3 +334,46 @@ def test_joining_a_feed_keeps_it_running_but_starts_none(predictor: Predictor, l
     assert feed.closed == 0
     assert hub.join("bob", "another") is None  # nor does a full hub refuse
     assert [one.key for one in hub.watched()] == [feed.key]
+
+
+def test_a_feed_that_nobody_watches_any_more_leaves_nothing_open_and_nothing_in_memory(
+    predictor: Predictor, loop: BackgroundLoop, tmp_path: Path
+) -> None:
+    path = tmp_path / "book.parquet"
+    frame_from_rows(ROWS).to_parquet(path)
+    hub, kept = Hub(loop, grace_s=0.05), []
+
+    def visit(number: int) -> None:
+        feed = RecordingFeed(path, market="ABC/USD", speed=None, lead=20, key=f"recording/{number}")
+        session = hub.watch(f"visitor {number}", feed.key, lambda: MarketSession(feed, predictor))
+        wait_until(lambda: session.step > 0)
+        session.view()
+        kept.append((weakref.ref(session), weakref.ref(feed)))
+
+    gc.collect()
+    gc.disable()  # what lies in a cycle stays until a collection comes by
+    try:
+        for number in range(200):
+            visit(number)
+            if number % 20 == 19:
+                wait_until(lambda: not hub.watched())
+        wait_until(lambda: not any(session() or feed() for session, feed in kept))
+        assert not [file for file in psutil.Process().open_files() if Path(file.path) == path]
+    finally:
+        gc.enable()
+
+
+def test_a_feed_lets_go_of_its_file_while_a_page_still_holds_its_session(
+    predictor: Predictor, loop: BackgroundLoop, tmp_path: Path
+) -> None:
+    path = tmp_path / "book.parquet"
+    frame_from_rows(ROWS).to_parquet(path)
+    hub = Hub(loop, grace_s=0.05)
+    feed = RecordingFeed(path, market="ABC/USD", speed=None, lead=20)
+    session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
+    wait_until(lambda: session.step > 0)
+    wait_until(lambda: not hub.watched())
+    wait_until(lambda: not [file for file in psutil.Process().open_files() if Path(file.path) == path])
+    assert session.view().step > 0 and feed.length == len(feed._book)
+    again = Hub(loop).watch("ann", feed.key, lambda: MarketSession(feed, predictor))  # read anew where it is played again
+    wait_until(lambda: again.step > 0)

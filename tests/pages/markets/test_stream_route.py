@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -105,7 +106,7 @@ def _has_played(session: MarketSession, rows: int) -> bool:
 
 
 def ticket_for(session: MarketSession, language: str = "en", owner: str = "tab:me") -> str:
-    return TICKETS.issue(Ticket(viewer="me", owner=owner, session=session, language=language))
+    return TICKETS.issue(Ticket(viewer="me", owner=owner, session=weakref.ref(session), language=language))
 
 
 @asynccontextmanager
@@ -123,6 +124,19 @@ async def visiting(session: MarketSession, count: int = 1) -> AsyncIterator[list
 
 def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_a_ticket_keeps_no_session_alive(predictor: Predictor) -> None:
+    async def test() -> None:
+        session = MarketSession(ScriptedFeed([]), predictor)
+        visitor, gone = Visitor(ticket_for(session)), weakref.ref(session)
+        del session
+        assert gone() is None
+        await stream_route.market_stream(visitor.socket)
+        sent = [visitor.got.get_nowait() for _ in range(visitor.got.qsize())]
+        assert sent[-1]["type"] == "websocket.close" and sent[-1]["code"] == stream_route.NOT_RUNNING
+
+    run(test)
 
 
 def test_a_viewer_gets_a_snapshot_and_then_every_step(session: MarketSession) -> None:

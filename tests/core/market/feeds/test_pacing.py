@@ -112,11 +112,3 @@ def test_a_speed_that_plays_nothing_is_refused(speed: float) -> None:
     with pytest.raises(ValueError, match="plays nothing"):
         pacer.set_speed(speed)
     assert pacer.speed == 1.0
-
-
-def test_whoever_waits_is_changes_of_every_change() -> None:
-    changes: list[int] = []
-    pacer = Pacer(1.0, on_change=lambda: changes.append(1))
-    for change in (lambda: pacer.set_speed(2.0), pacer.pause, pacer.step, pacer.resume):
-        change()
-    assert len(changes) == 4
