@@ -2,7 +2,7 @@
 
 Writes the gallery, the first six images of each class in the order of the test set, whatever a model answers, and the worst
 mistakes that the shipped models' cards list; the first 400 training images of each class to train on; of a file of photographs,
-the first three of each kind that D29 names.
+the first three of each of the ten kinds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.runs import data_folders
 from core.vision.classifier import classifier_names
 from core.vision.gallery import FILE, MISTAKES, PHOTOGRAPHS
 from core.vision.idx import IdxPart, Labels, read_part
-from core.vision.photographs import CLASSES_OF_KIND, COLUMNS
+from core.vision.photographs import COLUMNS, KINDS
 
 EACH = 6
 EACH_KIND = 3
@@ -40,7 +40,7 @@ def main() -> None:
     _write(MISTAKES, part, np.unique([one["index"] for card in cards for one in card.get("mistakes", [])]).astype(np.int64))
     if o.photographs:
         table = pd.read_parquet(o.photographs, columns=list(COLUMNS))
-        first = [table[table["kind"].str.lower() == kind].head(EACH_KIND) for kind in CLASSES_OF_KIND]
+        first = [table[table["kind"].str.lower() == kind].head(EACH_KIND) for kind in KINDS]
         pd.concat(first).to_parquet(PHOTOGRAPHS, index=False, compression="zstd")
 
 

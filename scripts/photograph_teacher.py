@@ -20,11 +20,10 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from core.training.vit_photographs import CLASSES_OF_OTHER_KIND, NONE, VALIDATION_SPLIT
-from core.vision.photographs import CLASSES_OF_KIND, photograph_files, photographs
+from core.training.vit_photographs import CLASSES_OF_OTHER_KIND, VALIDATION_SPLIT
+from core.vision.photographs import KINDS, photograph_files, photographs
 
-RULES = {**CLASSES_OF_KIND, **CLASSES_OF_OTHER_KIND}
-KINDS = list(RULES)
+TAUGHT = [*KINDS, *CLASSES_OF_OTHER_KIND]
 SIDE = 192
 COMPONENTS, MATCHED = 256, 64
 """Principal components that the regression reads, and how many of them the pupil matches."""
@@ -70,12 +69,12 @@ def main() -> None:
     torch.set_num_threads(1)
     (held_out,) = photograph_files(o.photographs, VALIDATION_SPLIT)
     train = [
-        row for file in photograph_files(o.photographs) if file != held_out for row in photographs(file) if row.kind in RULES
+        row for file in photograph_files(o.photographs) if file != held_out for row in photographs(file) if row.kind in TAUGHT
     ]
-    checked = [row for row in photographs(held_out) if row.kind in RULES]
+    checked = [row for row in photographs(held_out) if row.kind in TAUGHT]
     net = network()
     x, v = (features(net, [row.data for row in rows]) for rows in (train, checked))
-    y = np.array([KINDS.index(row.kind) for row in train])
+    y = np.array([TAUGHT.index(row.kind) for row in train])
     mean, spread = x.mean(axis=0), x.std(axis=0) + 1e-3
     x, v = (x - mean) / spread, (v - mean) / spread
     sizes, directions = np.linalg.eigh(np.cov(x.T))
@@ -85,15 +84,12 @@ def main() -> None:
     def fitted(rows: NDArray[np.float64], kinds: NDArray[np.int64]) -> LogisticRegression:
         return LogisticRegression(C=0.003, max_iter=100).fit(rows, kinds)
 
-    shares = np.zeros((len(x), len(KINDS)))
+    shares = np.zeros((len(x), len(TAUGHT)))
     for learnt, answered in StratifiedKFold(4, shuffle=True, random_state=o.seed).split(x, y):
         shares[answered] = fitted(x[learnt], y[learnt]).predict_proba(x[answered])
     print(f"kinds right, each by a teacher that has not seen the photograph: {np.mean(shares.argmax(axis=1) == y):.1%}")
-    outputs = np.zeros((len(KINDS), NONE + 1))
-    for place, kind in enumerate(KINDS):
-        outputs[place, sorted(RULES[kind]) or [NONE]] = 1 / max(1, len(RULES[kind]))
-    called = (fitted(x, y).predict_proba(v) @ outputs)[:, :NONE].argmax(axis=1)
-    right = [int(one) in RULES[row.kind] for one, row in zip(called, checked, strict=True) if RULES[row.kind]]
+    called = fitted(x, y).predict_proba(v)[:, : len(KINDS)].argmax(axis=1)
+    right = [TAUGHT[one] == row.kind for one, row in zip(called, checked, strict=True)]
     print(f"{held_out.stem}: {np.mean(right):.1%} of {len(right)} right")
     matched = (x / np.sqrt(sizes))[:, :MATCHED]
     np.savez_compressed(o.output, shares=shares.astype(np.float32), features=matched.astype(np.float16))

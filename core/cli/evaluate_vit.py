@@ -85,9 +85,10 @@ def _table(answer: dict[str, Any], classifier: Classifier) -> str:
     if "files" not in answer:
         rows = zip(classifier.class_names, answer["confusion"], strict=True)
         return "\n".join([*lines, *(f"  {name:<12} {'  '.join(f'{count:>4}' for count in row)}" for name, row in rows)])
-    for kind, found in answer["kinds"].items():
-        accuracy = "no class" if found["accuracy"] is None else f"{found['accuracy']:.4f}"
-        lines.append(f"  {kind:<12} {found['samples']:>6,}   accuracy {accuracy:<8}   flagged {found['flagged']:.4f}")
+    for kind, scores in answer["by_kind"].items():
+        lines.append(
+            f"  {kind:<12} {scores['samples']:>6,}   accuracy {scores['accuracy']:.4f}   flagged {scores['flagged']:.4f}"
+        )
     if answer["left_out"]:
         lines.append(f"  {answer['left_out']:,} photographs of other kinds were left out")
     return "\n".join(lines)

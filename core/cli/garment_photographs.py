@@ -12,11 +12,13 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from core.cli.characters import character
+from core.cli.drawn_things import drawn_thing
 from core.training.vit_photographs import CLASSES_OF_OTHER_KIND, NONE, SQUARE, OtherThings, Photographs
-from core.vision.photographs import CLASSES_OF_KIND, photographs
+from core.vision.photographs import KINDS, photographs
 from core.vision.pictures import Bytes, decode
 from core.vision.preprocessing import PHOTOGRAPH, prepare
+
+CLASSES = tuple(KINDS.values())
 
 
 def views(data: bytes, name: str, side: int) -> tuple[Bytes, Bytes]:
@@ -27,20 +29,20 @@ def views(data: bytes, name: str, side: int) -> tuple[Bytes, Bytes]:
 
 
 def read_photographs(files: Iterable[Path], side: int) -> Photographs:
-    """The photographs of Parquet files whose kind has a rule (D29, and `CLASSES_OF_OTHER_KIND`)."""
+    """The photographs of Parquet files whose kind is one of the ten (D30), or in `CLASSES_OF_OTHER_KIND`."""
     squares: list[Bytes] = []
     small: list[Bytes] = []
     targets: list[Tensor] = []
     for file in files:
         for one in photographs(file):
-            right = CLASSES_OF_KIND.get(one.kind, CLASSES_OF_OTHER_KIND.get(one.kind))
-            if right is None:
+            right = CLASSES_OF_OTHER_KIND.get(one.kind, frozenset()) if one.name is None else {one.name}
+            if not right:
                 continue
             square, prepared = views(one.data, one.file, side)
             squares.append(square)
             small.append(prepared)
             target = torch.zeros(NONE + 1, dtype=torch.bool)
-            target[sorted(right) or [NONE]] = True
+            target[[CLASSES.index(name) for name in right]] = True
             targets.append(target)
     return Photographs(images=_tensor(squares, SQUARE), prepared=_tensor(small, side), targets=torch.stack(targets))
 
@@ -60,7 +62,7 @@ def read_others(sources: Iterable[Path], side: int) -> OtherThings:
                 squares.append(square)
             else:
                 held_out.append(prepared)
-    return OtherThings(train=_tensor(squares, SQUARE), validation=_tensor(held_out, side), character=character)
+    return OtherThings(train=_tensor(squares, SQUARE), validation=_tensor(held_out, side), drawn=drawn_thing)
 
 
 def _others(source: Path) -> Iterator[tuple[bytes, str, bool]]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from core.cli import options
-from core.cli.garment_files import fetch_missing
 from core.models.cct import CCTConfig
 from core.training.lite_start import PACKAGE
 from core.training.loop import progress_bar
@@ -19,11 +18,10 @@ def add_parser(models: Any) -> None:
     """Add the model to `train`'s."""
     p = models.add_parser(
         "cct",
-        help="compact convolutional transformer on photographs, and on Fashion-MNIST's IDX files before backgrounds",
+        help="compact convolutional transformer on photographs of garments",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of the IDX files; fetched where missing")
-    p.add_argument("--photographs", required=True, type=Path, metavar="DIR", help="Parquet files; validation.parquet is held out")
+    p.add_argument("--data", required=True, type=Path, metavar="DIR", help="Parquet files; validation.parquet is held out")
     p.add_argument(
         "--others", type=Path, nargs="*", default=[], metavar="PATH",
         help="pictures of no garments: Parquet files with a column jpeg, or folders with a manifest.csv",
@@ -33,7 +31,6 @@ def add_parser(models: Any) -> None:
     p.add_argument("--steps", type=int, default=110, help="of an epoch")
     for name, default, what in (
         ("photos", MixedTraining.photographs, "photographs in a batch"),
-        ("composites", MixedTraining.composites, "Fashion-MNIST's images before backgrounds in a batch"),
         ("none", MixedTraining.others, "pictures of no garments in a batch"),
     ):
         p.add_argument(f"--{name}", type=int, default=default, help=what)
@@ -76,10 +73,8 @@ def _run(o: argparse.Namespace) -> None:
     from core.training.vit_photographs import VALIDATION_SPLIT
     from core.vision.photograph_scores import evaluate_photographs
 
-    fetch_missing(o.data, "train")
     training = MixedTraining(
         photographs=o.photos,
-        composites=o.composites,
         others=o.none,
         smoothing=o.smoothing,
         turned=o.turned,
@@ -90,8 +85,8 @@ def _run(o: argparse.Namespace) -> None:
         seed=o.seed,
     )
     loop = options.loop_settings(o, steps=o.steps)
-    files = photograph_files(o.photographs)
-    (held_out,) = photograph_files(o.photographs, VALIDATION_SPLIT)
+    files = photograph_files(o.data)
+    (held_out,) = photograph_files(o.data, VALIDATION_SPLIT)
     train = read_photographs((path for path in files if path != held_out), o.side)
     found = PhotographFiles(
         train=train,
@@ -103,7 +98,6 @@ def _run(o: argparse.Namespace) -> None:
     )
     path = run(
         o.name,
-        o.data,
         found,
         CCTConfig(
             side=o.side,

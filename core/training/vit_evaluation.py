@@ -1,4 +1,4 @@
-"""Scores of a garment classifier: on Fashion-MNIST's images, and on photographs that people took of garments (D29)."""
+"""Scores of a garment classifier on Fashion-MNIST's images."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.messages import compose
+from core.models.vit import CLASSES
 from core.scores import CALIBRATION_BINS, reliability
 from core.vision.classifier import Classifier
 from core.vision.idx import IdxPart, Labels
@@ -15,7 +17,15 @@ Floats = NDArray[np.float64]
 
 
 def evaluate(classifier: Classifier, part: IdxPart) -> dict[str, Any]:
-    """What a card says of a part: samples, accuracy, calibration, confusion matrix (rows the truth), share that is flagged."""
+    """What a card says of a part: samples, accuracy, calibration, confusion matrix (rows the truth), share that is flagged.
+
+    Raises:
+        ValueError: for a model whose classes are not the data set's.
+    """
+    if classifier.class_names != CLASSES:
+        raise ValueError(
+            compose("{name} answers in kinds of photographs: give a folder of photographs", name=classifier.card["name"])
+        )
     answers = classifier.answers(classifier.enlarged(part.images))
     return {
         "samples": len(part),

@@ -1,4 +1,4 @@
-"""From photographs and IDX files to a shipped CCT checkpoint: start, train, calibrate on validation, write the card."""
+"""From photographs to a shipped CCT checkpoint: start, train, calibrate on validation, write the card."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ import torch
 from core import checkpoints
 from core.device import best_device
 from core.models.cct import CCT, CCTConfig
-from core.models.vit import CLASSES
 from core.training.card import load_start, origin_entries, save_origin, training_entries
 from core.training.lite_start import MEAN, STD, start_from_imagenet
 from core.training.loop import Callback, LoopSettings, fit
 from core.training.photograph_teacher import Lessons, Pupil
-from core.training.vit import VALIDATION, data_entries, prepare
 from core.training.vit_evaluation import scores
 from core.training.vit_mixed import FLAGGED_GARMENTS, MixedTask, MixedTraining, answers, strangeness
-from core.training.vit_photographs import NONE, OtherThings, Photographs, nearest
+from core.training.vit_photographs import NONE, OtherThings, Photographs
 from core.vision.calibration import fit_temperature, softmax
 from core.vision.classifier import Classifier, doubt_by_position
-from core.vision.idx import read_part
+from core.vision.photographs import KINDS
 
 TURNED_UPRIGHT = 0.02
 """Share of the validation part's photographs of garments that may be turned though people hold them upright."""
@@ -37,7 +35,7 @@ class PhotographFiles:
     Attributes:
         train, held_out: photographs by kind. others: pictures of no garments.
         files: that they were read from, for the card. lessons: what a teacher knows of those to train on.
-        score: the scores of a classifier on the photographs held out (D29), prepared as the page does it.
+        score: the scores of a classifier on the photographs held out (D30), prepared as the page does it.
     """
 
     train: Photographs
@@ -50,7 +48,6 @@ class PhotographFiles:
 
 def run(
     name: str,
-    data: Path,
     photographs: PhotographFiles,
     config: CCTConfig,
     training: MixedTraining,
@@ -65,23 +62,20 @@ def run(
     """Train and write `<name>.safetensors` and its card; returns the card's path.
 
     Args:
-        data: folder of the IDX files; Fashion-MNIST's test images are never read.
         start: the card of a CCT, or the state of an earlier run, whose weights this one begins with.
         imagenet: file of the weights that the convolutions begin with (`core.training.lite_start`).
     """
-    garments = prepare(read_part(data, "train"), split_seed=training.split_seed, held_out=VALIDATION)
     torch.manual_seed(training.seed)
     model = CCT(config)
     pretrained = None if imagenet is None else start_from_imagenet(model, imagenet)
     before = None if start is None else load_start(model, start)
     save_origin(state, before)
     p = photographs
-    task = MixedTask(garments, p.train, p.held_out, p.others, training, steps=loop.steps_per_epoch, lessons=p.lessons)
+    task = MixedTask(p.train, p.held_out, p.others, training, steps=loop.steps_per_epoch, lessons=p.lessons)
     learner = model if p.lessons is None else Pupil(model, p.lessons)
     progress = fit(learner, task, loop, device=best_device(), callbacks=callbacks, resume_from=state, rates=task.rates)
     card: dict[str, Any] = {
         **origin_entries(config, seed=training.seed, started_from=before),
-        **data_entries(data, garments, training.split_seed),
         **training_entries(training, loop, progress),
         "transform": {
             "mean": MEAN,
@@ -89,10 +83,11 @@ def run(
             "of": "levels of each colour / 255, as the convolutions' first weights take them",
         },
         "pretrained": pretrained,
-        "classes": list(CLASSES),
+        "classes": list(KINDS.values()),
         "preparation": {"manner": "photograph"},
     }
-    card["data"] += checkpoints.describe_files(p.files)
+    card["data"] = checkpoints.describe_files(p.files)
+    card["split"] = "the file validation.parquet to validate on, the folder's others to train on"
     card["photographs"] = {
         "trained_on": len(p.train),
         "validated_on": len(p.held_out),
@@ -109,10 +104,8 @@ def run(
 
 def calibrate(card: dict[str, Any], model: CCT, task: MixedTask) -> dict[str, Any]:
     """Fit the temperature and the threshold on the photographs held out, write them to the card; the scores there."""
-    known = ~task.held_out.targets[:, NONE]
-    real = answers(model, task.normalise(task.held_out.prepared[known]))
-    right = task.held_out.targets[known][:, :NONE].numpy()
-    truth = nearest(real[:, :NONE], right)
+    real = answers(model, task.normalise(task.held_out.prepared))
+    truth = task.held_out.targets.int().argmax(dim=1).numpy()
     temperature = round(fit_temperature(real[:, :NONE], truth), 4)
     card["calibration"] = {
         "method": "temperature fitted on the photographs of garments held out",
@@ -129,8 +122,7 @@ def calibrate(card: dict[str, Any], model: CCT, task: MixedTask) -> dict[str, An
 
 def turning_entry(classifier: Classifier, held_out: Photographs) -> dict[str, Any]:
     """From which margin on a picture counts as turned, and how many of the photographs held out are then set upright."""
-    known = ~held_out.targets[:, NONE]
-    images = held_out.prepared[known].permute(0, 2, 3, 1).contiguous().numpy()
+    images = held_out.prepared.permute(0, 2, 3, 1).contiguous().numpy()
     given = doubt_by_position(classifier, images)
     margin = round(float(np.quantile(given[:, 0] - given.min(axis=1), 1 - TURNED_UPRIGHT)), 4)
     entry: dict[str, Any] = {

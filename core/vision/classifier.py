@@ -42,7 +42,7 @@ Manner = Literal["dataset", "photograph"]
 DEFAULT = "vit"
 """Answers on images of the data set's kind."""
 PHOTOGRAPHS = "cct"
-"""Answers on photographs: chosen by the photographs held out (D29)."""
+"""Answers on photographs, in the ten kinds of D30."""
 BATCH = 250
 KINDS: dict[str, type[ViT]] = {ViTConfig.model: ViT, CCTConfig.model: CCT, CCT28Config.model: CCT28}
 """The network of a card's model."""
@@ -65,10 +65,10 @@ class Answers:
 
 @dataclass(frozen=True, kw_only=True)
 class PhotographScores:
-    """A checkpoint on photographs that people took of garments (D29).
+    """A checkpoint on photographs that people took of garments (D30).
 
     Attributes:
-        samples: photographs of kinds that have a class. accuracy, flagged: shares of these.
+        samples: photographs of the ten kinds. accuracy, flagged: shares of these.
     """
 
     samples: int
@@ -87,7 +87,7 @@ class Classifier:
     Attributes:
         card: the checkpoint's card, with metrics, history and command.
         config: shape of the network. model: the network itself, in evaluation mode, on `device`.
-        class_names: Fashion-MNIST's ten.
+        class_names: Fashion-MNIST's ten, or the ten kinds of photographs.
         mean, std: of grey levels in [0, 1], on the training images; the model reads (grey - mean) / std.
         temperature: divides the logits; fitted on validation.
         turn_margin: how much less strange an image must be in another position to count as turned; None: no image does.

@@ -16,8 +16,8 @@ from core.explain.measures import evidence_of
 from core.explain.occlusion import occlusion, without
 from core.explain.progress import Told, untold
 from core.vision.analysis import PictureAnalysis, TokenShares, analyse
+from core.vision.bundled_images import bundled_images
 from core.vision.classifier import Classifier
-from core.vision.gallery import gallery
 
 MOST_GRADIENTS: Final = 128
 """Of integrated gradients: with four times as many, patches keep their order (rank correlation .996 to 1 on three photographs),
@@ -93,7 +93,7 @@ def hidden_answer(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
 
 
 def sample(classifier: Classifier) -> Iterator[Evidence]:
-    """Evidence of every bundled test image for its most probable class."""
-    for image in classifier.enlarged(gallery()[0]):
+    """Evidence of every bundled picture for its most probable class."""
+    for image in bundled_images(classifier)[0]:
         analysis = analyse(classifier, image)
         yield evidence(analysis, analysis.likeliest)

@@ -1,4 +1,4 @@
-"""Scores of a ViT on photographs of garments (D29)."""
+"""Scores of a model on photographs of garments, in ten kinds (D30)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from core.messages import compose
 from core.scores import CALIBRATION_BINS, reliability
 from core.vision.classifier import Classifier
-from core.vision.photographs import CLASSES_OF_KIND, Photograph, PhotographsError
+from core.vision.photographs import KINDS, Photograph, PhotographsError
 from core.vision.pictures import Picture, PictureError, decode
 from core.vision.preprocessing import Recipe
 from core.vision.uprightness import prepare_upright
@@ -21,58 +21,47 @@ from core.vision.uprightness import prepare_upright
 def evaluate_photographs(
     reader: Callable[[Picture], Classifier], rows: Iterable[Photograph], *, progress: Callable[[], object] = lambda: None
 ) -> dict[str, Any]:
-    """Scores on photographs, each prepared and answered as the classify page answers an upload (D29).
+    """Scores on photographs, each prepared and answered as the classify page answers an upload (D30).
 
     Args:
         reader: the model that answers a picture. progress: called after each photograph.
 
     Returns:
-        `samples`: photographs of the seven kinds that have a class, and over these `accuracy` of the likeliest class, flagged or
-        not, `flagged` (the share said not to look like a garment, or to show nothing) and `ece`; `others`: photographs of the
-        three kinds without a class, and `flagged_others`; `left_out`: photographs of kinds that D29 does not name; `kinds`:
-        samples, accuracy (null without a class) and flagged of each, and how often each class was `called`: of shoes, any
-        of Sandal, Sneaker and Ankle boot counts as right, as the data do not say which it is. A share of nothing is null.
+        `samples`: photographs of the ten kinds, and over these `accuracy` of the likeliest class, flagged or not, `flagged` (the
+        share said not to look like a garment, or to show nothing) and `ece`; `left_out`: photographs of other kinds; `by_kind`:
+        samples, accuracy and flagged of each kind, and how often each class was `called`.
 
     Raises:
-        PhotographsError: for a photograph that cannot be decoded, or where no kind has a class.
+        PhotographsError: for a photograph that cannot be decoded, or where none is of the ten kinds.
     """
     answers: list[PhotographAnswer] = []
     left_out = 0
     for row in rows:
-        if row.right is None:
+        if row.name is None:
             left_out += 1
         else:
             answers.append(answered(reader, row))
         progress()
-    known = [one for one in answers if one.row.right]
-    if not known:
-        raise PhotographsError(
-            compose(
-                "none of the photographs is of a kind that has a class: {kinds}",
-                kinds=", ".join(kind for kind, labels in CLASSES_OF_KIND.items() if labels),
-            )
-        )
-    others = [one for one in answers if not one.row.right]
+    if not answers:
+        raise PhotographsError(compose("none of the photographs is of one of the ten kinds: {kinds}", kinds=", ".join(KINDS)))
 
     def of_kind(kind: str) -> dict[str, Any]:
         of_it = [one for one in answers if one.row.kind == kind]
         return {
             "samples": len(of_it),
-            "accuracy": _share(one.right for one in of_it) if CLASSES_OF_KIND[kind] else None,
+            "accuracy": _share(one.right for one in of_it),
             "flagged": _share(one.flagged for one in of_it),
             "called": dict(Counter(one.name for one in of_it).most_common()),
         }
 
-    confidence, right = np.array([one.confidence for one in known]), np.array([one.right for one in known])
+    confidence, right = np.array([one.confidence for one in answers]), np.array([one.right for one in answers])
     return {
-        "samples": len(known),
+        "samples": len(answers),
         "accuracy": _share(right),
-        "flagged": _share(one.flagged for one in known),
+        "flagged": _share(one.flagged for one in answers),
         "ece": float(f"{float(reliability(confidence, right, CALIBRATION_BINS)['gap'][0]):.4g}"),
-        "others": len(others),
-        "flagged_others": _share(one.flagged for one in others),
         "left_out": left_out,
-        "kinds": {kind: of_kind(kind) for kind in sorted({one.row.kind for one in answers})},
+        "by_kind": {kind: of_kind(kind) for kind in KINDS if any(one.row.kind == kind for one in answers)},
     }
 
 
@@ -81,15 +70,14 @@ class PhotographAnswer:
     """What is answered on a photograph: the likeliest class with its probability, and whether it is in doubt."""
 
     row: Photograph
-    label: int
     name: str
     confidence: float
     flagged: bool
 
     @property
     def right(self) -> bool:
-        """Whether the class is one of its kind's (D29); for a kind without a class, whether it is flagged."""
-        return self.label in self.row.right if self.row.right else self.flagged
+        """Whether the class is that of its kind."""
+        return self.name == self.row.name
 
 
 def answered(reader: Callable[[Picture], Classifier], row: Photograph) -> PhotographAnswer:
@@ -105,7 +93,6 @@ def answered(reader: Callable[[Picture], Classifier], row: Photograph) -> Photog
     label = int(answer.probabilities[0].argmax())
     return PhotographAnswer(
         row=row,
-        label=label,
         name=classifier.class_names[label],
         confidence=float(answer.probabilities[0, label]),
         flagged=prepared.empty or bool(answer.strangeness[0] > classifier.threshold),
@@ -124,7 +111,6 @@ def decoded(row: Photograph) -> Picture:
         raise PhotographsError(compose("{file}: {reason}", file=row.file, reason=error)) from error
 
 
-def _share(values: Iterable[bool]) -> float | None:
-    """Share of true values; None of none."""
+def _share(values: Iterable[bool]) -> float:
     counted = list(values)
-    return float(f"{sum(counted) / len(counted):.4g}") if counted else None
+    return float(f"{sum(counted) / len(counted):.4g}")

@@ -1,4 +1,4 @@
-"""Photographs of garments in Parquet files, and the classes that count as right for each kind of garment (D29).
+"""Photographs of garments in Parquet files, and the ten kinds that they show (D30).
 
 A file holds the columns `file` (a name), `kind` (such as "dress") and `jpeg` (the bytes of a picture of any kind). Its own name
 is that of its split: `validation.parquet`.
@@ -15,26 +15,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.messages import compose
-from core.models.vit import CLASSES
 
-CLASSES_OF_KIND: Final[dict[str, frozenset[int]]] = {
-    kind: frozenset(map(CLASSES.index, names))
-    for kind, names in {
-        "t-shirt": ("T-shirt/top",),
-        "longsleeve": ("Pullover", "Shirt"),
-        "shirt": ("Shirt",),
-        "pants": ("Trouser",),
-        "dress": ("Dress",),
-        "outwear": ("Coat",),
-        "shoes": ("Sneaker", "Sandal", "Ankle boot"),
-        "hat": (),
-        "shorts": (),
-        "skirt": (),
-    }.items()
+KINDS: Final[dict[str, str]] = {
+    "t-shirt": "T-shirt",
+    "longsleeve": "Long sleeve",
+    "shirt": "Shirt",
+    "pants": "Trousers",
+    "dress": "Dress",
+    "outwear": "Coat or jacket",
+    "shoes": "Shoes",
+    "hat": "Hat",
+    "shorts": "Shorts",
+    "skirt": "Skirt",
 }
-"""Labels that are right for a kind; none for the three kinds that Fashion-MNIST does not have (D29)."""
-FOOTWEAR: Final = "shoes"
-"""The kind that has three classes; which of them a photograph shows is not known, so that none is answered "as labelled"."""
+"""The ten kinds, as files name them and as the photograph model's classes are called (D30)."""
 COLUMNS: Final = ("file", "kind", "jpeg")
 ROWS: Final = 64
 """Photographs read from a file at a time."""
@@ -53,9 +47,9 @@ class Photograph:
     data: bytes
 
     @property
-    def right(self) -> frozenset[int] | None:
-        """Labels that count as right, none where no class fits; None for a kind that D29 does not name."""
-        return CLASSES_OF_KIND.get(self.kind)
+    def name(self) -> str | None:
+        """The class of its kind; None for a kind that is none of the ten."""
+        return KINDS.get(self.kind)
 
 
 def photograph_files(folder: Path, split: str | None = None) -> list[Path]:

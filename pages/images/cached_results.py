@@ -24,7 +24,6 @@ from core.vision.analysis import PictureAnalysis, TokenShares
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
 from core.vision.gallery import gallery, photograph_gallery
-from core.vision.photographs import FOOTWEAR
 from core.vision.pictures import Bytes, Picture, decode, from_grey
 from core.vision.preprocessing import PreparedPicture, Recipe
 from core.vision.uprightness import prepare_upright
@@ -173,10 +172,10 @@ def photograph_pictures() -> list[Picture]:
 
 @st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=HASHES)
 def photograph_hits(classifier: Classifier) -> list[bool]:
-    """Whether each bundled photograph is answered rightly (D29); one without a class is, where it is doubted; no footwear is."""
+    """Whether each bundled photograph is answered rightly (D30)."""
     use_one_thread()
     answers = [photograph_scores.answered(lambda _picture: classifier, row) for row in photograph_gallery()]
-    return [one.right and one.row.kind != FOOTWEAR for one in answers]
+    return [one.right for one in answers]
 
 
 def gallery_labels() -> list[int]:

@@ -1,4 +1,4 @@
-"""The ten classes in the reader's language."""
+"""The classes of garments in the reader's language."""
 
 from __future__ import annotations
 
@@ -19,6 +19,19 @@ NAMES: Final = (
     N_("Ankle boot"),
 )
 """As `core.models.vit.CLASSES` has them; a test holds both equal."""
+PHOTOGRAPHED: Final = (
+    N_("T-shirt"),
+    N_("Long sleeve"),
+    N_("Shirt"),
+    N_("Trousers"),
+    N_("Dress"),
+    N_("Coat or jacket"),
+    N_("Shoes"),
+    N_("Hat"),
+    N_("Shorts"),
+    N_("Skirt"),
+)
+"""As `core.vision.photographs.KINDS` has them; a test holds both equal."""
 
 
 def garment(name: str) -> str:

@@ -16,7 +16,7 @@ from core.messages import translate
 from core.models.vit import CLASSES
 from core.vision.classifier import default_name
 from core.vision.gallery import gallery, photograph_gallery
-from core.vision.photographs import FOOTWEAR
+from core.vision.photographs import KINDS
 from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
 from pages.images import cached_results, canvas, clipboard
 from pages.images.class_names import garment
@@ -42,13 +42,13 @@ class ChosenPicture:
 
     Attributes:
         picture: the one to show. all: it and those it was given with, in their order.
-        name: its caption. truths: classes that are right, none where it is none of the ten; None where nobody knows.
+        name: its caption. truth: the class that is right; None where nobody knows.
     """
 
     picture: Picture
     all: tuple[Picture, ...]
     name: str
-    truths: frozenset[int] | None = None
+    truth: str | None = None
 
 
 def pick() -> ChosenPicture | None:
@@ -115,7 +115,7 @@ def _pick_test_image() -> ChosenPicture:
             alt=_("The bundled test images; a click chooses one."),
         )
     picture = cached_results.gallery_picture(item)
-    return ChosenPicture(picture=picture, all=(picture,), name=names[str(item)], truths=frozenset({labels[item]}))
+    return ChosenPicture(picture=picture, all=(picture,), name=names[str(item)], truth=CLASSES[labels[item]])
 
 
 def _pick_photograph() -> ChosenPicture:
@@ -130,7 +130,7 @@ def _pick_photograph() -> ChosenPicture:
             if place is not None:
                 st.session_state["photo"] = str(sheet[place])
 
-    names = {str(i): f"{_of_kind(one.kind)} {i % rows + 1}" for i, one in enumerate(photographs)}
+    names = {str(i): f"{garment(KINDS[one.kind])} {i % rows + 1}" for i, one in enumerate(photographs)}
     name = default_name(cached_results.model_names(), photograph=True)
     hits = cached_results.photograph_hits(cached_results.classifier_of(name))
     default = str(hits.index(True) if True in hits else 0)  # the misses stay in the sheet, and are counted
@@ -140,8 +140,7 @@ def _pick_photograph() -> ChosenPicture:
         st.caption(
             _(
                 "The first three of each kind among photographs that no model was trained on; {name} answers {hits} of {count} "
-                "rightly (blue frames). A hat, shorts or a skirt has no class: right is to doubt it. Shoes count as missed: "
-                "which kind they are is not known, and the model calls nearly all of them sandals."
+                "rightly (blue frames)."
             ).format(name=name, hits=number(sum(hits)), count=number(len(hits)))
         )
     with left:
@@ -161,25 +160,7 @@ def _pick_photograph() -> ChosenPicture:
             alt=_("The bundled photographs, those with blue frames answered rightly; a click chooses one."),
         )
     picture = pictures[item]
-    truths = None if photographs[item].kind == FOOTWEAR else photographs[item].right
-    return ChosenPicture(picture=picture, all=(picture,), name=names[str(item)], truths=truths)
-
-
-def _of_kind(kind: str) -> str:
-    """The name of a photograph's kind."""
-    names = {
-        "t-shirt": _("T-shirt"),
-        "longsleeve": _("Long sleeve"),
-        "shirt": _("Shirt"),
-        "pants": _("Trousers"),
-        "dress": _("Dress"),
-        "outwear": _("Coat or jacket"),
-        "shoes": _("Shoes"),
-        "hat": _("Hat"),
-        "shorts": _("Shorts"),
-        "skirt": _("Skirt"),
-    }
-    return names[kind]
+    return ChosenPicture(picture=picture, all=(picture,), name=names[str(item)], truth=photographs[item].name)
 
 
 def link_to_view() -> None:

@@ -156,19 +156,16 @@ def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:
     with st.container(key="classify_headline"):
         st.subheader(name if analysis.garment else _("{name}, perhaps").format(name=name), anchor=False)
         caption = _("Confidence {share}").format(share=percent(confidence))
-        if chosen.truths is not None:
-            caption += " · " + _verdict(chosen.truths, analysis)
+        if chosen.truth in analysis.classifier.class_names:
+            caption += " · " + _verdict(chosen.truth, analysis)
         st.progress(min(max(confidence, 0.0), 1.0), text=caption)
 
 
-def _verdict(truths: frozenset[int], analysis: PictureAnalysis) -> str:
+def _verdict(truth: str, analysis: PictureAnalysis) -> str:
     """Whether the answer is right, where that is known."""
-    if not truths:
-        return _("wrong: it is none of the ten") if analysis.garment else _("rightly doubted: it is none of the ten")
-    if analysis.likeliest in truths:
+    if analysis.classifier.class_names[analysis.likeliest] == truth:
         return _("as labelled")
-    names = [garment(analysis.classifier.class_names[label]) for label in sorted(truths)]
-    return _("wrong: it is labelled {truth}").format(truth=" / ".join(names))
+    return _("wrong: it is labelled {truth}").format(truth=garment(truth))
 
 
 def _ranking(analysis: PictureAnalysis) -> pd.DataFrame:

@@ -13,15 +13,13 @@ import torch
 from torch.nn import functional as F
 
 from core.cli import main
-from core.cli.characters import character
+from core.cli.drawn_things import drawn_thing
 from core.cli.garment_photographs import read_others, read_photographs
 from core.models.cct import CCT, CCTConfig
-from core.models.vit import CLASSES
 from core.runs.history import read_record
 from core.training.augment import PhotographAugmentation, photograph_views
 from core.training.loop import LoopSettings, fit
 from core.training.photograph_teacher import Lessons, Pupil
-from core.training.vit import prepare
 from core.training.vit_mixed import EARLY, MixedTask, MixedTraining, strangeness
 from core.training.vit_photographs import (
     CLASSES_OF_OTHER_KIND,
@@ -29,22 +27,19 @@ from core.training.vit_photographs import (
     SQUARE,
     OtherThings,
     Photographs,
-    before_backgrounds,
     invented,
-    nearest,
 )
 from core.vision.calibration import softmax
 from core.vision.classifier import load_classifier
-from core.vision.photographs import CLASSES_OF_KIND, photographs
+from core.vision.photographs import KINDS, photographs
 from core.vision.pictures import decode, png
 from core.vision.preprocessing import PHOTOGRAPH
 from core.vision.preprocessing import prepare as prepare_picture
-from tests.core.training.test_vit import PART
-from tests.core.vision import test_idx as idx_files
 from tests.core.vision.test_photographs import PHOTOS, write
 
 DIMENSIONS = ("side", "width", "heads", "layers", "hidden")
 SIDE = 32
+NAMES = list(KINDS.values())
 UPRIGHT = torch.zeros(5, dtype=torch.bool)
 SMALL = CCTConfig(side=SIDE, width=16, heads=2, layers=1, hidden=16, stem=4, stages=(4, 4, 4, 4, 4), repeats=(1, 1, 1, 1, 1))
 
@@ -60,12 +55,11 @@ def real() -> Photographs:
 
 def task(real: Photographs, *, others: int = 4) -> MixedTask:
     nothing = torch.randint(256, (others, 3, SQUARE, SQUARE), generator=generator(), dtype=torch.uint8)
-    training = MixedTraining(photographs=5, composites=3, others=4)
+    training = MixedTraining(photographs=5, others=4)
     return MixedTask(
-        prepare(PART, held_out=50),
         real,
         real,
-        OtherThings(train=nothing, validation=nothing[..., :SIDE, :SIDE], character=character),
+        OtherThings(train=nothing, validation=nothing[..., :SIDE, :SIDE], drawn=drawn_thing),
         training,
         steps=3,
     )
@@ -74,20 +68,19 @@ def task(real: Photographs, *, others: int = 4) -> MixedTask:
 # -- data ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_targets_are_the_classes_of_the_kind_and_none_of_the_ten_without_one(real: Photographs) -> None:
+def test_a_target_is_the_class_of_the_kind(real: Photographs) -> None:
     assert (real.images.shape, real.prepared.shape) == ((10, 3, SQUARE, SQUARE), (10, 3, SIDE, SIDE))
     assert real.images.dtype == real.prepared.dtype == torch.uint8
     for target, row in zip(real.targets, photographs(PHOTOS / "validation.parquet"), strict=True):
-        assert set(target.nonzero()[:, 0].tolist()) == (set(CLASSES_OF_KIND[row.kind]) or {NONE})
+        assert target.nonzero()[:, 0].tolist() == [NAMES.index(KINDS[row.kind])]
 
 
-def test_kinds_that_the_decision_does_not_name_have_a_rule_of_their_own(tmp_path: Path) -> None:
-    """The decision's kinds stay as they are: both tables share no kind."""
-    assert not set(CLASSES_OF_OTHER_KIND) & set(CLASSES_OF_KIND)
+def test_other_kinds_have_a_rule_of_their_own_or_are_left_out(tmp_path: Path) -> None:
+    assert not set(CLASSES_OF_OTHER_KIND) & set(KINDS)
     data = png(np.full((30, 20), 9, np.uint8))
     write(tmp_path / "more.parquet", [{"file": kind, "kind": kind, "jpeg": data} for kind in ("Hoodie", "Other", "Shorts")])
     found = read_photographs([tmp_path / "more.parquet"], SIDE)
-    assert [{CLASSES[i] for i in row.nonzero()[:, 0] if i < NONE} for row in found.targets] == [{"Pullover", "Coat"}, set()]
+    assert [{NAMES[i] for i in row.nonzero()[:, 0]} for row in found.targets] == [{"Long sleeve", "Coat or jacket"}, {"Shorts"}]
 
 
 def test_every_fifth_picture_of_no_garment_is_held_out_or_what_a_manifest_says(tmp_path: Path) -> None:
@@ -105,16 +98,9 @@ def test_every_fifth_picture_of_no_garment_is_held_out_or_what_a_manifest_says(t
     assert (len(found.train), len(found.validation)) == (1, 1)
 
 
-def test_a_garment_before_a_background_keeps_its_shape() -> None:
-    garment = torch.zeros(8, 1, 28, 28)
-    garment[..., 7:21, 7:21] = 1.0
-    behind = torch.randint(256, (5, 3, SQUARE, SQUARE), generator=generator(), dtype=torch.uint8)
-    made = before_backgrounds(garment, behind, generator())
-    assert made.shape == (8, 3, SQUARE, SQUARE) and float(made.min()) >= 0 and float(made.max()) <= 1
-    for one in made[..., 50:94, 50:94].flatten(2):  # one colour throughout, the garment's own
-        assert float((one.amax(dim=1) - one.amin(dim=1)).max()) < 1e-5
-    drawn = invented(6, generator(), character)
-    assert drawn.shape == (6, 3, SQUARE, SQUARE) and float(drawn.min()) >= 0 and float(drawn.max()) <= 1
+def test_what_is_drawn_is_a_picture_and_no_plain_ground() -> None:
+    drawn = invented(24, generator(), drawn_thing)
+    assert drawn.shape == (24, 3, SQUARE, SQUARE) and float(drawn.min()) >= 0 and float(drawn.max()) <= 1
     assert (drawn.flatten(1).std(dim=1) > 0.01).all()
 
 
@@ -152,7 +138,7 @@ def test_a_batch_holds_what_the_settings_say_and_repeats(real: Photographs) -> N
     first, again, other = (list(task(real).batches(epoch)) for epoch in (0, 0, 1))
     assert len(first) == 3
     for (images, right, _), (same, *_), (different, *_) in zip(first, again, other, strict=True):
-        assert images.shape == (12, 3, SIDE, SIDE) and right.shape == (12, NONE + 1)
+        assert images.shape == (9, 3, SIDE, SIDE) and right.shape == (9, NONE + 1)
         assert right.any(dim=1).all() and right[-4:, NONE].all() and not right[-4:, :NONE].any()
         torch.testing.assert_close(images, same)
         assert not torch.equal(images, different)
@@ -207,11 +193,6 @@ def test_strangeness_is_the_odds_of_the_last_output() -> None:
     np.testing.assert_allclose(strangeness(outputs), np.log(p / (1 - p)), atol=1e-9)
 
 
-def test_of_several_right_classes_the_likeliest_counts() -> None:
-    logits, right = np.array([[1.0, 3.0, 2.0], [5.0, 0.0, 1.0]]), np.array([[True, False, True], [False, True, False]])
-    assert nearest(logits, right).tolist() == [2, 1]
-
-
 def test_the_first_convolutions_stay_as_they_are_and_the_others_learn_more_slowly(real: Photographs) -> None:
     torch.manual_seed(0)
     model, one = CCT(replace(SMALL, repeats=(1, 2, 2, 2, 1))), task(real)
@@ -233,12 +214,8 @@ def test_the_first_convolutions_stay_as_they_are_and_the_others_learn_more_slowl
 # -- from files to a card -----------------------------------------------------------------------------------------------------
 
 
-def test_the_command_trains_and_its_card_answers_photographs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("core.training.vit_mixed_run.VALIDATION", 50)
-    data, photos = tmp_path / "data", tmp_path / "photos"
-    idx_files.write(data, "train", PART.images, PART.labels)
+def test_the_command_trains_and_its_card_answers_photographs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    photos = tmp_path / "photos"
     photos.mkdir()
     for name in ("train", "validation"):
         shutil.copy(PHOTOS / "validation.parquet", photos / f"{name}.parquet")
@@ -246,8 +223,6 @@ def test_the_command_trains_and_its_card_answers_photographs(
         "train",
         "cct",
         "--data",
-        str(data),
-        "--photographs",
         str(photos),
         "--folder",
         str(tmp_path),
@@ -262,7 +237,7 @@ def test_the_command_trains_and_its_card_answers_photographs(
     card = json.loads((tmp_path / "second.json").read_text())
     assert card["started_from"]["metrics"] and str(tmp_path) not in json.dumps(card)
     assert card["photographs"] == {"trained_on": 10, "validated_on": 10, "other_things": 0, "other_things_held_out": 0}
-    assert card["metrics"]["photographs"]["samples"] == 7 and len(read_record(card).run.epoch) == 2
+    assert card["metrics"]["photographs"]["samples"] == 10 and len(read_record(card).run.epoch) == 2
     capsys.readouterr()
     scored = ["evaluate", "vit", "--data", str(photos), "--folder", str(tmp_path), "--checkpoint", "second", "--json"]
     assert main([*scored, "--split", "validation"]) == 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.models.vit import CLASSES
 from core.vision.gallery import enlarged, gallery, mistake_images, photograph_gallery
-from core.vision.photographs import CLASSES_OF_KIND
+from core.vision.photographs import KINDS
 from core.vision.pictures import decode
 
 
@@ -40,5 +40,5 @@ def test_mistakes_are_images_of_the_test_set() -> None:
 
 
 def test_the_photographs_are_three_of_each_kind_in_the_order_of_the_decision() -> None:
-    assert [one.kind for one in photograph_gallery()] == [kind for kind in CLASSES_OF_KIND for _place in range(3)]
+    assert [one.kind for one in photograph_gallery()] == [kind for kind in KINDS for _place in range(3)]
     assert all(min(decode(one.data).rgb.shape[:2]) >= 80 for one in photograph_gallery())

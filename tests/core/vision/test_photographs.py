@@ -1,4 +1,4 @@
-"""Photographs in Parquet files: which labels are right for a kind (D29), and the sentence for each bad folder or file."""
+"""Photographs in Parquet files: the ten kinds (D30), and the sentence for each bad folder or file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.models.vit import CLASSES
-from core.vision.photographs import CLASSES_OF_KIND, Photograph, PhotographsError, photograph_files, photographs
+from core.vision.photographs import KINDS, Photograph, PhotographsError, photograph_files, photographs
 
 PHOTOS = Path(__file__).resolve().parents[2] / "fixtures" / "garment_photos"
 
@@ -19,34 +18,17 @@ def write(path: Path, rows: list[dict[str, object]]) -> None:
     pq.write_table(pa.Table.from_pylist(rows), path)
 
 
-def test_each_kind_has_the_classes_of_the_decision() -> None:
-    """D29, written out."""
-    named = {kind: {CLASSES[label] for label in labels} for kind, labels in CLASSES_OF_KIND.items()}
-    assert named == {
-        "t-shirt": {"T-shirt/top"},
-        "longsleeve": {"Pullover", "Shirt"},
-        "shirt": {"Shirt"},
-        "pants": {"Trouser"},
-        "dress": {"Dress"},
-        "outwear": {"Coat"},
-        "shoes": {"Sneaker", "Sandal", "Ankle boot"},
-        "hat": set(),
-        "shorts": set(),
-        "skirt": set(),
-    }
-
-
 def test_the_bundled_photographs_are_one_of_each_kind() -> None:
     (path,) = photograph_files(PHOTOS)
     rows = list(photographs(path))
-    assert sorted(row.kind for row in rows) == sorted(CLASSES_OF_KIND)
+    assert sorted(row.kind for row in rows) == sorted(KINDS)
     assert all(row.data.startswith(b"\xff\xd8\xff") for row in rows)
 
 
-def test_kinds_are_read_in_lower_case_and_an_unnamed_one_has_no_classes() -> None:
-    assert Photograph(file="a", kind="pants", data=b"").right == {CLASSES.index("Trouser")}
-    assert Photograph(file="a", kind="hat", data=b"").right == frozenset()
-    assert Photograph(file="a", kind="blazer", data=b"").right is None
+def test_a_kind_has_one_class_and_another_kind_has_none() -> None:
+    assert Photograph(file="a", kind="pants", data=b"").name == "Trousers"
+    assert Photograph(file="a", kind="blazer", data=b"").name is None
+    assert len(set(KINDS.values())) == 10
 
 
 def test_a_split_is_the_file_of_its_name(tmp_path: Path) -> None:

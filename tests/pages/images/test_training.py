@@ -18,6 +18,7 @@ from core.runs.local_run import RunStatus, TrainError
 from core.runs.local_training import Plan
 from core.service.access import Role
 from core.vision.idx import read_part
+from core.vision.photographs import KINDS
 from pages.images import class_names
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, press_anyway, ran, words
@@ -43,7 +44,7 @@ def opened(page: str, **query: str) -> AppTest:
 
 
 def test_every_class_can_be_named_in_the_readers_language() -> None:
-    assert class_names.NAMES == CLASSES
+    assert (CLASSES, tuple(KINDS.values())) == (class_names.NAMES, class_names.PHOTOGRAPHED)
 
 
 def test_the_shipped_run_is_shown_with_its_cards_numbers() -> None:
