@@ -113,4 +113,4 @@ def decoded(row: Photograph) -> Picture:
 
 def _share(values: Iterable[bool]) -> float:
     counted = list(values)
-    return float(f"{sum(counted) / len(counted):.4g}")
+    return float(f"{sum(counted) / len(counted):.6g}")

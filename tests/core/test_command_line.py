@@ -77,7 +77,7 @@ TRAININGS = {
     "tlob": ["--data", "A.parquet"],
     "deeplob": ["--data", "A.parquet"],
     "vit": ["--data", "IDX"],
-    "cct": ["--data", "IDX", "--photographs", "PHOTOS"],
+    "cct": ["--data", "PHOTOS"],
     "vit-teacher": ["--data", "IDX", "--name", "vit"],
     "iiga": ["--data", str(TRACKED)],
     "iiga-hands": ["--data", "PHOTOS", "--signs", "A.npz", "--others", "B.npz"],

@@ -404,4 +404,4 @@ def test_the_explorers_read_a_photograph_with_the_shipped_model_that_answered_it
     assert "By the picture: cct" in app.selectbox(key="vit").options
     row = photograph_gallery()[9]
     expected = analyse(load_classifier("cct"), prepare(decode(row.data), PHOTOGRAPH, side=128).image)
-    assert (CLASSES[expected.likeliest] if page == "attention" else "The patch") in words(app)
+    assert (NAMES[expected.likeliest] if page == "attention" else "The patch") in words(app)
