@@ -42,9 +42,20 @@ def sentence(clause: str) -> Message:
     return _message("{clause}.", {"clause": clause}, capital=True)
 
 
-def restored(template: str, values: dict[str, Any], *, capital: bool) -> Message:
-    """A message by its three attributes, as another process took it apart."""
-    return _message(template, values, capital=capital)
+def packed(message: str) -> Any:
+    """A message as JSON, with its template, so that another process's reader sees it in a language of their own."""
+    if not isinstance(message, Message):
+        return str(message)
+    values = {k: packed(v) if isinstance(v, str) else v for k, v in message.values.items()}
+    return {"template": message.template, "values": values, "capital": message.capital}
+
+
+def unpacked(value: Any) -> str:
+    """The inverse of `packed`."""
+    if isinstance(value, str):
+        return value
+    values = {name: unpacked(one) if isinstance(one, (dict, str)) else one for name, one in value["values"].items()}
+    return _message(value["template"], values, capital=bool(value["capital"]))
 
 
 def register(translator: Translator, numbers: Translator | None = None) -> None:

@@ -19,7 +19,7 @@ from core.market.feeds.protocol import FeedState, SharedEvent, StatusChange, Tra
 from core.market.labels import UNKNOWN
 from core.market.predictor import Predictions
 from core.market.queue_items import ConfirmedUntil, QueuedRow, QueueItem
-from core.messages import Message, compose, restored
+from core.messages import compose, packed, unpacked
 
 VERSION: Final = 2
 _NO_PROBABILITIES: Final = np.zeros((0, 0, 3), dtype=np.float32)
@@ -75,7 +75,7 @@ def encode_step(step: SharedStep) -> dict[str, bytes]:
     header = {
         "version": VERSION,
         "state": step.status.state.value,
-        "message": _packed(step.status.message),
+        "message": packed(step.status.message),
         "step": step.step,
         "tick": step.tick,
         "items": [_item(item, flag) for item, flag in zip(step.items, step.predicted, strict=True)],
@@ -116,7 +116,7 @@ def decode_step(fields: Mapping[bytes, bytes]) -> SharedStep:
             items=tuple(items),
             predicted=tuple(predicted),
             predictions=predictions,
-            status=StatusChange(state=FeedState(header["state"]), message=_unpacked(header["message"])),
+            status=StatusChange(state=FeedState(header["state"]), message=unpacked(header["message"])),
             step=int(header["step"]),
             tick=float(header["tick"]),
             scores=scores.reshape(heads, -1) if len(scores) else np.zeros((0, 0)),
@@ -159,21 +159,6 @@ def _read_item(values: Sequence[Any], levels: FloatArray, at: int) -> tuple[Queu
         when, price, size, side = rest
         return Trade(exchange_ms=when, price=price, size=size, side=side), False, at
     return (ConfirmedUntil(rest[0]) if kind == "confirmed" else None), False, at
-
-
-def _packed(message: str) -> Any:
-    """A message with its template, so that each reader sees it in a language of its own."""
-    if not isinstance(message, Message):
-        return str(message)
-    values = {k: _packed(v) if isinstance(v, str) else v for k, v in message.values.items()}
-    return {"template": message.template, "values": values, "capital": message.capital}
-
-
-def _unpacked(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    values = {name: _unpacked(one) if isinstance(one, (dict, str)) else one for name, one in value["values"].items()}
-    return restored(value["template"], values, capital=bool(value["capital"]))
 
 
 def parts(batch: Iterable[QueueItem | SharedEvent]) -> Iterable[list[QueueItem] | SharedEvent]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from core.market.book import BookError
-from core.market.formats import conversion
+from core.market.formats import bounded, conversion
 from core.market.formats.conversion import Inspection
 from core.market.formats.protocol import FormatError
 from core.market.recordings import changes
@@ -127,13 +127,13 @@ def fetch(by: Visitor, place: RecordingPlace, entry: LibraryEntry, *, progress: 
 
 
 def inspect(by: Visitor, files: Mapping[str, Path], *, progress: conversion.Progress | None = None) -> Inspection:
-    """As `conversion.inspect`.
+    """As `conversion.inspect`, in a process whose time and memory are bounded.
 
     Raises:
         NotAllowed: where the visitor may not.
     """
     by.require(Action.CONVERT)
-    return conversion.inspect(files, progress=progress)
+    return bounded.inspect(files, progress=progress)
 
 
 def convert(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import orjson
 
 from core.market.feeds.protocol import Trade
 from core.market.formats.book_builder import BookBuilder
-from core.market.formats.protocol import BATCH, BookBatch, PositionedText, RowProblem, first_line
+from core.market.formats.protocol import BookBatch, PositionedText, RowProblem, first_line
 from core.messages import Message, compose
 
 LINE = re.compile(r"(\d{16,20}) (\{.*\})\s*")
@@ -41,7 +40,7 @@ class BinanceWireFormat:
         stream = _Stream()
         number = 0
         try:
-            while lines := list(islice(file.text, BATCH)):
+            for lines in file.batches():
                 for number, line in enumerate(lines, number + 1):  # noqa: B020
                     if (batch := stream.take(number, line, file.done)) is not None:
                         yield batch

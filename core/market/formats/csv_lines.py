@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.book import FloatArray
-from core.market.formats.protocol import BATCH, FormatError, PositionedText, RowProblem
+from core.market.formats.protocol import FormatError, PositionedText, RowProblem
 from core.messages import compose
 
 
@@ -43,14 +42,14 @@ def number_lines(
     try:
         number, names = 0, list[str]()
         if not isinstance(columns, int):
-            names = [name.strip().strip('"') for name in file.text.readline().strip("\r\n\ufeff").split(",")]
+            names = [name.strip().strip('"') for name in file.line().strip("\r\n\ufeff").split(",")]
             number = 1
             if missing := [name for name in columns if name not in names]:
                 raise FormatError(compose("{file} lacks the column {column}", file=path.name, column=missing[0]))
         width = columns if isinstance(columns, int) else len(names)
         places = list(range(columns)) if isinstance(columns, int) else [names.index(name) for name in columns]
         dates = [i for i, name in enumerate([] if isinstance(columns, int) else columns) if name in times]
-        while lines := list(islice(file.text, BATCH)):
+        for lines in file.batches():
             yield _batch(
                 lines,
                 number,

@@ -22,6 +22,8 @@ from core.messages import Message, compose
 FIRST_DAY: Final = int(datetime(2010, 6, 1, 7, 30, tzinfo=UTC).timestamp() * 1e3)
 """Helsinki's first trading day in the data, 10:30 local time; the events' own times are not given."""
 ROWS: Final = 149
+MAX_LINE: Final = 32 << 20
+"""Bytes of a line: one value of each event, sixteen bytes. The largest file has 362,400 events."""
 JUMP: Final = 0.05
 """A change of the mid by more than this share is the next of the five stocks, which the files hold one after another."""
 
@@ -75,9 +77,9 @@ class Fi2010Format:
     def _read(self, path: Path) -> np.ndarray:
         """(events, 40); a line is a feature, so that a bad line spoils the file."""
         rows: list[np.ndarray] = []
-        file = PositionedText(path)
+        file = PositionedText(path, longest=MAX_LINE)
         try:
-            for number, line in enumerate(file.text, 1):
+            for number, line in enumerate(iter(file.line, ""), 1):
                 if number > 4 * LEVELS:
                     break
                 try:

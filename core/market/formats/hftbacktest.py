@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core.market.feeds.protocol import Trade
 from core.market.formats.book_builder import BookBuilder
-from core.market.formats.protocol import BATCH, BookBatch, FormatError, RowProblem
+from core.market.formats.protocol import BATCH, BookBatch, FormatError, RowProblem, most_unpacked, too_much
 from core.messages import Message, compose
 
 FIELDS: Final = ("ev", "exch_ts", "local_ts", "px", "qty")
@@ -107,8 +107,14 @@ class HftbacktestFormat:
 
     def _events(self, path: Path) -> NDArray[Any]:
         try:
+            with zipfile.ZipFile(path) as packed:
+                size = packed.getinfo("data.npy").file_size
+            if size > most_unpacked(path):
+                raise FormatError(too_much(path))
             with np.load(path, allow_pickle=False) as packed:
                 events: NDArray[Any] = packed["data"]
+        except FormatError:
+            raise
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise FormatError(compose("{file} cannot be read: {reason}", file=path.name, reason=why)) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +13,18 @@ from numpy.typing import NDArray
 
 from core.market.book import FloatArray
 from core.market.feeds.protocol import Trade
-from core.messages import Message
+from core.messages import Message, compose
 
 BATCH: Final = 20_000
 """Lines or events read at once."""
+BATCH_BYTES: Final = 16 << 20
+"""Bytes of lines read at once, where these are fewer lines than `BATCH`."""
 HEAD_BYTES: Final = 65_536
+MAX_LINE: Final = 1 << 20
+"""Bytes of a line. Binance's largest snapshot, of 5,000 levels a side, has a third of it."""
+MAX_UNPACKED: Final = 64 << 20
+MAX_RATIO: Final = 50
+"""Bytes that a file may unpack to: `MAX_UNPACKED`, or so many times its own. Books as text are packed 5 to 12 times smaller."""
 GZIP: Final = b"\x1f\x8b"
 
 
@@ -83,30 +89,75 @@ class BookFormat(Protocol):
         ...
 
 
+def most_unpacked(path: Path) -> int:
+    """Bytes that a packed file may unpack to."""
+    return max(MAX_UNPACKED, MAX_RATIO * path.stat().st_size)
+
+
 @dataclass
 class PositionedText:
-    """A text file, gzip or not, with the share of it that has been read."""
+    """Lines of a text file, gzip or not, with the share of it that has been read.
+
+    A line is read as far as it may be long, and a packed file as far as it may unpack: a small file must not fill the memory.
+
+    Attributes:
+        longest: bytes of a line.
+    """
 
     path: Path
+    longest: int = MAX_LINE
     _raw: IO[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         self._raw = self.path.open("rb")
         packed = self._raw.read(2) == GZIP
         self._raw.seek(0)
-        data: IO[bytes] = gzip.GzipFile(fileobj=self._raw) if packed else self._raw  # type: ignore[assignment]
-        self.text = io.TextIOWrapper(data, encoding="utf-8", errors="replace", newline="\n")
-        self._size = max(1, self.path.stat().st_size)
+        self._data: IO[bytes] = gzip.GzipFile(fileobj=self._raw) if packed else self._raw  # type: ignore[assignment]
+        self._size, self._unpacked, self._most = max(1, self.path.stat().st_size), 0, most_unpacked(self.path)
 
     @property
     def done(self) -> float:
         """Share of the file read, 0 to 1."""
         return min(1.0, self._raw.tell() / self._size)
 
+    def line(self) -> str:
+        """The next line with its end, "" after the last.
+
+        Raises:
+            FormatError: where it is too long, or the file unpacks to too much.
+        """
+        line = self._data.readline(self.longest + 1)
+        self._unpacked += len(line)
+        if len(line) > self.longest:
+            what = compose(
+                "{file} has a line of over {most} KiB: no book is so long", file=self.path.name, most=self.longest >> 10
+            )
+            raise FormatError(what)
+        if self._unpacked > self._most:
+            raise FormatError(too_much(self.path))
+        return line.decode("utf-8", "replace")
+
+    def batches(self) -> Iterator[list[str]]:
+        """The rest, some lines at a time."""
+        lines, taken = list[str](), 0
+        while line := self.line():
+            lines.append(line)
+            taken += len(line)
+            if len(lines) == BATCH or taken >= BATCH_BYTES:
+                yield lines
+                lines, taken = [], 0
+        if lines:
+            yield lines
+
     def close(self) -> None:
         """Release the file."""
-        self.text.close()
+        self._data.close()
         self._raw.close()
+
+
+def too_much(path: Path) -> Message:
+    """A sentence on a file that unpacks to more than it may."""
+    return compose("{file} unpacks to more than {most} MiB: split it", file=path.name, most=most_unpacked(path) >> 20)
 
 
 def head(path: Path) -> bytes:

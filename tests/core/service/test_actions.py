@@ -109,7 +109,8 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
     NOTED.reached.clear()
     for module, names in {
         recordings: ("background_recorder", "changes.rename", "changes.delete", "changes.merge", "changes.export"),
-        recordings.conversion: ("inspect", "convert"),
+        recordings.bounded: ("inspect",),
+        recordings.conversion: ("convert",),
         recordings.changes: ("fetch",),
         runs.local_training: ("shared_trainer",),
         runs.market_training: ("shared_market_trainer", "outlook"),
@@ -164,7 +165,7 @@ def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
 
 BELOW = {
     *("core.market.recordings.changes", "core.market.recordings.background_recorder.background_recorder"),
-    *("core.market.formats.conversion.inspect", "core.market.formats.conversion.convert"),
+    *("core.market.formats.conversion.inspect", "core.market.formats.bounded.inspect", "core.market.formats.conversion.convert"),
     *("core.market.alert_monitor.alert_book", "core.market.alerts.AlertBook", "core.market.webhook"),
     *("core.runs.local_training.shared_trainer", "core.runs.market_training.shared_market_trainer"),
     *("core.runs.market_training.outlook", "core.runs.scoring.shared_scorer", "core.runs.epoch_time.epoch_times"),

@@ -1,0 +1,169 @@
+"""Inspects files in a process of its own, whose memory and time are bounded: a small file can be made to take hours or gigabytes.
+
+    python -m core.market.formats.bounded
+
+The process reads one line of JSON (files by name, limits), and writes lines of JSON: shares read, then what it saw or why not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from core.market.formats import conversion
+from core.market.formats.conversion import FORMATS, Inspection, Progress
+from core.market.formats.protocol import FormatError, RowProblem
+from core.messages import Message, compose, packed, unpacked
+
+ROOT: Final = Path(__file__).resolve().parents[3]
+MAX_AT_ONCE: Final = 2
+WALL: Final = 5
+"""Seconds by the wall for each of the processor's: a busy machine is no reason to give up."""
+MIN_WALL_S: Final = 120.0
+_places: Final = threading.BoundedSemaphore(MAX_AT_ONCE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What reading may take, beside what the process takes to start.
+
+    Attributes:
+        seconds: of the processor. mib: of memory.
+    """
+
+    seconds: int
+    mib: int = 2_048
+
+
+def limits_for(files: Mapping[str, Path]) -> Limits:
+    """More for larger files: a CSV file takes about a second a MiB, a packed one five to ten."""
+    size = sum(path.stat().st_size for path in files.values())
+    return Limits(seconds=min(900, 20 + 5 * (size >> 20)))
+
+
+def inspect(files: Mapping[str, Path], *, progress: Progress | None = None, limits: Limits | None = None) -> Inspection:
+    """As `conversion.inspect`, within limits.
+
+    The process ends with this call, also where `progress` raises.
+
+    Args:
+        limits: by the files' size where None.
+
+    Raises:
+        FormatError: also where a limit is reached, or enough files are being read already.
+    """
+    limits = limits or limits_for(files)
+    if not _places.acquire(blocking=False):
+        raise FormatError(compose("{count} files are being read on this server already: try again later", count=MAX_AT_ONCE))
+    try:
+        return _asked(files, limits, progress)
+    finally:
+        _places.release()
+
+
+def _asked(files: Mapping[str, Path], limits: Limits, progress: Progress | None) -> Inspection:
+    order = {"files": {name: str(path.resolve()) for name, path in files.items()}, "seconds": limits.seconds, "mib": limits.mib}
+    process = subprocess.Popen(
+        [sys.executable, "-m", __spec__.name if __spec__ else __name__],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+    )
+    late = threading.Timer(max(MIN_WALL_S, WALL * limits.seconds), process.kill)
+    late.start()
+    try:
+        assert process.stdin is not None and process.stdout is not None
+        with contextlib.suppress(BrokenPipeError), process.stdin as order_in:
+            order_in.write(json.dumps(order))
+        for line in process.stdout:
+            answer = json.loads(line)
+            if "inspection" in answer:
+                return _inspection(answer["inspection"])
+            if "refused" in answer:
+                raise FormatError(unpacked(answer["refused"]))
+            if progress:
+                progress(answer["done"])
+        raise FormatError(_why(", ".join(files), process.wait(), limits))
+    finally:
+        late.cancel()
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _why(names: str, code: int, limits: Limits) -> Message:
+    """A sentence on a process that ended without an answer, by how it ended."""
+    if code in (-int(getattr(signal, "SIGXCPU", 0)), -int(getattr(signal, "SIGKILL", 0))):
+        return compose("reading {files} takes more than {count} s of the processor: split it", files=names, count=limits.seconds)
+    return compose("reading {files} ended early: it is damaged, or takes more memory than it may", files=names)
+
+
+def _inspection(answer: dict[str, Any]) -> Inspection:
+    form = next(one for one in FORMATS if one.key == answer["form"])
+    problems = tuple(RowProblem(row=row, what=unpacked(what)) for row, what in answer["problems"])  # type: ignore[arg-type]
+    return Inspection(**answer | {"form": form, "problems": problems})
+
+
+def main() -> None:
+    """Inspect what standard input names, within its limits."""
+    order = json.loads(sys.stdin.readline())
+    files = {name: Path(path) for name, path in order["files"].items()}
+    _limit(order["seconds"], order["mib"] << 20)
+    told = 0.0
+
+    def tell(share: float) -> None:
+        nonlocal told
+        if share >= told + 0.01:
+            told = share
+            _say({"done": share})
+
+    try:
+        seen = conversion.inspect(files, progress=tell)
+        values = {name: getattr(seen, name) for name in Inspection.__dataclass_fields__}
+        problems = [(one.row, packed(one.what)) for one in seen.problems]
+        _say({"inspection": values | {"form": seen.form.key, "problems": problems}})
+    except FormatError as error:
+        _say({"refused": packed(error.args[0])})
+    except MemoryError:
+        what = compose(
+            "reading {files} takes more than {most} MiB of memory: split it", files=", ".join(files), most=order["mib"]
+        )
+        _say({"refused": packed(what)})
+
+
+def _limit(seconds: int, memory: int) -> None:
+    """Bound this process's processor time and memory from here on, where the operating system can, and give way to others."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        os.nice(5)
+        used = math.ceil(time.process_time())
+        resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, used + seconds + 1))
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        most = pages * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _say(answer: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(answer, default=lambda one: one.item() if hasattr(one, "item") else str(one)) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

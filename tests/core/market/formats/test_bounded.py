@@ -1,0 +1,107 @@
+"""Small files that are made to take the machine: each is refused in one sentence, and nothing of it stays."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from core.market.formats import bounded, conversion, protocol
+from core.market.formats.bounded import Limits
+from core.market.formats.protocol import FormatError
+from tests.core.market.feeds.binance_server import FIXTURES
+from tests.core.market.formats.test_conversion import SAMPLE
+
+HEADER = ",".join(["timestamp", *(f"{s}_{w}_{i}" for i in range(1, 11) for s in ("ask", "bid") for w in ("price", "size"))])
+EVENT = np.dtype([("ev", "u8"), ("exch_ts", "i8"), ("local_ts", "i8"), ("px", "f8"), ("qty", "f8")])
+
+
+def packed_csv(path: Path, piece: bytes, times: int, before: bytes = b"") -> dict[str, Path]:
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(before)
+        for _ in range(times):
+            file.write(piece)
+    return {path.name: path}
+
+
+def npz(path: Path, events: int) -> dict[str, Path]:
+    data = np.zeros(events, dtype=EVENT)
+    data["ev"], data["px"], data["qty"] = (1 << 30) | (1 << 29) | 1, 1.0, 1.0
+    data["local_ts"] = np.arange(events) * 1_000_000
+    buffer = io.BytesIO()
+    np.save(buffer, data)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("data.npy", buffer.getvalue())
+    return {path.name: path}
+
+
+def test_one_line_without_an_end_is_read_as_far_as_a_line_may_be_long(tmp_path: Path) -> None:
+    files = packed_csv(tmp_path / "line.csv.gz", b"1," * (1 << 19), 200, HEADER.encode() + b"\n")
+    assert files["line.csv.gz"].stat().st_size < 4 << 20
+    with pytest.raises(FormatError, match=r"^line.csv.gz has a line of over 1024 KiB: no book is so long$"):
+        conversion.inspect(files)
+
+
+def test_one_message_of_a_megabyte_and_a_half_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "wire.jsonl"
+    path.write_text('1723122000000000000 {"lastUpdateId":1,"bids":[' + ",".join(["[1,1]"] * 270_000) + '],"asks":[]}\n')
+    with pytest.raises(FormatError, match="has a line of over 1024 KiB"):
+        conversion.inspect({path.name: path})
+
+
+def test_what_unpacks_to_far_more_than_it_is_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr(protocol, "MAX_RATIO", 1)
+    files = packed_csv(tmp_path / "rows.csv.gz", b"1" * 1023 + b"\n", 2_000, HEADER.encode() + b"\n")
+    with pytest.raises(FormatError, match=r"^rows.csv.gz unpacks to more than 1 MiB: split it$"):
+        conversion.inspect(files)
+    with pytest.raises(FormatError, match=r"^events.npz unpacks to more than 1 MiB: split it$"):
+        conversion.inspect(npz(tmp_path / "events.npz", 300_000))
+
+
+def test_a_batch_of_long_lines_is_bounded_by_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "BATCH_BYTES", 1000)
+    path = tmp_path / "lines"
+    path.write_text(("x" * 99 + "\n") * 25 + "last")
+    batches = list(protocol.PositionedText(path).batches())
+    assert [len(lines) for lines in batches] == [10, 10, 6] and batches[-1][-1] == "last"
+
+
+def test_a_good_file_is_inspected_alike_in_a_process_of_its_own() -> None:
+    shares: list[float] = []
+    wire = FIXTURES / "spot_btcusdt_20240808.jsonl.gz"
+    for path in (SAMPLE, wire):
+        assert bounded.inspect({path.name: path}, progress=shares.append) == conversion.inspect({path.name: path})
+    assert shares and max(shares) <= 1.0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems know no such limits")
+def test_time_and_memory_end_the_process_and_not_this_one(tmp_path: Path) -> None:
+    files = npz(tmp_path / "events.npz", 1_500_000)  # 60 MB unpacked, half a minute and more
+    with pytest.raises(FormatError, match=r"^reading events.npz takes more than 1 s of the processor: split it$"):
+        bounded.inspect(files, limits=Limits(seconds=1))
+    with pytest.raises(FormatError, match=r"takes more than 32 MiB of memory: split it|takes more memory than it may"):
+        bounded.inspect(files, limits=Limits(seconds=60, mib=32))
+    assert not [child for child in psutil.Process().children() if "core.market.formats.bounded" in child.cmdline()]
+
+
+def test_who_goes_away_ends_the_process_and_a_third_file_waits(tmp_path: Path) -> None:
+    files = {SAMPLE.name: SAMPLE}
+    third: list[str] = []
+
+    def gone(share: float) -> None:
+        with bounded._places, pytest.raises(FormatError, match="2 files are being read on this server already") as refused:
+            bounded.inspect(files)
+        third.append(str(refused.value))
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        bounded.inspect(files, progress=gone)
+    assert len(third) == 1
+    assert not [child for child in psutil.Process().children() if "core.market.formats.bounded" in child.cmdline()]
