@@ -7,6 +7,8 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
+
 from core.cli import options, verify_receipt
 from core.cli.progress import counting_bar
 from core.market.ledger.recomputation import known_predictors
@@ -75,13 +77,26 @@ def _scores(result: Verification) -> dict[str, dict[str, dict[str, float | None]
 
 def _print(result: Verification) -> None:
     for market in result.markets:
-        print(f"{market.name}: {market.state}. {market.recomputed:,} of {market.rows:,} predictions recomputed and equal")
+        _say(f"{market.name}: {market.state}. {market.recomputed:,} of {market.rows:,} predictions recomputed and equal")
+        for model in market.models:
+            name, first = model["checkpoint"] or "weights not known here", f"{_utc(model['first_ms'])}"
+            _say(f"  {model['predictions']:,} by {name} (SHA-256 {model['weights'][:12]}...), the first of {first}")
         if market.late:
-            print(f"  {market.late:,} were written too late, and are scored apart")
+            _say(f"  {market.late:,} were written too late, and are scored apart")
         if market.head:
-            print(f"  newest head {market.head.hash}")
+            _say(f"  predictions at {market.coverage:.1%} of the steps from its first row to its newest, gaps: {market.gaps:,}")
+            _say(f"  newest head {market.head.hash}, written {_utc(market.head.written_ms)}")
         if d := market.difference:
-            print(f"  FIRST DIFFERENCE: {d.file} entry {d.entry}, after {d.row:,} predictions that hold: {d.why}")
+            _say(f"  FIRST DIFFERENCE: {d.file} entry {d.entry}, after {d.row:,} predictions that hold: {d.why}")
     for name, reason in result.reasons():
-        print(f"  incomplete: {name + ': ' if name else ''}{reason}")
-    print(f"{result.state}. {NOT_PROVEN}")
+        _say(f"  incomplete: {name + ': ' if name else ''}{reason}")
+    _say(f"{result.state}. {NOT_PROVEN}")
+
+
+def _utc(milliseconds: int) -> str:
+    return str(np.datetime64(milliseconds, "ms").astype("datetime64[s]")).replace("T", " ") + " UTC"
+
+
+def _say(line: str) -> None:
+    """One line: names of files and a header's texts are others', and could begin lines of their own or move the cursor."""
+    print("".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line))

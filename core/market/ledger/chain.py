@@ -139,16 +139,20 @@ class LedgerHeader:
         """
         try:
             values: dict[str, Any] = json.loads(text)
+            if type(values["format"]) is not int:
+                raise ValueError
             if values["format"] == 1:
                 raise OtherFormat(compose("it is of format 1, whose chain does not hold the rows: it is left as it is"))
             if values["format"] != FORMAT:
                 raise OtherFormat(
-                    compose("it is of format {other}: this version reads {known}", other=values["format"], known=FORMAT)
+                    compose("it is of format {other}: this version reads {known}", other=f"{values['format']:.6g}", known=FORMAT)
                 )
             heads = tuple((label, int(horizon)) for label, horizon in values["heads"])
             header = cls(market=str(values["market"]), heads=heads, window=int(values["window"]))
             sensible = all(label in LABEL_KINDS and horizon > 0 for label, horizon in heads)
             if not (sensible and 0 < len(heads) <= MAX_HEADS and 0 < header.window <= MAX_WINDOW):
+                raise ValueError
+            if text != header.to_json() or not header.market.isprintable():  # a key twice, 24.0 for 24: other readers differ
                 raise ValueError
             return header
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
@@ -162,3 +166,9 @@ class LedgerHeader:
 def folder_name(market: str) -> str:
     """A feed's key as one folder name: "live/binance/BTC/USDT" -> "binance-BTC-USDT"."""
     return re.sub(r"[^\w.]+", "-", market.removeprefix("live/")).strip("-") or "market"
+
+
+def is_named_after(folder: str, market: str) -> bool:
+    """Whether a folder's name is a market's, or one of those with a number behind it."""
+    name = folder_name(market)
+    return folder == name or (folder.startswith(f"{name}_") and folder.removeprefix(f"{name}_").isdecimal())

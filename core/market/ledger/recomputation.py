@@ -43,7 +43,7 @@ class Told:
             confirmed (D27).
         at: (n,) the row of each prediction. late: (n,) whether it was written after the first step of its horizon (D28), by its
             times. code, model: (n,) RECOMPUTED or why not; which of `models` made it.
-        probabilities: (n, heads, 3). calls: (n, heads).
+        probabilities: (n, heads, 3). calls: (n, heads). weights: SHA-256, hexadecimal, of the weights of each of `models`.
     """
 
     rows: BookRows
@@ -56,6 +56,7 @@ class Told:
     probabilities: NDArray[np.float32]
     calls: NDArray[np.int8]
     models: tuple[Predictor | None, ...]
+    weights: tuple[str, ...]
 
     def count(self, code: int) -> int:
         """How many predictions have this code."""
@@ -67,7 +68,7 @@ class Recomputation:
 
     Args:
         since_ms: rows before then are read, and not predicted at.
-        known: hashes up to which a segment was recomputed whole before, to which further ones are added.
+        known: what was recomputed whole before, to which more is added: of each segment the hashes before it and at its end.
 
     Attributes:
         unwritten: rows that end a whole window and have no prediction.
@@ -77,6 +78,8 @@ class Recomputation:
         self._header, self._predictors, self._since_ms, self._known = header, predictors, since_ms, known
         self._numbers: dict[bytes, int] = {}  # by the two hashes
         self._models: list[Predictor | None] = []
+        self._running = -1  # which of them made the newest prediction; -1 after a gap
+        self._before = header.genesis  # the newest hash
         heads = len(header.heads)
         self._tail = np.zeros(0, entry_type(heads))  # the entries before, one fewer than a window
         self._tail_holes = np.zeros(0, bool)
@@ -107,13 +110,16 @@ class Recomputation:
         code = np.where(every["timestamp"][records] < self._since_ms, NOT_ASKED, RECOMPUTED)
         code[~whole[records]] = ROWS_MISSING
         code[[self._models[number] is None for number in model]] = UNKNOWN_MODEL
-        over_gap = records[~whole[records] & ~missing[first[records]]][:1].tolist()
-        fault: Fault | None = None
-        if over_gap:
-            fault = over_gap[0], compose("its window reaches over a gap, or before the first row")
+        changed, self._running = self._changed(model, records - before, np.cumsum((entries["kind"] == GAP) | holes))
+        faults = [
+            (~whole[records] & ~missing[first[records]], compose("its window reaches over a gap, or before the first row")),
+            (changed, compose("its weights or its card are not those of the prediction before it, and no gap lies between")),
+        ]
+        fault = min(((int(records[bad][0]), why) for bad, why in faults if bad.any()), key=itemgetter(0), default=None)
         todo = (code == RECOMPUTED) & (records < (fault[0] if fault else len(every)))
         self._any_hole = self._any_hole or bool(holes.any())
-        digest = entries["hash"][-1:].tobytes()  # vouches for all before it, as long as nothing is missing
+        # The newest hash vouches for all before it, as long as nothing is missing; that before tells which part this is.
+        digest, self._before = self._before + entries["hash"][-1:].tobytes(), entries["hash"][-1:].tobytes() or self._before
         settled = bool(len(records)) and bool(todo.all()) and not self._any_hole
         done = before
 
@@ -136,6 +142,19 @@ class Recomputation:
         self._known.update({digest} if settled else ())
         self.unwritten += int((whole & ~told)[before:].sum())
         return None
+
+    def _changed(self, model: NDArray[np.int64], at: NDArray[np.int64], runs: NDArray[np.int64]) -> tuple[NDArray[np.bool_], int]:
+        """Which of these predictions have another model than the one before in the same run; and the model of the run at the end.
+
+        A session has one model. Without this somebody could choose for each row, from several, the one that proved right.
+
+        Args:
+            at: their places among the entries. runs: how many gaps there are up to each entry.
+        """
+        of = np.concatenate([[0], runs[at]])
+        models = np.concatenate([[self._running], model])
+        changed = (of[1:] == of[:-1]) & (models[1:] != models[:-1]) & (models[:-1] >= 0)
+        return changed, int(models[-1]) if not len(runs) or of[-1] == runs[-1] else -1
 
     def _keep_rows(self, entries: Entries, holes: NDArray[np.bool_]) -> None:
         gap = entries["kind"] == GAP
@@ -210,6 +229,7 @@ class Recomputation:
             probabilities=probabilities,
             calls=calls,
             models=tuple(self._models),
+            weights=tuple(key[:HASH_BYTES].hex() for key in self._numbers),
         )
 
 
@@ -236,15 +256,20 @@ def _wrong_call(record: Any, market: MarketCard) -> int | None:
 def known_predictors(*folders: Path) -> Predictors:
     """Looks a checkpoint up by its identity's two hashes: in these folders, else among the shipped ones and in `trained/`."""
     cache: dict[tuple[str, str], Predictor | None] = {}
+    there: dict[tuple[str, str], list[tuple[str, Path]]] = {}
 
     def find(weights: str, card: str) -> Predictor | None:
-        if (weights, card) not in cache:
-            cache[weights, card] = None
+        if not cache:  # once: a ledger may name as many weights as it has predictions
             for folder in folders or (checkpoints.FOLDER, TRAINED):
                 for name in checkpoints.names(folder=folder):
-                    with contextlib.suppress(checkpoints.CheckpointError):  # damaged, or of another model
-                        if identity(checkpoints.read_card(name, folder=folder)) == (weights, card):
-                            cache[weights, card] = Predictor(checkpoints.load(name, folder=folder))
+                    with contextlib.suppress(checkpoints.CheckpointError):
+                        there.setdefault(identity(checkpoints.read_card(name, folder=folder)), []).append((name, folder))
+        if (weights, card) not in cache:
+            cache[weights, card] = None
+            for name, folder in there.get((weights, card), ()):
+                with contextlib.suppress(checkpoints.CheckpointError):  # damaged, or of another model
+                    cache[weights, card] = Predictor(checkpoints.load(name, folder=folder))
+                    break
         return cache[weights, card]
 
     return find

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,7 +34,7 @@ JOURNAL: Final = "journal.bin"
 MAX_JOURNAL: Final = 128 * 2**20
 """Bytes of a journal, at most: an hour has 9 MB."""
 MAX_ENTRIES: Final = 100_000
-"""Entries of a segment, at most: an hour has 14,400 rows."""
+"""Entries of a segment or a journal, at most: an hour has 14,400 rows."""
 NOTHING: Final = bytes(HASH_BYTES)
 NUMBERS: Final = ("index", "predictions", "timestamp", "written_ms", "confirmed_ms")
 DIGESTS: Final = ("weights", "card", "hash", "previous")
@@ -45,10 +44,10 @@ def _regular(path: Path) -> Path:
     """The path, unless it is a folder or a pipe, which would be waited for.
 
     Raises:
-        OSError: where it is.
+        LedgerError: where it is.
     """
     if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, compose("{name} is no file", name=path.name))
+        raise LedgerError(compose("{name} is no file", name=path.name))
     return path
 
 
@@ -87,11 +86,13 @@ def read_journal(folder: Path, heads: int) -> OpenHour:
     data = path.read_bytes()
     if len(data) < HASH_BYTES:
         return OpenHour(follows=b"", entries=np.zeros(0, kind), broken=len(data))
-    sizes, whole, end = hashed_sizes(kind), bytearray(), HASH_BYTES
+    sizes, whole, end, count = hashed_sizes(kind), bytearray(), HASH_BYTES, 0
     before = follows = data[:end]
     while end < len(data) and data[end] < len(sizes) and end + (size := sizes[data[end]]) + HASH_BYTES <= len(data):
         whole += data[end : end + size].ljust(sizes[PREDICTION], b"\0") + data[end + size : end + size + HASH_BYTES] + before
-        end, before = end + size + HASH_BYTES, NOTHING  # the hash before is in this file
+        end, before, count = end + size + HASH_BYTES, NOTHING, count + 1  # the hash before is in this file
+        if count > MAX_ENTRIES:  # of gaps, which are short here and take the place of a prediction in memory
+            raise LedgerError(compose("{name} is too large to be a journal", name=path.name))
     return OpenHour(follows=follows, entries=np.frombuffer(bytes(whole), kind), broken=len(data) - end)
 
 
@@ -218,7 +219,9 @@ def segment_files(folder: Path) -> tuple[list[SegmentFile], list[tuple[str, str]
 
 def _footer(path: Path) -> SegmentFile:
     try:
-        about = pq.read_metadata(_regular(path))
+        if _regular(path).stat().st_size > MAX_JOURNAL:
+            raise ValueError(compose("it is too large"))
+        about = pq.read_metadata(path)
         names = about.schema.to_arrow_schema().names
         groups = [about.row_group(i) for i in range(about.num_row_groups)]
         index, times = ([group.column(names.index(name)).statistics for group in groups] for name in ("index", "timestamp"))
@@ -245,10 +248,11 @@ def read_segment(file: SegmentFile, folder: Path, heads: tuple[Head, ...]) -> En
     """
     name = "lost_{index:012d}" if file.path.name.startswith("lost_") else "rows_{timestamp}"
     try:
-        table = pq.ParquetFile(file.path).read()
-        if not table.schema.equals(_schema(heads)):
+        parquet = pq.ParquetFile(file.path)
+        # Before anything is read: of a text that repeats, each row is a few bits there and a whole text in memory.
+        if not parquet.schema_arrow.equals(_schema(heads)):
             raise ValueError(compose("it has other columns than a ledger's of these heads"))
-        entries = _entries(table, heads)
+        entries = _entries(parquet.read(use_threads=False), heads)
         in_its_place = len(entries) == file.rows and _place(folder, entries, name) == file.path
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise _unreadable(file.path, error) from error

@@ -32,6 +32,7 @@ from core.market.ledger.chain import (
     chained,
     hashed_sizes,
     head_of,
+    is_named_after,
 )
 from core.market.ledger.recomputation import NOT_ASKED, RECOMPUTED, ROWS_MISSING, UNKNOWN_MODEL, Predictors, Recomputation, Told
 from core.market.ledger.segments import HOUR_MS, JOURNAL, NOTHING, Piece, pieces, read_header, read_journal, segment_files
@@ -47,8 +48,9 @@ LEFT_OUT: Final = {UNKNOWN_MODEL: "model_unknown", ROWS_MISSING: "rows_missing",
 MISSING: Final = "missing"
 """Predictions that the chain once had, or that its rows ask for, and that are not there."""
 NOT_PROVEN: Final = compose(
-    "No file can prove that the machine's clock was right, that the rows are those of the market named, or that nobody kept two "
-    "ledgers and showed the better one: that takes heads noted elsewhere at the time."
+    "No file can prove that the machine's clock was right, that the rows are those of the market named, that the weights were "
+    "not trained on these very rows, or that nobody kept two ledgers and showed the better one: that takes heads noted elsewhere "
+    "at the time."
 )
 
 
@@ -70,6 +72,9 @@ class MarketLedger:
     Attributes:
         header: None where it cannot be read. rows: predictions that are there. recomputed: of them, equal to what rows and
             weights give. late: of them, written after the first step of their horizon. left_out: how many others by reason.
+        gaps: how often its rows break off. coverage: share of the steps from its first row to its newest at which it predicts.
+        models: of each that predicted, in their order, weights and checkpoint (None where unknown), `predictions`, and the time
+            of the first, `first_ms`.
         head: the newest entry. reasons: what is missing for `verified`. difference: the first record that does not hold.
         told: the predictions; None where one does not hold.
     """
@@ -80,6 +85,9 @@ class MarketLedger:
     recomputed: int = 0
     late: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
+    gaps: int = 0
+    coverage: float = 0.0
+    models: list[dict[str, Any]] = field(default_factory=list)
     head: ChainHead | None = None
     reasons: list[Message] = field(default_factory=list)
     difference: Difference | None = None
@@ -141,6 +149,10 @@ class Verification:
                     "recomputed": market.recomputed,
                     "late": market.late,
                     "left_out": dict(market.left_out),
+                    "market": market.header and market.header.market,
+                    "gaps": market.gaps,
+                    "coverage": market.coverage,
+                    "models": market.models,
                     "head": market.head and asdict(market.head),
                 }
                 for market in self.markets
@@ -149,12 +161,13 @@ class Verification:
 
 
 def market_folders(root: Path) -> list[Path]:
-    """Folders of markets in a ledger's root; the root itself where it is one.
+    """Folders of markets in a ledger's root, those whose header is gone among them; the root itself where it is one.
 
     Raises:
         LedgerError: where there is none.
     """
-    folders = [root] if (root / HEADER).exists() else sorted(path.parent for path in root.glob(f"*/{HEADER}"))
+    inside = sorted({path.parent for name in (HEADER, JOURNAL) for path in root.glob(f"*/{name}")})
+    folders = [root] if (root / HEADER).exists() else inside
     if not folders:
         raise LedgerError(
             compose("{folder} holds no ledger: give the folder whose markets each have a {file}", folder=root, file=HEADER)
@@ -188,7 +201,11 @@ def verify(
         if not re.fullmatch(r"[0-9a-fA-F]{64}", head):
             raise LedgerError(compose("{head!r} is no head: it has 64 hexadecimal digits", head=head[:80]))
     given = {bytes.fromhex(head) for head in heads}
-    checks = [_MarketCheck(folder, predictors, given, hours, recomputed) for folder in market_folders(root)]
+    folders = market_folders(root)
+    checks = [_MarketCheck(folder, predictors, given, hours, recomputed) for folder in folders]
+    if folders != [root]:  # one market's folder may have been put anywhere
+        for check in checks:
+            check.look_at_name()
     total, done = sum(check.size for check in checks), 0
 
     def advance(entries: int) -> None:
@@ -197,7 +214,9 @@ def verify(
         if progress is not None:
             progress(done, total)
 
-    result = Verification(markets=[check.run(advance) for check in checks])
+    result, begun = Verification(), dict[bytes, str]()
+    for check in checks:
+        result.markets.append(check.run(advance, begun))
     result.unknown_heads = sorted(head.hex() for head in given.difference(*(check.noted for check in checks)))
     return result
 
@@ -212,7 +231,7 @@ class _MarketCheck:
     def __init__(
         self, folder: Path, predictors: Predictors, given: Collection[bytes], hours: int | None, recomputed: set[bytes] | None
     ) -> None:
-        self._folder, self._market = folder, MarketLedger(name=folder.name)
+        self._folder, self._market = folder, MarketLedger(name=folder.absolute().name)
         self.size, self.noted = 0, dict[bytes, int]()
         try:
             header = self._market.header = read_header(folder)
@@ -232,12 +251,22 @@ class _MarketCheck:
         self.size = sum(file.rows for file in self._files) + len(self._journal.entries)
 
     def _break(self, entry: int, file: str, why: str) -> Difference:
-        found = Difference(market=self._folder.name, file=file, row=self._market.rows, entry=entry, why=why)
-        self._market.difference = found
-        return found
+        self._market.difference = Difference(market=self._market.name, file=file, row=self._market.rows, entry=entry, why=why)
+        return self._market.difference
 
-    def run(self, advance: Callable[[int], object]) -> MarketLedger:
-        """Check everything; `advance` is called with how many entries more are done."""
+    def look_at_name(self) -> None:
+        """See that the folder is the one that a writer would give its market."""
+        header = self._market.header
+        if header is not None and not is_named_after(self._market.name, header.market):
+            self._break(0, "", compose("its chain is that of the market {market}: the folder was renamed", market=header.market))
+
+    def run(self, advance: Callable[[int], object], begun: dict[bytes, str]) -> MarketLedger:
+        """Check everything.
+
+        Args:
+            advance: called with how many entries more are done.
+            begun: hashes of the first predictions of the chains checked before, and whose they are, to which this one's is added.
+        """
         market = self._market
         if market.difference or market.reasons:
             return market
@@ -250,7 +279,10 @@ class _MarketCheck:
                     self._break(self._links.index, *self._damaged[0])
         except LedgerError as error:  # a file that cannot be read
             self._break(self._links.index, "", error.args[0])
+        if self._links.first and (of := begun.setdefault(self._links.first, market.name)) != market.name:
+            self._break(0, "", compose("its chain is that of {other}: the folder was copied", other=of))
         told = self._again.told()
+        self._describe(told)
         market.head, market.recomputed, market.late = self._links.head, told.count(RECOMPUTED), int(told.late.sum())
         market.left_out = +Counter({name: told.count(code) for code, name in LEFT_OUT.items()})
         market.left_out += Counter({MISSING: self._links.missing + self._again.unwritten})
@@ -258,6 +290,19 @@ class _MarketCheck:
             market.told = told
             market.reasons += self._reasons()
         return market
+
+    def _describe(self, told: Told) -> None:
+        """How much of the time the ledger covers, and what predicted."""
+        times, market = told.rows.timestamps, self._market
+        if len(times):
+            market.gaps = int(((np.diff(times) != STEP_MS) | (np.diff(told.stretch) > 0)).sum())
+            market.coverage = len(told.at) / ((int(times[-1]) - int(times[0])) // STEP_MS + 1)
+        for number, (weights, model) in enumerate(zip(told.weights, told.models, strict=True)):
+            mine = told.at[told.model == number]
+            if len(mine):
+                name = model and model.card["name"]
+                first = int(times[mine[0]])
+                market.models.append({"weights": weights, "checkpoint": name, "predictions": len(mine), "first_ms": first})
 
     def _pieces(self) -> Iterator[Piece]:
         assert self._market.header is not None
@@ -313,13 +358,14 @@ class _Links:
 
     Attributes:
         index, predictions: of the entry to come. hash: of the newest. head: the newest entry; None before the first.
+        first: hash of the first prediction that is there, empty before it.
         lost, missing: entries that are not there, and the predictions among them. noted: heads given, and the entry of each.
     """
 
     def __init__(self, header: LedgerHeader, given: Collection[bytes]) -> None:
         self._given, self._now_ms = given, time.time_ns() // 1_000_000
         self.index = self.predictions = self.lost = self.missing = 0
-        self.hash = header.genesis
+        self.hash, self.first = header.genesis, b""
         self.head: ChainHead | None = None
         self.noted: dict[bytes, int] = {}
         self._last_ms, self._written_ms, self._after_gap = -STEP_MS, 0, False
@@ -357,6 +403,7 @@ class _Links:
         if chained(self.hash, data) != digest:
             return compose("it is not the entry that was chained: a value or a hash was altered")
         self.hash, self.index, self.predictions = digest, index + 1, predictions
+        self.first = self.first or (digest if told else b"")
         if digest in self._given:
             self.noted[digest] = index
         return None
@@ -366,7 +413,9 @@ class _Links:
         kind, times, written = (entries[name] for name in ("kind", "timestamp", "written_ms"))
         row, gap = kind != GAP, kind == GAP
         before = np.concatenate([[self._last_ms], times[:-1]])
-        step = np.where(row & ~np.concatenate([[self._after_gap], gap[:-1]]), STEP_MS, 0)
+        after_gap = np.concatenate([[self._after_gap], gap[:-1]])
+        missing = np.diff(entries["index"], prepend=self.index - 1) != 1
+        step = np.where(row & ~after_gap, STEP_MS, 0)
         newest = np.maximum.accumulate(np.concatenate([[self._written_ms], written]))[:-1]
         no_book = np.zeros(len(entries), bool)
         if (fault := first_fault(entries["levels"][row])) is not None:
@@ -376,6 +425,7 @@ class _Links:
             ((kind < GAP) | (kind > PREDICTION), compose("it is no gap, row or prediction")),
             (row & (times % STEP_MS != 0), compose("its time is not on the grid of 250 ms")),
             (times < before + step, compose("its time is not after that of the row before it")),
+            (gap & (after_gap | (times != before)) & ~missing, compose("it is a gap that does not follow its row")),
             (row & (written < times), compose("it was written before the time of its row")),
             (written < newest - CLOCK_MS, compose("it was written before the entry before it")),
             (written > self._now_ms + FUTURE_MS, compose("it was written later than now, by this machine's clock")),

@@ -8,19 +8,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from core import checkpoints
 from core.market.book import BookRows
 from core.market.labels import UNKNOWN
-from core.market.ledger.chain import GAP, HEADER, PREDICTION, ROW, Entries, LedgerHeader
+from core.market.ledger.chain import GAP, HEADER, PREDICTION, ROW, Entries, LedgerError, LedgerHeader
 from core.market.ledger.recomputation import TOLERANCE, known_predictors
 from core.market.ledger.scorecard import score_card
-from core.market.ledger.segments import read_header
+from core.market.ledger.segments import JOURNAL, MAX_JOURNAL, journal_entry, read_header
 from core.market.ledger.verification import NOT_PROVEN, Verification, verify
 from core.market.predictor import Predictor, identity, windows_of
 from core.market.row_predictions import outcomes
-from tests.core.market.helpers import HEADS, random_book
+from tests.core.market.helpers import HEADS, random_book, tiny_card, tiny_config, tiny_model
 from tests.core.market.ledger.ledgers import (
     DAYS,
     MARKET,
@@ -68,18 +70,68 @@ def test_records_rewritten_under_weights_that_nobody_has(ledger: Path, shelf: Pa
     before = score_card(checked(ledger, shelf, head)).set_index("head")
 
     def change(entries: Entries) -> None:
-        at = predictions(entries)[5:]
+        at = predictions(entries)[37:]  # all but the first day
         hindsight(entries, predictor, at)
         entries["weights"][at] = 7
 
     theirs = forged(ledger, change)
     for given in ((), (head,), (theirs,)):
         result = checked(ledger, shelf, *given)
-        assert result.state == "incomplete" and result.total("recomputed") == 5
+        assert result.state == "incomplete" and result.total("recomputed") == 37
         assert "not known here" in reasons(result)
-        assert result.to_dict()["left_out"] == {"model_unknown": result.total("rows") - 5}
+        assert result.to_dict()["left_out"] == {"model_unknown": result.total("rows") - 37}
+        models = result.markets[0].models
+        assert [(model["checkpoint"], model["predictions"]) for model in models] == [("tiny", 37), (None, 74)]
+        assert models[1]["weights"] == "07" * 32
         card = score_card(result).set_index("head")
-        assert (card["samples"] == 5).all() and (card["samples"] < before["samples"]).all()
+        assert (card["samples"] <= 37).all() and (card["samples"] < before["samples"]).all()
+
+
+def test_of_several_models_the_one_that_proved_right(
+    ledger: Path, shelf: Path, predictor: Predictor, rows: BookRows, tmp_path: Path
+) -> None:
+    """Each prediction is what known weights make of its rows, and which weights was chosen once the outcome was known."""
+    shutil.copytree(shelf, tmp_path / "shelf")
+    card = {**tiny_card(rows), "weights_sha256": ""}
+    checkpoints.save("second", tiny_model(tiny_config(), seed=5), card, folder=tmp_path / "shelf")
+    second = Predictor(checkpoints.load("second", folder=tmp_path / "shelf"))
+    weights, told = (np.frombuffer(bytes.fromhex(digest), np.uint8) for digest in identity(second.card))
+
+    def put(entries: Entries, at: np.ndarray) -> None:
+        answer = second.predict(windows_of(entries["levels"], at, second.window), second.market(MARKET))
+        entries["weights"][at], entries["card"][at] = weights, told
+        entries["probabilities"][at], entries["calls"][at] = answer.probabilities, answer.calls
+
+    theirs = forged(ledger, lambda entries: put(entries, predictions(entries)[[9, 10, 30]]))
+    result = checked(ledger, tmp_path / "shelf", theirs)
+    assert "its weights or its card are not those" in why(result) and result.total("recomputed") == 9
+    (ledger / NAME).rename(tmp_path / "aside")
+    write_all(ledger, three_days(predictor, rows), predictor)
+    theirs = forged(ledger, lambda entries: put(entries, predictions(entries)[37:]))  # from the second day on: a run of its own
+    result = checked(ledger, tmp_path / "shelf", theirs)
+    assert result.state == "verified" and [model["checkpoint"] for model in result.markets[0].models] == ["tiny", "second"]
+
+
+def test_runs_ended_at_will_show_in_the_share_of_the_time(ledger: Path, shelf: Path, head: str, predictor: Predictor) -> None:
+    """Rows and predictions taken out, and a gap put in their place, nothing tells from a feed that broke off but the share."""
+    entries = entries_of(ledger / NAME)
+    kept = entries["kind"] != GAP
+    market = checked(ledger, shelf, head).markets[0]
+    times = entries["timestamp"][kept]
+    assert market.gaps == 2 and market.coverage == 111 / ((times[-1] - times[0]) / 250 + 1)
+    one_day = write_all(ledger.parent / "one", three_days(predictor, random_book(180, seed=3))[:61], predictor)
+    whole = checked(ledger.parent / "one", shelf, one_day.head).markets[0]
+
+    def change(entries: Entries) -> Entries:
+        gap = np.zeros(1, entries.dtype)
+        gap["timestamp"], gap["written_ms"] = entries[39]["timestamp"], entries[39]["written_ms"]
+        after = entries[50:].copy()
+        after["kind"][:-1] = ROW  # no whole window ends at them
+        return np.concatenate([entries[:40], gap, after])
+
+    cut = checked(ledger.parent / "one", shelf, forged(ledger.parent / "one", change)).markets[0]
+    assert (whole.state, whole.gaps, whole.coverage) == ("verified", 0, 37 / 60)
+    assert (cut.state, cut.gaps) == ("verified", 1) and cut.coverage == 17 / 60
 
 
 def test_hindsight_under_known_weights_does_not_follow_from_the_rows(ledger: Path, shelf: Path, predictor: Predictor) -> None:
@@ -222,10 +274,12 @@ def test_another_market_named_in_the_header(ledger: Path, shelf: Path, head: str
     header = read_header(ledger / NAME)
     other = LedgerHeader(market="live/elsewhere/XYZ/USDT", heads=header.heads, window=header.window)
     (ledger / NAME / HEADER).write_text(other.to_json())
-    assert "not follow the entry before it" in why(checked(ledger, shelf, head))
+    assert "the folder was renamed" in why(checked(ledger, shelf, head))
+    assert "not follow the entry before it" in why(checked(ledger / NAME, shelf, head))
     entries = entries_of(ledger / NAME)
     theirs = written(ledger / NAME, other, rehashed(entries, other))
-    assert theirs != head and checked(ledger, shelf, head).state == checked(ledger, shelf).state == "incomplete"
+    market = ledger / NAME
+    assert theirs != head and checked(market, shelf, head).state == checked(market, shelf).state == "incomplete"
 
 
 def test_a_prediction_whose_window_reaches_over_a_gap(ledger: Path, shelf: Path) -> None:
@@ -312,8 +366,10 @@ def test_every_entry_that_predicts_is_in_a_cards_identity(shelf: Path, predictor
         (lambda e: e["timestamp"].__setitem__(slice(30, 60), e["timestamp"][30:60] + 1), "not on the grid"),
         (lambda e: e["kind"].__setitem__(30, 3), "no gap, row or prediction"),
         (lambda e: e["levels"].__setitem__((30, 0), -1.0), "no order book"),
+        (lambda e: e["timestamp"].__setitem__(60, e["timestamp"][60] + 3_600_000), "a gap that does not follow its row"),
+        (lambda e: e["kind"].__setitem__(59, GAP), "a gap that does not follow its row"),
     ],
-    ids=["future", "back", "confirmed", "grid", "kind", "book"],
+    ids=["future", "back", "confirmed", "grid", "kind", "book", "gap elsewhere", "gap twice"],
 )  # fmt: skip
 def test_entries_that_cannot_be(ledger: Path, shelf: Path, change: Callable[[Entries], None], reason: str) -> None:
     entries = entries_of(ledger / NAME).copy()
@@ -392,6 +448,182 @@ def test_what_was_recomputed_once_is_known_by_its_hash(
     assert again().state == "incomplete" and again().total("recomputed") == 74
 
 
+def test_what_was_recomputed_is_known_for_the_same_entries_alone(ledger: Path, shelf: Path, predictor: Predictor) -> None:
+    """The newest hour is recomputed; then its last hash stands at the end of a file that holds days which were not."""
+    done: set[bytes] = set()
+    theirs = forged(ledger, lambda entries: hindsight(entries, predictor, predictions(entries)[:37]))
+    assert verify(ledger, known_predictors(shelf), heads=[theirs], hours=1, recomputed=done).total("recomputed") == 37 and done
+    header, entries = read_header(ledger / NAME), entries_of(ledger / NAME)
+    for day in DAYS:
+        shutil.rmtree(ledger / NAME / day)
+    (ledger / NAME / JOURNAL).write_bytes(
+        header.genesis + b"".join(journal_entry(entries[i : i + 1]) for i in range(len(entries)))
+    )
+    assert "a probability differs" in why(verify(ledger, known_predictors(shelf), heads=[theirs], recomputed=done))
+
+
 def test_the_time_of_checking_is_this_machines(ledger: Path, shelf: Path, head: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.market.ledger.verification.time.time_ns", lambda: 0)
     assert "later than now" in why(checked(ledger, shelf, head))
+
+
+def joined(folder: Path, how: str) -> None:
+    """The files of the first two days made one: their bytes, or their tables, one behind the other."""
+    first, second = files(folder.parent)[:2]
+    if how == "bytes":
+        first.write_bytes(first.read_bytes() + second.read_bytes())
+    else:
+        pq.write_table(pa.concat_tables([pq.read_table(first), pq.read_table(second)]), first)
+    if how != "twice":
+        second.unlink()
+
+
+@pytest.mark.parametrize("how", ["bytes", "twice"])
+def test_two_files_joined(ledger: Path, shelf: Path, head: str, how: str) -> None:
+    joined(ledger / NAME, how)
+    result = checked(ledger, shelf, head)
+    assert result.state == "broken" and score_card(result).empty
+    assert result.total("rows") <= 111
+
+
+def test_two_files_in_one_are_the_same_chain(ledger: Path, shelf: Path, head: str) -> None:
+    """Nothing is added or taken, and the file of a run that ends on the hour may hold two: no claim about it is false."""
+    gap = next((ledger / NAME / DAYS[0]).rglob("lost_*"))
+    entries = entries_of(ledger / NAME)
+    joined(ledger / NAME, "tables")
+    result = checked(ledger, shelf, head)
+    assert gap.exists() and (result.state, result.total("recomputed")) == ("verified", 111)
+    np.testing.assert_array_equal(entries_of(ledger / NAME)["hash"], entries["hash"])
+
+
+def test_two_ledgers_in_one_folder(ledger: Path, shelf: Path, head: str, predictor: Predictor) -> None:
+    """The better of two runs' hours: each is whole in itself, and only one of them follows the hour before."""
+    other = write_all(ledger.parent / "other", three_days(predictor, random_book(180, seed=9)), predictor)
+    theirs = ledger.parent / "other" / NAME
+    shutil.rmtree(ledger / NAME / DAYS[2])
+    shutil.copytree(theirs / DAYS[2], ledger / NAME / DAYS[2])
+    shutil.copy(theirs / JOURNAL, ledger / NAME / JOURNAL)
+    for given in ((head,), (other.head,), (head, other.head)):
+        assert "not follow the entry before it" in why(checked(ledger, shelf, *given))
+    entries, header = entries_of(ledger / NAME), read_header(ledger / NAME)
+    end = written(ledger / NAME, header, rehashed(entries, header))
+    assert checked(ledger, shelf, head).state == checked(ledger, shelf, other.head).state == "incomplete"
+    assert end not in (head, other.head)
+
+
+def test_a_run_begun_again_in_the_middle(ledger: Path, shelf: Path, head: str) -> None:
+    """Rows that went badly cut out as if the process had been down: the chain tells, and chained again the head does."""
+    entries, honest = entries_of(ledger / NAME), checked(ledger, shelf, head).markets[0]
+
+    def change(entries: Entries) -> Entries:
+        gap = entries[60:61].copy()  # that after the first day
+        for name in ("timestamp", "written_ms", "confirmed_ms"):
+            gap[name] = entries[name][44]
+        return np.concatenate([entries[:45], gap, entries[61:]])
+
+    header = read_header(ledger / NAME)
+    written(ledger / NAME, header, change(entries))
+    assert checked(ledger, shelf, head).state == "broken"
+    theirs = written(ledger / NAME, header, rehashed(change(entries), header))
+    for given in ((), (head,), (head, theirs)):
+        assert checked(ledger, shelf, *given).state == "incomplete"
+    cut = checked(ledger, shelf, theirs).markets[0]  # by the forger's own head: the share of the time is all that tells
+    assert cut.state == "verified" and cut.coverage < honest.coverage
+
+
+def test_a_head_of_another_day_or_of_another_market(ledger: Path, shelf: Path, head: str, predictor: Predictor) -> None:
+    ends = np.flatnonzero(entries_of(ledger / NAME)["kind"] == GAP)
+    yesterday = entries_of(ledger / NAME)["hash"][ends[1]].tobytes().hex()
+    other = write_all(ledger.parent / "other", three_days(predictor, random_book(180, seed=9)), predictor).head
+    for given in ((yesterday,), (other,), (head, other), ("0" * 64,)):
+        assert checked(ledger, shelf, *given).state == "incomplete", given
+    assert checked(ledger, shelf, yesterday, head).state == "verified"
+    for nonsense in ("", head[:-1], head + "0", head[:-1] + "g", head + "\n", "\u0660" * 64):
+        with pytest.raises(LedgerError, match="is no head"):
+            checked(ledger, shelf, nonsense)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace('"window": 24', '"window": 24.0'),
+        lambda text: text.replace('"window": 24', '"window": 24, "window": 24'),
+        lambda text: text.replace('"window": 24', '"window": "24"'),
+        lambda text: text.replace('"window": 24', '"window": NaN'),
+        lambda text: text.replace('"window": 24', '"window": 1e999'),
+        lambda text: text.replace('"window": 24', '"window": ' + "9" * 5_000),
+        lambda text: text.replace('"format": 2', '"format": true'),
+        lambda text: text.replace('"format": 2', '"format": NaN'),
+        lambda text: text.replace('"format": 2', '"format": "<b>3</b>"'),
+        lambda text: text.replace("10]", "10.9]", 1),
+        lambda text: text.replace("testville", "t\\u0065stville"),
+        lambda text: text.replace("testville", "testville\\ud800"),
+        lambda text: text.replace("ABC", "ABC\\u202e"),
+        lambda text: text + " ",
+        lambda text: text + " " * 100_000 + text,
+        lambda text: "\ufeff" + text,
+        lambda text: "[" * 60_000,
+        lambda text: "null",
+        lambda text: "",
+    ],
+)  # fmt: skip
+def test_a_header_that_another_reader_would_read_otherwise(
+    ledger: Path, shelf: Path, head: str, change: Callable[[str], str]
+) -> None:
+    """Its text is exactly what a writer writes: the chain begins with the header's values, not with the file's bytes."""
+    text = (ledger / NAME / HEADER).read_text()
+    assert change(text) != text
+    (ledger / NAME / HEADER).write_text(change(text), encoding="utf-8")
+    result = checked(ledger, shelf, head)
+    assert "is not a ledger's header" in why(result) and result.total("rows") == 0
+
+
+def test_another_format_is_named_and_not_scored(ledger: Path, shelf: Path, head: str) -> None:
+    text = (ledger / NAME / HEADER).read_text()
+    (ledger / NAME / HEADER).write_text(text.replace('"format": 2', '"format": ' + "3" * 40))
+    result = checked(ledger, shelf, head)
+    assert result.state == "incomplete" and score_card(result).empty and len(reasons(result)) < 300
+
+
+def test_links_to_what_is_elsewhere(ledger: Path, shelf: Path, head: str) -> None:
+    """What is linked is checked like the rest; a market linked to by another name is not counted again."""
+    first = files(ledger)[0]
+    first.rename(ledger.parent / "kept.parquet")
+    first.symlink_to(ledger.parent / "kept.parquet")
+    assert checked(ledger, shelf, head).state == "verified"
+    (ledger.parent / "kept.parquet").unlink()
+    result = checked(ledger, shelf, head)  # the link leads nowhere
+    assert "no readable segment" in why(result) and result.total("recomputed") == 0
+    first.unlink()
+    first.symlink_to(files(ledger)[1])
+    assert "moved, renamed or copied" in why(checked(ledger, shelf, head))
+    first.unlink()
+    first.symlink_to("/dev/zero")
+    assert "is no file" in why(checked(ledger, shelf, head))
+
+
+@pytest.mark.parametrize("name", [HEADER, JOURNAL])
+def test_a_header_or_a_journal_without_an_end(ledger: Path, shelf: Path, head: str, name: str) -> None:
+    (ledger / NAME / name).unlink()
+    (ledger / NAME / name).symlink_to("/dev/zero")
+    assert f"{name} is no file" in why(checked(ledger, shelf, head))
+
+
+def test_a_market_linked_to_by_a_second_name(ledger: Path, shelf: Path, head: str) -> None:
+    (ledger / f"{NAME}_2").symlink_to(ledger / NAME)
+    result = checked(ledger, shelf, head)
+    assert "the folder was copied" in why(result) and set(result.to_dict()["markets"]) == {NAME, f"{NAME}_2"}
+    assert set(score_card(result)["market"]) == {NAME}
+
+
+def test_files_too_large_to_be_a_segment_or_a_header(
+    ledger: Path, shelf: Path, head: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file's size is looked at before its footer, which could say anything."""
+    with files(ledger)[0].open("r+b") as file:
+        file.truncate(MAX_JOURNAL + 1)  # sparse
+    assert "it is too large" in why(checked(ledger, shelf, head))
+    files(ledger)[0].unlink()
+    with (ledger / NAME / JOURNAL).open("r+b") as file:
+        file.truncate(MAX_JOURNAL + 1)
+    assert "too large to be a journal" in why(checked(ledger, shelf, head))

@@ -6,12 +6,16 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from core import checkpoints
+from core.cli import main
 from core.market.book import BookRows
-from core.market.ledger.chain import HEADER, PREDICTION
+from core.market.ledger.chain import HEADER, PREDICTION, Entries
+from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.scorecard import score_card
 from core.market.ledger.segments import JOURNAL, journal_entry, read_header
 from core.market.predictor import Predictor
@@ -148,20 +152,72 @@ def test_a_journal_cut_altered_or_removed(
 
 
 def test_the_worst_market_counts_and_each_needs_a_head(ledger: Path, shelf: Path, head: str) -> None:
-    shutil.copytree(ledger / NAME, ledger / "other")
-    assert checked(ledger, shelf, head).state == "verified"  # a copy has the same chain
-    forged(ledger, lambda entries: entries[:-1])
+    shutil.copytree(ledger / NAME, ledger / f"{NAME}_2")
+
+    def change(entries: Entries) -> None:
+        entries["written_ms"] += 1
+
+    forged(ledger, change)
     result = checked(ledger, shelf, head)
-    assert [market.state for market in result.markets] == ["verified", "incomplete"] and result.state == "incomplete"
+    assert [market.state for market in result.markets] == ["incomplete", "verified"] and result.state == "incomplete"
     theirs = checked(ledger, shelf).to_dict()["heads"]
     assert checked(ledger, shelf, *theirs.values()).state == "verified"
     files(ledger)[0].write_bytes(b"nothing")
     assert checked(ledger, shelf, *theirs.values()).state == "broken"
 
 
+def test_a_folder_copied_renamed_or_without_a_header(ledger: Path, shelf: Path, head: str) -> None:
+    """No market is counted twice, called by another's name, or passed over."""
+    shutil.copytree(ledger / NAME, ledger / f"{NAME}_2")
+    result = checked(ledger, shelf, head)
+    assert "the folder was copied" in why(result) and set(score_card(result)["market"]) == {NAME}
+    (ledger / f"{NAME}_2").rename(ledger / "elsewhere-XYZ-USDT")
+    assert "the folder was renamed" in why(checked(ledger, shelf, head))
+    assert checked(ledger / "elsewhere-XYZ-USDT", shelf, head).state == "verified"  # alone it may lie anywhere
+    (ledger / "elsewhere-XYZ-USDT" / HEADER).unlink()
+    assert "no readable ledger.json" in why(checked(ledger, shelf, head))
+
+
+def test_names_and_texts_of_a_ledger_do_not_draw_on_the_terminal(
+    ledger: Path, shelf: Path, head: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (ledger / NAME).rename(ledger / "x\nverified. 9 of 9 predictions\x1b[2J")
+    with pytest.raises(SystemExit) as end:
+        main(["verify", "ledger", str(ledger), "--checkpoints", str(shelf), "--head", head])
+    said = capsys.readouterr().out
+    assert end.value.code == 1 and "\x1b" not in said and not any(line.startswith("verified") for line in said.splitlines())
+
+
+def test_more_weights_than_anybody_has_are_looked_up_in_one_pass(
+    ledger: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, reads = checkpoints.read_card, list[str]()
+    monkeypatch.setattr(checkpoints, "read_card", lambda name, **options: reads.append(name) or read(name, **options))
+    find = known_predictors(shelf)
+    assert all(find(f"{number:064x}", "") is None for number in range(50))
+    assert len(reads) <= 2  # of the one card there: `names` reads it, and its identity is taken
+
+
+def test_a_column_that_unpacks_to_more_than_the_machine_has(
+    ledger: Path, shelf: Path, head: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text of a megabyte on every row takes a few bits a row in the file: what has such a column is not read at all."""
+    table = pq.read_table(files(ledger)[0])
+    text = pa.array(["x" * 2**20] * len(table)).dictionary_encode()
+    pq.write_table(table.append_column("note", text), files(ledger)[0], store_schema=False)
+    assert files(ledger)[0].stat().st_size < 2**21
+    monkeypatch.setattr(pq.ParquetFile, "read", None)
+    assert "other columns than a ledger's" in why(checked(ledger, shelf, head))
+
+
 def test_a_folder_of_hostile_size(ledger: Path, shelf: Path, head: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries, header = entries_of(ledger / NAME), read_header(ledger / NAME)
     monkeypatch.setattr("core.market.ledger.segments.MAX_ENTRIES", 50)
     assert "too large" in why(checked(ledger, shelf, head))
+    shutil.rmtree(ledger / NAME / DAYS[0])
+    gaps = np.zeros(51, entries.dtype)  # each a tenth of a prediction, whose place it takes in memory
+    (ledger / NAME / JOURNAL).write_bytes(header.genesis + b"".join(journal_entry(gaps[i : i + 1]) for i in range(len(gaps))))
+    assert "too large to be a journal" in why(checked(ledger, shelf, head))
 
 
 def test_only_the_newest_hours_are_recomputed_where_asked(ledger: Path, shelf: Path, head: str) -> None:
