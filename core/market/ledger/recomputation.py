@@ -111,7 +111,7 @@ class Recomputation:
         code[~whole[records]] = ROWS_MISSING
         code[[self._models[number] is None for number in model]] = UNKNOWN_MODEL
         changed, self._running = self._changed(model, records - before, np.cumsum((entries["kind"] == GAP) | holes))
-        faults = [
+        faults: list[tuple[NDArray[np.bool_], str]] = [
             (~whole[records] & ~missing[first[records]], compose("its window reaches over a gap, or before the first row")),
             (changed, compose("its weights or its card are not those of the prediction before it, and no gap lies between")),
         ]
