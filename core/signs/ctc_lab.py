@@ -23,7 +23,13 @@ from core.signs.vocabulary import BLANK, BLANK_NAME
 Fill = Literal["follow", "peaks", "even", "random"]
 FILLS: Final[tuple[Fill, ...]] = ("follow", "peaks", "even", "random")
 """Follow: each label held for its share of the frames. Peaks: blanks, with one frame a label, as trained networks answer.
-Even: all alike. Random: drawn by a seed."""
+Even: all alike. Random: drawn by a seed. All but even ones are whole thousandths, so that the table shows what is computed."""
+OFF: Final = 0.02
+"""Probability of each label that a frame does not follow."""
+REST: Final = 0.01
+"""Probability of all labels outside the target, where a frame follows it."""
+MIN_RANDOM: Final = 0.002
+"""Least probability that is drawn, before rows are brought to a sum of 1."""
 MAX_LABELS: Final = 12
 MAX_FRAMES: Final = 40
 _WEIGHT: Final = re.compile(r"[0-9]{0,9}[.,]?[0-9]{1,18}")
@@ -101,10 +107,12 @@ def made(target: Sequence[str], frames: int, fill: Fill, *, seed: int = 0) -> Pr
     labels = tuple(names.index(label) for label in target)
     weights = np.ones((frames, len(names)))
     if fill == "random":
-        weights = np.random.default_rng(seed).dirichlet(np.full(len(names), 0.6), frames)
+        drawn = np.random.default_rng(seed).dirichlet(np.full(len(names), 0.6), frames)
+        weights = rounded_rows(normalised(np.maximum(drawn, MIN_RANDOM)))
     elif fill != "even":
-        weights[:, -1] = 0.5
-        weights[np.arange(frames), _aligned(labels, frames, held=fill == "follow")] = 6.0 * len(names)
+        weights = np.full((frames, len(names)), OFF)
+        weights[:, -1] = REST
+        weights[np.arange(frames), _aligned(labels, frames, held=fill == "follow")] = 1 - REST - OFF * (len(names) - 2)
     return Problem(names=names, target=labels, probabilities=normalised(weights))
 
 

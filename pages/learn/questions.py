@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from core.lecture import predictions
+from core.lecture import claims, predictions
 from core.lecture.attention_steps import Steps
 from core.lecture.backprop import Part
+from core.lecture.claims import ctc as said_of_ctc
 from core.lecture.norms import Norm
 from core.lecture.optimisers import OPTIMISERS, SurfaceName
 from core.lecture.permutation import Causal
+from core.messages import translate
 from core.signs import ctc, metrics
 from pages.learn.amounts import amount
 from pages.learn.predict import Question
@@ -416,6 +418,7 @@ def next_look(cross: Any, step: int, source: Sequence[str], symbol: str) -> Ques
 def paths(target: Sequence[int], frames: int, *, skip: bool) -> Question:
     """How many valid paths one more frame gives."""
     now, then = (ctc.count_paths(target, count, skip=skip) for count in (frames, frames + 1))
+    (why,) = claims.told(said_of_ctc.PATHS, said_of_ctc.Paths(now=now, then=then, needed=ctc.frames_needed(target, skip=skip)))
     options, answer = predictions.among(then, (now, now + 1, 2 * now))
     return Question(
         code="paths",
@@ -425,9 +428,7 @@ def paths(target: Sequence[int], frames: int, *, skip: bool) -> Question:
         ),
         options=[number(one) for one in options],
         answer=answer,
-        why=_("Every state can wait or move on, so the paths multiply: {now} → {then}.").format(
-            now=number(now), then=number(then)
-        ),
+        why=translate(why),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final, Literal
 
 import streamlit as st
@@ -12,7 +13,8 @@ import streamlit as st
 from core.figures.learn import recurrent as figures
 from core.figures.learn.diagrams.recurrent import gradient_diagram, lstm_diagram, rnn_diagram
 from core.figures.learn.recurrent import Band
-from core.lecture import notebooks, recurrence
+from core.lecture import claims, notebooks, recurrence
+from core.lecture.claims import recurrent as said
 from core.lecture.moved import Moved, stacked
 from core.lecture.shown_digits import digits_needed
 from core.lecture.tokens import TokenError
@@ -64,6 +66,11 @@ class RecurrentChoices:
     lstm: dict[str, Any]
     seed: int
     values: dict[str, Any]
+
+    @cached_property
+    def back(self) -> recurrence.ThroughTime:
+        """Gradients of the last state by each input."""
+        return recurrence.gradients_through_time(self.x, self.rnn, self.lstm, seed=self.seed)
 
     def taken(self, part: str, shown: dict[str, Any]) -> dict[str, Any]:
         """Values for a part's notebook.
@@ -319,19 +326,22 @@ def lstm(choices: RecurrentChoices) -> dict[str, Any]:
 
 def gradient(choices: RecurrentChoices) -> dict[str, Any]:
     """Norm of the last state's gradient by each input; returns the numbers on screen."""
-    back = recurrence.gradients_through_time(choices.x, choices.rnn, choices.lstm, seed=choices.seed)
+    back = choices.back
     last, attention = len(choices.steps), _("attention")
     diagram.show(gradient_diagram(back, lambda value: significant(value, 2)), dial="dial")
     frame.equation(
         r"\begin{aligned} \frac{\partial h_T}{\partial x_t} &= J_T\,J_{T-1} \cdots J_{t+1}\,"
         r"\mathrm{diag}(1-h_t^2)\,W_{hx} \\ J_s &= \mathrm{diag}(1-h_s^2)\,W_{hh} \\ "
-        r"\frac{\partial c_T}{\partial c_t} &\approx \prod_{s=t+1}^{T} f_s "
+        r"\left.\frac{\partial c_T}{\partial c_t}\right|_{f,\,i,\,\tilde c} &= \prod_{s=t+1}^{T} f_s "
         r"\end{aligned}",
         rf"\begin{{aligned}} \text{{RNN: }} &\lVert \partial h_{{{last}}} / \partial x_1 \rVert = {_power(back.rnn[0])} \\ "
         rf"\text{{LSTM: }} &\lVert \partial h_{{{last}}} / \partial x_1 \rVert = {_power(back.lstm[0])} \\ "
         rf"\text{{{attention}: }} &\lVert \partial z_{{{last}}} / \partial x_1 \rVert = "
         rf"{_power(back.attention[0])} \end{{aligned}}",
-        note=_("Frobenius norms; one head of the same width, without positions, over the same sequence."),
+        note=_(
+            "Frobenius norms; one head of the same width, without positions, over the same sequence. The product of forget gates "
+            "is the cell's own way back, gates and candidate held as they are."
+        ),
     )
     static_plot(
         figures.gradients_figure(
@@ -399,7 +409,8 @@ def body(which: str) -> None:
     state = (sorted(choices.values.items()), choices.x.shape)
     predict.ask(lambda: questions.reach(choices.x, choices.rnn, choices.lstm, cell=cell, seed=choices.seed, state=state))
     shown = {"rnn": rnn, "lstm": lstm, "gradient": gradient}[which](choices)
-    frame.look_for(frame.passage(PAGE, which))
+    told = claims.told(said.GRADIENT, choices.back) if which == "gradient" else []
+    frame.look_for(frame.passage(PAGE, which), *told)
     frame.close_page(
         PAGE,
         sources=_("sequence-modelling (RNN, LSTM, internal states, attention). Gradients through time: Bengio et al. 1994."),

@@ -9,7 +9,8 @@ import streamlit as st
 
 from core.figures.learn.attention_steps import grouped_bars
 from core.figures.matrix import Matrix, matrix_figure
-from core.lecture import attention_steps, notebooks, tokens, uses
+from core.lecture import attention_steps, claims, notebooks, tokens, uses
+from core.lecture.claims import uses as said
 from core.lecture.positions import cosines
 from core.models.iiga import DOCUMENT
 from core.models.tlob import BTC
@@ -77,7 +78,8 @@ def roles() -> dict[str, Any]:
             _("Values take no part in relevance: the weights changed by {value}.").format(value=f"{weight_moved:.0e}"),
             holds=weight_moved == 0,
         )
-    frame.look_for(frame.passage(PAGE, f"role_{role}"))
+    scaled = said.Scaled(study=study, role=role, factor=chosen["factor"])
+    frame.look_for(frame.passage(PAGE, f"role_{role}"), *claims.told(said.ROLES, scaled))
     given = {"X": x, **{name: weights[name] for name in ("W_Q", "W_K", "W_V")}}
     shown = notebooks.on_screen({"largest change of A": weight_moved, "largest change of Z": output_moved})
     return {**given, "ROLE": role, "WORD": word, "FACTOR": chosen["factor"], **shown}
@@ -154,7 +156,7 @@ def families() -> dict[str, Any]:
         note=_("pairs that may look at each other, a head and layer"),
     )
     st.dataframe(_family_table(names), hide_index=True, width="stretch")
-    frame.look_for(frame.passage(PAGE, f"family_{family}"))
+    frame.look_for(frame.passage(PAGE, f"family_{family}"), *claims.told(said.FAMILIES, masks))
     held = {name: uses.family_parameters(cast(uses.Family, code)) for code, name in names.items()}
     shown = {f"pairs, {code}": value for code, value in allowed.items()} | held
     return {"FAMILY": family, "N": n, "M": m, **notebooks.on_screen(shown)}

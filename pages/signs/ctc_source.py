@@ -132,7 +132,7 @@ def _edited(base: Problem) -> Problem:
     except ValueError:  # of a link that somebody wrote by hand
         start = state[start_key] = {}
         shown = base
-    rows = [[number(value, 3) for value in row] for row in ctc_lab.rounded_rows(shown.probabilities)]
+    rows = [[number(value, 3) for value in row] for row in shown.probabilities]
     table = pd.DataFrame(rows, columns=list(base.names))
     table.index = pd.RangeIndex(1, len(table) + 1, name=_("Frame"))
     column = st.column_config.TextColumn(required=True, alignment="right", validate=r"^\d{0,9}[.,]?\d{1,18}$")
@@ -147,7 +147,7 @@ def _edited(base: Problem) -> Problem:
     state[kept_key] = cells
     url_state.remember(CELLS, ctc_lab.encode_cells(cells) or None)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(_("Rounded so that each row adds up to 1. Change any number: its row is brought back to that sum."))
+        st.caption(_("Shown to three decimals. Change any number: its row is brought back to a sum of 1."))
         if cells:
             st.button(_("Undo all changes"), icon=":material/undo:", key="ctc:undo", on_click=_undo)
     try:

@@ -18,6 +18,16 @@ def test_every_made_problem_is_sound(fill, target):
     assert np.isfinite(found.lattice().loss)
 
 
+@pytest.mark.parametrize("fill", ["follow", "peaks", "random"])
+@pytest.mark.parametrize("target", ["", "A", "A B", "A B C D E F G H I J K L"])
+def test_the_tables_three_decimals_are_what_is_computed(fill, target):
+    made = ctc_lab.made(target.split(), 24, fill, seed=3)
+    shown = ctc_lab.Problem(names=made.names, target=made.target, probabilities=np.round(made.probabilities, 3))
+    np.testing.assert_allclose(shown.probabilities, made.probabilities, atol=1e-12)
+    assert (shown.probabilities > 0).all()
+    assert shown.lattice().loss == pytest.approx(made.lattice().loss, abs=1e-9)
+
+
 @pytest.mark.parametrize("fill", ["follow", "peaks"])
 def test_what_follows_the_target_collapses_to_it(fill):
     for target in ("A", "A B", "A A B", "B B B", "A B A"):
@@ -88,7 +98,7 @@ def test_what_would_not_be_readable_is_refused():
         ctc_lab.made(["∅"], 3, "even")
 
 
-def test_shown_digits_add_up_in_every_row():
+def test_rounded_rows_add_up():
     rows = np.random.default_rng(3).dirichlet([0.3] * 4, 200)
     rows[0] = [0.0373, 0.9053, 0.0287, 0.0287]  # rounded one by one, they would give 0.037 + 0.905 + 0.029 + 0.029
     shown = ctc_lab.rounded_rows(rows)

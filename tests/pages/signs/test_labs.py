@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.signs import ctc_lab
+from pages.learn import questions
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page
 
@@ -41,6 +43,21 @@ def test_the_lab_shows_a_targets_numbers():
     paths = next(frame.value for frame in app.dataframe if "Path" in frame.value)
     assert len(paths) == 84
     assert paths["Probability"].sum() == pytest.approx(2.718281828**-found.loss)
+
+
+@pytest.mark.parametrize(("target", "fill"), [("A B", "follow"), ("A A B", "random")])
+def test_every_number_can_be_recomputed_from_the_table(target, fill):
+    app = opened("ctc", target=target, length="6", fill=fill, cell="2.1")
+    made = ctc_lab.made(target.split(), 6, fill)
+    table = next(frame.value for frame in app.dataframe if "A" in frame.value and len(frame.value) == 6).astype(float).to_numpy()
+    found = ctc_lab.Problem(names=made.names, target=made.target, probabilities=table).lattice()
+    assert stats(app)["P(target)"] == f"{math.exp(-found.loss):.4g}" and stats(app)["Loss"] == f"{found.loss:.4f}"
+    assert app.latex[0].value.split(r"\cdot ")[-1].partition(r" \\")[0] == f"{table[1, 1]:g}"
+
+
+def test_a_target_without_a_path_is_told_why():
+    why = [questions.paths([1, 1, 2], frames, skip=True).why for frames in (2, 3, 4)]
+    assert "still too few" in why[0] and "just enough for 1" in why[1] and "1 → 7" in why[2]
 
 
 def test_the_documents_recursion_raises_the_loss():
