@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from core import checkpoints
@@ -56,8 +58,25 @@ def test_the_trees_stand_beside_it_on_equal_terms() -> None:
         ]
 
 
-def test_the_readmes_tables_are_the_cards() -> None:
-    card, readme = checkpoints.read_card("tlob"), (ROOT / "README.md").read_text()
+@pytest.mark.parametrize(
+    ("label", "horizon", "score"), [("smoothed", 50, "macro_f1"), ("smoothed", 10, "macro_f1"), ("forward", 50, "matthews")]
+)
+def test_the_front_rows_are_the_cards(label: str, horizon: int, score: str) -> None:
+    tested = checkpoints.read_card("tlob")["metrics"]["test"]
+    own = [next(one for one in tested[market] if (one["label"], one["horizon"]) == (label, horizon))[score] for market in tested]
+    (row,) = [line for line in (ROOT / "README.md").read_text().splitlines() if f"{label} label, {horizon} steps" in line]
+    assert sorted(re.findall(r"\d\.\d{3}", row.split("|")[3])) == sorted(f"{number:.3f}" for number in own)
+
+
+def test_the_front_row_of_photographs_is_the_cards() -> None:
+    scores = checkpoints.read_card("cct")["metrics"]["photographs"]
+    right = f"{scores['accuracy']:.1%}".replace("%", " %")
+    row = f"| CCT | {scores['samples']} photographs of ten kinds | {right}, calibration error {scores['ece']:.3f} |"
+    assert row in (ROOT / "README.md").read_text()
+
+
+def test_the_tables_of_results_are_the_cards() -> None:
+    card, results_document = checkpoints.read_card("tlob"), (ROOT / "docs" / "results.md").read_text()
     tested, peers = card["metrics"]["test"], card["metrics"]["peers"]["lightgbm"]["test"]
     for market, results in tested.items():
         for own, peer in zip(results, peers[market], strict=True):
@@ -66,4 +85,4 @@ def test_the_readmes_tables_are_the_cards() -> None:
             bold, mark = numbers[0] > max(numbers[1:]), {"likeliest": "¹", "threshold": ""}
             first, second, third = (f"{number:.3f}" for number in numbers)
             cell = f"{f'**{first}**' if bold else first}{mark[own['call']]} / {second} / {third}{mark[peer['call']]}"
-            assert cell in readme, (market, own["label"], own["horizon"])
+            assert cell in results_document, (market, own["label"], own["horizon"])
