@@ -18,7 +18,7 @@ from core.cli.progress import counting_bar
 from core.device import use_one_thread
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
-from core.market.naive_rules import A_THIRD_EACH, NAIVE
+from core.market.naive_rules import A_THIRD_EACH, NAIVE, worse_recordings
 from core.market.predictor import Predictor, load_predictor
 from core.market.scoring.recordings import RecordedDay, find_recordings
 from core.messages import compose
@@ -306,7 +306,10 @@ def apart_lines(answer: Mapping[str, Any]) -> list[str]:
 
 
 def worse_than_nothing(answer: Mapping[str, Any]) -> list[str]:
-    """A sentence where the log-loss is above that of saying a third each."""
-    if answer["log_loss"] is None or answer["log_loss"] <= A_THIRD_EACH:
-        return []
-    return [f"  log-loss {answer['log_loss']:.4f} is above ln 3 = {A_THIRD_EACH:.4f}: worse than saying a third each"]
+    """Sentences where the log-loss is above that of saying a third each: in the mean, and the recordings of several."""
+    lines, count = [], len(answer["recordings"])
+    if answer["log_loss"] is not None and answer["log_loss"] > A_THIRD_EACH:
+        lines.append(f"  log-loss {answer['log_loss']:.4f} is above ln 3 = {A_THIRD_EACH:.4f}: worse than saying a third each")
+    if count > 1 and (worse := worse_recordings(answer)):
+        lines.append(f"  worse than that on {len(worse)} of {count} recordings: {', '.join(worse)}")
+    return lines

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from core.figures.scoring import calibration_figure, groups_figure, losses_figure
+from core.market.naive_rules import A_THIRD_EACH, worse_recordings
 from core.messages import translate as _
 
 STYLE = """
@@ -36,6 +37,7 @@ def report_html(answer: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], r
         _heading(answer),
         _note(_means(len(answer["recordings"]))),
         _forecasters(tables["forecasters"], names),
+        *(_note(text) for text in worse_than_nothing(answer, f"{A_THIRD_EACH:.4f}")),
         *([_note(pooled_note()), _forecasters(tables["pooled"], names)] if len(answer["recordings"]) > 1 else []),
         _figure(losses_figure(tables["losses"], names=names), _("Row by row")),
         _note(_("Each forecaster's log loss less that of the frequencies so far, summed: a falling line is better than they.")),
@@ -91,6 +93,24 @@ def pooled_note() -> str:
         "All rows together, for comparison. Where classes come more often in one recording than in another, the frequencies, "
         "which see no book, score well on them: a model is worth what it has beyond these."
     )
+
+
+def worse_than_nothing(answer: Mapping[str, Any], limit: str) -> list[str]:
+    """Sentences where the checkpoint's log-loss is above that of a third each: in the mean, and on which of several recordings.
+
+    Args:
+        answer: as for `report_html`. limit: the log-loss of a third each, as the reader writes it.
+    """
+    name, several = answer["checkpoint"], len(answer["recordings"]) > 1
+    sentences = []
+    if answer["log_loss"] is not None and answer["log_loss"] > A_THIRD_EACH:
+        text = _("The log loss of {name} is above {limit}: saying a third each would have been better.")
+        sentences.append(text.format(name=name, limit=limit))
+    if several and (worse := worse_recordings(answer)):
+        text = _("By recording the log loss of {name} is above {limit}, that of a third each, on {count} of {all}: {names}.")
+        counts = {"count": len(worse), "all": len(answer["recordings"])}
+        sentences.append(text.format(name=name, limit=limit, names=", ".join(worse), **counts))
+    return sentences
 
 
 def _means(recordings: int) -> str:

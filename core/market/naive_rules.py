@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,6 +24,16 @@ PRIOR: Final = np.array([1.0, 2.0, 1.0])
 """Counts that frequencies begin with."""
 A_THIRD_EACH: Final = math.log(3)
 """Log-loss of saying a third each, nats: a forecaster above it would do better to say nothing."""
+
+
+def worse_recordings(answer: Mapping[str, Any]) -> list[str]:
+    """Recordings of a scoring on which the checkpoint's log-loss is above that of a third each.
+
+    Args:
+        answer: of several recordings, as `python -m core evaluate tlob --json` prints it (docs/evaluate_json.md).
+    """
+    lines = (one for one in answer.get("groups", ()) if (one["by"], one["forecaster"]) == ("recording", answer["checkpoint"]))
+    return [one["group"] for one in lines if one["log_loss"] is not None and one["log_loss"] > A_THIRD_EACH]
 
 
 @dataclass(frozen=True, kw_only=True)

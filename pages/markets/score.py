@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import scoring as figures
-from core.figures.score_report import forecaster_names, group_names, pooled_note, regime_names
+from core.figures.score_report import forecaster_names, group_names, pooled_note, regime_names, worse_than_nothing
 from core.figures.style import with_receipt
 from core.market.book import BookError
 from core.market.forecasters.catalogue import offered
@@ -146,12 +146,8 @@ def results(answer: dict[str, Any]) -> None:
         st.caption(_("The mean over the recordings, with its 95 % interval (Student's t)."))
     else:
         st.caption(_("Of one recording, with 95 % intervals by blocks of its rows."))
-    if answer["log_loss"] is not None and answer["log_loss"] > A_THIRD_EACH:
-        st.markdown(
-            _(":material/warning: The log loss of {name} is above {limit}: saying a third each would have been better.").format(
-                name=answer["checkpoint"], limit=number(A_THIRD_EACH, 3)
-            )
-        )
+    for sentence in worse_than_nothing(answer, number(A_THIRD_EACH, 3)):
+        st.markdown(f":material/warning: {controls.plain(sentence)}")
     if several:
         with st.expander(_("All rows together"), icon=":material/merge:"):
             st.caption(translate(pooled_note()))

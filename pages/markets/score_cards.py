@@ -11,12 +11,13 @@ from core.market.ledger.chain import LedgerError
 from core.market.ledger.keeper import ledger_folder
 from core.market.ledger.scorecard import PERIODS, Period, score_card
 from core.market.ledger.verification import NOT_PROVEN, Verification, market_folders
+from core.market.naive_rules import A_THIRD_EACH
 from core.messages import translate
 from core.service import ledger
 from core.service.access import Action
 from pages.markets.alerts_panel import head_name
 from pages.shared import controls, permissions, url_state
-from pages.shared.language import _
+from pages.shared.language import _, number
 
 COMPUTED: Final = "wall:cards"
 HOURS: Final[dict[str, int | None]] = {"1": 1, "24": 24, "all": None}
@@ -144,6 +145,9 @@ def _show(states: pd.DataFrame, reasons: list[str], card: pd.DataFrame, *, perio
         width="stretch",
         column_config=market | heads | _numbers(names),
     )
+    if worse := int((card["log_loss"] > A_THIRD_EACH).sum()):
+        text = _(":material/warning: The log loss is above {limit}, that of saying a third each, in {count} of {all} rows.")
+        st.markdown(text.format(limit=number(A_THIRD_EACH, 3), count=number(worse), all=number(len(card))))
     st.caption(
         _(
             "A prediction is scored if it was recomputed, was written before the first step of its horizon had passed, if its "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -80,6 +81,7 @@ def test_a_recording_is_scored_and_its_worst_window_opens() -> None:
     assert ("no clear difference." in words(app) or "is better." in words(app)) and "Where tlob was most wrong" in words(app)
     answer = scoring.shared_scorer().answer()
     assert answer is not None and len(app.dataframe[1].value) == len(answer["worst"]) > 10
+    assert ("saying a third each would have been better" in words(app)) == (answer["log_loss"] > math.log(3))
 
     from core.market.scoring.recordings import cut_window
 

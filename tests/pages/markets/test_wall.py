@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -236,6 +237,8 @@ def test_the_score_card_is_the_ledgers(ledger: str, tmp_path: Path) -> None:
     assert names[0].startswith("Forward")
     pd.testing.assert_frame_equal(app.dataframe[1].value, expected.assign(head=names), check_dtype=False, atol=1e-4)
     assert len(app.get("download_button")) == 2 and NOT_PROVEN in words(app)
+    worse = int((expected["log_loss"] > math.log(3)).sum())  # than saying a third each
+    assert (f"in {worse} of {len(expected)} rows" in words(app)) == bool(worse)
     app.segmented_control(key="cards").set_value("month")
     assert not len(ran(app).dataframe)  # the day's card is not the month's
     assert app.query_params["cards"] == "month"

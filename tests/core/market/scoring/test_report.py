@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,11 @@ import pytest
 from scipy import stats
 from sklearn.metrics import f1_score, log_loss, matthews_corrcoef
 
+from core.cli import evaluate_recordings
+from core.figures.score_report import worse_than_nothing
 from core.market.book import STEP_MS, read_market
 from core.market.evaluation import evaluate
+from core.market.naive_rules import worse_recordings
 from core.market.predictor import Predictor
 from core.market.scoring import report
 from core.market.scoring.recordings import find_recordings
@@ -103,6 +107,25 @@ def test_scores_over_recordings_are_sklearns(rows: Pooled) -> None:
     momentum = f1_score(rows.truth, rows.answers["momentum"].calls, average="macro")
     assert table.loc["momentum", "macro_f1"] == pytest.approx(momentum)
     assert np.isnan(table.loc["stationary", "log_loss"]) and table.loc["stationary", "matthews"] == 0
+
+
+@pytest.mark.parametrize("sure", [(0.9, 0.3), (0.3, 0.9), (0.9, 0.9), (0.3, 0.01)])
+def test_recordings_on_which_saying_a_third_each_is_better_are_named(rows: Pooled, sure: tuple[float, float]) -> None:
+    """What came gets so much of the probability in the one recording and in the other; a loss is its logarithm."""
+    given = np.array(sure)[rows.recording]
+    p = np.repeat((1 - given[:, None]) / 2, 3, axis=1)
+    p[np.arange(len(rows)), rows.truth] = given
+    mine = replace(rows.answers["mine"], probabilities=p.astype(np.float32))
+    table = report.group_table(replace(rows, answers={"mine": mine}))
+    mean = float(np.mean(-np.log(sure)))
+    answer = {"checkpoint": "mine", "log_loss": mean, "recordings": [{}, {}], "groups": report.plain(table)}
+    worse = [name for name, share in zip(rows.names, sure, strict=True) if share < 1 / 3]
+    assert worse_recordings(answer) == worse
+    for said in (worse_than_nothing(answer, "1.0986"), evaluate_recordings.worse_than_nothing(answer)):
+        assert len(said) == int(mean > np.log(3)) + bool(worse) and all(
+            "1.0986" in one or "of 2 recordings" in one for one in said
+        )
+        assert [name for name in rows.names if any(name in one for one in said)] == worse
 
 
 def test_the_groups_of_each_kind_hold_every_row_once(rows: Pooled) -> None:
