@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
 import shutil
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from core import messages
 from core.figures import style
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadFileScheduling
 
 # Neither how long an example takes nor chance decides whether a test passes: a busy machine is no fault of the code.
 settings.register_profile("steady", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
@@ -57,8 +63,40 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     writer.fullwidth = max(writer.fullwidth, MIN_WIDTH)
 
 
+LEAKS = r"^nanobind: (leaked|this is likely)|^See https://nanobind|^ - (leaked |\.\.\. skipped)"
+"""What nanobind, under DuckDB, prints as a process ends of all that daemon threads still hold."""
+
+
+def leave_out_leaks() -> None:
+    """Let what is said from here on pass through a filter of these lines."""
+    read, write = os.pipe()
+    through = [(os.POSIX_SPAWN_DUP2, read, 0), (os.POSIX_SPAWN_DUP2, 2, 1)]
+    os.posix_spawnp("grep", ["grep", "-vE", LEAKS], os.environ, file_actions=through)
+    os.dup2(write, 2)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput") and hasattr(os, "posix_spawnp") and shutil.which("grep"):
+        atexit.register(leave_out_leaks)  # pytest itself has to be done with its errors
+
+
 def pytest_report_header() -> str:
     return f"browser: {find_chromium() or HOW}"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """With two workers one of them drives the browser, from the beginning: so the app and Chromium are started once."""
+    if config.getoption("dist") != "loadfile" or config.getoption("numprocesses") != 2:
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class BrowserTogether(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = super()._split_scope(nodeid)
+            return "tests/browser" if path.startswith("tests/browser/") else path
+
+    return BrowserTogether(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

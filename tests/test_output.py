@@ -1,4 +1,4 @@
-"""What a run of the tests prints: nothing of Streamlit's about calls outside a run, and last the reason of each failure."""
+"""What a run of the tests prints (no lines of others', and last the reason of each failure), and which worker runs what."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
 
-from tests.conftest import OUTSIDE_A_RUN
+from tests.conftest import OUTSIDE_A_RUN, pytest_xdist_make_scheduler
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,6 +30,40 @@ def test_a_red_run_ends_with_its_reason_in_one_line(pytester: pytest.Pytester, m
     reason, end = pytester.runpytest_inprocess("-p", "no:xdist").outlines[-2:]
     assert reason.startswith("FAILED ") and reason.endswith("a reason and its end"), reason
     assert "1 failed" in end
+
+
+LEAVING = """
+import atexit, sys, threading, time
+import duckdb
+
+def hold(ready):
+    connection = duckdb.connect()
+    ready.set()
+    time.sleep(600)
+
+def test_that_leaves_a_thread():
+    ready = threading.Event()
+    threading.Thread(target=hold, args=[ready], daemon=True).start()
+    assert ready.wait(60)
+    atexit.register(lambda: print("said at the end", file=sys.__stderr__))
+"""
+
+
+def test_what_daemon_threads_hold_at_the_end_is_not_listed(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"))
+    pytester.makepyprojecttoml('[tool.pytest.ini_options]\npythonpath = ["' + ROOT.as_posix() + '"]')
+    pytester.makepyfile(LEAVING)
+    ended = pytester.runpytest_subprocess("--numprocesses", "1")
+    assert ended.ret == 0
+    assert "said at the end" in ended.stderr.str() and "nanobind" not in ended.stderr.str() + ended.stdout.str()
+
+
+@pytest.mark.parametrize(("workers", "units"), [(2, ["tests/browser", "tests/browser", "tests/core/a.py"]), (4, None)])
+def test_of_two_workers_one_drives_the_browser(pytester: pytest.Pytester, workers: int, units: list[str] | None) -> None:
+    config = pytester.parseconfig("-n", str(workers), "--dist", "loadfile", "--tx", f"{workers}*popen")
+    scheduler = pytest_xdist_make_scheduler(config, Producer("scheduler", enabled=False))
+    files = ("tests/browser/a.py", "tests/browser/b.py", "tests/core/a.py")
+    assert (scheduler and [scheduler._split_scope(f"{file}::test_one") for file in files]) == units
 
 
 def test_no_property_fails_because_the_machine_is_busy() -> None:

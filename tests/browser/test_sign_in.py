@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,9 @@ from tests.browser.conftest import Watch
 from tests.browser.server import ROOT, AppServer, free_port, serve
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # authlib says that the provider uses parts of it that will move
+    # authlib says that the provider uses parts of it that will move; imported first, since it sets a filter of its own
+    importlib.import_module("authlib.deprecate")
+    warnings.simplefilter("ignore", DeprecationWarning)
     from oidc_provider_mock import User, run_server_in_thread
 
 TEACHER = "teacher@class.example"

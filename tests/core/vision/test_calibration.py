@@ -33,7 +33,7 @@ def test_it_finds_the_minimum_that_lbfgs_finds(scale: float) -> None:
         return loss
 
     minimiser.step(closure)  # type: ignore[arg-type, no-untyped-call]
-    assert found == pytest.approx(float(log_t.exp()), rel=1e-4)
+    assert found == pytest.approx(float(log_t.detach().exp()), rel=1e-4)
 
 
 def test_softmax_neither_overflows_nor_changes_under_a_shift() -> None:
