@@ -100,6 +100,7 @@ def watch() -> Iterator[Watch]:
 
 
 NewPage = Callable[..., Page]
+SamePage = Callable[..., Page]
 
 
 @pytest.fixture(scope="package")
@@ -125,12 +126,23 @@ def contexts(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
         one.close()
 
 
+@pytest.fixture(scope="module")
+def kept() -> Iterator[dict[str, Page]]:
+    """The page, if any, that the next test of a file may go on with, by the address it was opened at."""
+    pages: dict[str, Page] = {}
+    yield pages
+    for page in pages.values():
+        page.close()
+
+
 @pytest.fixture
-def new_page(contexts: Callable[..., BrowserContext], watch: Watch) -> Iterator[NewPage]:
+def new_page(contexts: Callable[..., BrowserContext], watch: Watch, kept: dict[str, Page]) -> Iterator[NewPage]:
     """Makes pages, each with a session of its own: `new_page(server, "/path", width=390, dark=True, locale="es-ES")`."""
     pages: list[Page] = []
 
     def make(server: AppServer, path: str = "/", *, width: int = 1440, dark: bool = False, locale: str = "en-US") -> Page:
+        while kept:
+            kept.popitem()[1].close()  # a page that goes on beside another costs both
         page = contexts(width=width, dark=dark, locale=locale).new_page()
         pages.append(page)
         watch.server(server)
@@ -141,7 +153,27 @@ def new_page(contexts: Callable[..., BrowserContext], watch: Watch) -> Iterator[
 
     yield make
     for page in pages:
-        page.close()
+        if page not in kept.values():
+            page.close()
+
+
+@pytest.fixture
+def same_page(new_page: NewPage, watch: Watch, kept: dict[str, Page]) -> SamePage:
+    """The page that the test before left as it was opened, by a condition in JavaScript, or else a new one.
+
+    Opening one costs five seconds of processor. After a test that leaves the page otherwise the next has one of its own.
+    """
+
+    def make(server: AppServer, path: str = "/", *, unchanged: str) -> Page:
+        address = server.url + path
+        if address in kept and kept[address].evaluate(unchanged):
+            watch.server(server)
+            watch.page(kept[address])
+        else:
+            kept[address] = new_page(server, path)
+        return kept[address]
+
+    return make
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from core.market.feeds.trades import read_trades, trades_path
 from core.market.library import recording, recordings
 from pages.markets.toolbar import OPENS_WITH
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, SamePage
 from tests.browser.reader import PATIENCE_MS, place
 from tests.browser.server import AppServer
 
@@ -56,9 +56,23 @@ def opened(page: Page) -> Page:
     return page
 
 
+AS_OPENED = f"""() => {{
+    const t = document.querySelector('.terminal')?.terminal;
+    const rows = t?.store.rows ?? [];
+    const seen = (selector) => document.querySelector(selector)?.checkVisibility() ?? false;
+    const state = [...document.querySelectorAll('{STAT}')].find((one) => one.querySelector('dt').textContent === 'Status');
+    return state?.querySelector('dd').textContent === 'Replaying' && t.config.head === 6 && seen('.terminal-ladder')
+        && !seen('.terminal-help') && rows.length > 200 && rows.at(-1).time - rows[0].time === 250 * (rows.length - 1)
+        && t.follow;
+}}"""
+"""Whether it plays, at its horizon and its newest row, without a jump since it was opened."""
+
+
 @pytest.fixture
-def live(new_page: NewPage, app: AppServer) -> Page:
-    return opened(new_page(app))
+def live(same_page: SamePage, app: AppServer) -> Page:
+    page = opened(same_page(app, unchanged=AS_OPENED))
+    page.set_viewport_size({"width": 1440, "height": 900})
+    return page
 
 
 def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
@@ -85,127 +99,28 @@ def test_everything_above_the_fold_at_1440_by_900(live: Page) -> None:
         assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 900, (selector, box)
 
 
-@pytest.mark.parametrize(
-    ("language", "date", "mid"), [("en", "Aug 8, 2024", r"6\d,\d{3}\.\d\d[05]"), ("es", "8 ago 2024", r"6\d\.\d{3},\d\d[05]")]
-)
-def test_dates_and_prices_are_written_as_the_reader_writes_them(
-    new_page: NewPage, app: AppServer, language: str, date: str, mid: str
-) -> None:
-    page = opened(new_page(app, f"/?lang={language}"))
-    expect(page.locator(".terminal-plot .xaxislayer-above").last).to_contain_text(date, timeout=PATIENCE_MS)
-    assert re.fullmatch(mid, page.locator(STAT).nth(2).locator("dd").inner_text())
-
-
-def test_the_chart_is_updated_in_place_by_the_stream_alone(live: Page) -> None:
-    """Twenty steps: the same node, and no run of the page."""
-    live.evaluate("window.before = document.querySelector('.terminal-plot')")
-    live.evaluate("""() => {
-        window.configured = 0;
-        const terminal = document.querySelector('.terminal').terminal;
-        const configure = terminal.configure.bind(terminal);
-        terminal.configure = (...given) => { window.configured += 1; configure(...given); };
-    }""")
-    wait_for_steps(live, 20)
-    assert live.evaluate("window.before === document.querySelector('.terminal-plot') && window.before.isConnected")
-    assert live.evaluate("window.configured") == 0
-
-
-def test_everything_drawn_is_of_one_step(live: Page) -> None:
+def test_it_says_where_saying_a_third_each_would_have_been_better(live: Page) -> None:
+    """By the outcomes on the screen: TLOB's own probabilities of what came, of the first rows on."""
     live.get_by_role("button", name="Pause").click()
     wait_for_status(live, "Paused")
     live.wait_for_timeout(1_000)  # what was under way when the pause came
-    live.wait_for_function(
-        "() => { const { store, root } = document.querySelector('.terminal').terminal;"
-        " return store.step === Number(root.dataset.drawnStep); }",
-        timeout=PATIENCE_MS,
-    )
-    shown = live.evaluate("""() => {
-        const t = document.querySelector('.terminal').terminal;
-        const row = t.store.newest;
-        const { ask } = t.lines;
-        return { step: t.store.step, drawn: Number(t.root.dataset.drawnStep), mid: row.mid, lastX: ask.x.at(-1), time: row.time,
-                 lastY: ask.y.at(-1), ask: row.levels[0], up: row.probabilities[3 * t.config.head + 2] };
-    }""")
-    assert shown["step"] == shown["drawn"] and shown["lastX"] == shown["time"] and shown["lastY"] == shown["ask"]
-    assert float(stat(live, "Mid").replace(",", "")) == pytest.approx(shown["mid"], abs=1e-6)  # its half tick too
-    share = live.locator(".terminal-call .bar").last.locator("em").inner_text()
-    assert float(share.rstrip("%")) / 100 == pytest.approx(shown["up"], abs=0.0006)
-
-
-def test_playback_belongs_to_a_viewer(live: Page, new_page: NewPage, app: AppServer) -> None:
-    other = opened(new_page(app))
-    live.get_by_role("button", name="Pause").click()
-    wait_for_status(live, "Paused")
-    wait_for_steps(other, 4)
-    wait_for_status(other, "Replaying")
-    live.wait_for_timeout(500)  # what was under way when the pause came
-    held = step(live)
-    live.get_by_role("button", name="Step", exact=True).click()
-    wait_for_steps(live, 1 - (step(live) - held))
-    assert step(live) == held + 1
+    live.evaluate(f"{TERMINAL}.draw()")
+    losses = live.evaluate(f"""() => {{
+        const {{ store, config: {{ head }} }} = {TERMINAL};
+        return store.rows.filter((row) => row.predicted && row.truth[head] >= 0)
+            .map((row) => -Math.log(row.probabilities[3 * head + row.truth[head]]));
+    }}""")
+    score = live.evaluate(f"{TERMINAL}.store.scores[{TERMINAL}.config.head]")
+    assert len(losses) == score["resolved"] > 100
+    mean = sum(losses) / len(losses)
+    assert score["logLoss"] == pytest.approx(mean, abs=1e-5)
+    line = live.locator(".terminal-call .worse")
+    assert line.inner_text() == ("Worse than saying a third each (1.10)." if mean > math.log(3) else "")
+    for loss, text in ((1.0987, "Worse than saying a third each (1.10)."), (1.0985, "")):
+        live.evaluate(f"{TERMINAL}.store.scores[{TERMINAL}.config.head].logLoss = {loss}; {TERMINAL}.draw()")
+        assert line.inner_text() == text
     live.get_by_role("button", name="Play").click()
     wait_for_status(live, "Replaying")
-
-
-def test_a_shared_playback_is_one_for_all(new_page: NewPage, app: AppServer) -> None:
-    one, two = (opened(new_page(app, "/?with=classroom")) for _ in range(2))
-    one.get_by_role("button", name="Pause").click()
-    wait_for_status(one, "Paused")
-    wait_for_status(two, "Paused")
-    one.wait_for_timeout(1_000)
-    assert step(one) == step(two) and stat(one, "Mid") == stat(two, "Mid")
-
-
-def test_a_link_opens_at_its_moment(new_page: NewPage, app: AppServer) -> None:
-    # slow enough that the recording, which begins anew at its end, is not over before the assertion on a busy machine
-    page = new_page(app, f"/?rec={ANOTHER.name}&speed=0.5&at=200")
-    page.wait_for_selector(SCREEN, timeout=PATIENCE_MS)
-    page.wait_for_function(f"() => ({ROWS}.at(-1)?.time ?? 0) >= {ANOTHER.start_ms + 200_000}", timeout=PATIENCE_MS)
-    assert page.evaluate(f"{ROWS}.at(-1).time") < ANOTHER.start_ms + 260_000
-    assert stat(page, "Symbol") == ANOTHER.symbol
-    assert page.locator(STAT, has_text="No trades here").is_visible()
-
-
-def test_the_minimap_seeks_and_the_link_holds_the_moment(live: Page) -> None:
-    minimap = live.locator(".terminal-map")
-    minimap.click(position=place(minimap, 0.75, 0.5))
-    live.wait_for_function(
-        "() => Math.abs(Number(document.querySelector('.terminal-map').dataset.share) - 0.75) < 0.06", timeout=PATIENCE_MS
-    )
-    live.wait_for_url(re.compile(r"[?&]at=\d+"), timeout=PATIENCE_MS)
-
-
-def test_nothing_is_drawn_across_a_jump(live: Page) -> None:
-    """Rows more than one step apart: the line is broken between them."""
-    live.evaluate("document.querySelector('.terminal').terminal.command('seek', 300)")
-    target = recording(OPENS_WITH).start_ms + 300_000
-    live.wait_for_function(f"() => {ROWS}.at(-1).time >= {target}", timeout=PATIENCE_MS)
-    joined = live.evaluate("""() => {
-        const t = document.querySelector('.terminal').terminal;
-        const { x, y } = t.lib.line(t.store.rows, (row) => row.mid);
-        let across = 0;
-        for (let i = 1; i < x.length; i++) if (y[i] !== null && y[i - 1] !== null && x[i] - x[i - 1] > 250) across++;
-        return across;
-    }""")
-    assert joined == 0
-
-
-def test_after_a_jump_the_volume_delta_is_that_of_the_trades_since(live: Page) -> None:
-    live.get_by_role("button", name="Pause").click()
-    wait_for_status(live, "Paused")
-    live.evaluate(f"{TERMINAL}.command('seek', 258)")
-    one = recording(OPENS_WITH)
-    live.wait_for_function(f"() => {ROWS}.at(-1).time >= {one.start_ms + 258_000}", timeout=PATIENCE_MS)
-    found = live.evaluate(f"({{...{TERMINAL}.store.flow(), now: {ROWS}.at(-1).time, first: {ROWS}[0].time}})")
-    assert found["since"] > found["first"] + 1_000  # what was jumped over is no part of it
-    name = live.locator(STAT, has_text="Volume delta since").locator("dt").inner_text()
-    since = int(pd.Timestamp(f"2024-08-08 {name.split()[-1]}", tz="UTC").timestamp() * 1e3)
-    trades = pd.DataFrame([vars(trade) for trade in read_trades(one.path)])
-    there = trades[(trades.exchange_ms > since) & (trades.exchange_ms <= found["now"])]
-    truth = (there["size"] * there.side.map({"buy": 1, "sell": -1})).sum()
-    assert len(there) == found["trades"] > 500 and found["delta"] == pytest.approx(truth)
-    shown = live.locator(STAT, has_text="Volume delta since").locator("dd").inner_text()
-    assert float(shown.replace(",", "")) == pytest.approx(truth, abs=5e-4 * abs(truth) + 1e-9)
 
 
 def test_price_rows_stay_until_the_reader_fits_them(live: Page) -> None:
@@ -252,26 +167,156 @@ def test_price_rows_are_fitted_twice_at_most_while_a_market_warms_up(live: Page)
     assert len(set(groups[:127])) == 1 and len(set(groups[127:])) == 1 and groups[126] != groups[127]
 
 
-def test_it_says_where_saying_a_third_each_would_have_been_better(live: Page) -> None:
-    """By the outcomes on the screen: TLOB's own probabilities of what came, of the first rows on."""
+def test_the_chart_is_updated_in_place_by_the_stream_alone(live: Page) -> None:
+    """Twenty steps: the same node, and no run of the page."""
+    live.evaluate("window.before = document.querySelector('.terminal-plot')")
+    live.evaluate("""() => {
+        window.configured = 0;
+        const terminal = document.querySelector('.terminal').terminal;
+        const configure = terminal.configure.bind(terminal);
+        terminal.configure = (...given) => { window.configured += 1; configure(...given); };
+    }""")
+    wait_for_steps(live, 20)
+    assert live.evaluate("window.before === document.querySelector('.terminal-plot') && window.before.isConnected")
+    assert live.evaluate("window.configured") == 0
+
+
+def test_everything_drawn_is_of_one_step(live: Page) -> None:
     live.get_by_role("button", name="Pause").click()
     wait_for_status(live, "Paused")
     live.wait_for_timeout(1_000)  # what was under way when the pause came
-    live.evaluate(f"{TERMINAL}.draw()")
-    losses = live.evaluate(f"""() => {{
-        const {{ store, config: {{ head }} }} = {TERMINAL};
-        return store.rows.filter((row) => row.predicted && row.truth[head] >= 0)
-            .map((row) => -Math.log(row.probabilities[3 * head + row.truth[head]]));
-    }}""")
-    score = live.evaluate(f"{TERMINAL}.store.scores[{TERMINAL}.config.head]")
-    assert len(losses) == score["resolved"] > 100
-    mean = sum(losses) / len(losses)
-    assert score["logLoss"] == pytest.approx(mean, abs=1e-5)
-    line = live.locator(".terminal-call .worse")
-    assert line.inner_text() == ("Worse than saying a third each (1.10)." if mean > math.log(3) else "")
-    for loss, text in ((1.0987, "Worse than saying a third each (1.10)."), (1.0985, "")):
-        live.evaluate(f"{TERMINAL}.store.scores[{TERMINAL}.config.head].logLoss = {loss}; {TERMINAL}.draw()")
-        assert line.inner_text() == text
+    live.wait_for_function(
+        "() => { const { store, root } = document.querySelector('.terminal').terminal;"
+        " return store.step === Number(root.dataset.drawnStep); }",
+        timeout=PATIENCE_MS,
+    )
+    shown = live.evaluate("""() => {
+        const t = document.querySelector('.terminal').terminal;
+        const row = t.store.newest;
+        const { ask } = t.lines;
+        return { step: t.store.step, drawn: Number(t.root.dataset.drawnStep), mid: row.mid, lastX: ask.x.at(-1), time: row.time,
+                 lastY: ask.y.at(-1), ask: row.levels[0], up: row.probabilities[3 * t.config.head + 2] };
+    }""")
+    assert shown["step"] == shown["drawn"] and shown["lastX"] == shown["time"] and shown["lastY"] == shown["ask"]
+    assert float(stat(live, "Mid").replace(",", "")) == pytest.approx(shown["mid"], abs=1e-6)  # its half tick too
+    share = live.locator(".terminal-call .bar").last.locator("em").inner_text()
+    assert float(share.rstrip("%")) / 100 == pytest.approx(shown["up"], abs=0.0006)
+    live.get_by_role("button", name="Play").click()
+    wait_for_status(live, "Replaying")
+
+
+def test_panning_back_holds_the_view_until_live_is_pressed(live: Page) -> None:
+    live.locator(".terminal").focus()
+    live.keyboard.press("ArrowLeft")
+    back = live.get_by_role("button", name="Back to the newest")
+    expect(back).to_be_visible()
+    held = live.evaluate("document.querySelector('.terminal').terminal.range()")
+    wait_for_steps(live, 4)
+    assert live.evaluate("document.querySelector('.terminal').terminal.range()") == held
+    back.click()
+    expect(back).to_be_hidden()
+
+
+def test_the_stream_is_closed_to_strangers(live: Page, app: AppServer) -> None:
+    codes = live.evaluate("""() => new Promise((done) => {
+        const socket = new WebSocket(`ws://${location.host}/stream/market?ticket=guessed`);
+        socket.onclose = (event) => done(event.code);
+    })""")
+    assert codes in (1006, 4403)  # refused before or after the handshake
+
+
+@pytest.mark.parametrize("width", [390, 1024, 2560])
+def test_it_fits_every_width(live: Page, width: int) -> None:
+    live.set_viewport_size({"width": width, "height": 900})
+    wait_for_steps(live, 3)
+    assert live.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_nothing_is_drawn_across_a_jump(live: Page) -> None:
+    """Rows more than one step apart: the line is broken between them."""
+    live.evaluate("document.querySelector('.terminal').terminal.command('seek', 300)")
+    target = recording(OPENS_WITH).start_ms + 300_000
+    live.wait_for_function(f"() => {ROWS}.at(-1).time >= {target}", timeout=PATIENCE_MS)
+    joined = live.evaluate("""() => {
+        const t = document.querySelector('.terminal').terminal;
+        const { x, y } = t.lib.line(t.store.rows, (row) => row.mid);
+        let across = 0;
+        for (let i = 1; i < x.length; i++) if (y[i] !== null && y[i - 1] !== null && x[i] - x[i - 1] > 250) across++;
+        return across;
+    }""")
+    assert joined == 0
+
+
+@pytest.mark.parametrize(
+    ("language", "date", "mid"), [("en", "Aug 8, 2024", r"6\d,\d{3}\.\d\d[05]"), ("es", "8 ago 2024", r"6\d\.\d{3},\d\d[05]")]
+)
+def test_dates_and_prices_are_written_as_the_reader_writes_them(
+    new_page: NewPage, app: AppServer, language: str, date: str, mid: str
+) -> None:
+    page = opened(new_page(app, f"/?lang={language}"))
+    expect(page.locator(".terminal-plot .xaxislayer-above").last).to_contain_text(date, timeout=PATIENCE_MS)
+    assert re.fullmatch(mid, page.locator(STAT).nth(2).locator("dd").inner_text())
+
+
+def test_playback_belongs_to_a_viewer(new_page: NewPage, app: AppServer) -> None:
+    live, other = (opened(new_page(app)) for _ in range(2))
+    live.get_by_role("button", name="Pause").click()
+    wait_for_status(live, "Paused")
+    wait_for_steps(other, 4)
+    wait_for_status(other, "Replaying")
+    live.wait_for_timeout(500)  # what was under way when the pause came
+    held = step(live)
+    live.get_by_role("button", name="Step", exact=True).click()
+    wait_for_steps(live, 1 - (step(live) - held))
+    assert step(live) == held + 1
+    live.get_by_role("button", name="Play").click()
+    wait_for_status(live, "Replaying")
+
+
+def test_a_shared_playback_is_one_for_all(new_page: NewPage, app: AppServer) -> None:
+    one, two = (opened(new_page(app, "/?with=classroom")) for _ in range(2))
+    one.get_by_role("button", name="Pause").click()
+    wait_for_status(one, "Paused")
+    wait_for_status(two, "Paused")
+    one.wait_for_timeout(1_000)
+    assert step(one) == step(two) and stat(one, "Mid") == stat(two, "Mid")
+
+
+def test_a_link_opens_at_its_moment(new_page: NewPage, app: AppServer) -> None:
+    # slow enough that the recording, which begins anew at its end, is not over before the assertion on a busy machine
+    page = new_page(app, f"/?rec={ANOTHER.name}&speed=0.5&at=200")
+    page.wait_for_selector(SCREEN, timeout=PATIENCE_MS)
+    page.wait_for_function(f"() => ({ROWS}.at(-1)?.time ?? 0) >= {ANOTHER.start_ms + 200_000}", timeout=PATIENCE_MS)
+    assert page.evaluate(f"{ROWS}.at(-1).time") < ANOTHER.start_ms + 260_000
+    assert stat(page, "Symbol") == ANOTHER.symbol
+    assert page.locator(STAT, has_text="No trades here").is_visible()
+
+
+def test_the_minimap_seeks_and_the_link_holds_the_moment(live: Page) -> None:
+    minimap = live.locator(".terminal-map")
+    minimap.click(position=place(minimap, 0.75, 0.5))
+    live.wait_for_function(
+        "() => Math.abs(Number(document.querySelector('.terminal-map').dataset.share) - 0.75) < 0.06", timeout=PATIENCE_MS
+    )
+    live.wait_for_url(re.compile(r"[?&]at=\d+"), timeout=PATIENCE_MS)
+
+
+def test_after_a_jump_the_volume_delta_is_that_of_the_trades_since(live: Page) -> None:
+    live.get_by_role("button", name="Pause").click()
+    wait_for_status(live, "Paused")
+    live.evaluate(f"{TERMINAL}.command('seek', 258)")
+    one = recording(OPENS_WITH)
+    live.wait_for_function(f"() => {ROWS}.at(-1).time >= {one.start_ms + 258_000}", timeout=PATIENCE_MS)
+    found = live.evaluate(f"({{...{TERMINAL}.store.flow(), now: {ROWS}.at(-1).time, first: {ROWS}[0].time}})")
+    assert found["since"] > found["first"] + 1_000  # what was jumped over is no part of it
+    name = live.locator(STAT, has_text="Volume delta since").locator("dt").inner_text()
+    since = int(pd.Timestamp(f"2024-08-08 {name.split()[-1]}", tz="UTC").timestamp() * 1e3)
+    trades = pd.DataFrame([vars(trade) for trade in read_trades(one.path)])
+    there = trades[(trades.exchange_ms > since) & (trades.exchange_ms <= found["now"])]
+    truth = (there["size"] * there.side.map({"buy": 1, "sell": -1})).sum()
+    assert len(there) == found["trades"] > 500 and found["delta"] == pytest.approx(truth)
+    shown = live.locator(STAT, has_text="Volume delta since").locator("dd").inner_text()
+    assert float(shown.replace(",", "")) == pytest.approx(truth, abs=5e-4 * abs(truth) + 1e-9)
 
 
 def test_keys_play_change_the_horizon_and_help(live: Page) -> None:
@@ -285,18 +330,6 @@ def test_keys_play_change_the_horizon_and_help(live: Page) -> None:
     live.locator(".terminal").focus()
     live.keyboard.press("?")
     expect(live.locator(".terminal-help")).to_be_visible()
-
-
-def test_panning_back_holds_the_view_until_live_is_pressed(live: Page) -> None:
-    live.locator(".terminal").focus()
-    live.keyboard.press("ArrowLeft")
-    back = live.get_by_role("button", name="Back to the newest")
-    expect(back).to_be_visible()
-    held = live.evaluate("document.querySelector('.terminal').terminal.range()")
-    wait_for_steps(live, 4)
-    assert live.evaluate("document.querySelector('.terminal').terminal.range()") == held
-    back.click()
-    expect(back).to_be_hidden()
 
 
 def test_another_source(live: Page) -> None:
@@ -326,22 +359,6 @@ def test_without_the_stream_it_is_drawn_once_a_second(new_page: NewPage, app: Ap
     page.evaluate("document.querySelector('.terminal').terminal.channel.setTriggerValue('fallback', 1)")
     expect(page.get_by_text("The stream could not be reached")).to_be_visible(timeout=PATIENCE_MS)
     wait_for_steps(page, 8)
-
-
-def test_the_stream_is_closed_to_strangers(live: Page, app: AppServer) -> None:
-    codes = live.evaluate("""() => new Promise((done) => {
-        const socket = new WebSocket(`ws://${location.host}/stream/market?ticket=guessed`);
-        socket.onclose = (event) => done(event.code);
-    })""")
-    assert codes in (1006, 4403)  # refused before or after the handshake
-
-
-@pytest.mark.parametrize("width", [390, 1024, 2560])
-def test_it_fits_every_width(new_page: NewPage, app: AppServer, width: int) -> None:
-    page = opened(new_page(app))
-    page.set_viewport_size({"width": width, "height": 900})
-    wait_for_steps(page, 3)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_presentation_keeps_the_figure_the_call_and_the_score_and_escape_returns(live: Page) -> None:

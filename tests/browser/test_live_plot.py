@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, SamePage
 from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
 
@@ -33,9 +33,20 @@ def x_range(page: Page) -> list[float]:
     return [float(value) for value in page.evaluate(f"document.querySelector('{PLOT}').layout.xaxis.range")]
 
 
+AS_OPENED = f"""() => {{
+    const plot = document.querySelector('{PLOT}');
+    const said = document.body.innerText;
+    return plot?.layout.xaxis.range[0] < 1 && plot._fullData.every((trace) => trace.visible === true)
+        && !document.querySelector('{MOVING}').style.marginTop
+        && said.includes('pressed: no') && said.includes('clicked: nothing');
+}}"""
+
+
 @pytest.fixture
-def plots_page(new_page: NewPage, plots: AppServer) -> Page:
-    page = new_page(plots)
+def plots_page(same_page: SamePage, plots: AppServer) -> Page:
+    page = same_page(plots, unchanged=AS_OPENED)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1440, "height": 900})
     page.wait_for_selector(f"{MOVING}[data-updates]", timeout=60_000)
     return page
 
@@ -56,15 +67,6 @@ def test_the_same_node_is_updated_and_the_data_move(plots_page: Page) -> None:
     assert plots_page.evaluate("window.y !== window.before.data[1].y.bdata")
 
 
-def test_a_frame_that_looks_the_same_is_not_drawn_again(plots_page: Page) -> None:
-    still = plots_page.locator(STILL)
-    assert still.get_attribute("data-updates") == "1"
-    plots_page.get_by_text("Again").click()
-    plots_page.wait_for_function("document.body.innerText.includes('pressed: yes')")
-    wait_for_updates(plots_page, 2)
-    assert still.get_attribute("data-updates") == "1"
-
-
 def test_only_what_changed_travels(plots_page: Page) -> None:
     sizes: list[int] = []
     plots_page.on("websocket", lambda socket: socket.on("framereceived", lambda payload: sizes.append(len(payload))))
@@ -74,25 +76,6 @@ def test_only_what_changed_travels(plots_page: Page) -> None:
     heat = 8 * 200 * 8 * 4 // 3  # the heatmap that stands still, in base64
     assert max(sizes) > heat
     assert max(sizes[-4:]) < heat
-
-
-def test_a_drawn_zoom_outlives_new_data(plots_page: Page) -> None:
-    panel = plots_page.locator(f"{PLOT} .nsewdrag")
-    panel.hover()
-    area = panel.bounding_box()
-    assert area is not None
-    y = area["y"] + area["height"] / 2
-    plots_page.mouse.move(area["x"] + area["width"] * 0.25, y)
-    plots_page.mouse.down()
-    plots_page.mouse.move(area["x"] + area["width"] * 0.5, y, steps=5)
-    plots_page.wait_for_timeout(800)  # a slow hand: three frames come meanwhile
-    plots_page.mouse.move(area["x"] + area["width"] * 0.75, y, steps=5)
-    plots_page.mouse.up()
-    plots_page.wait_for_function(f"document.querySelector('{PLOT}').layout.xaxis.range[0] > 20")
-    zoomed = x_range(plots_page)
-    wait_for_updates(plots_page, 5)
-    assert x_range(plots_page) == zoomed
-    assert 40 < zoomed[0] < 60 and 140 < zoomed[1] < 160
 
 
 def test_a_plot_far_out_of_view_is_not_drawn_again_until_it_is_near(plots_page: Page) -> None:
@@ -105,18 +88,7 @@ def test_a_plot_far_out_of_view_is_not_drawn_again_until_it_is_near(plots_page: 
     assert updates(page) == drawn
     page.locator(MOVING).scroll_into_view_if_needed()
     wait_for_updates(page, 2)
-
-
-def test_a_hidden_trace_stays_hidden(plots_page: Page) -> None:
-    plots_page.locator(f"{PLOT} .legendtoggle").click()
-    plots_page.wait_for_function(f"document.querySelector('{PLOT}')._fullData[1].visible === 'legendonly'")
-    wait_for_updates(plots_page, 5)
-    assert plots_page.evaluate(f"document.querySelector('{PLOT}')._fullData[1].visible") == "legendonly"
-
-
-def test_a_click_reaches_python(plots_page: Page) -> None:
-    plots_page.locator(f"{PLOT} .nsewdrag").click()
-    expect(plots_page.get_by_text("clicked: ")).not_to_have_text("clicked: nothing", timeout=20_000)
+    page.evaluate(f"document.querySelector('{MOVING}').style.marginTop = ''")
 
 
 def test_latency_is_measured_and_reported(plots_page: Page) -> None:
@@ -180,6 +152,46 @@ def test_downloads(plots_page: Page, tmp_path: Path, kind: str, title: str, begi
         plots_page.goto(file.as_uri())
         plots_page.wait_for_selector(".js-plotly-plot .trace.scatter")
         assert plots_page.title() == "A sine wave that stands still"
+
+
+def test_a_frame_that_looks_the_same_is_not_drawn_again(plots_page: Page) -> None:
+    still = plots_page.locator(STILL)
+    assert still.get_attribute("data-updates") == "1"
+    plots_page.get_by_text("Again").click()
+    plots_page.wait_for_function("document.body.innerText.includes('pressed: yes')")
+    wait_for_updates(plots_page, 2)
+    assert still.get_attribute("data-updates") == "1"
+
+
+def test_a_drawn_zoom_outlives_new_data(plots_page: Page) -> None:
+    panel = plots_page.locator(f"{PLOT} .nsewdrag")
+    panel.hover()
+    area = panel.bounding_box()
+    assert area is not None
+    y = area["y"] + area["height"] / 2
+    plots_page.mouse.move(area["x"] + area["width"] * 0.25, y)
+    plots_page.mouse.down()
+    plots_page.mouse.move(area["x"] + area["width"] * 0.5, y, steps=5)
+    plots_page.wait_for_timeout(800)  # a slow hand: three frames come meanwhile
+    plots_page.mouse.move(area["x"] + area["width"] * 0.75, y, steps=5)
+    plots_page.mouse.up()
+    plots_page.wait_for_function(f"document.querySelector('{PLOT}').layout.xaxis.range[0] > 20")
+    zoomed = x_range(plots_page)
+    wait_for_updates(plots_page, 5)
+    assert x_range(plots_page) == zoomed
+    assert 40 < zoomed[0] < 60 and 140 < zoomed[1] < 160
+
+
+def test_a_hidden_trace_stays_hidden(plots_page: Page) -> None:
+    plots_page.locator(f"{PLOT} .legendtoggle").click()
+    plots_page.wait_for_function(f"document.querySelector('{PLOT}')._fullData[1].visible === 'legendonly'")
+    wait_for_updates(plots_page, 5)
+    assert plots_page.evaluate(f"document.querySelector('{PLOT}')._fullData[1].visible") == "legendonly"
+
+
+def test_a_click_reaches_python(plots_page: Page) -> None:
+    plots_page.locator(f"{PLOT} .nsewdrag").click()
+    expect(plots_page.get_by_text("clicked: ")).not_to_have_text("clicked: nothing", timeout=20_000)
 
 
 def test_a_plot_has_its_place_before_its_script_has_come(chromium: Browser, plots: AppServer) -> None:
