@@ -54,14 +54,14 @@ class ChosenPicture:
 def pick() -> ChosenPicture | None:
     """The controls to choose by; None while nothing is chosen."""
     kinds = {
-        "gallery": _("Test images"),
-        "photos": _("Photographs"),
         "upload": _("Upload"),
         "camera": _("Camera"),
+        "photos": _("Photographs"),
+        "gallery": _("Test images"),
         "draw": _("Drawing"),
     }
     with st.container(border=True):
-        kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", required=True)
+        kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", default="gallery", required=True)
         if kind == "gallery":
             url_state.remember(SET, None)
             url_state.remember("photo", None)
@@ -260,6 +260,10 @@ def _pick_kept(kind: str, given: list[str] | None) -> ChosenPicture | None:
     state, kept = st.session_state, f"classify:ids:{kind}"
     linked = st.query_params.get(SET)
     if given is not None:
+        before = state.get(kept, [])
+        new = [one for one in given if one not in before]
+        if before and new:
+            state["picture"] = new[0]  # what a person just added is what they ask about
         state[kept] = given
     elif linked is not None and linked != state.get("classify:set:seen"):
         state[kept] = linked.split(",")[:MOST_FILES]

@@ -194,6 +194,13 @@ def test_an_upload_stays_until_it_is_taken_away(models: Path) -> None:
     assert "No picture is chosen yet" in words(app) and "set" not in app.query_params
 
 
+def test_a_picture_added_later_is_the_one_answered(models: Path) -> None:
+    first, second = ("first.png", shop_picture(0)), ("second.png", shop_picture(1))
+    app = upload(opened(**{"from": "upload"}), first)
+    upload(app, first, second)
+    assert app.selectbox(key="picture").value == decode(second[1]).id
+
+
 def test_several_uploads_make_a_table_and_each_can_be_opened(models: Path) -> None:
     app = upload(opened(**{"from": "upload"}), *((f"{i}.png", shop_picture(i)) for i in range(3)))
     assert "3 pictures" in words(app)
