@@ -28,7 +28,10 @@ KINDS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF")
 """Formats that Pillow may recognise a file as."""
 SUFFIXES: Final = ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "heic", "heif", "avif")
 MOST_PIXELS: Final = 64_000_000
-"""Above the 50 megapixels of phones; 256 MB while it is decoded."""
+"""Pixels that may be decoded; 256 MB while they are."""
+MAX_JPEG_PIXELS: Final = 220_000_000
+"""Pixels of a baseline JPEG, of which an eighth of each side is decoded: above the 108 and 200 megapixels of phones."""
+Image.MAX_IMAGE_PIXELS = MAX_JPEG_PIXELS
 WORK_SIDE: Final = 768
 """Longest side that is kept: over 27 times what the model sees."""
 STRIP_PIXELS: Final = 1 << 20
@@ -104,7 +107,7 @@ def decode(data: bytes, *, name: str = "", most_pixels: int = MOST_PIXELS) -> Pi
     """The picture in a file's bytes.
 
     Raises:
-        PictureError: for an empty file, one of another kind, a damaged or cut one, or more than `most_pixels` pixels.
+        PictureError: for an empty file, one of another kind, a damaged or cut one, or more than `most_pixels` pixels to decode.
     """
     if not data:
         raise PictureError("empty", compose("the file is empty (0 bytes): choose one with a picture in it"))
@@ -117,12 +120,15 @@ def decode(data: bytes, *, name: str = "", most_pixels: int = MOST_PIXELS) -> Pi
     except Exception as error:  # a decoder that meets damage may raise almost anything
         raise _damaged() from error
     with opened:
-        if opened.width * opened.height > most_pixels:
-            raise _too_large(most_pixels, opened.size)
+        size = opened.size
+        opened.draft(None, (WORK_SIDE, WORK_SIDE))  # a large JPEG is decoded at a half, a quarter or an eighth
+        decoded = size if opened.info.get("progressive") else opened.size  # a progressive one keeps all coefficients in memory
+        if decoded[0] * decoded[1] > most_pixels or size[0] * size[1] > MAX_JPEG_PIXELS:
+            raise _too_large(most_pixels, size)
         try:
-            return _upright(opened, data, name)
+            return _upright(opened, data, name, size)
         except MemoryError as error:
-            raise _too_large(most_pixels, opened.size) from error
+            raise _too_large(most_pixels, size) from error
         except Exception as error:
             raise _damaged() from error
 
@@ -142,15 +148,13 @@ def png(image: Bytes) -> bytes:
     return buffer.getvalue()
 
 
-def _upright(opened: Image.Image, data: bytes, name: str) -> Picture:
+def _upright(opened: Image.Image, data: bytes, name: str, size: tuple[int, int]) -> Picture:
     kind, mode, notes = str(opened.format), opened.mode, list[Note]()
     frames = _frame_count(data)
     if frames > 1 and kind in ("GIF", "PNG", "WEBP"):
         notes.append("animated")
     elif frames > 1 and kind == "TIFF":
         notes.append("pages")
-    size = opened.size
-    opened.draft(None, (WORK_SIDE, WORK_SIDE))  # a large JPEG is decoded at a half, a quarter or an eighth
     opened.load()
     whole = _plain(opened)
     orientation = _orientation(opened)

@@ -247,6 +247,20 @@ def test_too_many_pixels_are_counted_from_the_header() -> None:
         decode(filed("RGB", "PNG"), most_pixels=2000)
 
 
+@pytest.mark.parametrize("progressive", [False, True])
+def test_a_phones_108_megapixels_are_scaled_down_unless_all_must_be_kept(progressive: bool) -> None:
+    large = Image.linear_gradient("L").resize((12_000, 9_000))
+    large.save(buffer := io.BytesIO(), "JPEG", quality=50, progressive=progressive)
+    if progressive:
+        with pytest.raises(PictureError, match="12,000 x 9,000 pixels: at most 64 million"):
+            decode(buffer.getvalue())
+    else:
+        picture = decode(buffer.getvalue())
+        assert (picture.width, picture.height) == (12_000, 9_000) and picture.rgb.shape == (576, 768, 3)
+        rows = picture.rgb[:, 384, 0].astype(float)
+        assert np.abs(rows - np.linspace(0, 255, 576)).max() < 3
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(sorted(LOSSLESS)), st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=8))
 def test_whatever_is_damaged_it_decodes_or_says_so(name: str, changes: list[tuple[int, int]]) -> None:
