@@ -36,8 +36,10 @@ NETWORKS_VARIABLE: Final = "OBSERVATORY_WEBHOOK_NETWORKS"
 """Environment variable: networks that are not public and may get webhooks all the same, such as 10.1.0.0/16, by commas."""
 LOOKUP_S: Final = 5.0
 NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
-NEVER: Final = tuple(map(ipaddress.ip_network, ("168.63.129.16/32", "192.0.0.0/24", "64:ff9b:1::/48")))
-"""Public by their numbers, but of the network around a machine: two clouds' metadata, and IPv4 within a provider."""
+NEVER: Final = tuple(map(ipaddress.ip_network, ("168.63.129.16/32", "192.0.0.0/24", "3fff::/20")))
+"""Public by their numbers, but not the internet's: two clouds' metadata, and an IPv6 network for documents."""
+UNICAST: Final = ipaddress.ip_network("2000::/3")
+"""All of IPv6 that is given out to the public. Outside lie IPv4 addresses in old spellings (::127.0.0.1) and sites' own."""
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +53,8 @@ def is_public(address: str) -> bool:
             ip = inner
     if any(ip in network for network in _allowed()):
         return True
+    if ip.version == 6 and ip not in UNICAST:
+        return False
     return ip.is_global and not ip.is_multicast and not any(ip in network for network in NEVER)
 
 
