@@ -47,6 +47,10 @@ MIN_INSIDE: Final = 0.25
 """Share of a side that a border leaves."""
 MAX_FRAMES: Final = 3
 """Borders inside one another, such as a white one within the black bars of a screen."""
+STATUS_BAR: Final = 0.08
+"""Share of a side within which the clock and signs of a phone's status bar stand."""
+STATUS_INK: Final = 0.4
+"""Share of a line's pixels that these cover at most."""
 MOST_NOISE: Final = 40.0
 """Levels; corners that vary more show part of a scene, not noise."""
 
@@ -290,7 +294,28 @@ def border_box(rgb: npt.NDArray[np.float64]) -> tuple[int, int, int, int]:
 
 
 def _border_width(rgb: npt.NDArray[np.float64]) -> int:
-    """Lines of a picture (lines, pixels, 3) from the first on that belong to a border."""
+    """Lines of a picture (lines, pixels, 3) from the first on that belong to a border, or to a status bar with one below it."""
+    width = _uniform_width(rgb)
+    if width:
+        return width
+    near = rgb[: int(STATUS_BAR * len(rgb))]
+    own = np.median(near, axis=1)  # (lines, 3)
+    ink = (np.abs(near - own[:, None]).max(axis=-1) > 255 * BORDER_NOISE[1]).mean(axis=1)
+    written = np.flatnonzero(ink > 1 - BORDER_LINE)
+    if not len(written) or ink.max() > STATUS_INK:
+        return 0
+    steps = 1 + np.flatnonzero(np.abs(np.diff(own, axis=0)).max(axis=1) > 1)  # a bar may end in a step too faint for an edge
+    for start in sorted({1 + int(written[-1]), *(int(one) for one in steps if one > written[-1])}):
+        width = _uniform_width(rgb[start:])
+        if width:
+            return start + width
+    return 0
+
+
+def _uniform_width(rgb: npt.NDArray[np.float64]) -> int:
+    """Lines of a picture (lines, pixels, 3) from the first on that have one colour, where they end in an edge."""
+    if not len(rgb):
+        return 0
     colour = np.median(rgb[0], axis=0)
 
     def not_of_it(lines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

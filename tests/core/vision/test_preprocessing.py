@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from PIL import Image, ImageDraw, ImageFont, ImageOps
 from scipy import ndimage
 
 from core.vision.gallery import gallery, photograph_gallery
@@ -255,6 +255,24 @@ def test_a_border_within_the_bars_of_a_screen_is_cut_off_too() -> None:
     image = Image.fromarray(decode(photograph_gallery()[9].data).rgb)
     both = framed(framed(image, 0.1, "white"), 0.4, "black", bars=True)
     assert prepare(decode(jpeg(both, quality=90)), PHOTOGRAPH).step("border").image.shape[:2] == image.size[::-1]
+
+
+@pytest.mark.parametrize(
+    ("page", "bar", "ink"), [("white", "#f5f5f5", "black"), ("black", "black", "white"), ("#e8f0ff", "#203040", "white")]
+)
+def test_a_screenshot_is_cut_to_its_photograph(page: str, bar: str, ink: str) -> None:
+    exact, photographs = 0, photograph_gallery()[::3]
+    for one in photographs:
+        image = Image.fromarray(decode(one.data).rgb).resize((390, 500))
+        sheet = Image.new("RGB", (390, 844), page)
+        draw = ImageDraw.Draw(sheet)
+        draw.rectangle((0, 0, 390, 44), fill=bar)
+        draw.text((20, 14), "12:41", fill=ink, font=ImageFont.load_default(16))
+        draw.rectangle((345, 16, 372, 28), outline=ink, width=2)
+        sheet.paste(image, (0, 172))
+        step = prepare(decode(jpeg(sheet, quality=85)), PHOTOGRAPH, side=128).step("border")
+        exact += abs(step.image.shape[0] - 500 * 768 / 844) <= 8
+    assert exact >= 0.8 * len(photographs)
 
 
 def test_a_photograph_and_a_garment_on_plain_ground_keep_their_edges() -> None:
