@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import os
 import re
 import subprocess
 import tomllib
@@ -12,8 +14,11 @@ from typing import Any
 import pytest
 import yaml
 
+from core.market import alert_monitor
 from core.market.feeds import redis_feed
 from core.market.ledger import keeper
+from core.market.recordings import layout, stores
+from core.runs import market_training
 from core.service import access, logs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -70,7 +75,57 @@ def test_the_container_is_a_plain_user_and_answers_where_it_is_asked() -> None:
     assert command[command.index("--server.port") + 1] == port and (ROOT / command[4]).is_file()
     assert command[command.index("--server.address") + 1] == "0.0.0.0"
     assert f"localhost:{port}/healthz" in DOCKERFILE
-    assert f"{keeper.FOLDER_VARIABLE}=/data/ledger" in DOCKERFILE and instructions("VOLUME") == ["/data"]
+    assert instructions("VOLUME") == ["/data"]
+
+
+def set_in_the_image() -> dict[str, str]:
+    return dict(pair.split("=", 1) for line in instructions("ENV") for pair in line.split())
+
+
+def path_variables() -> set[str]:
+    """Environment variables that our code makes a path of, by the functions that read them."""
+    named: set[str] = set()
+    for path in sorted((ROOT / "core").rglob("*.py")):
+        module = ast.parse(path.read_text(encoding="utf-8"))
+        values = {
+            target.id: node.value.value
+            for node in module.body
+            if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name) and str(node.value.value).startswith("OBSERVATORY_")
+        }
+        for function in (node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)):
+            body = ast.unparse(function)
+            if "environ" in body and re.search(r"\bPath\(", body) and function.name != "folders":  # those are read alone
+                named |= {value for name, value in values.items() if re.search(rf"\b{name}\b", body)}
+    return named
+
+
+def test_every_path_that_is_written_has_its_variable_in_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = set_in_the_image()
+    assert path_variables() == {name for name in given if name.startswith("OBSERVATORY_")}
+    for name in [one for one in os.environ if one.startswith("OBSERVATORY_")]:
+        monkeypatch.delenv(name)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    written = [
+        alert_monitor.alert_file(),
+        keeper.ledger_folder(),
+        layout.library_folder(),
+        market_training.runs_folder(),
+        stores.below_cache("copies", "s3://bucket/a"),
+        Path.home(),
+    ]
+    assert all(path is not None and path.is_relative_to("/data") for path in written)
+
+
+def test_every_service_is_bounded_and_has_no_rights_to_spare(compose: dict[str, Any]) -> None:
+    for name, one in compose["services"].items():
+        assert one["read_only"] and one["cap_drop"] == ["ALL"] and one["security_opt"] == ["no-new-privileges:true"], name
+        assert one["pids_limit"] <= 512 and re.fullmatch(r"\d+[mg]", one["mem_limit"]), name
+        assert one["tmpfs"] and all(":size=" in place for place in one["tmpfs"]), name
+        assert set(one.get("cap_add", [])) <= {"CHOWN", "SETGID", "SETUID"}, name
+    assert "cap_add" not in compose["services"]["app1"]
 
 
 def test_compose_names_what_there_is(compose: dict[str, Any]) -> None:
