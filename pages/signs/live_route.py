@@ -25,7 +25,9 @@ from pages.shared.navigation import HANDS_STREAM
 PATH: Final = HANDS_STREAM
 MOST_VIEWERS: Final = 4
 """Cameras read at once: each takes about a third of a core at ten frames a second."""
-BUSY, REFUSED, NOT_SET_UP = 4429, 4403, 4404
+IDLE_S: Final = 30.0
+"""Seconds without a frame after which a camera gives its place to another."""
+BUSY, REFUSED, NOT_SET_UP, IDLE = 4429, 4403, 4404, 4408
 """Codes with which the socket is closed."""
 _viewers: set[WebSocket] = set()
 
@@ -55,7 +57,8 @@ async def hands_stream(websocket: WebSocket) -> None:
     try:
         reader = await asyncio.to_thread(_reader)
         while True:
-            data = await websocket.receive_bytes()
+            async with asyncio.timeout(IDLE_S):
+                data = await websocket.receive_bytes()
             try:
                 answer = await asyncio.to_thread(_read, reader, data)
             except ValueError as error:
@@ -63,6 +66,8 @@ async def hands_stream(websocket: WebSocket) -> None:
             await websocket.send_text(json.dumps(answer))
     except MissingModels as error:
         await _refuse(websocket, language, NOT_SET_UP, str(error))
+    except TimeoutError:
+        await _refuse(websocket, language, IDLE, compose("no frame came for {count} s: start again", count=int(IDLE_S)))
     except (WebSocketDisconnect, KeyError):
         return
     finally:

@@ -99,6 +99,17 @@ def test_another_sites_page_is_refused(reader: None) -> None:
     assert socket.closed == live_route.REFUSED and not socket.got
 
 
+def test_a_camera_that_sends_nothing_gives_its_place_to_another(reader: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(Socket):
+        async def receive_bytes(self) -> bytes:
+            return self.sent.pop(0) if self.sent else await asyncio.Event().wait() or b""
+
+    monkeypatch.setattr(live_route, "IDLE_S", 0.05)
+    socket = serve(Silent(jpeg(8, 8)))
+    assert socket.closed == live_route.IDLE and not live_route._viewers
+    assert "hands" in socket.got[0] and "no frame came for" in socket.got[-1]["error"]
+
+
 def test_too_many_cameras_are_told_so_in_their_language(reader: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_route, "_viewers", set(range(4)))
     socket = serve(Socket(jpeg(8, 8), lang="es"))
