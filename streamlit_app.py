@@ -72,7 +72,7 @@ def main() -> None:
     page = st.navigation(navigation.sections(), expanded=True)
     narrow = controls.presenting() or page.url_path == ""  # the live page: its screen takes the whole width
     side: Literal["auto", "collapsed"] = "collapsed" if narrow else "auto"
-    st.set_page_config(initial_sidebar_state=side)
+    st.set_page_config(page_title=f"{page.title} · Attention Observatory", initial_sidebar_state=side)
     controls.apply_frame()
     with st.sidebar:
         if not controls.presenting():

@@ -42,6 +42,23 @@ def test_every_page_opens_on_every_screen(entry: PageEntry, app: AppServer, scre
         assert_fits(page)
 
 
+def test_tab_stops_nowhere_off_the_screen_and_the_sidebar_opens_by_key(new_page: NewPage, app: AppServer) -> None:
+    """The front page's sidebar is collapsed, which puts its links left of the screen."""
+    page = new_page(app, "/")
+    expect(page).to_have_title(f"{FIRST.title} · Attention Observatory")
+    settled(page)
+    edges = []
+    for _ in range(45):
+        page.keyboard.press("Tab")
+        edges.append(page.evaluate("document.activeElement.getBoundingClientRect().right"))
+    assert min(edges) > 0
+    page.get_by_test_id("stExpandSidebarButton").press("Enter")
+    link = page.get_by_test_id("stSidebarNavLink").first
+    expect(link).to_be_visible()
+    link.focus()
+    assert page.evaluate("document.activeElement.dataset.testid") == "stSidebarNavLink"
+
+
 def test_nothing_is_sent_by_reference(new_page: NewPage, app: AppServer) -> None:
     """A reference to what the browser has dropped meanwhile, as it may on a page that ticks, would stop the page for good."""
     kinds: list[str | None] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
@@ -41,10 +42,23 @@ def title_in(code: str, entry: PageEntry) -> str:
     return str(app.title[0].value)
 
 
+@pytest.fixture
+def tab_titles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Titles that the browser's tab was given, one after another."""
+    given: list[str] = []
+    configure = st.set_page_config
+    monkeypatch.setattr(
+        st, "set_page_config", lambda **options: (given.append(options.get("page_title", "")), configure(**options))[1]
+    )
+    return given
+
+
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.url)
-def test_page_runs_in_every_language(entry: PageEntry) -> None:
+def test_page_runs_in_every_language(entry: PageEntry, tab_titles: list[str]) -> None:
     for code in language.LANGUAGES.keys() - {"en"}:
-        assert title_in(code, entry) == language.catalogue(code).gettext(entry.title)
+        title = language.catalogue(code).gettext(entry.title)
+        assert title_in(code, entry) == title
+        assert tab_titles[-1] == f"{title} · Attention Observatory"  # WCAG 2.4.2: each page says which one it is
 
 
 def test_the_navigation_is_sound() -> None:
