@@ -101,7 +101,7 @@ class AdaptiveHead:
         return down / total, stationary / total, up / total
 
     def resolve(self, prediction: Recalibrated, move: float) -> int:
-        """What happened after a prediction, from the label's move, a fraction of the price: the class by the threshold in use."""
+        """Resolves a prediction from the label's move, a fraction of the price: the class by the threshold in use."""
         if self._count % STRIDE == 0:
             place = self._count // STRIDE % len(self._moves)
             self._logits[place] = [_log(p) for p in prediction.written]

@@ -21,7 +21,7 @@ from core.market.row_predictions import RowPredictions
 from core.messages import compose
 
 Thresholds = Literal["card", "past"]
-"""Where label thresholds come from: the checkpoint's card, or the market's own first quarter hour."""
+"""Source of the label thresholds: the checkpoint's card, or the market's own first quarter hour."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,7 +34,7 @@ def market_of(key: str) -> str:
 
 
 def state_of(session: MarketSession, owners: frozenset[str] | None = None) -> MarketState:
-    """What alerts look at, of a session now.
+    """State of a session now, as the alerts' rules read it.
 
     Args:
         owners: whose rules it may set off; None for all.

@@ -28,7 +28,7 @@ from core.messages import Message, compose
 AlertKind = Literal["probability", "score", "feed", "price"]
 ALERT_KINDS: Final[tuple[AlertKind, ...]] = get_args(AlertKind)
 FORMER: Final = "operator"
-"""Whose rules are that were written before rules had owners."""
+"""Owner of the rules that were stored before rules had owners."""
 MAX_RULES: Final = 40
 """Rules of one owner."""
 MAX_OWNERS: Final = 200
@@ -133,7 +133,7 @@ class AlertRule:
 
 @dataclass(frozen=True, kw_only=True)
 class MarketState:
-    """What rules look at.
+    """State of a market that rules are tested on.
 
     Attributes:
         feed: key of the feed, its owner included. market: without.
@@ -164,7 +164,7 @@ class AlertEvent:
 
 
 def reason(rule: AlertRule, now: MarketState, before_mid: float) -> Message | None:
-    """Why the rule's condition holds now; None where it does not.
+    """Returns the reason that the rule's condition holds now, or None.
 
     Args:
         before_mid: the mid at the look before, NaN where there was none.
@@ -205,7 +205,7 @@ def reason(rule: AlertRule, now: MarketState, before_mid: float) -> Message | No
 
 @dataclass
 class _Owned:
-    """What one owner has."""
+    """Rules and events of one owner."""
 
     rules: dict[str, AlertRule] = field(default_factory=dict)
     log: deque[AlertEvent] = field(default_factory=lambda: deque(maxlen=MAX_LOG))

@@ -46,7 +46,7 @@ FEATURES = tuple(f"{side}_{what}{level}" for level in range(1, LEVELS + 1) for s
 """The same columns by the document's names: ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ..."""
 
 ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES = (slice(first, None, 4) for first in range(4))
-"""Where each kind of column lies on the feature axis."""
+"""Places of each kind of column on the feature axis."""
 
 FloatArray = NDArray[np.float64]
 NO_LEVELS: Final[FloatArray] = np.zeros(0)
@@ -139,7 +139,7 @@ def all_levels(asks: Sequence[Sequence[float]], bids: Sequence[Sequence[float]])
 
 
 def _sensible(columns: FloatArray) -> bool:
-    """Whether `first_fault` finds nothing in a book (4, n) of one level or more: ask prices and sizes, bid prices and sizes."""
+    """True if `first_fault` finds nothing in a book (4, n) of one level or more: ask prices and sizes, bid prices and sizes."""
     asks, bids = columns[0], columns[2]
     rising = (asks[1:] > asks[:-1]) & (bids[1:] < bids[:-1])
     least, most = np.minimum.reduce(columns, axis=None), np.maximum.reduce(columns, axis=None)
@@ -159,7 +159,7 @@ def deeper_levels(asks: FloatArray, bids: FloatArray) -> FloatArray:
 
 
 def first_fault(rows: FloatArray) -> str | None:
-    """What is wrong with the first bad row of (n, 40), as the end of a sentence; None where nothing is."""
+    """Describes the fault of the first bad row of (n, 40), as the end of a sentence; None where all rows are good."""
     if rows.size and rows.min() > 0 and rows.max() < LARGEST and _sorted(rows):  # NaN fails the first two
         return None
     if not np.isfinite(rows).all():
@@ -182,7 +182,7 @@ def first_fault(rows: FloatArray) -> str | None:
 
 
 def _sorted(rows: FloatArray) -> bool:
-    """Whether every row's asks rise from above its best bid, and its bids fall."""
+    """Tells whether every row's asks rise from above its best bid, and its bids fall."""
     asks, bids = rows[:, ASK_PRICES], rows[:, BID_PRICES]
     return bool((asks[:, 0] > bids[:, 0]).all() and (asks[:, 1:] > asks[:, :-1]).all() and (bids[:, 1:] < bids[:, :-1]).all())
 

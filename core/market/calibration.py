@@ -28,7 +28,7 @@ _SCORES: Final = {"macro_f1": scores.macro_f1, "matthews": scores.matthews}
 
 @dataclass(frozen=True, kw_only=True)
 class CallRule:
-    """How one model's logits for one label and horizon of one market become probabilities and a call.
+    """Rule that turns one model's logits for one label and horizon of one market into probabilities and a call.
 
     Attributes:
         temperature: divides the logits.
@@ -47,12 +47,12 @@ class CallRule:
 
     @property
     def kind(self) -> RuleKind:
-        """Whether the likeliest class is called, or by a fitted threshold."""
+        """Kind of the rule: the likeliest class, or a fitted threshold."""
         return "threshold" if self.lean else "likeliest"
 
     @property
     def odds(self) -> float:
-        """How many times P(STATIONARY) the likelier of DOWN and UP must exceed to be called; 1 calls the likeliest class."""
+        """Factor of P(STATIONARY) that the likelier of DOWN and UP must exceed to be called; 1 calls the likeliest class."""
         return float(np.exp(-self.lean))
 
     def threshold(self, probabilities: Sequence[float]) -> float:
@@ -126,7 +126,7 @@ def _score(truth: NDArray[np.int64], called: NDArray[np.int64], maximise: Score)
 
 
 PRIOR: Final = np.diag([5.0, 1.0, 1.0])
-"""How strongly `fit_class_biases` holds scale and the biases of DOWN and UP to 1, 0 and 0: as a likelihood's curvature would."""
+"""Strength with which `fit_class_biases` holds scale and the biases of DOWN and UP to 1, 0 and 0, as a curvature."""
 
 
 def fit_class_biases(

@@ -16,7 +16,7 @@ from typing import Final
 PROMISED: Final = 0.9
 """Share of outcomes that shall be among the classes named."""
 PACE: Final = 0.03
-"""How far one miss moves the level (Gibbs and Candes's gamma)."""
+"""Step by which one miss moves the level (Gibbs and Candes's gamma)."""
 MEMORY: Final = 1_000
 """Outcomes whose scores the quantile is taken of."""
 FEWEST: Final = 50

@@ -130,7 +130,7 @@ def score_head(found: RowPredictions, market: MarketCard, head: int) -> HeadResu
 
 
 def score_apart(found: RowPredictions, head: int) -> dict[str, float]:
-    """How many predictions were made of a stalled book, `samples`, and the share of their calls that came true, `accuracy`."""
+    """Counts the predictions made of a stalled book, `samples`, and the share of their calls that came true, `accuracy`."""
     there = found.apart[:, head] != UNKNOWN
     right = found.calls[there, head] == found.apart[there, head]
     return {"samples": int(there.sum()), "accuracy": float(right.mean()) if len(right) else math.nan}
@@ -151,7 +151,7 @@ def call_rows(found: RowPredictions, head: int) -> dict[str, CallRows]:
 
 
 def summarise_value(found: RowPredictions, head: int) -> dict[str, Any]:
-    """What one head's calls were worth, as JSON's objects: `value` by rule, and TLOB's `precision_by_confidence`.
+    """Measures the value of one head's calls, as JSON's objects: `value` by rule, and TLOB's `precision_by_confidence`.
 
     Args:
         found: predictions of consecutive rows; with rows left out no move and no trade is known.
@@ -164,7 +164,7 @@ def summarise_value(found: RowPredictions, head: int) -> dict[str, Any]:
 
 
 def _too_short(window: int, longest: int, first: int) -> BookError:
-    """Why no row can be scored."""
+    """Error for data in which no row can be scored."""
     needed = {"rows": window + longest, "window": window, "longest": longest}
     if first:
         return BookError(

@@ -124,7 +124,7 @@ def input_names(kind: TransformKind) -> tuple[str, ...]:
 
 
 def directed_inputs(kind: TransformKind) -> int:
-    """How many of the last columns tell a direction and not a side: mirrored, they are negated where they stand."""
+    """Number of last columns that tell a direction and not a side: mirrored, they are negated where they stand."""
     return len(DRIFT_COLUMNS) if kind == "flow" else 0
 
 

@@ -30,7 +30,7 @@ GridRow = tuple[int, "FloatArray"]
 
 
 def on_grid(timestamps: NDArray[np.int64]) -> bool:
-    """Whether books lie on the grid already: whole grid steps apart, some of them one step. Longer ones are stated pauses."""
+    """Tells whether books lie on the grid: whole grid steps apart, some of them one step. Longer ones are stated pauses."""
     steps = np.diff(timestamps)
     return not len(steps) or bool(steps.min() == STEP_MS and not (steps % STEP_MS).any())
 
@@ -45,7 +45,7 @@ def sampling_interval(timestamps: NDArray[np.int64]) -> int:
 
 
 def carry_ms(timestamps: NDArray[np.int64]) -> int:
-    """How long the books of a file are carried: `CARRIED_INTERVALS` of its own sampling intervals, `MAX_CARRY_MS` at most."""
+    """Milliseconds that a file's books are carried: `CARRIED_INTERVALS` of its own sampling intervals, `MAX_CARRY_MS` at most."""
     return min(MAX_CARRY_MS, CARRIED_INTERVALS * sampling_interval(timestamps))
 
 

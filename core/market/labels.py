@@ -19,7 +19,7 @@ DOWN, STATIONARY, UP = 0, 1, 2
 UNKNOWN = -1
 """The label where the outcome is not known."""
 Head = tuple[LabelKind, int]
-"""What one classifier predicts: a label and a horizon in steps."""
+"""Target of one classifier: a label and a horizon in steps."""
 SMOOTHING = 10
 """The longest average on either side of the smoothed label, steps."""
 

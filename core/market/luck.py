@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 GROUP: Final = 16
 """Calls that are compared with their own shifts."""
 STAKES: Final = np.array([0.1, 0.25, 0.5, 1.0, 2.0])
-"""What a hit counts in the exponent; the wealth is the mean over them, so that none need be chosen."""
+"""Weights of a hit in the exponent; the wealth is the mean over them, so that none need be chosen."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Luck:
-    """How the calls fare against the coin.
+    """Comparison of the calls with the coin.
 
     Attributes:
         groups: whole groups of calls so far.

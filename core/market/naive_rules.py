@@ -47,7 +47,7 @@ class NaiveAnswer:
 def naive_answers(
     timestamps: NDArray[np.int64], truth: NDArray[np.integer], momentum: NDArray[np.integer], horizon: int
 ) -> dict[str, NaiveAnswer]:
-    """What each rule of `NAIVE` says at n rows, in time order.
+    """Returns the answers of each rule of `NAIVE` at n rows, in time order.
 
     Args:
         truth: (n,) what came, UNKNOWN where it is not known. momentum: (n,) the momentum rule's calls. horizon: steps.

@@ -275,6 +275,6 @@ def load_predictor(name: str = DEFAULT, *, folder: Path = checkpoints.FOLDER) ->
 
 
 def _contains(spelling: str, word: str) -> bool:
-    """Whether some whole parts of the spelling make up the word, as "NEXO/USDT" does "nexousdt": "BTC/USDT" has no "btcusd"."""
+    """Tells if whole parts of the spelling make up the word, as "NEXO/USDT" does "nexousdt": "BTC/USDT" has no "btcusd"."""
     parts, wanted = _PART.findall(spelling.lower()), "".join(_PART.findall(word.lower()))
     return wanted in {"".join(parts[i:j]) for i in range(len(parts)) for j in range(i + 1, len(parts) + 1)}

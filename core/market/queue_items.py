@@ -1,4 +1,4 @@
-"""What a session's loop hands to its worker thread, in order."""
+"""Items that a session's loop hands to its worker thread, in order."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def ends_window(batch: Sequence[QueueItem], lengths: Sequence[int], span: int) -
 def ledger_items(
     batch: Sequence[QueueItem], lengths: Sequence[int], predictions: Predictions | None, *, span: int
 ) -> Iterator[LedgerItem]:
-    """What a ledger takes of a batch, in order.
+    """Yields the items that a ledger takes of a batch, in order.
 
     Args:
         lengths: after each item, rows since the last gap. span: rows of a window.

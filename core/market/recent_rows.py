@@ -30,7 +30,7 @@ class RecentRows:
 
     @property
     def stalled(self) -> bool:
-        """Whether the newest book has stood still for too long, as `core.market.grid.stalled` says."""
+        """Tells whether the newest book has stood still for too long, as `core.market.grid.stalled` says."""
         return bool(self.end and self._changed_ms) and int(self.timestamps[self.end - 1]) - self._changed_ms >= STALLED_MS
 
     def tick(self, window: int) -> float:

@@ -144,7 +144,7 @@ class EventRecorder:
             self._report()
 
     def _take_shared(self, event: SharedEvent) -> None:
-        """What another process made of the market: its rows and trades, but not each change of the book."""
+        """Records what another process read of the market: its rows and trades, but not each change of the book."""
         self._sampler.gap()
         for item in event.items if isinstance(event, SharedStep) else ():
             if item is None:

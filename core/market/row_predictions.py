@@ -1,4 +1,4 @@
-"""What a predictor calls at every row of a file, and what happened afterwards: for evaluations and for whole recordings."""
+"""Calls of a predictor at every row of a file, and the outcomes: for evaluations and for whole recordings."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RowPredictions:
         return len(self.rows)
 
     def at(self, row: int, head: int) -> RowCall | None:
-        """What was called at a row; None where nothing was predicted there."""
+        """Returns the call at a row, or None where nothing was predicted there."""
         place = int(np.searchsorted(self.rows, row))
         if place == len(self.rows) or self.rows[place] != row:
             return None
@@ -110,13 +110,13 @@ class RowPredictions:
 
 
 def outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
-    """What happened after every row, (n, heads): UNKNOWN where `moves_after` is not known."""
+    """Outcomes after every row, (n, heads): UNKNOWN where `moves_after` is not known."""
     moves = [moves_after(rows, head) for head in heads]
     return np.stack([classify(move, alpha) for move, alpha in zip(moves, market.alphas, strict=True)], axis=1)
 
 
 def stalled_outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
-    """What happened after every row of a stalled book, (n, heads): UNKNOWN at all other rows, and where it is not known."""
+    """Outcomes after every row of a stalled book, (n, heads): UNKNOWN at all other rows, and where it is not known."""
     apart = np.full((len(rows), len(heads)), UNKNOWN)
     if rows.stalled.any():
         every_row = [classify(all_moves(rows, head), alpha) for head, alpha in zip(heads, market.alphas, strict=True)]

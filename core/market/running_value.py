@@ -1,4 +1,4 @@
-"""What a session keeps of each head as outcomes arrive: recalibrated scores beside those as written, trades, calls for luck."""
+"""Running results of each head of a session: recalibrated scores beside those as written, trades, calls for luck."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class TakerAccount:
         return student(self.trades - 1) * math.sqrt(variance / self.trades)
 
     def gap(self) -> None:
-        """What is held is not known any more, and counts for nothing."""
+        """Drops the position that is held, which counts for nothing."""
         self._side = 0
 
     def step(self, mid: float, spread: float, call: int) -> None:

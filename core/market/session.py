@@ -209,7 +209,7 @@ class MarketSession:
                 self._queue.task_done()
 
     async def _next_batch(self) -> list[QueueItem | SharedEvent]:
-        """What waits, at least one item. Trades wait for the row that follows them, but no longer than a step."""
+        """Waits for the next items, at least one. Trades wait for the row that follows them, but no longer than a step."""
         batch = [await self._queue.get()]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STEP_MS / 1e3):
@@ -426,7 +426,7 @@ class MarketSession:
             return self._board.scores(head)
 
     def read_board(self, read: Callable[[Scoreboard], Any]) -> Any:
-        """What `read` takes from the scoreboard between two steps."""
+        """Returns what `read` takes from the scoreboard between two steps."""
         with self._lock:
             return read(self._board)
 

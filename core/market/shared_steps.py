@@ -1,4 +1,4 @@
-"""What one process has made of a market, for others to read: the items of a batch, their predictions, and the status.
+"""Steps of a market that one process made, for others to read: the items of a batch, their predictions, and the status.
 
 A process that leads a market writes a step after each batch; one that follows reads it, and so predicts nothing itself. A step's
 fields are bytes: a header in JSON, and numbers as they lie in memory, little-endian (`encode_step`). Nothing is pickled.
@@ -62,7 +62,7 @@ class Leading(SharedEvent):
 GAP: Final = SharedStep(
     items=(None,), predicted=(False,), predictions=None, status=StatusChange(state=FeedState.LIVE), scores=np.zeros((0, 0))
 )
-"""What a reader puts in the place of steps it missed."""
+"""Step that a reader puts in the place of those it missed."""
 
 
 def encode_step(step: SharedStep) -> dict[str, bytes]:

@@ -83,5 +83,5 @@ class SimulatedSource:
 
 
 def _owned(key: str, owner: str) -> str:
-    """What is played belongs to whoever plays it: two owners of one recording have a feed each. "" is shared by all."""
+    """Adds the owner to a key, so that two owners of one recording have a feed each. "" is shared by all."""
     return f"{key}~{owner}" if owner else key

@@ -47,7 +47,7 @@ class FrameKind(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class SessionPresent:
-    """What holds of a session at one step.
+    """State of a session at one step.
 
     Attributes:
         step: number of the newest row; everything drawn from this frame carries it.
@@ -71,7 +71,7 @@ class SessionPresent:
 
 @dataclass(frozen=True, kw_only=True)
 class FrameContent:
-    """What one frame tells.
+    """Content of one frame.
 
     Attributes:
         timestamps: (n,) milliseconds; levels: (n, 40).
@@ -159,7 +159,7 @@ def score_rows(board: Scoreboard) -> FloatArray:
 
 
 class StepCollector:
-    """What has changed since the last frame; a session fills it under its own lock and publishes once a batch."""
+    """Changes since the last frame; a session fills it under its own lock and publishes once a batch."""
 
     def __init__(self) -> None:
         self.stream = FrameStream()
@@ -177,7 +177,7 @@ class StepCollector:
         self._trades.append(trade)
 
     def add_outcomes(self, outcomes: Iterable[tuple[int, int, int]]) -> None:
-        """What happened after earlier predictions: (timestamp, head, class)."""
+        """Adds outcomes of earlier predictions: (timestamp, head, class)."""
         self._outcomes.extend((float(t), float(head), float(truth)) for t, head, truth in outcomes)
 
     def start_anew(self) -> None:
@@ -261,7 +261,7 @@ class FrameStream:
 
     @property
     def viewers(self) -> int:
-        """How many are subscribed."""
+        """Number of subscribers."""
         with self._lock:
             return len(self._subscriptions)
 

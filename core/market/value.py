@@ -1,4 +1,4 @@
-"""What a call is worth: precision by confidence, moves against the spread, a taker's result, and complete transactions.
+"""Value of a call: precision by confidence, moves against the spread, a taker's result, and complete transactions.
 
 A call is UP or DOWN; STATIONARY asks for nothing. The measures are defined in docs/value.md. Overlapping outcomes depend on one
 another: intervals resample blocks of time, a taker holds one position at a time, and luck is judged by one call a horizon.
@@ -127,7 +127,7 @@ class Taker:
 
 @dataclass(frozen=True, kw_only=True)
 class CallValue:
-    """What one forecaster's calls of one head were worth.
+    """Value of one forecaster's calls of one head.
 
     Attributes:
         scored: rows with a known outcome. coverage: share of them with a call. precision: share of the calls that came true.

@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet, in whatever form an IPv4 one is written, or the environment's."""
+    """Tells whether an IP address is of the public internet, whatever form an IPv4 one has, or the environment's."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64 else None)

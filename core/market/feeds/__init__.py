@@ -1,1 +1,1 @@
-"""Where books come from: one file a source, one protocol."""
+"""Sources of order books: one file a source, one protocol."""

@@ -31,7 +31,7 @@ class BackgroundLoop:
 
     @property
     def running(self) -> bool:
-        """Whether the thread runs."""
+        """Tells whether the thread runs."""
         thread = self._thread
         return thread is not None and thread.is_alive()
 

@@ -64,7 +64,7 @@ def trade_of(trade: Mapping[str, Any]) -> Trade | None:
 
 
 class KnownDepth:
-    """How far from the best prices a book is known that was built from a snapshot and the changes since.
+    """Range of prices in which a book built from a snapshot and later changes is known.
 
     A snapshot of the best n levels leaves out the deeper ones, which are not sent until someone changes them. Once the market has
     moved so far that the tenth level lies among those, a level may be missing, and only a fresh snapshot helps. Without a
@@ -90,7 +90,7 @@ class KnownDepth:
             self._bid = max(self._bid, book["bids"][-1][0])
 
     def covers(self, snapshot: OrderBookSnapshot) -> bool:
-        """Whether all ten levels a side are known."""
+        """Tells whether all ten levels a side are known."""
         return bool(snapshot.levels[TENTH_ASK] <= self._ask and snapshot.levels[TENTH_BID] >= self._bid)
 
     def without_unknown(self, snapshot: OrderBookSnapshot) -> OrderBookSnapshot:
@@ -106,7 +106,7 @@ def _cut_off(side: Sequence[Any], asked: int | None) -> bool:
 
 
 def same_levels(book: Any, known: OrderBookSnapshot) -> bool:
-    """Whether a book of ccxt's has the levels of one that is known; a book that cannot be used has not."""
+    """Tells whether a book of ccxt's has the levels of a known one; a book that cannot be used has not."""
     try:
         return np.array_equal(snapshot_of(book).levels, known.levels)
     except BookError:

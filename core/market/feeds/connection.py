@@ -205,7 +205,7 @@ class Connection:
 
     @property
     def _confirms(self) -> bool:
-        """Whether a book confirms those before it, because a lost message would have been noticed."""
+        """Tells whether a book confirms those before it, because a lost message would have been noticed."""
         return not self._compares or (self._check is not None and self._check.reliable)
 
     # -- books by socket ----------------------------------------------------------------------------------------------
@@ -431,7 +431,7 @@ class Connection:
 
 @dataclass
 class _Asks:
-    """What was learnt by asking since the last message: see `Connection._ask`.
+    """Results of asking the venue since the last message: see `Connection._ask`.
 
     Attributes:
         differing: books in a row that differed from the stream's. asked: the last of them. differing_since_s: of the first.

@@ -18,7 +18,7 @@ from core.messages import compose
 
 
 class RetryVerdict(StrEnum):
-    """What to do about a failure."""
+    """Response to a failure."""
 
     RESYNC = "resync"
     """An update was missed: take a fresh snapshot at once."""

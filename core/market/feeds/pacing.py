@@ -1,4 +1,4 @@
-"""When the next row of a recording or a simulation is due: speed, pause and single steps.
+"""Pacing of the rows of a recording or a simulation: speed, pause and single steps.
 
 Rows are one grid step apart. Each is due relative to an anchor, not to the row before it, so that delays do not add up. Every
 change of speed sets a new anchor.
@@ -58,7 +58,7 @@ class Pacer:
 
     @property
     def paused(self) -> bool:
-        """Whether rows are due after `step` only."""
+        """Tells whether rows are due after `step` only."""
         return self._paused
 
     def set_speed(self, speed: float | None) -> None:

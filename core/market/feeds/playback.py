@@ -44,7 +44,7 @@ class PlayedFeed(ABC):
 
     @property
     def paused(self) -> bool:
-        """Whether it waits for `step` or `resume`."""
+        """Tells whether it waits for `step` or `resume`."""
         return self._pacer.paused
 
     def set_speed(self, speed: float | None) -> None:

@@ -15,7 +15,7 @@ from core.market.book import OrderBookSnapshot
 
 
 class FeedState(StrEnum):
-    """What a feed is doing."""
+    """State of a feed."""
 
     CONNECTING = "connecting"
     LIVE = "live"
@@ -76,7 +76,7 @@ class BookLost:
 
 
 class SharedEvent:
-    """What came from another process that follows the same market, or says who leads (`core.market.shared_steps`)."""
+    """Event from another process that follows the same market, or news of who leads (`core.market.shared_steps`)."""
 
 
 FeedEvent = OrderBookSnapshot | Trade | StatusChange | Confirmation | BookLost | SharedEvent

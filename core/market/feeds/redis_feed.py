@@ -37,13 +37,13 @@ REDIS_VARIABLE: Final = "OBSERVATORY_REDIS"
 TIMEOUT_S: Final = 1.5
 """Most that Redis may take to answer."""
 BLOCK_MS: Final = 250
-"""How long a reader waits for an entry before it asks for the lease."""
+"""Milliseconds that a reader waits for an entry before it asks for the lease."""
 AT_ONCE: Final = 64
 """Entries read at once."""
 AGAIN_S: Final = 0.5
 """Between attempts to reach Redis."""
 TOLD_S: Final = 30.0
-"""How long a reader says that it missed something."""
+"""Seconds for which a reader says that it missed something."""
 
 log = logging.getLogger(__name__)
 
@@ -168,7 +168,7 @@ class SharedFeed:
                 clients.threads.close()
 
     async def _read(self, client: AsyncRedis, *, block_ms: int | None) -> AsyncGenerator[FeedEvent]:
-        """What was written since the last entry; all of it where `block_ms` is None, else waiting for it so long."""
+        """Yields the events written since the last entry: all of them where `block_ms` is None, else waiting for them so long."""
         while True:
             answer: Any = await client.xread({self._keys.stream: self._last_id}, count=AT_ONCE, block=block_ms)
             entries = answer[0][1] if answer else []

@@ -1,4 +1,4 @@
-"""Who leads a market among several processes: a lease in Redis with a fencing token, and a stream that only its holder writes to.
+"""Lease in Redis by which one of several processes leads a market: a fencing token, and a stream that only its holder writes.
 
 The lease is a key that expires (SET NX PX) and holds the token, a number that rises with each holder. A holder that was paused
 longer than its lease finds another's token there, and what it still tries to write is refused where it is written, by the same
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis as AsyncRedis
 
 LEASE_MS: Final = 2_000
-"""How long a leader that died is waited for."""
+"""Milliseconds until the lease of a leader that died expires."""
 RENEWALS: Final = 4
 """In that time."""
 KEPT_ENTRIES: Final = 6_000

@@ -25,11 +25,11 @@ class StreamCheck(Protocol):
 
     @property
     def reliable(self) -> bool:
-        """Whether the check has been seen to work on this connection; until then it reports nothing."""
+        """Tells whether the check has been seen to work on this connection; until then it reports nothing."""
         ...
 
     def in_step(self, message: Any) -> bool:
-        """Whether the book still follows from its snapshot, now that ccxt has processed this message."""
+        """Tells whether the book still follows from its snapshot, now that ccxt has processed this message."""
         ...
 
 

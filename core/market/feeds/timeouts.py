@@ -1,4 +1,4 @@
-"""How long a connection to an exchange waits for what."""
+"""Timeouts of a connection to an exchange."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ SHIPPED: Final[dict[str, Callable[[ForecastTask], AnyForecaster]]] = {
 
 
 def offered() -> list[str]:
-    """What the live page offers: shipped forecasters, entry points, then files and addresses that the environment names."""
+    """Forecasters of the live page: shipped ones, entry points, then files and addresses that the environment names."""
     return list(dict.fromkeys([*SHIPPED, *installed_names(), *os.environ.get(OFFERED_VARIABLE, "").split()]))
 
 

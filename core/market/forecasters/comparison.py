@@ -162,7 +162,7 @@ def fit_peer_rule(
 
 
 def count_missing(faults: NDArray[np.int8]) -> dict[str, int]:
-    """How many answers are missing, by the fault's name in lower case; heads that a forecaster does not offer do not count."""
+    """Counts the missing answers by the fault's name in lower case; heads that a forecaster does not offer do not count."""
     counts = {fault.name.lower(): int((faults == fault).sum()) for fault in Fault if fault > Fault.NOT_OFFERED}
     return {name: count for name, count in counts.items() if count}
 

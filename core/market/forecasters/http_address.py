@@ -63,7 +63,7 @@ class HttpForecaster:
         self.path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
     def predict_at(self, timestamps: NDArray[np.int64], windows: FloatArray) -> Answer:
-        """What the address answers.
+        """Asks the address for its answer.
 
         Raises:
             ForecasterError: where nothing answers, or something other than probabilities.
@@ -103,7 +103,7 @@ class HttpForecaster:
 
 
 def allowed_host(host: str) -> bool:
-    """Whether the host is this machine by its number, "localhost", or named by the environment."""
+    """Tells whether the host is this machine by its number, "localhost", or named by the environment."""
     if host == "localhost" or host in {part.strip() for part in os.environ.get(HOSTS_VARIABLE, "").split(",")} - {""}:
         return True
     try:

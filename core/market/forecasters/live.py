@@ -304,7 +304,7 @@ class LivePeers:
                     peer.offer(asked)
 
     def resolve(self, outcomes: Sequence[tuple[int, int, int]]) -> None:
-        """What happened: timestamp of a prediction, head, class."""
+        """Takes outcomes: timestamp of a prediction, head, class."""
         with self._lock:
             for timestamp, head, truth in outcomes if self._peers else ():
                 asked = self._waiting.get(timestamp)
@@ -330,7 +330,7 @@ class LivePeers:
 
     @property
     def loaded(self) -> bool:
-        """Whether every forecaster that was asked for is loaded, or has failed to be."""
+        """Tells whether every forecaster that was asked for is loaded, or has failed to be."""
         with self._lock:
             return all(peer.ready for peer in self._peers.values())
 

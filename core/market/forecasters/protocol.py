@@ -1,4 +1,4 @@
-"""What a forecaster is, and the check of what it answers.
+"""Protocols of forecasters, and the check of their answers.
 
 A forecaster is any object with `predict(windows) -> probabilities`. Whatever it answers is checked row by row and head by head:
 what cannot be scored becomes a missing answer with a reason, never an error of the caller.
@@ -22,7 +22,7 @@ from core.messages import compose
 
 log = logging.getLogger(__name__)
 SUM_TOLERANCE = 1e-3
-"""How far three probabilities may sum from 1, for answers rounded to three decimals; they are then divided by their sum."""
+"""Allowed error of three probabilities' sum, for answers rounded to three decimals; they are then divided by their sum."""
 
 
 class ForecasterError(ValueError):
@@ -30,7 +30,7 @@ class ForecasterError(ValueError):
 
 
 def task_of(predictor: Predictor, market: MarketCard, spelling: str) -> ForecastTask:
-    """What the peers of a predictor are asked: its heads, and its thresholds for this market.
+    """Returns the task of a predictor's peers: its heads, and its thresholds for this market.
 
     Args:
         spelling: the file's name or the feed's key.
@@ -40,7 +40,7 @@ def task_of(predictor: Predictor, market: MarketCard, spelling: str) -> Forecast
 
 
 class Fault(IntEnum):
-    """Why an answer cannot be scored."""
+    """Reason that an answer cannot be scored."""
 
     NONE = 0
     NOT_OFFERED = 1
@@ -123,7 +123,7 @@ class LearningForecaster(TimedForecaster, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ForecastTask:
-    """What a forecaster is asked to predict; a factory of forecasters receives it.
+    """Task that a forecaster is asked to predict; a factory of forecasters receives it.
 
     Attributes:
         heads: label and horizon in steps, in the order of an answer's second axis.
@@ -153,7 +153,7 @@ def ask(
     *,
     tlob: NDArray[np.floating] | None = None,
 ) -> Checked:
-    """What the forecaster answers, checked; whatever it raises counts as a missing answer.
+    """Asks the forecaster, and checks its answer; whatever it raises counts as a missing answer.
 
     Args:
         name: of the forecaster, for sentences. timestamps: (n,) of each window's last row. windows: (n, window, 40).

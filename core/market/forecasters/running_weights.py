@@ -1,4 +1,4 @@
-"""How much each of two forecasters counts in their average, learnt from outcomes as they become known."""
+"""Weights of two forecasters in their average, learnt from outcomes as they become known."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GRID: Final = np.linspace(0, 1, 11)
 MEMORY: Final = 2_400
 """Outcomes after which one counts 1/e of a new one: ten minutes."""
 NEAR: Final = 2.0
-"""How much the log of a grid weight's first share falls per unit of its distance from the weight chosen on validation."""
+"""Fall of the log of a grid weight's first share per unit of its distance from the weight chosen on validation."""
 
 
 def log_average(

@@ -88,7 +88,7 @@ class _Stream:
         return None
 
     def batch(self, done: float) -> BookBatch:
-        """What has come since the last call."""
+        """Returns the books that arrived since the last call."""
         times, values, rows = self.builder.take()
         made = BookBatch(
             timestamps=times,

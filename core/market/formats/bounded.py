@@ -36,7 +36,7 @@ _places: Final = threading.BoundedSemaphore(MAX_AT_ONCE)
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What reading may take, beside what the process takes to start.
+    """Limits of what reading may take, beside what the process takes to start.
 
     Attributes:
         seconds: of the processor. mib: of memory.

@@ -43,7 +43,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Inspection:
-    """What is in a file.
+    """Contents of a file.
 
     Attributes:
         form: its format. market: as far as it says. books: usable ones. levels: a side, at most.

@@ -113,7 +113,7 @@ def _in_dollars(values: np.ndarray) -> np.ndarray:
 
 
 def _kind(path: Path) -> str:
-    """What a file is by its first line's numbers: "messages", "book", or "" for neither."""
+    """Kind of a file by its first line's numbers: "messages", "book", or "" for neither."""
     try:
         cells = [float(cell) for cell in first_line(path).split(",")]
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a format of order-book files offers: recognition by content, and books with their problems, batch by batch."""
+"""Protocol of the formats of order-book files: recognition by content, and books with their problems, batch by batch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class RowProblem:
-    """What is wrong with one row: its line or row number in the file, from 1, and a clause that says what would be right."""
+    """Fault of one row: its line or row number in the file, from 1, and a clause that says what would be right."""
 
     row: int
     what: Message
@@ -73,7 +73,7 @@ class BookFormat(Protocol):
     remark: Message | str
 
     def recognises(self, files: Mapping[str, Path]) -> bool:
-        """Whether these files, by their names, are of this format."""
+        """Tells whether these files, by their names, are of this format."""
         ...
 
     def market(self, files: Mapping[str, Path]) -> str:

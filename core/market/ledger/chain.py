@@ -22,7 +22,7 @@ MAX_HEADS: Final = 64
 MAX_WINDOW: Final = 10_000
 
 CLOCK_MS: Final = 1_000
-"""How far the clocks of two runs may differ, milliseconds: an entry may be written so much before the one before it."""
+"""Largest difference between the clocks of two runs, milliseconds: an entry may be written so much before the one before it."""
 GAP, ROW, PREDICTION = 0, 1, 2
 """Kinds of entry. A prediction is a row with what was predicted at it."""
 
@@ -107,7 +107,7 @@ def head_of(entries: Entries) -> ChainHead:
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerHeader:
-    """What a market's chain begins with.
+    """First record of a market's chain.
 
     Attributes:
         market: key of the feed, such as "live/binance/BTC/USDT".
@@ -169,6 +169,6 @@ def folder_name(market: str) -> str:
 
 
 def is_named_after(folder: str, market: str) -> bool:
-    """Whether a folder's name is a market's, or one of those with a number behind it."""
+    """Tells whether a folder's name is a market's, or one of those with a number behind it."""
     name = folder_name(market)
     return folder == name or (folder.startswith(f"{name}_") and folder.removeprefix(f"{name}_").isdecimal())

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def ledger_folder() -> Path | None:
-    """Where ledgers go by the environment; None where they are switched off."""
+    """Folder of the ledgers by the environment; None where they are switched off."""
     wanted = os.environ.get(FOLDER_VARIABLE, "").strip()
     return None if wanted.lower() == "off" else Path(wanted) if wanted else DEFAULT_FOLDER
 

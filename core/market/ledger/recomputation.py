@@ -22,15 +22,15 @@ TOLERANCE: Final = 1e-4
 """Largest difference of a recomputed probability that counts as the same: float32 on another processor."""
 BATCH: Final = 64
 TRAINED: Final = Path("trained")
-"""Where commands write checkpoints."""
+"""Folder to which commands write checkpoints."""
 
 RECOMPUTED, UNKNOWN_MODEL, ROWS_MISSING, NOT_ASKED = range(4)
-"""What became of a prediction that is there."""
+"""Results of recomputing a prediction that is there."""
 
 Predictors = Callable[[str, str], Predictor | None]
 """From the two hashes of `core.market.predictor.identity` to the predictor, None where it is not at hand."""
 Fault = tuple[int, str]
-"""Which of some entries does not hold, and why."""
+"""Index of the entry that does not hold, and the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class Told:
     weights: tuple[str, ...]
 
     def count(self, code: int) -> int:
-        """How many predictions have this code."""
+        """Number of predictions that have this code."""
         return int((self.code == code).sum())
 
 
@@ -144,7 +144,7 @@ class Recomputation:
         return None
 
     def _changed(self, model: NDArray[np.int64], at: NDArray[np.int64], runs: NDArray[np.int64]) -> tuple[NDArray[np.bool_], int]:
-        """Which of these predictions have another model than the one before in the same run; and the model of the run at the end.
+        """Finds predictions with another model than the one before in the same run; returns also the model of the run at the end.
 
         A session has one model. Without this somebody could choose for each row, from several, the one that proved right.
 
@@ -172,7 +172,7 @@ class Recomputation:
         self._stretch, self._count = int(stretch[-1] + gap[-1]), self._count + int((~gap).sum())
 
     def _model_numbers(self, records: Entries) -> NDArray[np.int64]:
-        """Which of `_models` made each record."""
+        """Index in `_models` of the model that made each record."""
         numbers = []
         for weights, card in zip(records["weights"], records["card"], strict=True):
             key = weights.tobytes() + card.tobytes()

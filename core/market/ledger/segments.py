@@ -151,7 +151,7 @@ def _place(folder: Path, entries: Entries, name: str) -> Path:
 
 
 def lost_rows(entries: Entries, confirmed_ms: int = 0) -> NDArray[np.bool_]:
-    """Which entries are rows that nothing confirmed before the next gap, or before the end, where `confirmed_ms` is known."""
+    """Marks rows that nothing confirmed before the next gap, or before the end, where `confirmed_ms` is known."""
     gap = entries["kind"] == GAP
     stretch = np.cumsum(gap) - gap  # a gap ends its stretch
     confirmed = np.zeros(int(gap.sum()) + 1, np.int64)

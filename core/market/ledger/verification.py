@@ -39,12 +39,12 @@ from core.market.ledger.segments import HOUR_MS, JOURNAL, NOTHING, Piece, pieces
 from core.messages import Message, compose
 
 FUTURE_MS: Final = 300_000
-"""How far the writer's clock may be ahead of this machine's, milliseconds."""
+"""Largest lead of the writer's clock over this machine's, milliseconds."""
 
 State = Literal["verified", "incomplete", "broken"]
 STATES: Final[tuple[State, ...]] = ("verified", "incomplete", "broken")
 LEFT_OUT: Final = {UNKNOWN_MODEL: "model_unknown", ROWS_MISSING: "rows_missing", NOT_ASKED: "not_asked"}
-"""Why a prediction that is there was not recomputed."""
+"""Reasons that a prediction that is there was not recomputed."""
 MISSING: Final = "missing"
 """Predictions that the chain once had, or that its rows ask for, and that are not there."""
 NOT_PROVEN: Final = compose(
@@ -67,7 +67,7 @@ class Difference:
 
 @dataclass(kw_only=True)
 class MarketLedger:
-    """What checking one market's ledger came to.
+    """Result of checking one market's ledger.
 
     Attributes:
         header: None where it cannot be read. rows: predictions that are there. recomputed: of them, equal to what rows and
@@ -101,7 +101,7 @@ class MarketLedger:
 
 @dataclass(kw_only=True)
 class Verification:
-    """What checking a ledger came to: its markets, and the heads given that are in none of their chains."""
+    """Result of checking a ledger: its markets, and the heads given that are in none of their chains."""
 
     markets: list[MarketLedger] = field(default_factory=list)
     unknown_heads: list[str] = field(default_factory=list)
@@ -292,7 +292,7 @@ class _MarketCheck:
         return market
 
     def _describe(self, told: Told) -> None:
-        """How much of the time the ledger covers, and what predicted."""
+        """Stores the share of the time that the ledger covers, its gaps, and the models that predicted."""
         times, market = told.rows.timestamps, self._market
         if len(times):
             market.gaps = int(((np.diff(times) != STEP_MS) | (np.diff(told.stretch) > 0)).sum())
@@ -322,7 +322,7 @@ class _MarketCheck:
         return None if why is None else self._break(int(piece.entries["index"][at]), piece.files[piece.of[at]], why)
 
     def _reasons(self) -> Iterator[Message]:
-        """What is missing for `verified`, of a market without a difference."""
+        """Yields what is missing for `verified`, of a market without a difference."""
         out, links = self._market.left_out, self._links
         journal = self._journal
         if not self._market.rows:
@@ -371,7 +371,7 @@ class _Links:
         self._last_ms, self._written_ms, self._after_gap = -STEP_MS, 0, False
 
     def take(self, entries: Entries) -> tuple[int, str | None, NDArray[np.bool_]]:
-        """How many of the next entries hold, why the one after them does not, and before which of them some are missing."""
+        """Returns the number of next entries that hold, the fault of the one after them, and before which some are missing."""
         holds, why = self._sensible(entries)
         holes = np.zeros(len(entries), bool)
         for i, line in enumerate(_lines(entries[:holds])):
@@ -387,7 +387,7 @@ class _Links:
         return holds, why, holes
 
     def _follow(self, kind: int, index: int, predictions: int, digest: bytes, before: bytes, data: bytes) -> str | None:
-        """Why an entry does not continue the chain; None where it does, and is then the newest."""
+        """Returns the reason that an entry does not continue the chain; None where it does, and is then the newest."""
         told = int(kind == PREDICTION)
         if index < self.index:
             return compose("it is there twice, or was moved: entry {index} is due", index=self.index)
@@ -409,7 +409,7 @@ class _Links:
         return None
 
     def _sensible(self, entries: Entries) -> tuple[int, str | None]:
-        """How many entries may be what they say, and why the one after them cannot."""
+        """Returns the number of entries that may be what they say, and the fault of the one after them."""
         kind, times, written = (entries[name] for name in ("kind", "timestamp", "written_ms"))
         row, gap = kind != GAP, kind == GAP
         before = np.concatenate([[self._last_ms], times[:-1]])

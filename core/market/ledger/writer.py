@@ -228,7 +228,7 @@ class LedgerWriter:
         return journal_entry(entry)
 
     def _hour_is_over(self) -> bool:
-        """Whether the journal has rows of another hour behind some of which it is settled whether they are rows."""
+        """Tells whether another hour began in the journal, and the last row before it is confirmed or lost."""
         if not self._turn:
             return False
         last = self._entries[self._turn - 1]
@@ -307,7 +307,7 @@ def _folder_for(root: Path, header: LedgerHeader) -> tuple[Path, IO[bytes]]:
 
 
 def _is_of(folder: Path, header: LedgerHeader) -> bool:
-    """Whether the folder has this header, or none yet."""
+    """Tells whether the folder has this header, or none yet."""
     try:
         return not (folder / HEADER).exists() or read_header(folder) == header
     except OtherFormat:

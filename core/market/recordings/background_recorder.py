@@ -51,7 +51,7 @@ class RecordingStatus:
 
 
 def recording_folder() -> Path:
-    """Where the app records: the library's folder; where the library is a store, the folder from which recordings are sent."""
+    """Folder of the app's recordings: the library's; where the library is a store, the one from which recordings are sent."""
     address = library_address()
     return sender(address).folder if address else library_folder()
 

@@ -1,4 +1,4 @@
-"""What can be done with the library's recordings: rename, delete, export, merge, and fetch one from a URL."""
+"""Changes to the library's recordings: rename, delete, export, merge, and fetch one from a URL."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def fetch(place: RecordingPlace, entry: LibraryEntry, folder: Path, *, progress:
 
 
 def _belongs(relative: str, name: str) -> bool:
-    """Whether a file lies in a recording's day, or holds its trades."""
+    """Tells whether a file lies in a recording's day, or holds its trades."""
     parent, _, file = name.rpartition("/")
     return relative.startswith(f"{name}/") or relative == f"{parent}/trades/{file}.parquet".lstrip("/")
 

@@ -1,4 +1,4 @@
-"""How recordings lie on disk, which is how the ledger lies too: `market/2024-08-08/13/rows_<first ms>.parquet`.
+"""Layout of recordings on disk, and of the ledger: `market/2024-08-08/13/rows_<first ms>.parquet`.
 
 Beside the rows of an hour lie `trades_`, `updates_` and `events_` of the same time, where there are any (docs/recordings.md).
 A loose Parquet or CSV file of rows is a recording as well.
@@ -40,7 +40,7 @@ or -1 ask, and its price and size; 0 for a level that is gone, or has sunk below
 EVENTS_SCHEMA: Final = pa.schema(
     [("timestamp", pa.int64()), ("kind", pa.string()), ("until", pa.int64()), ("message", pa.string())]
 )
-"""What interrupts the rows, ms by this machine's clock: start, gap (until the next row), reconnect, resync,
+"""Events that interrupt the rows, ms by this machine's clock: start, gap (until the next row), reconnect, resync,
 lost (the venue's book is unknown), clock (this machine's jumped), stop."""
 
 _SEGMENT: Final = re.compile(r"(?P<day>.*(?:^|/)\d{4}-\d{2}-\d{2})/\d{2}/rows_\d+(_\d+)?\.parquet$")
@@ -79,7 +79,7 @@ def segment_path(rows: Path, kind: str) -> Path:
 
 
 def is_segment(path: Path) -> bool:
-    """Whether a file is an hour of the library, by its name."""
+    """Tells whether a file is an hour of the library, by its name."""
     return bool(re.fullmatch(r"rows_\d+(_\d+)?\.parquet", path.name))
 
 

@@ -1,4 +1,4 @@
-"""What a folder or a URL holds: one entry for each recording, with its span, gaps and a line of its mid.
+"""Contents of a folder or a URL: one entry for each recording, with its span, gaps and a line of its mid.
 
 The numbers come from the footers of files that the library wrote, and from one DuckDB query over three columns of others. They
 are kept until a file changes.

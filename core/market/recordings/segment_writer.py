@@ -57,7 +57,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Chunk:
-    """What one segment has gained since the last save, and how far it goes."""
+    """Data that one segment gained since the last save, and the time to which it goes."""
 
     first_ms: int | None = None
     last_ms: int = 0
@@ -370,6 +370,6 @@ def _blocks(journal: Journal) -> Iterator[RowBlock]:
 
 
 def _moment(table: pa.Table) -> int:
-    """When a table begins, milliseconds."""
+    """Time at which a table begins, milliseconds."""
     first: int = table.column(0)[0].as_py()
     return first // 1_000_000 if table.column_names[0] == "received_ns" else first

@@ -113,7 +113,7 @@ class SegmentSender:
 
 
 def waiting_folder(address: str) -> Path:
-    """Where recordings wait that are to be sent to an address."""
+    """Folder of the recordings that are to be sent to an address."""
     return below_cache("waiting", address)
 
 

@@ -38,12 +38,12 @@ class StoredFile:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is a URL of any kind and no path."""
+    """Tells whether a text is a URL of any kind and no path."""
     return bool(_ADDRESS.fullmatch(text.strip()))
 
 
 def is_store(text: str) -> bool:
-    """Whether a text is the URL of a store, where files can be written too: not a web page's."""
+    """Tells whether a text is the URL of a store, where files can be written too: not a web page's."""
     return is_address(text) and not text.strip().lower().startswith(("http://", "https://"))
 
 

@@ -26,7 +26,7 @@ from core.market.whole_files import write_bytes, write_table
 
 @dataclass(frozen=True, kw_only=True)
 class BackfillTask:
-    """What one recording needs, without an open file or a network, so that another process can do it.
+    """Task of one recording, without an open file or a network, so that another process can do it.
 
     Attributes:
         checkpoint, checkpoints: name and folder. out: where the files go. every: predict at every so many-th row.

@@ -35,7 +35,7 @@ class RecordedDay:
 
     @property
     def paths(self) -> list[Path]:
-        """Where the files are."""
+        """Paths of the files."""
         return list(self.files.values())
 
     def hashes(self) -> dict[str, str]:
@@ -85,14 +85,14 @@ def _named(file: Path) -> Path:
 
 
 def trained_on(card: dict[str, object], hashes: Sequence[str]) -> bool:
-    """Whether a checkpoint learned from one of the files."""
+    """Tells whether a checkpoint learned from one of the files."""
     data = card["data"]
     known = {row["sha256"] for row in data if "sha256" in row} if isinstance(data, list) else set()
     return not known.isdisjoint(hashes)
 
 
 def _holds_books(path: Path) -> bool:
-    """Whether a table has a book's columns; a file that cannot be read is left for the reader to complain about."""
+    """Tells whether a table has a book's columns; a file that cannot be read is left for the reader to complain about."""
     if path.suffix == ".csv":
         with path.open(encoding="utf-8", errors="replace") as file:
             return "ask_price_1" in file.readline()

@@ -338,7 +338,7 @@ def loss_table(rows: Pooled, *, points: int = 400) -> pd.DataFrame:
 
 
 def independent_samples(rows: Pooled) -> int:
-    """How many of the rows have outcomes that do not overlap: about what the scores' certainty rests on."""
+    """Counts the rows whose outcomes do not overlap: about what the scores' certainty rests on."""
     return sum(len(spaced(rows.timestamps[rows.recording == one] // STEP_MS, rows.head[1])) for one in np.unique(rows.recording))
 
 

@@ -1,4 +1,4 @@
-"""What every forecaster answered at every row of a recording, for one label and horizon, and what happened."""
+"""Answers of every forecaster at every row of a recording, for one label and horizon, and the outcomes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from core.market.scoring.rows import ScoredDay, score_day
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreTask:
-    """What one recording is scored with.
+    """Settings for scoring one recording.
 
     Attributes:
         names, folder: checkpoints, the first of which sets labels and thresholds, and where they are.
