@@ -40,7 +40,8 @@ def told(run: Callable[[], object], program: str) -> int:
         print(f"{program}: {package} is not installed: pip install -r {listed[0]} installs it", file=sys.stderr)
         return 2
     except (ValueError, OSError) as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        absent = error.filename if isinstance(error, FileNotFoundError) else None
+        print(f"{program}: {error if absent is None else f'there is no {absent}'}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"{program}: stopped", file=sys.stderr)

@@ -17,6 +17,7 @@ import pytest
 
 from core import checkpoints
 from core.cli import main, options, record, told
+from core.cli.progress import counting_bar
 from core.explain import findings
 from core.market.book import read_market
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
@@ -187,6 +188,22 @@ def test_what_goes_wrong_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> 
     ]
     with pytest.raises(ModuleNotFoundError):
         told(without("core.nothing"), "mine")
+
+
+def test_a_file_that_is_not_there_is_named(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def run() -> None:
+        Path("A.npz").read_bytes()
+
+    assert told(run, "mine") == 2 and capsys.readouterr().err == "mine: there is no A.npz\n"
+
+
+def test_progress_is_on_standard_error_from_the_first_count_on(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = counting_bar("photograph")
+    assert capsys.readouterr() == ("", "")
+    for done in (1, 2, 3):
+        bar(done, 3)
+    printed = capsys.readouterr()
+    assert printed.out == "" and "3/3" in printed.err and "photograph/s]" in printed.err
 
 
 @pytest.mark.parametrize("line", ["scripts.tree_peers --data A.parquet"])

@@ -213,7 +213,10 @@ def test_from_photos_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pyt
     card = checkpoints.read_card("tiny", folder=tmp_path)
     assert card["vocabulary"] == list("0123456789") and "synthetic sentences of real photos" in card["clips"]
     options = ("--checkpoint", "tiny", "--folder", tmp_path, "--clips", "5")
-    answer = evaluated(capsys, "--data", data, *options)
+    assert main(["evaluate", "iiga", "--data", str(data), *map(str, options), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert "5/5" in printed.err and "clip/s]" in printed.err  # the progress of what takes minutes
+    answer = json.loads(printed.out.splitlines()[-1])
     assert answer["samples"] == answer["sentences"] == 5 and answer["split"] == "all"
     assert answer == evaluated(capsys, "--data", data, *options)
     assert evaluated(capsys, "--data", data, "--split", "dev", *options)["split"] == "dev"
