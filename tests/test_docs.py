@@ -224,19 +224,16 @@ def test_every_section_of_the_documents_has_a_view() -> None:
     assert len(list(views())) == sum(SECTIONS.values())
 
 
-def test_every_view_of_the_sources_is_a_part_of_its_page() -> None:
-    """`page?part=code` names a part that the page offers, `page?other=code` a choice in the code of its pages."""
+def test_every_part_of_the_sources_is_one_of_its_page() -> None:
+    """`page?part=code` names a part that the page offers. What a view shows: tests/pages/test_sources.py."""
     files = {entry.url: ROOT / entry.file for entry in ENTRIES}
     for _anchor, found in views():
         for url, _, query in (view.partition("?") for view in found):
             for name, _, code in (one.partition("=") for one in filter(None, query.split("&"))):
-                source = read(str(files[url].relative_to(ROOT)))
                 if name == "part":
+                    source = read(str(files[url].relative_to(ROOT)))
                     offered = source[source.index("open_page(") - 600 :] + source.partition("PARTS")[2]
                     assert re.search(rf'"{code}": ', offered), f"{url} has no part {code}"
-                else:
-                    beside = [path.read_text(encoding="utf-8") for path in files[url].parent.glob("*.py")]
-                    assert any(f'"{code}"' in text for text in beside), f"{url}?{query}"
 
 
 def test_the_table_of_sources_agrees_with_the_index() -> None:

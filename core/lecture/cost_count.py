@@ -7,7 +7,7 @@ no memory. Attention runs on its explicit path, since PyTorch's counter does not
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -112,12 +112,14 @@ class CountedCost:
 
     Attributes:
         parameters, macs: by module, for the modules of the formulas. maps: attention weights, numbers.
+        shapes: by module, of what went in and came out at its first call; modules that are not called themselves have none.
         all_parameters, all_macs: of the whole model, whatever the list of modules.
     """
 
     parameters: dict[str, int]
     macs: dict[str, int]
     maps: int
+    shapes: dict[str, tuple[tuple[int, ...], ...]]
     all_parameters: int
     all_macs: int
 
@@ -127,8 +129,9 @@ def count(config: AttentionConfig, tokens: int) -> CountedCost:
     """Build the model on the meta device and count."""
     with torch.device("meta"):
         model, x = build(config), config.example_inputs(tokens)
+        names = [part.module for part in parts(config, tokens)]
+        shapes = _watched(model, names)
         by_module, maps = _macs(_WithMaps(model), x)
-    names = [part.module for part in parts(config, tokens)]
     every = dict(model.named_parameters())
     held = {
         name: sum(value.numel() for one, value in every.items() if one == name or one.startswith(f"{name}.")) for name in names
@@ -138,9 +141,28 @@ def count(config: AttentionConfig, tokens: int) -> CountedCost:
     rest = by_module[""] - sum(done.values())
     done |= {name: rest if name == "pool_logits" else 0 for name in names if name not in modules}
     return CountedCost(
-        parameters=held, macs=done, maps=sum(value.numel() for value in maps.values()),
+        parameters=held, macs=done, maps=sum(value.numel() for value in maps.values()), shapes=shapes,
         all_parameters=parameters.count(model), all_macs=by_module[""],
     )  # fmt: skip
+
+
+def _watched(model: nn.Module, names: Iterable[str]) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """Shapes by module, filled in by the model's next pass: of the first input, the output, and a map where it returns one."""
+    found: dict[str, tuple[tuple[int, ...], ...]] = {}
+    modules = dict(model.named_modules())
+
+    def watch(name: str) -> None:
+        def note(_module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+            made = output if isinstance(output, tuple) else (output,)
+            tensors = [one for one in (inputs[0], *made) if isinstance(one, Tensor)]
+            found.setdefault(name, tuple(tuple(one.shape) for one in tensors))
+
+        modules[name].register_forward_hook(note)
+
+    for name in names:
+        if name in modules:
+            watch(name)
+    return found
 
 
 def _macs(model: nn.Module, x: tuple[Tensor, ...]) -> tuple[dict[str, int], dict[str, Tensor]]:
@@ -166,11 +188,12 @@ def _under(macs: dict[str, int], name: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A part's formula beside its count."""
+    """A part's formula beside its count, and its shapes (`CountedCost.shapes`)."""
 
     part: CostPart
     parameters: int
     macs: int
+    shapes: tuple[tuple[int, ...], ...] = ()
 
     @property
     def equal(self) -> bool:
@@ -182,7 +205,13 @@ def rows(config: AttentionConfig, tokens: int) -> list[Row]:
     """Every part, formula beside count."""
     found = count(config, tokens)
     return [
-        Row(part=part, parameters=found.parameters[part.module], macs=found.macs[part.module]) for part in parts(config, tokens)
+        Row(
+            part=part,
+            parameters=found.parameters[part.module],
+            macs=found.macs[part.module],
+            shapes=found.shapes.get(part.module, ()),
+        )
+        for part in parts(config, tokens)
     ]
 
 

@@ -21,7 +21,7 @@ from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS, Layer
 from pages.learn import diagram, frame, predict, questions
 from pages.learn.amounts import amount, tex_amount, tex_amounts
 from pages.shared import controls
-from pages.shared.language import _, number, significant, size
+from pages.shared.language import _, number, percent, significant, size
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
@@ -218,8 +218,10 @@ def modules() -> dict[str, Any]:
             {
                 _("Module"): row.part.module,
                 _("Kind"): kinds[row.part.kind],
+                _("Shapes: in → out, map"): " → ".join(", ".join(map(str, shape)) for shape in row.shapes) or "–",
                 _("Parameters, formula"): row.part.parameters,
                 _("Parameters, counted"): row.parameters,
+                _("Share of the parameters"): percent(row.parameters / counted.all_parameters, 2),
                 _("MACs, formula"): row.part.macs,
                 _("MACs, counted"): row.macs,
                 _("Attention weights"): row.part.maps,

@@ -133,3 +133,18 @@ def test_setups_and_times(tmp_path: Path) -> None:
     times = list(cost_count.pass_times(ViTConfig(width=16, heads=2, layers=1, hidden=16), 0, runs=3))
     assert len(times) == 3 and min(times) > 0
     assert len(list(cost_count.pass_times(TransformerConfig(vocabulary=47), 5, runs=1))) == 1
+
+
+def test_shapes_are_those_of_the_documents_tables() -> None:
+    """tlob-architecture 3.5 and 4.2, and iiga-equations 3.1 to 3.6 and 10.1, for one sample."""
+    tlob = {row.part.module: row.shapes for row in cost_count.rows(BTC, 0)}
+    for layer in range(8):
+        x, map_ = ((1, 128, 40), (1, 1, 128, 128)) if layer % 2 == 0 else ((1, 40, 128), (1, 1, 40, 40))
+        assert tlob[f"layers.{layer}.attention"] == (x, x, map_)
+        assert tlob[f"layers.{layer}.mlp"] == (x, x)
+    assert tlob["bin_norm"] == ((1, 40, 128), (1, 40, 128)) and tlob["classifiers.0"] == ((1, 40), (1, 3))
+    iiga = {row.part.module: row.shapes for row in cost_count.rows(DOCUMENT, 12)}
+    assert iiga["front.cnn.features.0"] == ((12, 3, 224, 224), (12, 32, 112, 112))
+    assert iiga["front.cnn.features.18"][1] == (12, 1280, 7, 7)
+    assert iiga["layers.0.attention"] == ((1, 12, 1280), (1, 12, 1280), (1, 8, 12, 12))
+    assert iiga["decoder"] == ((1, 12, 1280), (1, 12, 1232))
