@@ -86,8 +86,8 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
-    """With two workers one of them drives the browser, from the beginning: so the app and Chromium are started once."""
-    if config.getoption("dist") != "loadfile" or config.getoption("numprocesses") != 2:
+    """Of two or three workers one drives the browser, so that the app and Chromium are started once."""
+    if config.getoption("dist") != "loadfile" or config.getoption("numprocesses") not in (2, 3):
         return None
     from xdist.scheduler import LoadFileScheduling
 

@@ -59,7 +59,7 @@ def test_what_daemon_threads_hold_at_the_end_is_not_listed(pytester: pytest.Pyte
 
 
 @pytest.mark.parametrize(("workers", "units"), [(2, ["tests/browser", "tests/browser", "tests/core/a.py"]), (4, None)])
-def test_of_two_workers_one_drives_the_browser(pytester: pytest.Pytester, workers: int, units: list[str] | None) -> None:
+def test_of_few_workers_one_drives_the_browser(pytester: pytest.Pytester, workers: int, units: list[str] | None) -> None:
     config = pytester.parseconfig("-n", str(workers), "--dist", "loadfile", "--tx", f"{workers}*popen")
     scheduler = pytest_xdist_make_scheduler(config, Producer("scheduler", enabled=False))
     files = ("tests/browser/a.py", "tests/browser/b.py", "tests/core/a.py")
