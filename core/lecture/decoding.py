@@ -165,7 +165,7 @@ def relevance(model: Transformer, trace: Trace, step: int) -> NDArray[np.float64
 
 @torch.no_grad()
 def inside_encoder_layer(model: Transformer, source: list[int], layer: int, position: int) -> dict[str, NDArray[np.float32]]:
-    """One source character's vector through an encoder layer, by the report's names (section 2.5): input, A, X1, N1, F, X2, N2.
+    """One source character's vector through an encoder layer (vit-report 2.5, its A called O: D36): input, O, X1, N1, F, X2, N2.
 
     Args:
         layer: from 1 on.
@@ -179,7 +179,7 @@ def inside_encoder_layer(model: Transformer, source: list[int], layer: int, posi
     a, _weights = chosen.attention(x, mask=mask)
     n1 = chosen.norm1(x + a)
     f = chosen.feed_forward(n1)
-    found = {"input": x, "A": a, "X1": x + a, "N1": n1, "F": f, "X2": n1 + f, "N2": chosen.norm2(n1 + f)}
+    found = {"input": x, "O": a, "X1": x + a, "N1": n1, "F": f, "X2": n1 + f, "N2": chosen.norm2(n1 + f)}
     return {name: value[0, position].numpy() for name, value in found.items()}
 
 
@@ -190,12 +190,12 @@ def sublayer_ratios(stages: Mapping[str, NDArray[np.float32]]) -> dict[tuple[str
         stages: as `inside_encoder_layer` and `inside_decoder_layer` return them.
 
     Returns:
-        By the names of both, such as ("A", "input").
+        By the names of both, such as ("O", "input").
     """
     ratios = {}
     carried = "input"
     for name in stages:
-        if name[0] in "AF":
+        if name[0] in "OF":
             ratios[name, carried] = float(np.linalg.norm(stages[name]) / np.linalg.norm(stages[carried]))
         elif name[0] == "N":
             carried = name
@@ -204,7 +204,7 @@ def sublayer_ratios(stages: Mapping[str, NDArray[np.float32]]) -> dict[tuple[str
 
 @torch.no_grad()
 def inside_decoder_layer(model: Transformer, trace: Trace, layer: int, position: int) -> dict[str, NDArray[np.float32]]:
-    """One answer symbol's vector through a decoder layer, by the report's names (section 2.6): input, A1, N1, A2, N2, F, N3."""
+    """One answer symbol's vector through a decoder layer, (vit-report 2.6, its A called O): input, O1, N1, O2, N2, F, N3."""
     source = torch.tensor([trace.source])
     memory, _maps = model.encode(source)
     mask = model.source_mask(source)
@@ -218,5 +218,5 @@ def inside_decoder_layer(model: Transformer, trace: Trace, layer: int, position:
     a2, _weights = chosen.cross_attention(n1, memory, mask=mask)
     n2 = chosen.norm2(n1 + a2)
     f = chosen.feed_forward(n2)
-    found = {"input": y, "A1": a1, "N1": n1, "A2": a2, "N2": n2, "F": f, "N3": chosen.norm3(n2 + f)}
+    found = {"input": y, "O1": a1, "N1": n1, "O2": a2, "N2": n2, "F": f, "N3": chosen.norm3(n2 + f)}
     return {name: value[0, position].numpy() for name, value in found.items()}

@@ -19,28 +19,31 @@ from pages.shared.live_plot import static_plot
 
 PAGE: Final = "backprop"
 FORMULAS: Final[dict[str, str]] = {
-    "softmax": r"\begin{gathered} A = \mathrm{softmax}(S) \\ \frac{\partial L}{\partial S_{ij}} = A_{ij}\left("
-    r"\frac{\partial L}{\partial A_{ij}} - \sum_k \frac{\partial L}{\partial A_{ik}} A_{ik}\right) \end{gathered}",
+    "softmax": r"\begin{gathered} A = \mathrm{softmax}(S) \\ \frac{\partial \mathcal{L}}{\partial S_{ij}} = A_{ij}\left("
+    r"\frac{\partial \mathcal{L}}{\partial A_{ij}} - \sum_k \frac{\partial \mathcal{L}}{\partial A_{ik}} A_{ik}\right)"
+    r" \end{gathered}",
     "linear": r"\begin{gathered} y = xW + b \\ \nabla x = \nabla y\,W^{\top},\quad \nabla W = x^{\top}\nabla y,\quad"
     r"\nabla b = \textstyle\sum_i \nabla y_i \end{gathered}",
-    "layer_norm": r"\begin{gathered} y = \gamma \odot \hat x + \beta,\quad g = \gamma \odot \nabla y \\"
-    r"\nabla x = \frac{g - \overline{g} - \hat x\,\overline{g \odot \hat x}}{\sqrt{\sigma^2 + \varepsilon}} \\"
+    "layer_norm": r"\begin{gathered} y = \gamma \odot \hat x + \beta,\quad \nabla\hat x = \gamma \odot \nabla y \\"
+    r"\nabla x = \frac{\nabla\hat x - \overline{\nabla\hat x} - \hat x\,\overline{\nabla\hat x \odot \hat x}}"
+    r"{\sqrt{\sigma^2 + \varepsilon}} \\"
     r"\nabla\gamma = \textstyle\sum \nabla y \odot \hat x,\quad \nabla\beta = \sum \nabla y \end{gathered}",
-    "gelu": r"\begin{gathered} f(x) = \tfrac12 x (1 + t),\quad t = \tanh\!\left[\sqrt{\tfrac2\pi}(x + 0.044715x^3)\right] \\"
-    r"f'(x) = \tfrac12 (1 + t) + \tfrac12 x (1 - t^2)\sqrt{\tfrac2\pi}(1 + 0.134145x^2) \\"
+    "gelu": r"\begin{gathered} f(x) = \tfrac12 x (1 + u),\quad u = \tanh\!\left[\sqrt{\tfrac2\pi}(x + 0.044715x^3)\right] \\"
+    r"f'(x) = \tfrac12 (1 + u) + \tfrac12 x (1 - u^2)\sqrt{\tfrac2\pi}(1 + 0.134145x^2) \\"
     r"\text{report: } f'(x) \approx \Phi(x) + x\,\phi(x) \end{gathered}",
-    "attention": r"\begin{gathered} A = \mathrm{softmax}\!\left(QK^{\top}/\sqrt{d_k}\right),\quad O = AV \\"
-    r"\nabla V = A^{\top}\nabla O,\quad \nabla A = \nabla O\,V^{\top} \\"
+    "attention": r"\begin{gathered} A = \mathrm{softmax}\!\left(QK^{\top}/\sqrt{d_k}\right),\quad Z = AV \\"
+    r"\nabla V = A^{\top}\nabla Z,\quad \nabla A = \nabla Z\,V^{\top} \\"
     r"\nabla Q = \tfrac{1}{\sqrt{d_k}}\nabla S\,K,\quad \nabla K = \tfrac{1}{\sqrt{d_k}}\nabla S^{\top} Q \end{gathered}",
-    "multi_head": r"\begin{gathered} y = \mathrm{Concat}(O_1, O_2)\,W_O + b_O \\"
-    r"\nabla \mathrm{Concat} = \nabla y\,W_O^{\top},\quad \nabla W_O = \mathrm{Concat}^{\top}\nabla y \\"
+    "multi_head": r"\begin{gathered} Z = \mathrm{Concat}(Z_1, Z_2),\quad O = Z W_O + b_O \\"
+    r"\nabla Z = \nabla O\,W_O^{\top},\quad \nabla W_O = Z^{\top}\nabla O \\"
     r"\nabla W_Q = x^{\top}\nabla Q,\quad \nabla x = \nabla Q W_Q^{\top} + \nabla K W_K^{\top} + \nabla V W_V^{\top}"
     r"\end{gathered}",
-    "ffn": r"\begin{gathered} Z_1 = xW_1 + b_1,\quad Z_2 = \mathrm{GELU}(Z_1) W_2 + b_2 \\"
-    r"\nabla W_2 = \mathrm{GELU}(Z_1)^{\top}\nabla Z_2,\quad \nabla Z_1 = \nabla Z_2 W_2^{\top} \odot \mathrm{GELU}'(Z_1) \\"
-    r"\nabla W_1 = x^{\top}\nabla Z_1,\quad \nabla x = \nabla Z_1 W_1^{\top} \end{gathered}",
-    "layer": r"\begin{gathered} N_1 = \mathrm{LayerNorm}(x + A(x)),\quad N_2 = \mathrm{LayerNorm}(N_1 + F(N_1)) \\"
-    r"\nabla N_1 = \nabla X_2 + \nabla_F(\nabla X_2),\quad \nabla x = \nabla X_1 + \nabla_A(\nabla X_1) \end{gathered}",
+    "ffn": r"\begin{gathered} F_1 = xW_1 + b_1,\quad F = \mathrm{GELU}(F_1) W_2 + b_2 \\"
+    r"\nabla W_2 = \mathrm{GELU}(F_1)^{\top}\nabla F,\quad \nabla F_1 = \nabla F\,W_2^{\top} \odot \mathrm{GELU}'(F_1) \\"
+    r"\nabla W_1 = x^{\top}\nabla F_1,\quad \nabla x = \nabla F_1 W_1^{\top} \end{gathered}",
+    "layer": r"\begin{gathered} X_1 = x + O,\quad N_1 = \mathrm{LayerNorm}(X_1),\quad "
+    r"X_2 = N_1 + F,\quad N_2 = \mathrm{LayerNorm}(X_2) \\"
+    r"\nabla N_1 = \nabla X_2 + \nabla_F(\nabla X_2),\quad \nabla x = \nabla X_1 + \nabla_O(\nabla X_1) \end{gathered}",
 }
 """The forward and backward equations of each part."""
 
@@ -55,7 +58,7 @@ def latex_name(name: str) -> str:
         return f"b_{{{name[2:].upper() if name[2:].isalpha() else name[2:]}}}"
     if name.startswith(("gamma", "beta")):
         greek, _mark, index = name.partition("_")
-        return rf"\{greek}" + (f"_{{{index}}}" if index else "")
+        return rf"\{greek}" + (f"^{{({index})}}" if index else "")
     return name
 
 

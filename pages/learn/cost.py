@@ -115,7 +115,7 @@ def models() -> dict[str, Any]:
     lean = cost.total(cost.parts(setups["tlob-lean"].config, 0))
     frame.equation(
         r"\text{MACs} = \sum_{\text{linear}} T\, n_{in}\, n_{out} + \sum_{\text{attention}} 2\, T_q T_k\, N d_k"
-        r" + \sum_{\text{conv}} H'W' k^2 \tfrac{c_{in}}{g} c_{out}",
+        r" + \sum_{\text{conv}} H'W' k_{conv}^2 \tfrac{c_{in}}{G} c_{out}",
         r"\begin{aligned} "
         + r" \\ ".join(rf"\text{{{row[_('Model')]}}} &: {tex_amount(row[_('MACs, counted')])}" for row in rows[:6])
         + r" \end{aligned}",
@@ -209,7 +209,7 @@ def modules() -> dict[str, Any]:
     numbers = " + ".join(rf"\underbrace{{{one}}}_{{\text{{{kinds[kind]}}}}}" for one, kind in zip(shown, sums, strict=True))
     frame.equation(
         r"\begin{aligned} \text{attention} &: 4TD^2 + 2T^2D \\ \text{feed-forward} &: 2TDD_{ff} \\"
-        r"\text{linear} &: T n_{in} n_{out} \\ \text{convolution} &: H'W'k^2\tfrac{c_{in}}{g}c_{out} \end{aligned}",
+        r"\text{linear} &: T n_{in} n_{out} \\ \text{convolution} &: H'W'k_{conv}^2\tfrac{c_{in}}{G}c_{out} \end{aligned}",
         rf"{numbers} = {sum_}",
         note=_("T = {t}, D = {d}; the sum of the table's formulas").format(t=chosen["t"], d=chosen["d"]),
     )
@@ -303,7 +303,7 @@ def growth() -> dict[str, Any]:
         alt=_("Multiply-adds of scores, projections and feed-forward network along T, and where the lines cross."),
     )  # fmt: skip
     frame.equation(
-        r"\underbrace{4TD^2}_{Q,K,V,O} + \underbrace{2T^2D}_{QK^\top,\ AV} + \underbrace{8TD^2}_{FFN}",
+        r"\underbrace{4TD^2}_{Q,K,V,O} + \underbrace{2T^2D}_{QK^\top,\ AV} + \underbrace{8TD^2}_{\text{FFN}}",
         rf"\begin{{aligned}} & 4 \cdot {t} \cdot {d}^2 + 2 \cdot {t}^2 \cdot {d} + 8 \cdot {t} \cdot {d}^2 \\"
         rf"&= {' + '.join(shown)} = {sum_} \end{{aligned}}",
         note=_("multiply-adds of one layer; biases, softmax and norms are no matrix products and not counted"),
@@ -345,7 +345,7 @@ def memory() -> dict[str, Any]:
         alt=_("Bytes of one layer's attention maps and of its feed-forward middle along T."),
     )  # fmt: skip
     frame.equation(
-        r"\underbrace{N T^2}_{A}, \quad \underbrace{T \cdot 4D}_{FFN}, \qquad T^\ast = \frac{4D}{N}",
+        r"\underbrace{N T^2}_{A}, \quad \underbrace{T \cdot 4D}_{\text{FFN}}, \qquad T^\ast = \frac{4D}{N}",
         rf"\begin{{aligned}} {n} \cdot {t}^2 \cdot 4\,\mathrm{{B}} &= {_tex_size(found.maps)} \\"
         rf"{t} \cdot 4 \cdot {d} \cdot 4\,\mathrm{{B}} &= {_tex_size(found.middle)} \\"
         rf"T^\ast &= {frame.tex(along.crossing_memory, 1)} \end{{aligned}}",

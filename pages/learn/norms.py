@@ -26,7 +26,7 @@ ACTIVATION_FORMULAS: Final = {
     "gelu": (r"x\,\Phi(x)", r"\Phi(x) + x\,\phi(x)"),
     "gelu_tanh": (
         r"\tfrac12 x\left(1 + \tanh\!\left[\sqrt{\tfrac2\pi}\,(x + 0.044715\,x^3)\right]\right)",
-        r"\tfrac12(1 + t) + \tfrac12 x (1 - t^2)\sqrt{\tfrac2\pi}\,(1 + 0.134145\,x^2)",
+        r"\tfrac12(1 + u) + \tfrac12 x (1 - u^2)\sqrt{\tfrac2\pi}\,(1 + 0.134145\,x^2)",
     ),
     "sigmoid": (r"\frac{1}{1 + e^{-x}}", r"f(x)\,(1 - f(x))"),
     "tanh": (r"\frac{e^x - e^{-x}}{e^x + e^{-x}}", r"1 - f(x)^2"),
@@ -57,7 +57,7 @@ def formulas() -> dict[str, str]:
     over = {"layer": _("over channels"), "batch": _("over samples and time"), "instance": _("over time")}
     return {
         "none": r"y = x",
-        "bin": r"y = \tfrac12\,\hat x_{batch} + \tfrac12\,\hat x_{instance}",
+        "bin": r"y = \tfrac12\,\hat x_{\text{batch}} + \tfrac12\,\hat x_{\text{instance}}",
     } | {norm: STANDARD + rf",\quad \mu, \sigma^2 \text{{ {axes}}}" for norm, axes in over.items()}
 
 
@@ -275,8 +275,9 @@ def depth() -> dict[str, Any]:
     frame.equation(
         r"\begin{aligned} \text{post: } & x_{l+1} = \mathrm{LayerNorm}(x_l + \mathrm{Sublayer}(x_l)) \\"
         r"\text{pre: } & x_{l+1} = x_l + \mathrm{Sublayer}(\mathrm{LayerNorm}(x_l)) \end{aligned}",
-        rf"\begin{{aligned}} \|\nabla^{{post}}_{{{last}}}\| / \|\nabla^{{post}}_1\| &= {frame.tex(ratio_post)} \\"
-        rf"\|\nabla^{{pre}}_{{{last}}}\| / \|\nabla^{{pre}}_1\| &= {frame.tex(ratio_pre)} \end{{aligned}}",
+        rf"\begin{{aligned}} \|\nabla^{{\text{{post}}}}_{{{last}}}\| / "
+        rf"\|\nabla^{{\text{{post}}}}_1\| &= {frame.tex(ratio_post)} \\"
+        rf"\|\nabla^{{\text{{pre}}}}_{{{last}}}\| / \|\nabla^{{\text{{pre}}}}_1\| &= {frame.tex(ratio_pre)} \end{{aligned}}",
         note=_("last layer against first, post-norm above, pre-norm below"),
     )
     static_plot(

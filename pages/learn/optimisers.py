@@ -32,7 +32,7 @@ RATES: Final = ("0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1", "0.
 ADAM: Final = (
     r"\begin{aligned} m_t &= \beta_1 m_{t-1} + (1-\beta_1) g_t & v_t &= \beta_2 v_{t-1} + (1-\beta_2) g_t^2 \\"
     r"\hat m_t &= \frac{m_t}{1-\beta_1^t} & \hat v_t &= \frac{v_t}{1-\beta_2^t} \\"
-    r"\theta_t &= \theta_{t-1} - \eta\left(\frac{\hat m_t}{\sqrt{\hat v_t} + \epsilon} + \lambda\,\theta_{t-1}\right)"
+    r"\theta_t &= \theta_{t-1} - \eta\left(\frac{\hat m_t}{\sqrt{\hat v_t} + \varepsilon} + \lambda\,\theta_{t-1}\right)"
     r"\end{aligned}"
 )
 
@@ -224,10 +224,10 @@ def book() -> dict[str, Any]:
     frame.look_for(frame.passage(PAGE, "book"), *claims.told(said.BOOK, walks))
     theta = walks["adam"].points[-1]
     frame.equation(
-        r"\begin{gathered} L(\theta) = \frac1n\sum_i \log(1 + e^{z_i}) - y_i z_i,\quad z = X\theta \\"
-        r"\nabla L = \frac1n X^{\top}(\sigma(z) - y) \end{gathered}",
-        rf"n = {len(task.targets)},\quad L(0) = {frame.tex(float(walks['adam'].losses[0]), 4)},\quad "
-        rf"L(\theta_{{300}}) = {frame.tex(float(walks['adam'].losses[-1]), 4)}",
+        r"\begin{gathered} \mathcal{L}(\theta) = \frac1n\sum_i \log(1 + e^{z_i}) - y_i z_i,\quad z = X\theta \\"
+        r"\nabla \mathcal{L} = \frac1n X^{\top}(\mathrm{sigmoid}(z) - y) \end{gathered}",
+        rf"n = {len(task.targets)},\quad \mathcal{{L}}(0) = {frame.tex(float(walks['adam'].losses[0]), 4)},\quad "
+        rf"\mathcal{{L}}(\theta_{{300}}) = {frame.tex(float(walks['adam'].losses[-1]), 4)}",
         note=_("Adam; does the mean mid of the next 5 s lie above the mid now, rows where it moves"),
     )
     st.dataframe(
@@ -290,14 +290,14 @@ def schedule() -> dict[str, Any]:
     _diagram("schedule_dial", rate=f"η = {significant(float(rates['report'][t]))}")
     at = {code: frame.tex(1e3 * float(values[t]), 4) for code, values in rates.items()}
     frame.equation(
-        r"\begin{aligned} \eta^{exp}_t &= \eta_0\,\kappa^{\lfloor t/s \rfloor} \\"
-        r"\eta^{cos}_t &= \tfrac{\eta_0}{2}\left(1 + \cos\tfrac{\pi t}{E}\right) \\"
-        r"\eta^{report}_t &= \eta_0 \tfrac{t}{w};\ \tfrac{\eta_0}{2}\left(1 + \cos\tfrac{\pi (t-w)}{E-w}\right) \\"
-        r"\eta^{IIGA}_t &= \eta_0 \tfrac{t}{w};\ \eta_{min} + \tfrac{\eta_0 - \eta_{min}}{2}"
+        r"\begin{aligned} \eta^{\text{exp}}_t &= \eta_0\,\kappa^{\lfloor t/n_{every} \rfloor} \\"
+        r"\eta^{\text{cos}}_t &= \tfrac{\eta_0}{2}\left(1 + \cos\tfrac{\pi t}{E}\right) \\"
+        r"\eta^{\text{report}}_t &= \eta_0 \tfrac{t}{w};\ \tfrac{\eta_0}{2}\left(1 + \cos\tfrac{\pi (t-w)}{E-w}\right) \\"
+        r"\eta^{\text{IIGA}}_t &= \eta_0 \tfrac{t}{w};\ \eta_{min} + \tfrac{\eta_0 - \eta_{min}}{2}"
         r"\left(1 + \cos\tfrac{\pi (t-w)}{E-w}\right) \end{aligned}",
         r"\begin{aligned} "
         + r" \\ ".join(
-            rf"\eta^{{{symbol}}}_{{{t}}} &= {value} \cdot 10^{{-3}}"
+            rf"\eta^{{\text{{{symbol}}}}}_{{{t}}} &= {value} \cdot 10^{{-3}}"
             for symbol, value in zip(("exp", "cos", "report", "IIGA"), at.values(), strict=True)
         )
         + r"\end{aligned}",
@@ -371,12 +371,12 @@ def initial() -> dict[str, Any]:
     )  # fmt: skip
     frame.look_for(frame.passage(PAGE, "init"), *claims.told(said.INIT, signals[scheme]))
     formula = {
-        "xavier": r"W \sim U\!\left(-\sqrt{\tfrac{6}{n_{in}+n_{out}}},\ \sqrt{\tfrac{6}{n_{in}+n_{out}}}\right)",
-        "he": r"W \sim N\!\left(0, \tfrac{2}{n_{in}}\right)",
-        "report_qkv": r"W \sim U(-0.5\,s, 0.5\,s),\quad s = \sqrt{2/d}",
-        "report_out": r"W \sim U(-0.8\,s, 0.8\,s),\quad s = \sqrt{2/d}",
-        "report_second": r"\text{scale } 0.5\,\sqrt{1/d_{ff}}",
-        "normal": r"W \sim N(0, 1)",
+        "xavier": r"W \sim \mathcal{U}\!\left(-\sqrt{\tfrac{6}{n_{in}+n_{out}}},\ \sqrt{\tfrac{6}{n_{in}+n_{out}}}\right)",
+        "he": r"W \sim \mathcal{N}\!\left(0, \tfrac{2}{n_{in}}\right)",
+        "report_qkv": r"W \sim \mathcal{U}(-0.5\sqrt{2/D}, 0.5\sqrt{2/D})",
+        "report_out": r"W \sim \mathcal{U}(-0.8\sqrt{2/D}, 0.8\sqrt{2/D})",
+        "report_second": r"\text{scale } 0.5\,\sqrt{1/D_{ff}}",
+        "normal": r"W \sim \mathcal{N}(0, 1)",
     }[scheme]
     values = signals[scheme].sizes
     frame.equation(

@@ -36,7 +36,7 @@ PASSAGES: Final = ("matrix_learned", "waves", "similarity", "similarity_learned"
 """What is true of a part in each of its states."""
 Shown = tuple[dict[str, Any], list[Message]]
 """Values for the notebook, and what can be said of the figure."""
-OMEGA: Final = r"\omega_i = b^{-2i/d}"
+OMEGA: Final = r"\omega_i = \mathrm{base}^{-2i/D}"
 """The pace of a pair of channels, radians a position."""
 
 
@@ -166,8 +166,8 @@ def matrix(chosen: PositionChoices) -> Shown:
         s = tex(chosen.scale, 1) + r"\," if chosen.scale != 1 else ""
         digits = digits_needed(positions.wave_pair, one.angle, chosen.scale, result=4)
         frame.equation(
-            rf"PE_{{pos,2i}} = {'s' if s else ''}\sin\frac{{pos}}{{b^{{2i/d}}}} \qquad "
-            rf"PE_{{pos,2i+1}} = {'s' if s else ''}\cos\frac{{pos}}{{b^{{2i/d}}}}",
+            rf"PE_{{pos,2i}} = {'s' if s else ''}\sin\frac{{pos}}{{\mathrm{{base}}^{{2i/D}}}} \qquad "
+            rf"PE_{{pos,2i+1}} = {'s' if s else ''}\cos\frac{{pos}}{{\mathrm{{base}}^{{2i/D}}}}",
             rf"\begin{{aligned}} PE_{{{chosen.pos},{2 * chosen.pair}}} &= {s}\sin\frac{{{chosen.pos}}}"
             rf"{{{tex(chosen.base, 0)}^{{{2 * chosen.pair}/{chosen.width}}}}} "
             rf"= {s}\sin {tex(one.angle, digits)} = {tex(one.sine, 4)} \\ "
@@ -177,8 +177,8 @@ def matrix(chosen: PositionChoices) -> Shown:
         )
     else:
         frame.equation(
-            r"Z = X + P, \qquad P \in \mathbb{R}^{T \times D} \text{ trained}",
-            rf"P_{{{chosen.pos}}} = " + frame.tex_row(chosen.matrix[chosen.pos]),
+            r"X_{pe} = X + PE, \qquad PE \in \mathbb{R}^{T \times D} \text{ trained}",
+            rf"PE_{{{chosen.pos}}} = " + frame.tex_row(chosen.matrix[chosen.pos]),
             note=_("Row {number} of the shipped TLOB's positions.").format(number=chosen.pos),
         )
     static_plot(
@@ -211,7 +211,7 @@ def waves(chosen: PositionChoices) -> Shown:
             note=_("Wavelength in positions; the sequence has {number} of them.").format(number=chosen.length),
         )
     else:
-        frame.equation(r"P_{pos,c}, \quad c = 2i,\ 2i+1", rf"c = {2 * chosen.pair},\ {2 * chosen.pair + 1}")
+        frame.equation(r"PE_{pos,j}, \quad j = 2i,\ 2i+1", rf"j = {2 * chosen.pair},\ {2 * chosen.pair + 1}")
     shown = [channel for channel in (2 * chosen.pair, 2 * chosen.pair + 1, 2 * chosen.pair + 2) if channel < chosen.width]
     static_plot(
         figures.waves_figure(chosen.matrix, shown),
@@ -226,8 +226,8 @@ def similarity(chosen: PositionChoices) -> Shown:
     products, apart = positions.dot_products(chosen.matrix), positions.distances(chosen.matrix)
     other = chosen.other
     scale = "s^2" if chosen.scale != 1 else ""
-    cosines = rf"PE_p \cdot PE_q = {scale}\sum_i \cos\big((p-q)\,\omega_i\big), \quad {OMEGA}"
-    formula = cosines if chosen.sinusoidal else r"P_p \cdot P_q = \sum_c P_{p,c} P_{q,c}"
+    cosines = rf"PE_{{pos}} \cdot PE_{{pos'}} = {scale}\sum_i \cos\big((pos-pos')\,\omega_i\big), \quad {OMEGA}"
+    formula = cosines if chosen.sinusoidal else r"PE_{pos} \cdot PE_{pos'} = \sum_j PE_{pos,j} PE_{pos',j}"
     frame.equation(
         formula,
         rf"PE_{{{chosen.pos}}} \cdot PE_{{{other}}} = {tex(products[chosen.pos, other], 3)}, \qquad "
@@ -286,8 +286,8 @@ def rotation(chosen: PositionChoices) -> Shown:
         )
     else:
         frame.equation(
-            r"M = \arg\min_M \sum_{pos} \lVert P_{pos+k} - M P_{pos} \rVert^2",
-            rf"\frac{{\lVert P_{{+{k}}} - MP \rVert}}{{\lVert P_{{+{k}}} \rVert}} = {tex(found.share, 3)}",
+            r"M = \arg\min_M \sum_{pos} \lVert PE_{pos+k} - M\,PE_{pos} \rVert^2",
+            rf"\frac{{\lVert PE_{{+{k}}} - M\,PE \rVert}}{{\lVert PE_{{+{k}}} \rVert}} = {tex(found.share, 3)}",
         )
         frame.check(
             _(
@@ -320,7 +320,8 @@ def exponent(chosen: PositionChoices) -> Shown:
     last = chosen.width // 2 - 1
     ends = {doubled: positions.entry(1, last, chosen.width, base=chosen.base, doubled_exponent=doubled) for doubled in both}
     frame.equation(
-        r"\text{standard: } \frac{pos}{b^{2i/d}} \qquad \text{listing: } \frac{pos}{b^{2(2i)/d}} = \frac{pos}{(b^2)^{2i/d}}",
+        r"\text{standard: } \frac{pos}{\mathrm{base}^{2i/D}} \qquad "
+        r"\text{listing: } \frac{pos}{\mathrm{base}^{2(2i)/D}} = \frac{pos}{(\mathrm{base}^2)^{2i/D}}",
         rf"\Lambda_{{{last}}} = {tex(ends[False].wavelength, 0)} \qquad \Lambda'_{{{last}}} = {tex(ends[True].wavelength, 0)}",
         note=_("Wavelength of the last pair, in positions; the sequence has {number}.").format(number=chosen.length),
     )

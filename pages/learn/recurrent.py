@@ -277,12 +277,13 @@ def lstm(choices: RecurrentChoices) -> dict[str, Any]:
     digits = max(digits, digits_needed(recurrence.lstm_state, o, c))
     f_, i_, o_, candidate_, before_, c_ = (tex(value, digits) for value in (f, i, o, candidate, before, c))
     frame.equation(
-        r"\begin{aligned} f_t &= \sigma(W_f x_t + U_f h_{t-1} + b_f) \\ i_t &= \sigma(W_i x_t + U_i h_{t-1} + b_i) \\ "
+        r"\begin{aligned} f_t &= \mathrm{sigmoid}(W_f x_t + U_f h_{t-1} + b_f) \\ "
+        r"i_t &= \mathrm{sigmoid}(W_i x_t + U_i h_{t-1} + b_i) \\ "
         r"\tilde c_t &= \tanh(W_c x_t + U_c h_{t-1} + b_c) \\ c_t &= f_t \odot c_{t-1} + i_t \odot \tilde c_t \\ "
-        r"o_t &= \sigma(W_o x_t + U_o h_{t-1} + b_o) \\ h_t &= o_t \odot \tanh(c_t) \end{aligned}",
-        rf"\begin{{aligned}} f &= {f_} \\ i &= {i_} \\ \tilde c &= {candidate_} \\ "
+        r"o_t &= \mathrm{sigmoid}(W_o x_t + U_o h_{t-1} + b_o) \\ h_t &= o_t \odot \tanh(c_t) \end{aligned}",
+        rf"\begin{{aligned}} f_t &= {f_} \\ i_t &= {i_} \\ \tilde c_t &= {candidate_} \\ "
         rf"c_t &= {f_} \cdot ({before_}) + {i_} \cdot ({candidate_}) = {c_} \\ "
-        rf"o &= {o_} \\ h_t &= {o_} \cdot \tanh({c_}) = {tex(h)} \end{{aligned}}",
+        rf"o_t &= {o_} \\ h_t &= {o_} \cdot \tanh({c_}) = {tex(h)} \end{{aligned}}",
         note=_("Step {step} ({name}), unit {unit}.").format(step=t + 1, name=choices.steps[t], unit=k + 1),
     )
     moved = follow("lstm", stacked(run.h))
@@ -331,12 +332,12 @@ def gradient(choices: RecurrentChoices) -> dict[str, Any]:
     diagram.show(gradient_diagram(back, lambda value: significant(value, 2)), dial="dial")
     frame.equation(
         r"\begin{aligned} \frac{\partial h_T}{\partial x_t} &= J_T\,J_{T-1} \cdots J_{t+1}\,"
-        r"\mathrm{diag}(1-h_t^2)\,W_{hx} \\ J_s &= \mathrm{diag}(1-h_s^2)\,W_{hh} \\ "
-        r"\left.\frac{\partial c_T}{\partial c_t}\right|_{f,\,i,\,\tilde c} &= \prod_{s=t+1}^{T} f_s "
+        r"\mathrm{diag}(1-h_t^2)\,W_{hx} \\ J_j &= \mathrm{diag}(1-h_j^2)\,W_{hh} \\ "
+        r"\left.\frac{\partial c_T}{\partial c_t}\right|_{f_t,\,i_t,\,\tilde c_t} &= \prod_{j=t+1}^{T} f_j "
         r"\end{aligned}",
         rf"\begin{{aligned}} \text{{RNN: }} &\lVert \partial h_{{{last}}} / \partial x_1 \rVert = {_power(back.rnn[0])} \\ "
         rf"\text{{LSTM: }} &\lVert \partial h_{{{last}}} / \partial x_1 \rVert = {_power(back.lstm[0])} \\ "
-        rf"\text{{{attention}: }} &\lVert \partial z_{{{last}}} / \partial x_1 \rVert = "
+        rf"\text{{{attention}: }} &\lVert \partial Z_{{{last}}} / \partial x_1 \rVert = "
         rf"{_power(back.attention[0])} \end{{aligned}}",
         note=_(
             "Frobenius norms; one head of the same width, without positions, over the same sequence. The product of forget gates "

@@ -30,18 +30,18 @@ NONSENSE: Final = (
 LATEX_SYMBOLS: Final = {" ": r"\sqcup", "■": r"\blacksquare", "▷": r"\triangleright", "�": "?", "␀": r"\varnothing"}
 
 CROSS: Final = (
-    r"\begin{gathered} A_2 = \mathrm{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right) V \\[4pt]"
+    r"\begin{gathered} Z = AV,\; A = \mathrm{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right) \\[4pt]"
     r"Q = N_1 W_Q,\; K = H W_K,\; V = H W_V \\[4pt]"
-    r"\hat Y = Z W_{out} + b_{out},\; P(y_t \mid y_{<t}, x) = \mathrm{softmax}(\hat Y_t) \end{gathered}"
+    r"P(y_t \mid y_{<t}, x) = \mathrm{softmax}(N_3 W_{out} + b_{out})_t \end{gathered}"
 )
 """Cross-attention and the output layer (vit-report sections 2.6 and 2.9)."""
 ENCODER: Final = (
-    r"\begin{aligned} A &= \mathrm{MultiHead}(x, x, x) \\ N_1 &= \mathrm{LayerNorm}(x + A) \\"
+    r"\begin{aligned} O &= \mathrm{MultiHead}(x, x, x) \\ N_1 &= \mathrm{LayerNorm}(x + O) \\"
     r"F &= \mathrm{FFN}(N_1) \\ N_2 &= \mathrm{LayerNorm}(N_1 + F) \end{aligned}"
 )
 DECODER: Final = (
-    r"\begin{aligned} A_1 &= \mathrm{MultiHead}_{causal}(y, y, y) \\ N_1 &= \mathrm{LayerNorm}(y + A_1) \\"
-    r"A_2 &= \mathrm{MultiHead}(N_1, H, H) \\ N_2 &= \mathrm{LayerNorm}(N_1 + A_2) \\"
+    r"\begin{aligned} O_1 &= \mathrm{MultiHead}_{\text{causal}}(y, y, y) \\ N_1 &= \mathrm{LayerNorm}(y + O_1) \\"
+    r"O_2 &= \mathrm{MultiHead}(N_1, H, H) \\ N_2 &= \mathrm{LayerNorm}(N_1 + O_2) \\"
     r"F &= \mathrm{FFN}(N_2) \\ N_3 &= \mathrm{LayerNorm}(N_2 + F) \end{aligned}"
 )
 """The equations of one layer (vit-report sections 2.5 and 2.6)."""
@@ -171,7 +171,7 @@ def decode(reader: DateReader, reading: DateReading) -> dict[str, Any]:
         )
     best = sorted(range(len(reading.text)), key=lambda i: -cross[step][i])[:3]
     weights = r",\;".join(
-        rf"\alpha_{{{i + 1}}}({latex_symbol(reading.text[i])}) = {frame.tex(float(cross[step][i]))}" for i in best
+        rf"A_{{{step + 1},{i + 1}}}({latex_symbol(reading.text[i])}) = {frame.tex(float(cross[step][i]))}" for i in best
     )
     probability = float(reading.trace.probabilities[step][reading.trace.symbols[step]])
     past = "".join(latex_symbol(one) for one in ("▷", *reading.characters[:step]))
@@ -326,7 +326,7 @@ def layer(reader: DateReader, reading: DateReading) -> dict[str, Any]:
                 key="encoder_map",
                 alt=_("The encoder's self-attention over the characters, mean of the heads."),
             )
-    added = {name: value for name, value in stages.items() if name[0] in "AF" or name == "input"}
+    added = {name: value for name, value in stages.items() if name[0] in "OF" or name == "input"}
     shown = {name: value[:4] for name, value in stages.items() if name[0] == "N"}
     norms = reader.norms(chosen["side"], chosen["layer"])
     return {"STAGES": added, "NORMS": norms, **notebooks.on_screen(shown)}

@@ -202,7 +202,8 @@ def _step(found: Lattice, problem: Problem, t: int, s: int) -> None:
     terms = ctc_lab.alpha_terms(found, t, s)
     emitted = _tex(ctc_lab.emission(found, t, s))
     frame = _("frame")
-    label = rf"P(\text{{{name if name != BLANK_NAME else 'ε'}}} \mid \text{{{frame} {t + 1}}})"
+    shown = r"\varnothing" if name == BLANK_NAME else rf"\text{{{name}}}"
+    label = rf"P({shown} \mid \text{{{frame} {t + 1}}})"
     result = _tex(ctc_lab.probability(float(found.alpha[t, s])))
     left = rf"\alpha({t + 1}, {s})"
     if not terms:

@@ -33,9 +33,9 @@ def test_what_a_sublayer_adds_is_no_small_correction() -> None:
     source = list(reading.trace.source)
     stages = decoding.inside_encoder_layer(reader.model, source, 2, 0)
     ratios = decoding.sublayer_ratios(stages)
-    assert set(ratios) == {("A", "input"), ("F", "N1")}
-    assert ratios["A", "input"] == pytest.approx(rms(stages["A"]) / rms(stages["input"]), rel=1e-5)
-    assert ratios["A", "input"] == pytest.approx(0.72, abs=0.01) and ratios["F", "N1"] == pytest.approx(0.81, abs=0.01)
+    assert set(ratios) == {("O", "input"), ("F", "N1")}
+    assert ratios["O", "input"] == pytest.approx(rms(stages["O"]) / rms(stages["input"]), rel=1e-5)
+    assert ratios["O", "input"] == pytest.approx(0.72, abs=0.01) and ratios["F", "N1"] == pytest.approx(0.81, abs=0.01)
     every = [
         ratio
         for layer in (1, 2)
@@ -51,7 +51,7 @@ def test_what_a_sublayer_adds_is_no_small_correction() -> None:
     assert min(every) > 0.2 and float(np.mean(every)) > 0.5
     assert "no small corrections" in passage("transformer", "layer")
     assert set(decoding.sublayer_ratios(decoding.inside_decoder_layer(reader.model, reading.trace, 1, 0))) == {
-        ("A1", "input"), ("A2", "N1"), ("F", "N2"),
+        ("O1", "input"), ("O2", "N1"), ("F", "N2"),
     }  # fmt: skip
 
 

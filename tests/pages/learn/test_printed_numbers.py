@@ -116,7 +116,9 @@ def test_an_entry_of_the_encoding_and_a_turned_pair() -> None:
         turned,
     )
     assert [decimals(a * x + b * y, 3), decimals(c * x + d * y, 3)] == [decimals(first, 3), decimals(second, 3)]
-    assert r"\omega_i = b^{-2i/d}" in turned and r"\omega_i = b^{-2i/d}" in latex("positions", part="similarity")
+    assert r"\omega_i = \mathrm{base}^{-2i/D}" in turned and r"\omega_i = \mathrm{base}^{-2i/D}" in latex(
+        "positions", part="similarity"
+    )
 
 
 def test_the_costs_of_a_layer_add_up() -> None:

@@ -40,7 +40,7 @@ def test_a_link_opens_the_exact_state() -> None:
 
 def test_an_edited_weight_changes_the_gates_and_stays_pytorchs() -> None:
     plain, edited = open_page(PAGE, part="lstm"), open_page(PAGE, part="lstm", bf="0.0_9")
-    assert plain.latex[1].value != edited.latex[1].value and "f &= 1.000" in edited.latex[1].value
+    assert plain.latex[1].value != edited.latex[1].value and "f_t &= 1.000" in edited.latex[1].value
     assert edited.success
 
 

@@ -32,7 +32,7 @@ def positions_diagram(
             Block(code="pos", label="pos", at=(0, 1), note=str(pos), part="matrix", dials=("pos", "n"), kind="data"),
             Block(
                 code="omega",
-                label="ω_i = b^{−2i/d}" if entry is None else "ω_i",
+                label="ω_i = base^{−2i/D}" if entry is None else "ω_i",
                 at=(1, 1),
                 note="" if entry is None else write(entry.frequency),
                 part="exponent",
