@@ -103,7 +103,7 @@ def test_what_is_defined_has_one_definition() -> None:
     seen = set()
     for url in dict.fromkeys(lesson.url for lesson in LESSONS):
         for formula in formulas(files[url]):
-            for name, right in re.findall(r"(?<![\w'}|])(?<!\\bar )(Z|O|X_\{pe\})(?:_(?:\{[^{}]*\}|\w))? &?= (.{0,40})", formula):
+            for name, right in re.findall(r"(?<![\w'}|])(?<!\\bar )(?<!\\nabla )(Z|O|X_\{pe\})(?:_(?:\{[^{}]*\}|\w))? &?= (.{0,40})", formula):
                 assert right.startswith(DEFINED[name]), (url, name, right)
                 seen.add(name)
     assert seen == DEFINED.keys()
