@@ -27,6 +27,7 @@ DEFINED = {
     "X_{pe}": ("X +",),
 }
 """What stands on the other side where a formula defines the symbol."""
+DEFINITION = re.compile(r"(?<![\w'}|])(?<!\\bar )(?<!\\nabla )(Z|O|X_\{pe\})(?:_(?:\{[^{}]*\}|\w))? &?= (.{0,40})")
 
 
 def formulas(file: str) -> Iterator[str]:
@@ -70,7 +71,7 @@ def symbols(formula: str) -> Iterator[str]:
 @cache
 def table() -> dict[str, set[str]]:
     """Lessons' pages by symbol."""
-    part = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## Symbols of the lecture")[2]
+    part = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("</a>Symbols of the lecture")[2]
     rows = re.findall(r"^\| (`.+?) \| .+? \| .+? \| (.+?) \|$", part, re.MULTILINE)
     names = [name for cell, _pages in rows for name in re.findall(r"`([^`]+)`", cell)]
     assert len(names) == len(set(names)), "a symbol has one row"
@@ -103,7 +104,7 @@ def test_what_is_defined_has_one_definition() -> None:
     seen = set()
     for url in dict.fromkeys(lesson.url for lesson in LESSONS):
         for formula in formulas(files[url]):
-            for name, right in re.findall(r"(?<![\w'}|])(?<!\\bar )(?<!\\nabla )(Z|O|X_\{pe\})(?:_(?:\{[^{}]*\}|\w))? &?= (.{0,40})", formula):
+            for name, right in DEFINITION.findall(formula):
                 assert right.startswith(DEFINED[name]), (url, name, right)
                 seen.add(name)
     assert seen == DEFINED.keys()
