@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Literal
 
 from core.device import use_one_thread
 from core.market.feeds.background import BackgroundLoop, background_loop
@@ -20,7 +21,7 @@ from core.messages import compose
 GRACE_S = 20.0
 """Seconds a feed keeps running without viewers: long enough for a reload or a page change."""
 MOST_FEEDS = 32
-"""Feeds that run at once. Sixty live ones took a whole processor core."""
+"""Live feeds that run at once, and as many played ones of visitors' own. Sixty live ones took a whole processor core."""
 MOST_FEEDS_OF_VIEWER = 6
 """Feeds that run at once for one viewer."""
 
@@ -48,6 +49,13 @@ class RunningFeed:
     viewers: int
     steps: int
     seconds: float
+
+
+def kind_of(key: str) -> Literal["live", "own", "shared"]:
+    """Kind of a feed by its key: live, a playback of somebody's own, or one that all share."""
+    if not key.startswith(("recording/", "simulated/")):
+        return "live"
+    return "own" if "~" in key else "shared"
 
 
 class Hub:
@@ -85,7 +93,7 @@ class Hub:
         with self._lock:
             running = self._running.get(key)
             if running is None:
-                self._make_room(viewer)
+                self._make_room(viewer, key)
                 session = start()
                 running = self._running[key] = _Running(session, self._loop.submit(session.run()), viewer)
             running.viewers[viewer] = running.last_asked = self._clock()
@@ -148,19 +156,25 @@ class Hub:
         if reaper is not None:
             reaper.cancel()
 
-    def _make_room(self, viewer: str) -> None:
-        """Stop feeds without viewers, the longest abandoned first, where a further one would be too many.
+    def _make_room(self, viewer: str, key: str) -> None:
+        """Stop feeds without viewers, the longest abandoned first, where a further one would be too many of its kind.
+
+        Live feeds, playbacks of visitors' own and playbacks that all share are counted apart: none of them closes another.
 
         Raises:
             TooManyFeeds: where that is not enough.
         """
         abandoned = sorted((r.last_asked, key) for key, r in self._running.items() if not self._present(r))
         for of_viewer, most in ((True, self._most_feeds_of_viewer), (False, self._most_feeds)):
-            counted = {key for key, running in self._running.items() if not of_viewer or self._counts_for(viewer, running)}
-            for _, key in abandoned:
-                if len(counted) >= most and key in counted:
-                    counted.discard(key)
-                    self._running.pop(key).future.cancel()
+            counted = {
+                one
+                for one, running in self._running.items()
+                if (self._counts_for(viewer, running) if of_viewer else kind_of(one) == kind_of(key))
+            }
+            for _, one in abandoned:
+                if len(counted) >= most and one in counted:
+                    counted.discard(one)
+                    self._running.pop(one).future.cancel()
             if len(counted) >= most and of_viewer:
                 raise TooManyFeeds(compose("You watch {count} markets already: close one of their tabs first.", count=most))
             if len(counted) >= most:

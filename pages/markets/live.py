@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -11,10 +12,10 @@ from core.checkpoints import CheckpointError
 from core.market.book import BookError
 from core.market.hub import TooManyFeeds, hub
 from core.market.library import LibraryError
-from core.market.predictor import load_predictor
+from core.market.predictor import DEFAULT, Predictor, load_predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
-from core.market.sources import MarketSource
+from core.market.sources import MarketSource, RecordingSource
 from pages.markets import (
     alerts_panel,
     call_value,
@@ -59,7 +60,7 @@ def main() -> None:
         return watched_feeds.new_session(live_controls.begun(source), predictor)
 
     try:
-        session = hub().watch(watched_feeds.viewer_id(), source.key, start)
+        session = _session(source, start, predictor)
     except (BookError, LibraryError) as error:
         controls.error_box(str(error), remedy=_("Choose another source."))
         st.stop()
@@ -89,6 +90,21 @@ def main() -> None:
         live_model.show(predictor, session.entry, choices)
         with whole:
             whole_recording.show(session, choices, view.zone)  # last, as it may take a minute
+
+
+def _session(source: MarketSource, start: Callable[[], MarketSession], predictor: Predictor) -> MarketSession:
+    """The source's session; of a recording the one that all share, where others' own playbacks take every place."""
+    viewer = watched_feeds.viewer_id()
+    try:
+        return hub().watch(viewer, source.key, start)
+    except TooManyFeeds:
+        if not isinstance(source, RecordingSource) or live_model.chosen() != DEFAULT:
+            raise
+    shared = RecordingSource(name=source.name)
+    watched_feeds.watch_only({shared.key})
+    session = hub().watch(viewer, shared.key, lambda: watched_feeds.new_session(shared.feed(), predictor))
+    controls.notice("stale", _("Many are watching: this playback is shared by all, and nobody may stop it."))
+    return session
 
 
 def _screen(session: MarketSession, choices: ViewChoices, view: TerminalChoices) -> None:

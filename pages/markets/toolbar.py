@@ -12,6 +12,7 @@ from core.market.feeds.pacing import SPEEDS
 from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
+from core.market.hub import kind_of
 from core.market.labels import LabelKind
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
@@ -112,7 +113,7 @@ def minimap(feed: RecordingFeed) -> Minimap:
 def playback(session: MarketSession) -> None:
     """Play or pause, one step, and the speed, of what can be played."""
     feed = session.feed
-    if not isinstance(feed, PlayedFeed):
+    if not isinstance(feed, PlayedFeed) or kind_of(feed.key) == "shared":
         return
     controls.play_button(not feed.paused, lambda wanted: set_playing(feed, wanted), key="feed")
     if st.button(_("Step"), icon=":material/skip_next:", key="step", disabled=not feed.paused, help=_("One row of 250 ms.")):
@@ -144,6 +145,8 @@ def remember_moment(feed: object) -> None:
 def obey(session: MarketSession, name: str, value: object, heads: tuple[int, ...]) -> None:
     """A key or a press on the screen: play, slower, faster, horizon, seek, lines, presentation."""
     feed = session.feed
+    if kind_of(feed.key) == "shared" and name in ("seek", "play", "slower", "faster"):
+        return
     if name == "lines" and isinstance(value, list):
         prices = [f"{float(price):.10g}" for price in value[:MOST_LINES]]
         url_state.remember("lines", "_".join(prices) or None)

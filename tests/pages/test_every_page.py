@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
-from core.market.hub import shutdown
+from core.market.hub import hub, shutdown
 from pages.shared import language
 from pages.shared.navigation import ENTRIES, ROOT, SECTIONS, PageEntry
 
@@ -59,6 +59,16 @@ def test_page_runs_in_every_language(entry: PageEntry, tab_titles: list[str]) ->
         title = language.catalogue(code).gettext(entry.title)
         assert title_in(code, entry) == title
         assert tab_titles[-1] == f"{title} · Attention Observatory"  # WCAG 2.4.2: each page says which one it is
+
+
+def test_the_front_page_opens_where_others_hold_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub(), "_most_feeds", 1)
+    own, second = (AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=90).run() for _ in range(2))
+    keys = {one.key.partition("~")[1] for one in hub().watched()}
+    assert not own.exception and not second.exception and not second.error
+    assert keys == {"~", ""} and len(hub().watched()) == 2
+    controls = [{one.key for one in app.button} & {"feed:pause", "step"} for app in (own, second)]
+    assert controls == [{"feed:pause", "step"}, set()]  # and nobody may stop it for the others
 
 
 def test_the_navigation_is_sound() -> None:

@@ -310,6 +310,21 @@ def test_one_viewer_may_open_so_many_feeds_and_all_together_so_many(predictor: P
     assert len(hub.watched()) == 5
 
 
+def test_live_feeds_own_playbacks_and_shared_ones_leave_each_other_room(predictor: Predictor, loop: BackgroundLoop) -> None:
+    hub = Hub(loop, grace_s=FOREVER, most_feeds=2)
+
+    def open_feed(viewer: str, key: str) -> MarketSession:
+        return hub.watch(viewer, key, lambda: MarketSession(ScriptedFeed([], key=key), predictor))
+
+    for number in range(2):
+        for key in (f"recording/a~{number}", f"live/venue/{number}"):
+            open_feed(f"visitor {number}", key)
+    for key in ("recording/a~2", "simulated/7~2", "live/venue/2"):
+        with pytest.raises(TooManyFeeds, match=r"^2 markets are being watched on this server"):
+            open_feed("eve", key)
+    assert open_feed("eve", "recording/a") is open_feed("bob", "recording/a")  # which all share
+
+
 def test_a_viewer_who_goes_from_feed_to_feed_is_not_refused(predictor: Predictor, loop: BackgroundLoop) -> None:
     """Those left behind run on for the grace period, unless there are too many of them."""
     hub, feeds = Hub(loop, grace_s=FOREVER, most_feeds_of_viewer=3), [ScriptedFeed([], key=f"feed/{i}") for i in range(10)]
