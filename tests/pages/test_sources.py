@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from core.market.hub import shutdown
 from pages.shared.navigation import ENTRIES, ROOT
 from tests.pages.open_page import open_page
 
 FILES = {entry.url: ROOT / entry.file for entry in ENTRIES}
+
+
+@pytest.fixture(autouse=True)
+def no_feed_left() -> Iterator[None]:
+    yield
+    shutdown()
 
 
 def named() -> dict[str, dict[str, str]]:
