@@ -32,7 +32,7 @@ from core.models.parameters import count
 Model = TypeVar("Model", bound=nn.Module)
 
 FOLDER = Path(__file__).resolve().parent.parent / "assets" / "checkpoints"
-"""Where the shipped checkpoints are."""
+"""Folder of the shipped checkpoints."""
 
 REQUIRED: dict[str, type] = {
     "name": str,

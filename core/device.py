@@ -11,7 +11,7 @@ def best_device() -> torch.device:
 
 
 def computes_bfloat16(device: torch.device) -> bool:
-    """Whether the device multiplies bfloat16 in hardware; other CPUs take several times as long as in float32."""
+    """Tells whether the device multiplies bfloat16 in hardware; other CPUs take several times as long as in float32."""
     if device.type == "cpu":
         return bool(torch.cpu._is_avx512_bf16_supported())
     return device.type == "cuda" and torch.cuda.is_bf16_supported()

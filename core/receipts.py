@@ -31,7 +31,7 @@ error on another machine moves a probability by about 1e-6, and a call on a bord
 ELEMENT: Final = "receipt"
 """Id of the element of an HTML file that holds a receipt."""
 FIGURE: Final = '"meta":{"receipt":'
-"""Where a figure exported as HTML holds one: in its layout."""
+"""Text before the receipt of a figure exported as HTML: in its layout."""
 
 
 class ReceiptError(ValueError):
@@ -40,7 +40,7 @@ class ReceiptError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """What made a result.
+    """Facts by which a result can be made again.
 
     Attributes:
         kind: "score" or "training". command: arguments of `python -m core`, with the places of this module.
@@ -76,7 +76,7 @@ class Receipt:
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """What making it again gave.
+    """Comparison of a result with the one made again.
 
     Attributes:
         numbers: compared. largest: difference, relative where numbers exceed 1. at: where. tolerance: the least of `TOLERANCES`
@@ -92,7 +92,7 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """Whether all numbers lie within the largest tolerance."""
+        """Tells whether all numbers lie within the largest tolerance."""
         return self.tolerance is not None
 
 
@@ -211,7 +211,7 @@ def _placed(word: str, work: Path) -> str:
 
 
 def _find(receipt: Receipt, places: Sequence[Path]) -> dict[str, Path]:
-    """Where the receipt's files are now: path below the working folder -> file.
+    """Finds the receipt's files: path below the working folder -> file.
 
     Raises:
         ReceiptError: for the first that is not found.

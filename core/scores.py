@@ -65,7 +65,7 @@ def calibration_error(probabilities: ArrayLike, truth: ArrayLike) -> float:
 
 
 def reliability(confidence: ArrayLike, hit: ArrayLike, bins: int = CALIBRATION_BINS) -> dict[str, NDArray[np.float64]]:
-    """How often a class came true by the probability it was given.
+    """Rate at which a class came true by the probability it was given.
 
     Args:
         confidence: (n,) probability of one class a row, 0 to 1: the likeliest, or the one called.

@@ -1,4 +1,4 @@
-"""What this process uses of the machine: memory, processor, GPU; and where models compute."""
+"""Use of the machine by this process: memory, processor, GPU; and the device on which models compute."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PACKAGES = ("streamlit", "plotly", "torch", "numpy", "pandas", "pyarrow", "ccxt"
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessUsage:
-    """What this process uses at one moment.
+    """Use of the machine by this process at one moment.
 
     Attributes:
         memory: resident bytes of the process. machine_memory: bytes of the machine.
@@ -42,7 +42,7 @@ def _process() -> psutil.Process:
 
 
 def process_usage() -> ProcessUsage:
-    """What this process uses now."""
+    """Measures what this process uses now."""
     process = _process()
     with process.oneshot():
         return ProcessUsage(
@@ -85,7 +85,7 @@ def compute_device() -> ComputeDevice:
 
 @dataclass(frozen=True, kw_only=True)
 class GPUUsage:
-    """What is in use of a CUDA device at one moment.
+    """Use of a CUDA device at one moment.
 
     Attributes:
         memory: bytes in use by all processes. total: bytes that it has. tensors: bytes of this process's tensors.

@@ -1,4 +1,4 @@
-"""What is measured: pieces of the app, each with its reference and its aim."""
+"""Benchmarks: pieces of the app, each with its reference and its aim."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.messages import compose
 
 
 class Measurable(Protocol):
-    """What `Benchmark.make` builds."""
+    """Measurable pair that `Benchmark.make` builds."""
 
     def measure(self, seconds: float) -> Ratio:
         """The candidate's time by the reference's, measured for about so many seconds."""
@@ -38,7 +38,7 @@ class Benchmark:
     quick: bool = True
 
     def reached(self, found: Ratio) -> float:
-        """What is to be at or below the aim."""
+        """Number that is to be at or below the aim."""
         return found.candidate_ms - found.reference_ms if self.more_ms else found.ratio
 
 

@@ -1,4 +1,4 @@
-"""What a CUDA card does with the models: latency, throughput, share of its peak, memory (an epoch: `core.runs.epoch_time`).
+"""Measurements of the models on a CUDA card: latency, throughput, share of its peak, memory (an epoch: `core.runs.epoch_time`).
 
 Everything here needs a CUDA device; `available` says whether there is one. A graph replays a pass without calling its operations
 one by one from Python, which for one window takes most of the time.
@@ -45,7 +45,7 @@ class CardFigure:
 
 
 def available() -> bool:
-    """Whether there is a CUDA device."""
+    """Tells whether there is a CUDA device."""
     return torch.cuda.is_available()
 
 

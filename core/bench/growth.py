@@ -1,4 +1,4 @@
-"""How cost grows with what is made larger: measured times over sizes, and the exponent beside that of the operations counted."""
+"""Growth of cost with what is made larger: measured times over sizes, and the exponent beside that of the operations counted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True)
 class Enlarged:
-    """What is made larger, and what then grows.
+    """Work that is made larger, and the operations that grow with it.
 
     Attributes:
         make: a size's work. operations: of a size.

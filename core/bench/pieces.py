@@ -50,7 +50,7 @@ def window_rows(count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def features() -> Pair:
-    """What a new row changes in a window's inputs at the least, beside computing them all.
+    """Compares the least that a new row changes in a window's inputs with computing them all.
 
     The newest mid divides every price inside asinh, and the window's median is taken from every size. Kept from row to row are
     what neither changes: distances from the mid, logarithms of sizes. The flow of events and the drifts are left out.
@@ -130,7 +130,7 @@ def feed() -> Pair:
 
 @dataclass(frozen=True)
 class _Step:
-    """What steps of a session take of the processor, beside the time between two steps."""
+    """Processor time of a session's steps, beside the time between two steps."""
 
     def measure(self, seconds: float) -> Ratio:
         """Runs a recording for about so long, one second a turn, with one viewer's frames written."""

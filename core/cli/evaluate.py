@@ -97,7 +97,7 @@ def _run_tlob(o: argparse.Namespace) -> None:
 
 
 def _several(o: argparse.Namespace) -> bool:
-    """Whether the files are of several recordings. With `--adaptive` they are one market's, joined in time order."""
+    """Tells whether the files are of several recordings. With `--adaptive` they are one market's, joined in time order."""
     return len(o.data) > 1 and not o.adaptive and len(find_recordings(o.data)) > 1
 
 

@@ -61,7 +61,7 @@ def add_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def is_photos(folder: Path) -> bool:
-    """Whether a folder holds photos rather than tracks.
+    """Tells whether a folder holds photos rather than tracks.
 
     Raises:
         ValueError: where it holds neither.

@@ -179,7 +179,7 @@ def _answer(
     skipped: dict[str, str],
     tables: Mapping[str, pd.DataFrame],
 ) -> dict[str, Any]:
-    """What is printed as JSON (docs/evaluate_json.md)."""
+    """Answer that is printed as JSON (docs/evaluate_json.md)."""
     from core.market.scoring import report as reports
 
     lines = {line.pop("forecaster"): _with_interval(line) for line in reports.plain(tables["forecasters"])}

@@ -92,7 +92,7 @@ def settings(o: argparse.Namespace, *, images: int, **more: Any) -> tuple[ViTTra
 
 
 def on_gpu(wanted: bool | None) -> bool:
-    """What was wanted, or, where nothing was said, whether there is a GPU."""
+    """Returns what was wanted, or, where nothing was said, whether there is a GPU."""
     return best_device().type == "cuda" if wanted is None else wanted
 
 

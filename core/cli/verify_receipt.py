@@ -60,7 +60,7 @@ def run_command(arguments: list[str]) -> dict[str, Any]:
 
 
 def describe(receipt: Receipt, agreement: Agreement) -> str:
-    """What was compared and how well it agreed, for a person."""
+    """Describes what was compared and how well it agreed, for a person."""
     lines = [receipt.shell]
     lines += [f"{name} was {then} then and is {now} now" for name, (then, now) in agreement.versions.items()]
     if agreement.tolerance == 0:

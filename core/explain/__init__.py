@@ -1,1 +1,1 @@
-"""What a model looked at, and which of its inputs decided: for any model here that hands out its attention."""
+"""Attention maps of a model, and the inputs that decided: for any model here that hands out its attention."""

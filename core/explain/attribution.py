@@ -23,7 +23,7 @@ ScalarFunction = Callable[[Tensor], Tensor]
 """(batch, ...) -> (batch,): the number to explain, such as a class's probability."""
 
 PIECES = (0.0, 1 / 256, 1 / 16, 1.0)
-"""Where the path from baseline to input is cut at first. TLOB's instance norm scales up even small deviations, so nearly all of
+"""Cuts of the path from baseline to input at first. TLOB's instance norm scales up even small deviations, so nearly all of
 its half of the output arises within the first hundredth of the path, where a uniform rule has no nodes."""
 NODES = 8
 """Gauss-Legendre nodes per piece."""
@@ -156,7 +156,7 @@ class _Piece:
 
     @property
     def middle(self) -> float:
-        """Where to cut it: at the geometric mean where it spans more than a factor of four, as the norm is scale-free."""
+        """Place to cut it: the geometric mean where it spans more than a factor of four, as the norm is scale-free."""
         wide = self.low > 0 and self.high > 4 * self.low
         return math.sqrt(self.low * self.high) if wide else (self.low + self.high) / 2
 

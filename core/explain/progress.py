@@ -1,4 +1,4 @@
-"""How a computation that takes seconds tells how far it is."""
+"""Progress of a computation that takes seconds."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ SCALE_KINDS: tuple[ScaleKind, ...] = ("own", "shared", "log")
 
 @dataclass(frozen=True, kw_only=True)
 class MapAxis:
-    """What the rows and columns of a map stand for.
+    """Axis of a map: the meaning of its rows or columns.
 
     Attributes:
         positions: (n,) evenly spaced: seconds before now, channel numbers, patch numbers.

@@ -26,7 +26,7 @@ SIZES: Final = np.concatenate([_FEATURE[ASK_SIZES][::-1], _FEATURE[BID_SIZES]])
 PRICES: Final = np.concatenate([_FEATURE[ASK_PRICES][::-1], _FEATURE[BID_PRICES]])
 """Columns in the order of a ladder: farthest ask on top, best prices in the middle, farthest bid below."""
 BOOK_PRICES: Final = price_columns("ladder")
-"""Where the book's own columns are drawn: at their level's price."""
+"""Prices at which the book's own columns are drawn: at their level's price."""
 
 MAX_PRICE_BINS = 120
 DECADES = 2.0

@@ -26,7 +26,7 @@ ROW_PX = 34
 
 
 def frames_figure(probabilities: NDArray[np.float64], names: Sequence[str], *, keep: str = "frames") -> go.Figure:
-    """What each frame says: (T, V) probabilities, labels down, frames across."""
+    """Draws the labels of each frame: (T, V) probabilities, labels down, frames across."""
     return _table(probabilities, names, colours=SEQUENTIAL, title=_("Probability"), low=0, high=1, form=".3~f", keep=keep)
 
 

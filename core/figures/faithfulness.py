@@ -57,7 +57,7 @@ def curves_figure(curves: Curves, names: Mapping[str, str], *, order: Order, par
 def verdicts_figure(
     verdicts: Mapping[str, FaithfulnessVerdict], names: Mapping[str, str], *, keep: str = "verdicts"
 ) -> go.Figure:
-    """How far below chance each method's mean area is, with two standard errors; a method left of 0 is worse than chance."""
+    """Draws each method's mean area below chance, with two standard errors; a method left of 0 is worse than chance."""
     shown = [method for method in names if method in verdicts]
     shown.sort(key=lambda method: verdicts[method].gain)
     figure = Draft()

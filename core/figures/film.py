@@ -1,4 +1,4 @@
-"""What the film player draws, as plain numbers."""
+"""Numbers that the film player draws."""
 
 from __future__ import annotations
 

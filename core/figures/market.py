@@ -76,7 +76,7 @@ def confusion_figure(confusion: NDArray[np.integer]) -> go.Figure:
 
 
 def reliability_figure(curves: Mapping[str, dict[str, NDArray[np.float64]]]) -> go.Figure:
-    """How often classes came true by the probability they were given, against the diagonal of a calibrated model.
+    """Draws the rate at which classes came true by their probability, against the diagonal of a calibrated model.
 
     Args:
         curves: name -> bins as `core.scores.reliability` returns them; empty bins are left out, larger dots hold more rows.

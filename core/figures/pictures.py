@@ -343,7 +343,7 @@ def photographs_figure(
 
 
 def image_at(x: float, y: float, *, columns: int, count: int, side: int) -> int | None:
-    """Which image of `gallery_figure` a point lies in; None beside them."""
+    """Index of the image of `gallery_figure` in which a point lies; None beside them."""
     number = int(y // side) * columns + int(x // side)
     return number if 0 <= number < count else None
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 How = Literal["points", "upto", "cells", "columns", "rows"]
-"""What the number of a trace counts: its first points; points up to this x; a heatmap's first cells row by row, columns, rows."""
+"""Unit of a trace's number: its first points; points up to this x; a heatmap's first cells row by row, columns, rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class PlayFrame:
 
 @dataclass(frozen=True, kw_only=True)
 class Play:
-    """How a figure is played.
+    """Playback of a figure.
 
     Attributes:
         how: by the trace's number in the figure. start: frame shown first, from 0 on. every_ms: milliseconds a frame at speed 1.

@@ -88,7 +88,7 @@ def forecaster_names() -> dict[str, str]:
 
 
 def pooled_note() -> str:
-    """What scores over the rows of several recordings together are worth."""
+    """Sentence on the scores over the rows of several recordings together."""
     return _(
         "All rows together, for comparison. Where classes come more often in one recording than in another, the frequencies, "
         "which see no book, score well on them: a model is worth what it has beyond these."

@@ -55,7 +55,7 @@ def groups_figure(
 
 
 def calibration_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.Figure:
-    """How often the likeliest class came true by its probability, a series per forecaster (D26)."""
+    """Draws the rate at which the likeliest class came true by its probability, a series per forecaster (D26)."""
     figure = Draft()
     figure.add_scatter(x=[1 / 3, 1], y=[1 / 3, 1], mode="lines", line={"color": GREY, "dash": "dot"}, name=_("Perfect"))
     for colour, name in zip(_colours(table), dict.fromkeys(table["forecaster"]), strict=False):

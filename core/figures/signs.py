@@ -30,7 +30,7 @@ TRAIL: Final = 20
 
 
 def labels_shown(probabilities: NDArray[np.floating], *, most: int = MOST_LABELS) -> list[int]:
-    """Which labels a heatmap has room for: the blank, then the likeliest of all frames, by when they peak.
+    """Labels for which a heatmap has room: the blank, then the likeliest of all frames, by when they peak.
 
     Args:
         probabilities: (T, V).
@@ -69,7 +69,7 @@ def map_figure(
 
 
 def row_figure(one: NamedMap, *, query: int, strip: Strip = (), keep: str = "row") -> go.Figure:
-    """What one frame of a clip looks at, the frames along its keys; see `core.figures.attention.row_figure`."""
+    """Draws one frame's attention on its clip, the frames along its keys; see `core.figures.attention.row_figure`."""
     figure = attention_row(one, query=query, keep=keep)
     figure.data[0].name = _("This clip")
     left, right = ends(one.axis.positions)

@@ -33,7 +33,7 @@ def step_of(seconds: NDArray[np.float64]) -> float:
 
 
 def ends(seconds: NDArray[np.float64]) -> tuple[float, float]:
-    """Where a clip begins and ends on a time axis, half a frame before its first and after its last."""
+    """Begin and end of a clip on a time axis, half a frame before its first and after its last."""
     half = step_of(seconds) / 2
     return float(seconds[0]) - half, float(seconds[-1]) + half
 

@@ -60,7 +60,7 @@ TEMPLATE: Final = go.layout.Template(
 
 
 CHECKED = False
-"""Whether plotly compares every property of a figure with its schema, which takes most of the time of building one; tests do."""
+"""True if plotly compares every property of a figure with its schema, which takes most of the time of building one."""
 
 MOVED: Final = "moved"
 """Name of shapes around what a change of a dial moved; the browser lets them flash once (assets/scripts/live_plot.js)."""

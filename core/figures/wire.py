@@ -26,7 +26,7 @@ PLAIN: Final = {"geojson", "layer", "layers", "range"}
 TYPED: Final = {"i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8"}
 WHOLE: Final = {"i": (np.int8, np.int16, np.int32), "u": (np.uint8, np.uint16, np.uint32)}
 REPEATS: Final = 3
-"""How often a part is sent before only its name is: the server drops frames that a slow browser has not fetched yet."""
+"""Times that a part is sent before only its name is: the server drops frames that a slow browser has not fetched yet."""
 
 
 @dataclass(frozen=True, kw_only=True)

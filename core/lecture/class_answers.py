@@ -1,4 +1,4 @@
-"""What a class answered, in this process's memory: counts by question, under a code that the class's link carries.
+"""Answers of a class, in this process's memory: counts by question, under a code that the class's link carries.
 
 A class is opened by whoever asks, with a code drawn at random. An answer belongs to a token that the browser's session drew; no
 name, address or time of an answer is kept, and nothing is written to disk. A class that nobody used for `IDLE_S` is forgotten.
@@ -62,7 +62,7 @@ class ClassAnswers:
             return code
 
     def known(self, code: str) -> bool:
-        """Whether this class is open."""
+        """Tells whether this class is open."""
         with self._lock:
             self._forget()
             return code in self._classes
@@ -90,7 +90,7 @@ class ClassAnswers:
             given[voter] = option
 
     def tally(self, code: str, question: str, options: int) -> list[int]:
-        """How many chose each of so many options; zeros for a class or question without answers."""
+        """Counts the answers for each of so many options; zeros for a class or question without answers."""
         with self._lock:
             room = self._classes.get(code)
             counts = Counter(room.answers.get(question, {}).values()) if room else Counter[int]()

@@ -1,4 +1,4 @@
-"""What a model costs, from its configuration alone: parameters, multiply-adds and attention weights, module by module.
+"""Cost of a model, from its configuration alone: parameters, multiply-adds and attention weights, module by module.
 
 Closed formulas, for one sample (a window, an image, a clip, a date). `core.lecture.cost_count` counts the built model beside
 them. A MAC is one multiplication and one addition of a matrix product or a convolution; PyTorch's counter calls it two FLOPs.

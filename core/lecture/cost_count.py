@@ -108,7 +108,7 @@ class _WithMaps(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedCost:
-    """What the built model holds and does for one sample.
+    """Counts of the built model for one sample.
 
     Attributes:
         parameters, macs: by module, for the modules of the formulas. maps: attention weights, numbers.
@@ -197,7 +197,7 @@ class Row:
 
     @property
     def equal(self) -> bool:
-        """Whether both agree."""
+        """Tells whether both agree."""
         return (self.part.parameters, self.part.macs) == (self.parameters, self.macs)
 
 

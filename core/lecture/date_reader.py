@@ -52,7 +52,7 @@ class DateReading:
 
     @property
     def is_date(self) -> bool:
-        """Whether the answer is a day of the calendar."""
+        """Tells whether the answer is a day of the calendar."""
         return dates.is_calendar_date(self.answer)
 
     @property

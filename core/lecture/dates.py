@@ -171,7 +171,7 @@ def _iso(year: str, month: int, day: str) -> str:
 
 
 def is_calendar_date(iso: str) -> bool:
-    """Whether the text is a day of the calendar, written YYYY-MM-DD."""
+    """Tells whether the text is a day of the calendar, written YYYY-MM-DD."""
     try:
         return len(iso) == 10 and date.fromisoformat(iso).isoformat() == iso
     except ValueError:

@@ -33,7 +33,7 @@ class DateHypothesis:
 
     @property
     def ended(self) -> bool:
-        """Whether the sequence ends with the end sign."""
+        """Tells whether the sequence ends with the end sign."""
         return bool(self.symbols) and self.symbols[-1] == END
 
     @property

@@ -70,7 +70,7 @@ class Words:
 
 @dataclass(frozen=True, kw_only=True)
 class Handout:
-    """What a handout says.
+    """Content of a handout.
 
     Attributes:
         title, part, lead, look: of the view, plain text.

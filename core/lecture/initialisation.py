@@ -89,7 +89,7 @@ class Signal:
 
     @property
     def gain(self) -> float:
-        """How many times as far apart the close inputs are at the end."""
+        """Factor by which the close inputs are farther apart at the end."""
         return self.apart / APART
 
 

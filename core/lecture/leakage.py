@@ -1,4 +1,4 @@
-"""How a score inflates by mistakes in its measurement: a small network on a recorded order book, measured with each and without.
+"""Scores inflated by mistakes in their measurement: a small network on a recorded order book, with each and without.
 
 The honest way: labels of the future alone (the forward label, D8), parts in the order of time with a gap between (D10), means
 and deviations and the label's threshold from the training part, epoch and call rule (D25) chosen on the validation part, and the

@@ -1,4 +1,4 @@
-"""What a change of a dial moved in a matrix: which cells, which rows not at all, and where most."""
+"""Changes of a matrix by a dial: the cells that moved, the rows that did not, and the largest change."""
 
 from __future__ import annotations
 

@@ -76,12 +76,12 @@ class Shuffle:
 
     @property
     def equivariant(self) -> bool:
-        """Whether Z' = P Z up to rounding."""
+        """Tells whether Z' = P Z up to rounding."""
         return self.rows < EXACT
 
     @property
     def invariant(self) -> bool:
-        """Whether the means over rows are equal up to rounding."""
+        """Tells whether the means over rows are equal up to rounding."""
         return self.pool < EXACT
 
 

@@ -28,7 +28,7 @@ TRENDS: tuple[Trend, ...] = ("rises", "stays", "falls")
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What happens.
+    """Outcome of a change that a reader is asked to predict.
 
     Attributes:
         answer: place of the true option, from 0. tied: places of others that are as true (two keys of the same word).
@@ -75,33 +75,33 @@ def winner(found: Steps, weights: dict[str, Array], *, temperature: float, head:
 
 
 def rows_changed(x: Array, weights: Array, row: int) -> int:
-    """How many rows of X W differ once the first entry of one row of X is raised by 1."""
+    """Counts the rows of X W that differ once the first entry of one row of X is raised by 1."""
     changed = x.copy()
     changed[row, 0] += 1
     return int((np.abs(changed @ weights - x @ weights).max(axis=1) > 1e-12).sum())
 
 
 def weights_counted(found: Steps, weights: dict[str, Array], heads: int) -> int:
-    """How many attention weights the layer computes with so many heads."""
+    """Counts the attention weights that the layer computes with so many heads."""
     return int(attention_steps.steps(found.x, weights, heads=heads, mask=found.mask).weights.size)
 
 
 def read_backwards(x: Array, weights: dict[str, Array], *, heads: int, positions: bool, causal: Causal) -> Outcome:
-    """What reading the words backwards changes: 0 neither rows nor mean, 1 the rows alone, 2 both; values: both differences."""
+    """Compares reading the words backwards: 0 neither rows nor mean, 1 the rows alone, 2 both; values: both differences."""
     found = shuffles.shuffle(x, weights, list(range(len(x)))[::-1], heads=heads, positions=positions, causal=causal)
     answer = 0 if found.equivariant else 1 if found.invariant else 2
     return Outcome(answer=answer, values=(found.rows, found.pool))
 
 
 def still_channels(length: int, width: int, *, base: float, now: int) -> Outcome:
-    """How many channels hardly change with this base, among other numbers; values: the longest wave."""
+    """Counts the channels that hardly change with this base, among other numbers; values: the longest wave."""
     true = places.still_channels(places.encoding(length, width, base=base))
     options, answer = among(true, [now, 0, width // 2, width // 4, width])
     return Outcome(answer=answer, options=options, values=(float(places.wavelengths(width, base=base)[-1]),))
 
 
 def most_alike(matrix: Array, pos: int) -> Outcome:
-    """Which of three other positions has the largest dot product with this one; values: the products."""
+    """Finds which of three other positions has the largest dot product with this one; values: the products."""
     length = len(matrix)
     others = tuple(sorted({(pos + step) % length for step in (1, length // 4, length // 2)} - {pos}))
     products = places.dot_products(matrix)[pos]
@@ -112,14 +112,14 @@ def most_alike(matrix: Array, pos: int) -> Outcome:
 def reach(
     x: Array, rnn: Weights, lstm: Weights, *, cell: Literal["rnn", "lstm"], factor: float = 1.0, shift: float = 0.0, seed: int = 0
 ) -> Outcome:
-    """Whether a cell's gradient reaches farther back once W_hh is scaled, or the forget bias moved; values: steps."""
+    """Tells whether a cell's gradient reaches farther back once W_hh is scaled, or the forget bias moved; values: steps."""
     now = gradients_through_time(x, rnn, lstm, seed=seed).reach(cell)
     moved = gradients_through_time(x, scale_weight(rnn, "W_hh", factor), shift_weight(lstm, "b_f", shift), seed=seed).reach(cell)
     return Outcome(answer=trend(now, moved), values=(now, moved))
 
 
 def tripled(norm: Norm, *, level: float, sample: int, step: int, channel: int) -> Outcome:
-    """What happens to the size of one normalised number once every number of its sample is tripled; values: now and then."""
+    """Compares the size of one normalised number once every number of its sample is tripled; values: now and then."""
     x = norms.example_batch(level=level)
     changed = x.clone()
     changed[sample] *= 3
@@ -137,7 +137,7 @@ def slope_at(name: str, x: float) -> Outcome:
 
 
 def softmax_after(shift: float) -> Outcome:
-    """What the plain softmax gives once so much is added to every score: 0 the same weights, 1 other numbers, 2 not a number."""
+    """Compares the plain softmax once so much is added to every score: 0 the same weights, 1 other numbers, 2 not a number."""
     _x, safe, plain = norm_examples.softmax_pair(shift)
     answer = 2 if np.isnan(plain).any() else 0 if np.allclose(safe, plain, atol=1e-4) else 1
     return Outcome(answer=answer, values=(shift,))
@@ -173,7 +173,7 @@ def highest_rate(rates: dict[str, Any], step: int) -> Outcome:
 
 
 def clipped_double(gradient: tuple[float, float], largest: float) -> Outcome:
-    """What happens to the clipped gradient's length once the gradient is doubled; values: lengths now and then."""
+    """Compares the clipped gradient's length once the gradient is doubled; values: lengths now and then."""
     lengths = [
         float(np.linalg.norm(optimiser_examples.clipped((scale * gradient[0], scale * gradient[1]), largest)[1]))
         for scale in (1, 2)
@@ -182,7 +182,7 @@ def clipped_double(gradient: tuple[float, float], largest: float) -> Outcome:
 
 
 def doubled_tokens(tokens: int, width: int, heads: int) -> Outcome:
-    """How many times a layer's multiply-adds grow as T doubles: 0 less than 2.5, 2 more than 3.5, else 1; values: the factor."""
+    """Growth of a layer's multiply-adds as T doubles: 0 less than 2.5, 2 more than 3.5, else 1; values: the factor."""
     now, then = (cost_growth.layer(count, width, heads).macs for count in (tokens, 2 * tokens))
     factor = then / now
     return Outcome(answer=0 if factor < 2.5 else 2 if factor > 3.5 else 1, values=(factor,))
@@ -196,20 +196,20 @@ def doubled_heads(tokens: int, width: int, heads: int) -> Outcome:
 
 
 def largest(amounts: Sequence[float]) -> Outcome:
-    """Which of these is the largest; values: it and the sum."""
+    """Finds the largest of these; values: it and the sum."""
     best = max(amounts)
     places = [place for place, one in enumerate(amounts) if one == best]
     return Outcome(answer=places[0], tied=tuple(places[1:]), values=(float(best), float(sum(amounts))))
 
 
 def against_document(said: float, counted: float, *, tolerance: float = 0.1) -> Outcome:
-    """Whether a count is below a document's number (0), equal to it within the tolerance (1) or above it (2); values: both."""
+    """Tells if a count is below a document's number (0), equal to it within the tolerance (1) or above it (2); values: both."""
     answer = 1 if abs(counted - said) <= tolerance * said else 0 if counted < said else 2
     return Outcome(answer=answer, values=(said, counted))
 
 
 def moved_gradient(part: backprop.Part, name: str, *, rows: int, seed: int, first: float, to: float, causal: bool) -> Outcome:
-    """What happens to the outlined entry of a gradient once the input's first entry moves; values: the entry now and then."""
+    """Compares the outlined entry of a gradient once the input's first entry moves; values: the entry now and then."""
     now, then = (
         float(backprop.example(part, rows=rows, seed=seed, first=one, causal=causal).written[name][0, 0]) for one in (first, to)
     )

@@ -1,4 +1,4 @@
-"""How many decimals a printed calculation needs so that a reader who repeats it gets the printed result."""
+"""Number of decimals that a printed calculation needs so that a reader who repeats it gets the printed result."""
 
 from __future__ import annotations
 

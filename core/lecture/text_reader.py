@@ -24,7 +24,7 @@ from core.nn import AttentionMaps
 
 NAME: Final = "text"
 BEGIN: Final = "▷"
-"""How the sign before a sentence is shown."""
+"""Sign that stands before a sentence."""
 LONGEST: Final = 60
 """Characters of a sentence that a page takes, so that its maps stay readable."""
 Kind = Literal["trained", "random"]

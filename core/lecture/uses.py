@@ -1,4 +1,4 @@
-"""What attention is used for: its three roles, its heads, the families of models, and the peers of TLOB, with counted numbers.
+"""Uses of attention: its three roles, its heads, the families of models, and the peers of TLOB, with counted numbers.
 
 Sources: sequence-modelling "Atención Escalar de Producto", "Single-head vs Multi-head Attention" and "Arquitectura General";
 tlob-architecture sections 6.3 and 7; attention-notebook "What is imput enbedding"; iiga-equations section 1. Published sizes:
@@ -86,7 +86,7 @@ def role_study(x: Array, weights: dict[str, Array], *, role: Role, word: int, fa
 
 
 def family_masks(family: Family, source: int, target: int) -> dict[str, Array]:
-    """Who may look at whom, 1 for yes: "encoder" (n, n), "decoder" (m, m), "cross" (m, n), as far as the family has them."""
+    """Masks of allowed looks, 1 for yes: "encoder" (n, n), "decoder" (m, m), "cross" (m, n), as far as the family has them."""
     masks: dict[str, Array] = {}
     if family != "gpt":
         masks["encoder"] = np.ones((source, source))

@@ -29,7 +29,7 @@ KERNELS: Final = (3, 3, 5, 3, 5)
 STRIDES: Final = (1, 2, 2, 2, 1)
 """Of the stages after the first convolution, which halves the image too."""
 EXPANSION: Final = 6
-"""How many times more channels the middle of a block has; of the first stage's, as many."""
+"""Factor by which the middle of a block has more channels; 1 in the first stage's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +164,7 @@ class CCT(ViT):
 
     @property
     def answers_mirrored(self) -> bool:
-        """Whether a pass now is over the image and its mirror image."""
+        """Tells whether a pass now is over the image and its mirror image."""
         return self.config.mirrored and not self.training
 
     @overload

@@ -1,4 +1,4 @@
-"""What the configurations of all models have in common."""
+"""Base of the configurations of all models."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class AttentionConfig(ModelConfig):
 
     @property
     def width_step(self) -> int:
-        """What the width must be a multiple of."""
+        """Number of which the width must be a multiple."""
         return self.heads
 
     def sequence_lengths(self, among: Iterable[int]) -> set[int]:
@@ -131,7 +131,7 @@ def check_window(x: Tensor, *, name: str, steps: int, features: int) -> None:
 
 
 def _fault(name: str, value: Any, kind: Any) -> Message | None:
-    """What is wrong with the type of a value, None where nothing is."""
+    """Describes the fault in the type of a value, None where there is none."""
     shown = reprlib.repr(value)
     if get_origin(kind) is Literal and value not in get_args(kind):
         choices = ", ".join(map(str, get_args(kind)))

@@ -31,7 +31,7 @@ LEVELS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class DeepLOBConfig(ModelConfig):
-    """What shapes the network; its layers are the paper's.
+    """Shape of the network; its layers are the paper's.
 
     Attributes:
         steps: timesteps in a window (the paper has 100).

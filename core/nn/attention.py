@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 AttentionMaps = dict[str, Tensor]
-"""What a model returns beside its output: layer name -> weights (batch, heads, queries, keys)."""
+"""Maps that a model returns beside its output: layer name -> weights (batch, heads, queries, keys)."""
 
 
 @overload

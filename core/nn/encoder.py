@@ -55,7 +55,7 @@ class EncoderLayer(nn.Module):
         return self.norm2(x + self.dropout(self.feed_forward(x))), weights
 
     def _predicts(self, x: Tensor) -> bool:
-        """Whether `_prediction` may take the place of `forward`."""
+        """Tells whether `_prediction` may take the place of `forward`."""
         return not (torch.is_grad_enabled() or self.training or self.pre_norm or x.device.type != "cpu" or computes_plainly())
 
     def _prediction(self, x: Tensor, first: int | None) -> Tensor:

@@ -10,5 +10,5 @@ SWITCH: Final = "OBSERVATORY_PLAIN_MODELS"
 
 
 def computes_plainly() -> bool:
-    """Whether the switch is set."""
+    """Tells whether the switch is set."""
     return bool(os.environ.get(SWITCH))

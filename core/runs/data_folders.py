@@ -17,7 +17,7 @@ BUNDLED_IMAGES: Final = 4_000
 
 
 def any_folder() -> bool:
-    """Whether a visitor may name any folder of the machine."""
+    """Tells whether a visitor may name any folder of the machine."""
     return os.environ.get(SETTING, "").strip() == ANY
 
 
@@ -28,5 +28,5 @@ def folders() -> list[Path]:
 
 
 def allowed(folder: Path) -> bool:
-    """Whether a visitor may train from this folder."""
+    """Tells whether a visitor may train from this folder."""
     return any_folder() or folder in folders()

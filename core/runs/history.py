@@ -87,7 +87,7 @@ class Mistake:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecord:
-    """What a ViT's card says of its training.
+    """Facts of a ViT's training, from its card.
 
     Attributes:
         parts: scores by "test", where the test images were read, and "validation".

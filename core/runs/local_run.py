@@ -76,7 +76,7 @@ class RunStatus:
 
     @property
     def running(self) -> bool:
-        """Whether the process is at work."""
+        """Tells whether the process is at work."""
         return self.phase in ("starting", "training", "finishing")
 
     @property

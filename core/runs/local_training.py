@@ -46,7 +46,7 @@ class Plan:
 
     @property
     def needs_download(self) -> bool:
-        """Whether the folder lacks the training files."""
+        """Tells whether the folder lacks the training files."""
         return bool(missing(self.data, TRAIN_FILES))
 
     def check(self) -> None:

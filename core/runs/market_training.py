@@ -147,7 +147,7 @@ class MarketPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """What a run would have to learn from, and how long it would take.
+    """Data of a planned run, and its expected time.
 
     Attributes:
         train, validation, test: windows. outcomes: of training, that do not overlap at the longest horizon.
@@ -256,7 +256,7 @@ class MarketTrainer(LocalRun[MarketPlan]):
 
 
 def runs_folder() -> Path:
-    """Where runs keep their state, by the environment."""
+    """Folder in which runs keep their state, by the environment."""
     return Path(os.environ.get(FOLDER_VARIABLE, "").strip() or ROOT / "runs")
 
 

@@ -19,7 +19,7 @@ OUT: Final = "report"
 
 @dataclass(frozen=True, kw_only=True)
 class ScorePlan:
-    """What to score.
+    """Plan of what to score.
 
     Attributes:
         places: files and folders. models: checkpoints, the first of which sets labels and thresholds. forecasters: spellings.
@@ -61,7 +61,7 @@ class Scorer(LocalRun[ScorePlan]):
         super().__init__(prefix="scores-", command=command)
 
     def answer(self) -> dict[str, Any] | None:
-        """What the finished run wrote; None where there is nothing."""
+        """Returns the answer that the finished run wrote; None where there is nothing."""
         path = self.file("report.json")
         answer: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path is not None else None
         return answer

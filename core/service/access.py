@@ -1,4 +1,4 @@
-"""Who may do what on a server: the one table of roles and actions, who a visitor is, and which host names the server answers to.
+"""Permissions on a server: the one table of roles and actions, a visitor's role, and the host names that the server answers to.
 
 Whatever changes the machine, or reads what is not a visitor's own, is carried out by a function of `core.service` that asks
 `Visitor.require` first; no page calls what lies below. Whether a visitor stands at the machine itself is decided by `is_local`
@@ -33,7 +33,7 @@ MIN_TOKEN: Final = 16
 
 
 class Role(StrEnum):
-    """Who asks. `OWNER` is anyone at all, of what they brought or made themselves."""
+    """Role of a visitor. `OWNER` is anyone at all, of what they brought or made themselves."""
 
     STRANGER = "a stranger"
     OWNER = "a stranger, of their own"
@@ -66,7 +66,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Right:
-    """What an action is, as a clause for a person, and the roles that may do it."""
+    """Description of an action, as a clause for a person, and the roles that may do it."""
 
     what: Message
     roles: frozenset[Role]
@@ -126,13 +126,13 @@ class Visitor:
 
     @property
     def owner(self) -> str:
-        """Whose their things are: the operator's and a person's outlive the browser tab, anyone else's end with it."""
+        """Owner of the visitor's things: the operator's and a person's outlive the browser tab, anyone else's end with it."""
         if self.role is Role.OPERATOR:
             return OPERATOR
         return f"{_PERSON}{self.name}" if self.role is Role.SIGNED_IN and self.name else f"tab:{self.id}"
 
     def may(self, action: Action, *, own: bool = True) -> bool:
-        """Whether the table opens an action to this visitor.
+        """Tells whether the table opens an action to this visitor.
 
         Args:
             own: whether what is acted on is the visitor's own.
@@ -151,7 +151,7 @@ class Visitor:
 
 
 def outlives_tab(owner: str) -> bool:
-    """Whether an owner is more than a browser tab, so that what is theirs is kept."""
+    """Tells whether an owner is more than a browser tab, so that what is theirs is kept."""
     return owner == OPERATOR or owner.startswith(_PERSON)
 
 
@@ -181,12 +181,12 @@ _PROXY_BEGINNINGS: Final = ("x-forwarded", "cf-", "x-envoy-", "x-amzn-", "x-azur
 
 
 def forwarded(headers: Mapping[str, str]) -> bool:
-    """Whether any header says that a proxy passed the request on."""
+    """Tells whether any header says that a proxy passed the request on."""
     return any(name in _PROXY_HEADERS or name.startswith(_PROXY_BEGINNINGS) for name in map(str.lower, headers))
 
 
 def is_local(connection: RequestAddress) -> bool:
-    """Whether a request can only have come from the machine itself (D35): every sign says so, and none is missing.
+    """Tells whether a request can only have come from the machine itself (D35): every sign says so, and none is missing.
 
     The server listens at the loopback alone, no name was configured for it, the other end is at the loopback, the browser asked
     for a loopback name or address, and neither this request nor an earlier one was passed on by a proxy.
@@ -226,13 +226,13 @@ def visitor_of(
 
 
 def _on_the_list(user: Mapping[str, object]) -> bool:
-    """Whether whoever signed in may count as such: anyone, or those listed, by an address that the provider has not doubted."""
+    """Tells whether a signed-in person counts as such: anyone, or those listed, by an address the provider has not doubted."""
     users = listed(USERS_VARIABLE)
     return not users or (str(user.get("email") or "").lower() in users and user.get("email_verified") is not False)
 
 
 def requester_of(connection: RequestAddress) -> Visitor:
-    """Who asks for what is no page (metrics, health): the operator, from the machine or by the secret, or a stranger."""
+    """Visitor who asks for what is no page (metrics, health): the operator, from the machine or by the secret, or a stranger."""
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     shown = connection.headers.get("authorization", "")
     knows = len(token) >= MIN_TOKEN and hmac.compare_digest(shown.encode(), f"Bearer {token}".encode())
@@ -246,7 +246,7 @@ def listed(variable: str) -> frozenset[str]:
 
 
 def is_loopback(address: str | None) -> bool:
-    """Whether an address or name is the loopback's; of a server, that its own machine alone reaches it. None and "" are not."""
+    """Tells whether an address or name is the loopback's, which only the machine itself reaches. None and "" are not."""
     if not address:
         return False
     try:
@@ -256,7 +256,7 @@ def is_loopback(address: str | None) -> bool:
 
 
 def host_allowed(host: str) -> bool:
-    """Whether a request's `Host` header names this server.
+    """Tells whether a request's `Host` header names this server.
 
     A page of a stranger's that points its own name at this machine (DNS rebinding) sends that name, and is refused. Addresses
     in numbers cannot be rebound; localhost, the machine's own name and the names of `OBSERVATORY_HOSTS` are its own.

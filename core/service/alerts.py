@@ -25,7 +25,7 @@ def rules(by: Visitor, market: str | None = None) -> list[AlertRule]:
 
 
 def events(owner: str, feed: str, since: float = 0.0) -> list[AlertEvent]:
-    """What went off for an owner by one feed after this time, oldest first."""
+    """Alerts that went off for an owner by one feed after this time, oldest first."""
     return [event for event in book().log(owner, since) if event.feed == feed]
 
 

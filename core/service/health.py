@@ -1,4 +1,4 @@
-"""Whether the process is well: its feeds, its models, its disk."""
+"""Health of the process: its feeds, its models, its disk."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Health:
 
     @property
     def ready(self) -> bool:
-        """Whether new viewers can be served."""
+        """Tells whether new viewers can be served."""
         return self.model is None and self.free_bytes >= LEAST_FREE
 
     def as_dict(self, by: Visitor) -> dict[str, Any]:

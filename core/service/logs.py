@@ -29,7 +29,7 @@ _FILE: Final = re.compile(r"(['\"])[^'\"\n]*[\w)]\.[A-Za-z0-9]{2,12}\1")
 
 
 def wants_json() -> bool:
-    """Whether logs are to be JSON, by the environment."""
+    """Tells whether logs are to be JSON, by the environment."""
     return os.environ.get(LOGS_VARIABLE, "").strip().lower() == "json"
 
 

@@ -78,7 +78,7 @@ class MarketTraining(GuardedRun[MarketPlan, MarketTrainer]):
         return self._shared().plan
 
     def outlook(self, by: Visitor, plan: MarketPlan) -> Outlook:
-        """What a run would learn from and take, which is measured by training two steps.
+        """Returns the data and the time of a planned run, which is measured by training two steps.
 
         Raises:
             NotAllowed: where the visitor may not. TrainError: as `market_training.outlook`.
@@ -104,7 +104,7 @@ class Scoring(GuardedRun[ScorePlan, Scorer]):
     """Scoring of recordings."""
 
     def answer(self) -> dict[str, Any] | None:
-        """What the finished run wrote; None where there is nothing."""
+        """Returns the answer that the finished run wrote; None where there is nothing."""
         return self._shared().answer()
 
     def table(self, name: str) -> pd.DataFrame:

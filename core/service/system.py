@@ -1,4 +1,4 @@
-"""What the System page shows of the machine and of others, as a visitor may have it."""
+"""Facts of the machine and of others for the System page, as a visitor may have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much visitors may keep uploaded in the server's memory: each of them, and all together."""
+"""Limits on what visitors keep uploaded in the server's memory: each of them, and all together."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What surrounds IIGA: clips in, vocabularies, CTC, decoding, metrics."""
+"""Modules around IIGA: clips in, vocabularies, CTC, decoding, metrics."""

@@ -1,4 +1,4 @@
-"""How the evaluation of RWTH-PHOENIX-Weather 2014 tidies glosses before it counts errors (Koller et al. 2015, its shell scripts).
+"""Clean-up of glosses before RWTH-PHOENIX-Weather 2014 counts errors (Koller et al. 2015, its shell scripts).
 
 Two steps, both on references and hypotheses. Clean-up: markers are dropped, prefixes and endings of notation taken off, two
 spellings mended, two signs named by their usual compound, and letters that are spelled one by one joined by "+". Merging: a gloss

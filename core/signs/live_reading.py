@@ -47,7 +47,7 @@ class SaidGloss:
 
 @dataclass(frozen=True, kw_only=True)
 class LiveReading:
-    """What is known after a frame.
+    """Reading after a frame.
 
     Attributes:
         frame: its number, from 0. hands: landmarks of each hand (21, 2) in shares of the picture's width and height.

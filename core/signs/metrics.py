@@ -1,4 +1,4 @@
-"""How well sentences were recognised: WER, BLEU and ROUGE-L with every count behind them (iiga-equations section 12).
+"""Scores of recognised sentences: WER, BLEU and ROUGE-L with every count behind them (iiga-equations section 12).
 
 All are of a corpus, one sentence being a corpus of one, over glosses as they are: case and spelling count, nothing is
 tokenised further. WER is jiwer's, BLEU sacrebleu's, ROUGE-L follows section 12.4. Where something is empty:
@@ -28,7 +28,7 @@ from core.signs.edits import Edit, Operation
 Sentence = Sequence[str]
 Smoothing = Literal["none", "floor", "add-k", "exp"]
 SMOOTHINGS: Final[tuple[Smoothing, ...]] = ("none", "floor", "add-k", "exp")
-"""What sacrebleu does about an order without a match. "none" is section 12.3: BLEU is then 0."""
+"""Ways in which sacrebleu treats an order without a match. "none" is section 12.3: BLEU is then 0."""
 MAX_ORDER: Final = 4
 
 _OPERATIONS: Final[dict[str, Operation]] = {
@@ -247,7 +247,7 @@ def _lines(sentences: Sequence[Sentence], others: Sequence[Sentence]) -> list[st
 
 @dataclass(frozen=True, kw_only=True)
 class EditCell:
-    """How one entry of Levenshtein's table comes about (section 12.2).
+    """Computation of one entry of Levenshtein's table (section 12.2).
 
     Attributes:
         row, column: of the table, 0 being the empty start. same: whether the two words are equal; False on an edge.

@@ -111,7 +111,7 @@ class Recogniser:
 
     @property
     def front(self) -> str:
-        """What it reads: "frames" or "tracks"."""
+        """Kind of its inputs: "frames" or "tracks"."""
         return "frames" if self.reads_hands else self.config.front
 
     @property

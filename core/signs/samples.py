@@ -16,7 +16,7 @@ import pandas as pd
 from core.signs.tracks import COLUMNS, TrackSentence
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "assets" / "clips"
-"""Where the bundled files are."""
+"""Folder of the bundled files."""
 LIST = "clips.json"
 TRACKS = "boston104_test.parquet"
 

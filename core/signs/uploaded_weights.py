@@ -91,7 +91,7 @@ def _compare(config: IIGAConfig, shapes: dict[str, tuple[int, ...]]) -> None:
 
 
 def mebibytes(config: IIGAConfig) -> float:
-    """What the weights of a configuration take in float32."""
+    """Size of a configuration's weights in float32, MiB."""
     with torch.device("meta"):
         return sum(math.prod(tensor.shape) for tensor in IIGA(config).state_dict().values()) * 4 / 2**20
 

@@ -308,7 +308,7 @@ class _Reading:
     count: int = 0
     damaged: int = 0
     broken: bool = False
-    """Whether the file ended in damage."""
+    """True where the file ended in damage."""
 
     def frames(self, container: Any) -> Iterator[tuple[Any, float]]:
         """Decoded frames with their seconds from the file's start, rising."""

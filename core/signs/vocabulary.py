@@ -11,7 +11,7 @@ from core.messages import compose
 BLANK = 0
 """The blank's index in every vocabulary and every model's output."""
 BLANK_NAME = "∅"
-"""How the blank is shown."""
+"""Sign that stands for the blank."""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class DatesTask:
 
 
 def exact(model: Transformer, pairs: Sequence[DatePair], *, batch: int = 500) -> list[bool]:
-    """Whether each date, decoded greedily, is exactly right."""
+    """Tells whether each date, decoded greedily, is exactly right."""
     device = next(model.parameters()).device
     found: list[bool] = []
     for first in range(0, len(pairs), batch):
@@ -109,7 +109,7 @@ def test_once(model: Transformer, training: DatesTraining) -> dict[str, Any]:
 
 
 def _copied(pair: DatePair) -> bool:
-    """Whether the digits in their order are year, month and day."""
+    """Tells whether the digits in their order are year, month and day."""
     return "".join(c for c in pair.text if c.isdigit()) == pair.iso.replace("-", "")
 
 

@@ -68,7 +68,7 @@ class Signs:
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """What clips are put together from.
+    """Parts from which clips are put together.
 
     Attributes:
         photos: of digits; index 1 is the digit 0, and so on. signs: recorded ones. others: (n, 21, 2) hands that are no signs.
@@ -217,7 +217,7 @@ def _change(
 
 
 def _way(variety: LandmarkVariety, random: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Where a hand goes (2,), in its sizes, and how far it has come in each frame."""
+    """Draws a hand's path (2,), in its sizes, and its progress in each frame."""
     count = int(random.integers(variety.change[0], variety.change[1] + 1))
     return np.array([random.uniform(-0.6, 0.6), 1.0]) * random.uniform(2.5, 7), np.linspace(0, 1, count + 2)[1:-1]
 

@@ -45,7 +45,7 @@ BEAM_POWER = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class DigitsFiles:
-    """What a run on photos is given: train and dev photos (dev may be left out), and their manifest for the card."""
+    """Inputs of a run on photos: train and dev photos (dev may be left out), and their manifest for the card."""
 
     train: PhotoSet
     dev: PhotoSet | None
@@ -177,7 +177,7 @@ def go_on_digits(
 def _digits_basics(
     files: DigitsFiles, config: IIGAConfig, how: DigitsTraining, train: PhotoSet, checked: PhotoSet
 ) -> dict[str, Any]:
-    """What the card of every run on photos says."""
+    """Entries of the card of every run on photos."""
     return {
         **origin_entries(config, seed=how.seed, packages=PACKAGES),
         "task": "digits on video",

@@ -26,7 +26,7 @@ POOL = 4
 
 @dataclass(frozen=True, kw_only=True)
 class TracksTraining:
-    """How sentences are varied and weighed.
+    """Settings of how sentences are varied and weighed.
 
     Attributes:
         splice: share of sentences that are put together from the head of one and the tail of another.
@@ -184,7 +184,7 @@ def ctc(logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor
 
 
 class TracksTask:
-    """What `core.training.loop.fit` asks for.
+    """Task for `core.training.loop.fit`.
 
     Args:
         validation: sentences to choose on; without any, training runs its epochs and the last weights (or their average) win.

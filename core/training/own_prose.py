@@ -26,7 +26,7 @@ PROSE: Final = (
     "assets/text/es/*.md",
     CATALOGUE,
 )
-"""Where the prose is, from the project's root."""
+"""Paths of the prose, from the project's root."""
 SHORTEST: Final = 20
 """A paragraph of fewer characters is a label, and is left out."""
 PARTS: Final = {"train": 0.8, "validation": 0.1, "test": 0.1}

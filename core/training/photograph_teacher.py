@@ -1,4 +1,4 @@
-"""What a larger network knows of the photographs, given to a CCT in training: shares of the kinds, and features to match.
+"""Knowledge of a larger network about the photographs, for a CCT in training: shares of the kinds, and features to match.
 
 The teacher reads colour at a higher resolution than the CCT ever sees. The CCT learns it by two linear maps of its class token
 that are thrown away afterwards (Hinton et al. 2015, soft targets; Romero et al. 2015, hints). `scripts/photograph_teacher.py`

@@ -1,4 +1,4 @@
-"""Whether training on a market was worth it: log-loss on its test part, beside the checkpoint that training started from."""
+"""Gain of training on a market: log-loss on its test part, beside the checkpoint that training started from."""
 
 from __future__ import annotations
 

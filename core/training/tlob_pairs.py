@@ -27,7 +27,7 @@ from core.training.tlob import MarketData, TLOBTask, TLOBTraining, predict
 
 @dataclass(frozen=True, kw_only=True)
 class PairsSettings:
-    """What all runs have in common.
+    """Settings that all runs have in common.
 
     Attributes:
         steps: T, the rows of a window. head: label and horizon.

@@ -176,7 +176,7 @@ def score_tests(predictor: Predictor, markets: Sequence[MarketData], *, every: i
 
 
 def score_values(predictor: Predictor, markets: Sequence[MarketData], *, rows: int = VALUE_ROWS) -> dict[str, Any]:
-    """What calls were worth (docs/value.md), of every head over the first `rows` rows of each market's test part.
+    """Value of calls (docs/value.md), of every head over the first `rows` rows of each market's test part.
 
     Returns:
         Market -> a list by head: label, horizon, rows, `value` by rule and `precision_by_confidence` of TLOB.

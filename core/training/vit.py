@@ -1,4 +1,4 @@
-"""What the ViT's training brings to the loop: images, augmentation, patch dropout, loss, validation (vit-report section 1.8)."""
+"""The ViT's training for the loop: images, augmentation, patch dropout, loss, validation (vit-report section 1.8)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHECKED = 5_000
 
 @dataclass(frozen=True, kw_only=True)
 class ViTTraining:
-    """How to train.
+    """Settings of the training.
 
     Attributes:
         batch: images a step.

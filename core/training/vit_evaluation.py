@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 def evaluate(classifier: Classifier, part: IdxPart) -> dict[str, Any]:
-    """What a card says of a part: samples, accuracy, calibration, confusion matrix (rows the truth), share that is flagged.
+    """Scores of a part for a card: samples, accuracy, calibration, confusion matrix (rows the truth), share that is flagged.
 
     Raises:
         ValueError: for a model whose classes are not the data set's.

@@ -1,4 +1,4 @@
-"""What the CCT's training brings to the loop: batches of photographs and other things, loss, validation."""
+"""The CCT's training for the loop: batches of photographs and other things, loss, validation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FLAGGED_GARMENTS = 0.04
 
 @dataclass(frozen=True, kw_only=True)
 class MixedTraining:
-    """How to train.
+    """Settings of the training.
 
     Attributes:
         photographs, others: images a step: photographs of garments, and pictures of no garments, half of which are invented.

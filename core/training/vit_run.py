@@ -127,7 +127,7 @@ def held_out_of(count: int | None) -> int:
 
 @torch.no_grad()
 def features(model: ViT, images: Tensor, *, batch: int = 250) -> Floats:
-    """What the head reads of normalised images: (n, width)."""
+    """Features that the head reads of normalised images: (n, width)."""
     device = next(model.parameters()).device
     return torch.cat([model.features(part.to(device)).cpu() for part in images.split(batch)]).double().numpy()
 
@@ -140,7 +140,7 @@ def _vit_weights(model: ViT, weights: Weights) -> Weights:
 
 
 def teacher_entry(name: str, folder: Path) -> dict[str, Any]:
-    """What a student's card says of its teacher, whose weights are not shipped."""
+    """Entry of a student's card about its teacher, whose weights are not shipped."""
     card = checkpoints.read_card(name, folder=folder)
     told = {key: card[key] for key in ("name", "command", "config", "parameters", "weights_sha256")}
     return told | {"validation_accuracy": card["metrics"]["validation"]["validation_accuracy"]}

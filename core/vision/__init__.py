@@ -1,1 +1,1 @@
-"""What surrounds the ViT: pictures in, preprocessing, calibration."""
+"""Modules around the ViT: pictures in, preprocessing, calibration."""

@@ -67,7 +67,7 @@ class PictureAnalysis:
 
     @property
     def garment(self) -> bool:
-        """Whether the image is as like the training images as the card's threshold asks."""
+        """Tells whether the image is as like the training images as the card's threshold asks."""
         return self.strangeness <= self.classifier.threshold
 
     @property

@@ -38,7 +38,7 @@ from core.vision.familiarity import Familiarity
 from core.vision.idx import Images
 
 Manner = Literal["dataset", "photograph"]
-"""How a picture is prepared for a model where nobody chooses: as the data set made its images, or as a photograph is."""
+"""Default way of preparing a picture for a model: as the data set made its images, or as a photograph is."""
 DEFAULT = "vit"
 """Answers on images of the data set's kind."""
 PHOTOGRAPHS = "cct"
@@ -143,12 +143,12 @@ class Classifier:
 
     @property
     def rejects(self) -> bool:
-        """Whether the model has a trained output for "none of the ten"; strangeness is the logarithm of its odds then."""
+        """Tells whether the model has a trained output for "none of the ten"; strangeness is the logarithm of its odds then."""
         return isinstance(self.model, CCT)
 
     @property
     def knows_turns(self) -> bool:
-        """Whether its card has a margin from which on an image counts as turned."""
+        """Tells whether its card has a margin from which on an image counts as turned."""
         return self.turn_margin is not None
 
     def quarter_turns(self, images: Images) -> NDArray[np.int64]:
@@ -164,7 +164,7 @@ class Classifier:
 
     @property
     def says_lying(self) -> bool:
-        """Whether the model has a trained output for "lies on a side or upside down"."""
+        """Tells whether the model has a trained output for "lies on a side or upside down"."""
         return isinstance(self.model, CCT) and self.model.lying is not None
 
     @torch.no_grad()
@@ -177,7 +177,7 @@ class Classifier:
 
     @property
     def mirrored(self) -> bool:
-        """Whether it answers with the mean of the image and its mirror image."""
+        """Tells whether it answers with the mean of the image and its mirror image."""
         return isinstance(self.config, CCTConfig | CCT28Config) and self.config.mirrored
 
     def none_probability(self, strangeness: float) -> float:

@@ -33,7 +33,7 @@ def patch_numbers(classifier: Classifier) -> Tensor:
 
 
 def background(classifier: Classifier, inputs: Tensor) -> Tensor:
-    """What a hidden patch shows, in the units the model reads: one level throughout, of each colour.
+    """Content of a hidden patch, in the units the model reads: one level throughout, of each colour.
 
     To a model of prepared images it is 0, their empty background. In a photograph 0 is a black thing, so that a model of
     photographs gets the picture's mean colour.

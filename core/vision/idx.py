@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 ADDRESS = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
-"""Where the data set's authors keep the files."""
+"""Address at which the data set's authors keep the files."""
 
 MD5 = {
     "train-images-idx3-ubyte.gz": "8d4fb7e6c68d591d4c3dfef9ec88bf0d",

@@ -85,7 +85,7 @@ ARRAYS: Final = ("names", "counts", "mean", "deviation", "weights", "bias", "hel
 
 
 def base_of(classifier: Classifier) -> str:
-    """What tells a model's features apart from another's."""
+    """Hash that tells a model's features apart from another's."""
     return str(classifier.card["weights_sha256"])
 
 

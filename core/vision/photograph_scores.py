@@ -67,7 +67,7 @@ def evaluate_photographs(
 
 @dataclass(frozen=True, kw_only=True)
 class PhotographAnswer:
-    """What is answered on a photograph: the likeliest class with its probability, and whether it is in doubt."""
+    """Answer on a photograph: the likeliest class with its probability, and whether it is in doubt."""
 
     row: Photograph
     name: str
@@ -76,7 +76,7 @@ class PhotographAnswer:
 
     @property
     def right(self) -> bool:
-        """Whether the class is that of its kind."""
+        """Tells whether the class is that of its kind."""
         return self.name == self.row.name
 
 

@@ -36,7 +36,7 @@ SHARP: Final = 0.2
 """Error of the worst hundredth of a picture's pixels, of its range, where 28 x 28 pixels do not hold it: the data set's images,
 enlarged in any way, stay below 0.15, and a drawn shape is above 0.24."""
 BORDER_NOISE: Final = (0.03, 0.15)
-"""How far from a border's median its pixels may be in grey level and in a colour, of the range: JPEG blurs colours more."""
+"""Largest distance of a border's pixels from its median, in grey level and in a colour: JPEG blurs colours more."""
 BORDER_LINE: Final = 0.97
 """Share of a line's pixels that are so near."""
 BORDER_EDGE: Final = 0.75
@@ -241,12 +241,12 @@ def _together(channels: list[_Levels]) -> _Levels:
 
 
 def is_prepared(picture: Picture) -> bool:
-    """Whether a picture has the model's own 28 x 28 pixels: prepared already, by the data set or by a person."""
+    """Tells whether a picture has the model's own 28 x 28 pixels: prepared already, by the data set or by a person."""
     return picture.rgb.shape[:2] == (SIDE, SIDE)
 
 
 def like_the_data_set(picture: Picture) -> bool:
-    """Whether a picture is made as the data set's are: grey, and of 28 x 28 pixels, or on black and no finer than that.
+    """Tells whether a picture is made as the data set's are: grey, and of 28 x 28 pixels, or on black and no finer than that.
 
     On black: its corners are. No finer: both sides have `SMALL` pixels at most, or it is much the same made of 28 x 28 pixels and
     larger again (`SHARP`), as an enlarged image of the data set is, and a page of text or a drawing on black is not.
@@ -350,7 +350,7 @@ def background(levels: _Levels) -> tuple[float, float]:
 
 
 def is_light(levels: _Levels, behind: float) -> bool:
-    """Whether to negate the picture, so that the garment becomes brighter than its background.
+    """Tells whether to negate the picture, so that the garment becomes brighter than its background.
 
     A background near white or near black decides alone; in between, the difference of what stands before it does: a white shirt
     on a grey wall is brighter already.

@@ -95,7 +95,7 @@ def _logarithmic(layout: dict[str, Any], at: int, marks: Sequence[tuple[float, s
 
 
 def plane_figure(points: Sequence[tuple[str, int, int]], *, chosen: tuple[int, int]) -> go.Figure:
-    """Where each model's attention lies in the plane of D and T, with the lines T = D, 2D and 6D.
+    """Draws each model's attention in the plane of D and T, with the lines T = D, 2D and 6D.
 
     Args:
         points: name, T and D. chosen: T and D of the sliders.

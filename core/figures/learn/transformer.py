@@ -15,7 +15,7 @@ from core.figures.style import BLUE, GREEN, GREY, ORANGE, base_layout, figure_of
 from core.messages import translate as _
 
 SPACE = "␣"
-"""How a space is shown on an axis."""
+"""Sign that stands for a space on an axis."""
 
 
 def visible(characters: Sequence[str]) -> list[str]:

@@ -38,7 +38,7 @@ class HandFinder:
         return Image.fromarray(frame)
 
     def palm_regions(self, picture: Image.Image, *, margin: float = 1.0) -> list[Region]:
-        """Where hands are to be looked for, surest first.
+        """Regions in which hands are to be looked for, surest first.
 
         Args:
             margin: side of the square that is searched, in the picture's longer sides; 1 or more.

@@ -60,7 +60,7 @@ def checked(folder: Path = FOLDER) -> dict[str, Path]:
 
 
 def available(folder: Path = FOLDER) -> bool:
-    """Whether hands can be found here."""
+    """Tells whether hands can be found here."""
     try:
         checked(folder)
     except MissingModels:

@@ -51,7 +51,7 @@ class Hand:
 
 
 class Finder(Protocol):
-    """What finds hands in one picture: `core.signs.hands.finder.HandFinder`, or a stand-in."""
+    """Finder of hands in one picture: `core.signs.hands.finder.HandFinder`, or a stand-in."""
 
     def opened(self, frame: NDArray[np.uint8]) -> Any:
         """A frame (H, W, 3) as the other methods take it."""
@@ -131,6 +131,6 @@ def _side(hand: Hand) -> float:
 
 
 def same_hand(one: Hand, other: Hand) -> bool:
-    """Whether two finds are of one hand."""
+    """Tells whether two finds are of one hand."""
     a, b = regions.of_landmarks(one.points), regions.of_landmarks(other.points)
     return bool(np.hypot(a.x - b.x, a.y - b.y) < SAME * max(a.side, b.side) / 2)

@@ -24,13 +24,13 @@ FPS = 8.0
 SEED = 2024
 """Of the sentences by which a model is scored."""
 SENTENCES = 500
-"""How many of them."""
+"""Number of sentences by which a model is scored."""
 DIGITS = (3, 8)
 """Fewest and most digits in one of them."""
 EMPTY_KINDS = (0.2, 0.25, 0.55)
 """Of the stills that show no whole digit: an empty wall, a hand half out of sight, two digits at once."""
 MIXED = (0.33, 0.67)
-"""How visible the first of two digits at once is."""
+"""Bounds of the first digit's visibility, 0 to 1, where two digits are shown at once."""
 BETWEEN = -1
 """Label of a frame that shows no whole digit."""
 
@@ -292,13 +292,13 @@ def _choreography(
 
 
 def _shares(random: np.random.Generator, variety: Variety) -> NDArray[np.float64]:
-    """How far a change has come in each of its frames, strictly between 0 and 1."""
+    """Progress of a change in each of its frames, strictly between 0 and 1."""
     count = int(random.integers(variety.change[0], variety.change[1] + 1))
     return np.linspace(0, 1, count + 2)[1:-1]
 
 
 def _away(random: np.random.Generator, count: int) -> NDArray[np.float64]:
-    """Where hands go when they leave the frame: down, aslant to either side."""
+    """Directions in which hands leave the frame: down, aslant to either side."""
     return np.stack([random.uniform(-0.6, 0.6, count), np.full(count, 1.0)], axis=1)
 
 

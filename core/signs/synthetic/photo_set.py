@@ -85,7 +85,7 @@ def separate(images: NDArray[np.uint8]) -> Layers:
 
 
 def _difference(colours: NDArray[np.float32], surface: NDArray[np.float32]) -> NDArray[np.float32]:
-    """How far colours (n, 3) are from the wall's, brightness apart from colour."""
+    """Distance of colours (n, 3) from the wall's, brightness apart from colour."""
     found = colours - surface
     brightness = found.mean(axis=1)
     return np.sqrt(brightness**2 + 16 * ((found - brightness[:, None]) ** 2).mean(axis=1))

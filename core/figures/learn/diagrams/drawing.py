@@ -26,7 +26,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What of a diagram stands out.
+    """Parts of a diagram that stand out.
 
     Attributes:
         part: code of the part on display; its blocks are framed. dial: code of the dial in play; what it changes lights up.
@@ -160,7 +160,7 @@ def _route(diagram: Diagram, wire: Wire, places: Mapping[str, _Place]) -> tuple[
 
 
 def _paired(diagram: Diagram, wire: Wire) -> bool:
-    """Whether another wire runs beside this one."""
+    """Tells whether another wire runs beside this one."""
     beside = [one for one in diagram.wires if one is not wire and one.way not in ("over", "under")]
     return any({one.source, one.target} == {wire.source, wire.target} for one in beside)
 

@@ -105,7 +105,7 @@ def lstm_diagram(x: Array, run: LSTMTrace, *, step: int, unit: int, write: Write
 
 
 def cell_terms(run: LSTMTrace, step: int, unit: int) -> tuple[float, float]:
-    """What is kept, f c_{t-1}, and what is added, i times the candidate, whose sum is c_t."""
+    """Returns the two terms of c_t: what is kept, f c_{t-1}, and what is added, i times the candidate."""
     before = float(run.c[step - 1, unit]) if step else 0.0
     return float(run.f[step, unit]) * before, float(run.i[step, unit]) * float(run.candidate[step, unit])
 
