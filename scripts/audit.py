@@ -18,7 +18,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 TOOL: Final = "pip-audit==2.10.1"
 SERVICE: Final = "https://pypi.org/pypi/{name}/{version}/json"
-"""What pip-audit asks by default, of each package: the index's own list of advisories."""
+"""Address that pip-audit asks by default, of each package: the index's own list of advisories."""
 ANSWER_S: Final = 5.0
 WHOLE_S: Final = 30.0
 FILES: Final = ("requirements.txt", "requirements-redis.txt", "requirements-sign-in.txt")
@@ -36,7 +36,7 @@ def service_answers() -> str | None:
 
 
 def audit(folder: Path) -> tuple[str, bool]:
-    """What pip-audit says, installed into this folder; and whether it found something.
+    """Returns what pip-audit says, installed into this folder; and whether it found something.
 
     Raises:
         OSError, subprocess.SubprocessError: where it cannot be installed or does not end in time.

@@ -22,7 +22,7 @@ from core.signs.synthetic.photos import read_photos
 from core.signs.synthetic.render import Studio
 
 SENTENCES = ("2 0 2 6", "3 1 4", "7 7 1 5", "9 8 6", "0 5 0 5", "1 2 3 4 5 6 7 8")
-"""What the clips say; the repeats show why CTC needs its blank."""
+"""Sentences of the clips; the repeats show why CTC needs its blank."""
 SIZE = 160
 LICENCE = "Apache-2.0, ardamavi/Sign-Language-Digits-Dataset @ 4b09433"
 

@@ -28,7 +28,7 @@ PLAYGROUND = "jeffrey82221/hftbacktest_playground, commit 8862b6d"
 UNSEEN = "No shipped model was trained on it."
 HOUR = 3_600_000 // STEP_MS
 TEST_PART = 0.8
-"""Where the last fifth of the NEXO market begins, which training and validation leave alone (D10)."""
+"""Share of the NEXO market at which its last fifth begins, which training and validation leave alone (D10)."""
 CLEAR_OF_VALIDATION = 128 + 100
 """Rows left between: one window and the longest horizon."""
 

@@ -132,7 +132,7 @@ class Screen:
         self.renderer.look()
 
     async def row(self) -> str:
-        """What it cost since `begin`."""
+        """Returns the cost since `begin`."""
         shares = f"{self.renderer.share():.2f} of a core in the page's process, {self.whole.share():.2f} in all its processes"
         seen: dict[str, list[float]] = await self.page.evaluate(READ)
         times, held = np.array(seen["times"] or [np.nan]), seen["held"]

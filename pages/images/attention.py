@@ -1,4 +1,4 @@
-"""What the ViT looks at: five measures over the picture, all attention maps, patches to hide, deletion curves."""
+"""Attention of the ViT: five measures over the picture, all attention maps, patches to hide, deletion curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a classifier computes for an image, kept for everyone who looks at the same image."""
+"""Results of a classifier for an image, kept for everyone who looks at the same image."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HASHES: Final[dict[type | str, Any]] = {
     Picture: lambda picture: picture.id,
     Recipe: repr,
 }
-"""What tells two arguments apart: a classifier by its card, an image by its pixels, a picture by its file."""
+"""Keys that tell two arguments apart: a classifier by its card, an image by its pixels, a picture by its file."""
 
 
 def model_names() -> list[str]:
@@ -172,7 +172,7 @@ def photograph_pictures() -> list[Picture]:
 
 @st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=HASHES)
 def photograph_hits(classifier: Classifier) -> list[bool]:
-    """Whether each bundled photograph is answered rightly (D30)."""
+    """Tells whether each bundled photograph is answered rightly (D30)."""
     use_one_thread()
     answers = [photograph_scores.answered(lambda _picture: classifier, row) for row in photograph_gallery()]
     return [one.right for one in answers]

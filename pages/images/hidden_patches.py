@@ -126,7 +126,7 @@ def show(analysis: PictureAnalysis) -> tuple[frozenset[int], int, Callable[[], N
 
 
 def _instead(classifier: Classifier) -> str:
-    """What the model reads in place of a hidden patch, which is drawn hatched."""
+    """Names the input that the model reads in place of a hidden patch, which is drawn hatched."""
     if classifier.manner == "photograph":
         return _("A hidden patch is drawn hatched; the model reads the picture's mean grey there, which shows nothing.")
     return _(

@@ -85,5 +85,5 @@ def chosen_classifier(picture: Picture) -> Classifier:
 
 
 def show_checkpoint_error(error: CheckpointError) -> None:
-    """What is wrong with a checkpoint, and what to do."""
+    """Shows the fault of a checkpoint, and the remedy."""
     controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))

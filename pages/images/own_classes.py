@@ -114,7 +114,7 @@ def load() -> None:
 
 
 def score(head: OwnClasses) -> None:
-    """What the head scored, and its file."""
+    """Shows the head's score, and offers its file."""
     st.subheader(_("What it learnt"), anchor=False)
     sentence = _(
         "**{share}** of your {count} pictures are answered rightly by heads that had not seen them or their neighbours "

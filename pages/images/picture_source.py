@@ -251,7 +251,7 @@ def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | No
 
 
 def _to_decode(result: str | PictureError | None) -> bool:
-    """Whether a file is new, or its picture is no longer kept."""
+    """Tells whether a file is new, or its picture is no longer kept."""
     return result is None or (isinstance(result, str) and STORE.find(result) is None)
 
 

@@ -144,7 +144,7 @@ def _controls(name: StepName) -> dict[str, Any]:
 
 
 def _description(step: PreparationStep, prepared: PreparedPicture) -> str:
-    """What a step did, with its numbers."""
+    """Describes a step, with its numbers."""
     facts, done = step.facts, step.done
     if step.name == "ground":
         return _("Transparent parts got a background.") if done else _("As decoded; nothing is transparent.")

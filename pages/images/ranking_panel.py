@@ -43,7 +43,7 @@ def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPictur
 
 
 def attention(analysis: PictureAnalysis) -> None:
-    """Which patches the answer came from, the links and the downloads."""
+    """Shows the patches from which the answer came, the links and the downloads."""
     st.subheader(_("What it attends to"), anchor=False)
     shown = patch_evidence.show(analysis)
     st.markdown(prose("classify_weights"))
@@ -97,7 +97,7 @@ def _pictures(classifier: Classifier, prepared: PreparedPicture) -> None:
 
 
 def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
-    """What makes the answer doubtful: nothing in the picture, no background to crop from, or an image unlike any garment."""
+    """Warns of doubts: nothing in the picture, no background to crop from, or an image unlike any garment."""
     if prepared.empty:
         controls.notice(
             "empty",
@@ -122,7 +122,7 @@ def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
 
 
 def doubt(analysis: PictureAnalysis) -> str:
-    """Why the picture is not taken for one of the ten garments, and how often that is said of garments too."""
+    """Says why the picture is not taken for one of the ten garments, and how often that is said of garments too."""
     classifier = analysis.classifier
     if classifier.rejects:
         sentence = _(
@@ -162,7 +162,7 @@ def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:
 
 
 def _verdict(truth: str, analysis: PictureAnalysis) -> str:
-    """Whether the answer is right, where that is known."""
+    """Says whether the answer is right, where that is known."""
     if analysis.classifier.class_names[analysis.likeliest] == truth:
         return _("as labelled")
     return _("wrong: it is labelled {truth}").format(truth=garment(truth))

@@ -224,7 +224,7 @@ def matrix(
 
 
 def follow(view: str, values: Any, choices: AttentionChoices) -> Moved | None:
-    """What the last change of a dial moved in a head's matrix with one row per token."""
+    """Finds what the last change of a dial moved in a head's matrix with one row per token."""
     return what_moved.track(f"{view} {choices.head + 1} of {choices.heads}", values, rows=choices.names)
 
 

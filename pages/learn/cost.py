@@ -1,4 +1,4 @@
-"""What the models cost: parameters, multiply-adds and memory by formula, by count, and in time on this machine."""
+"""Cost of the models: parameters, multiply-adds and memory by formula, by count, and in time on this machine."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def _timed(setup: Setup, macs: int) -> None:
 
 
 def _look(which: str, claims: Iterable[Claim[T]], numbers: T) -> None:
-    """What to look for on a part: its passage, and what is true of the numbers."""
+    """Shows what to look for on a part: its passage, and what is true of the numbers."""
     frame.look_for(frame.passage(PAGE, which), *claims_of.told(claims, numbers))
 
 

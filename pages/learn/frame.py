@@ -1,4 +1,4 @@
-"""What all lecture pages share: title and parts, dials, equations with numbers, claims, the snippet and the link.
+"""Frame of all lecture pages: title and parts, dials, equations with numbers, claims, the snippet and the link.
 
     part = frame.open_page("positions", _("Positional encoding"), parts={"matrix": _("The matrix"), ...})
     chosen = frame.dials("dial", {"n": frame.slider(_("Length"), 8, 256, key="n", default=64), ...})

@@ -71,7 +71,7 @@ def _score(horizon: int, mistakes: tuple[Mistake, ...]) -> LabScore:
 
 
 def _missing(horizon: int, ways: list[tuple[Mistake, ...]]) -> list[tuple[Mistake, ...]]:
-    """What must be trained before these can be scored."""
+    """Returns the mistakes that must be trained before these can be scored."""
     missing = []
     for key in dict.fromkeys(_key(way) for way in ways):
         try:

@@ -1,4 +1,4 @@
-"""What makes a page a lesson of the course: its place, its story, the instructor's notes, the questions at its end.
+"""Parts that make a page a lesson of the course: its place, its story, the instructor's notes, the questions at its end.
 
     lesson.head("recurrent", "lstm")     # under the title
     ...
@@ -153,7 +153,7 @@ def story(of: Lesson, part: str) -> str:
 
 
 def notes(of: Lesson) -> None:
-    """What to ask, what goes wrong, how long it takes."""
+    """Shows the instructor's notes: what to ask, what goes wrong, how long it takes."""
     for name, section in ((_("What to ask"), "ask"), (_("What goes wrong"), "wrong")):
         st.markdown(f"**{name}**\n\n{passage(of, section)}")
     parts = len(of.parts) or None
@@ -164,7 +164,7 @@ def notes(of: Lesson) -> None:
 
 
 def foot(url: str, part: str = "") -> None:
-    """What to know before, three questions with their answers, and the next lesson."""
+    """Shows what to know before, three questions with their answers, and the next lesson."""
     here = course.lesson_of(url, part)
     if here is None:
         return

@@ -181,7 +181,7 @@ def activation() -> dict[str, Any]:
 
 
 def softmax() -> dict[str, Any]:
-    """Why the maximum is subtracted before the exponential."""
+    """Shows why the maximum is subtracted before the exponential."""
     dial = frame.slider(_("Added to every score"), 0.0, 120.0, key="soft_shift", default=88.0, step=1.0)
     shift = frame.dials("soft_dial", {"shift": dial})["shift"]
     predict.ask(lambda: questions.plain_softmax(shift))

@@ -1,4 +1,4 @@
-"""How many pairs of layers TLOB needs: the document's claim beside an experiment that was run here."""
+"""Number of pairs of layers that TLOB needs: the document's claim beside an experiment that was run here."""
 
 from __future__ import annotations
 

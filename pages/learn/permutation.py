@@ -202,7 +202,7 @@ def matrix(
 
 
 def tell_moved(choices: PermutationChoices, shuffle: Shuffle) -> None:
-    """What the last change moved in each word's own output, wherever the word now stands."""
+    """Tells what the last change moved in each word's own output, wherever the word now stands."""
     moved = what_moved.track("outputs by word", shuffle.p.T @ shuffle.after.joined, rows=choices.names)
     still = _("No word's output changed; its row stands where the word now stands.")
     what_moved.tell("outputs by word", moved, rows=choices.names, still=still)

@@ -74,7 +74,7 @@ class PositionChoices:
 
     @property
     def sinusoidal(self) -> bool:
-        """Whether the encoding follows the sinusoidal formula."""
+        """Tells whether the encoding follows the sinusoidal formula."""
         return self.shipped is None or self.shipped.kind == "sinusoidal"
 
     @property
@@ -103,7 +103,7 @@ class PositionChoices:
 
     @property
     def encoded(self) -> Encoded:
-        """What the claims are about."""
+        """Encoding that the claims are about."""
         return Encoded(matrix=self.matrix, sinusoidal=self.sinusoidal, base=self.base, pos=self.pos, pair=self.pair)
 
     def taken(self, part: str) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def dials_of(part: str, shipped: ShippedPositions | None) -> tuple[dict[str, Dia
 
 
 def content_names() -> dict[str, str]:
-    """What positions can be added to, by code."""
+    """Names of the contents to which positions can be added, by code."""
     labels = {"tlob": _("A book window, as TLOB embeds it")}
     if names("vit"):
         labels["vit"] = _("A garment, as the ViT embeds it")

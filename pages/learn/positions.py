@@ -33,7 +33,7 @@ PAGE: Final = "positions"
 ORDER: Final = [3, 4, 2, 0, 1]
 """The words' new order on the part without positions."""
 PASSAGES: Final = ("matrix_learned", "waves", "similarity", "similarity_learned", "rotation", "rotation_learned", "scale")
-"""What is true of a part in each of its states."""
+"""Names of the passages for a part in each of its states."""
 Shown = tuple[dict[str, Any], list[Message]]
 """Values for the notebook, and what can be said of the figure."""
 OMEGA: Final = r"\omega_i = \mathrm{base}^{-2i/D}"
@@ -384,7 +384,7 @@ def without(chosen: PositionChoices) -> Shown:
 
 
 def question(which: str, chosen: PositionChoices) -> Question | None:
-    """What to predict on this part."""
+    """Asks the question of this part."""
     if which in ("matrix", "waves", "exponent") and chosen.shipped is None:
         return questions.still(chosen.length, chosen.width, chosen.base, positions.still_channels(chosen.matrix))
     if which in ("matrix", "waves", "similarity", "rotation"):

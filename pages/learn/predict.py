@@ -26,7 +26,7 @@ ASK: Final = "ask"
 CLASS: Final = "class"
 """URL parameter: the class's code."""
 EVERY_S: Final = 2.0
-"""How often a class's counts are read anew."""
+"""Seconds after which a class's counts are read anew."""
 VOTER: Final = "predict:voter"
 
 CSS: Final = """
@@ -65,7 +65,7 @@ class Question:
 
 
 def wanted() -> bool:
-    """Whether the question is to be shown."""
+    """Tells whether the question is to be shown."""
     return _kept(ASK) == "true"
 
 
@@ -217,7 +217,7 @@ def _reveal(question: Question, answer: int | None) -> None:
 
 
 def _class(question: Question, code: str, revealed: bool) -> None:
-    """How many have answered; once revealed, what they answered. Read anew by itself."""
+    """Shows the number of answers and, once revealed, the answers. Read anew by itself."""
 
     @st.fragment(run_every=EVERY_S)
     def counts() -> None:

@@ -28,7 +28,7 @@ def _from_to(values: Sequence[float]) -> str:
 
 
 def projected_rows(x: Any, weights: Any, row: int, name: str) -> Question:
-    """How many rows of Q one number of X moves."""
+    """Asks how many rows of Q one number of X moves."""
     found = predictions.rows_changed(x, weights, row)
     options = sorted({0, 1, len(x)})
     return Question(
@@ -44,7 +44,7 @@ def projected_rows(x: Any, weights: Any, row: int, name: str) -> Question:
 
 
 def attention(part: str, choices: Any, steps: Steps) -> Question | None:
-    """What to predict on a part of the attention page.
+    """Asks the question of a part of the attention page.
 
     Args:
         choices: the page's, with `x`, `weights`, `names`, `query` and `head`.
@@ -57,7 +57,7 @@ def attention(part: str, choices: Any, steps: Steps) -> Question | None:
 
 
 def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int, names: Sequence[str]) -> Question | None:
-    """Which word wins at another temperature."""
+    """Asks which word wins at another temperature."""
     if not steps.mask[query].any():
         return None
     to = 5.0 if steps.temperature <= 0.1 else 0.1
@@ -81,7 +81,7 @@ def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int,
 
 
 def heads(steps: Steps, weights: dict[str, Any]) -> Question:
-    """How many attention weights another number of heads computes."""
+    """Asks how many attention weights another number of heads computes."""
     now, n = len(steps.q), len(steps.x)
     to = 1 if now == 4 else 4
     options, answer = predictions.among(
@@ -100,7 +100,7 @@ def heads(steps: Steps, weights: dict[str, Any]) -> Question:
 def backwards(
     x: Any, weights: dict[str, Any], *, count: int, positions: bool, causal: Causal, names: Sequence[str]
 ) -> Question | None:
-    """What reading the words backwards changes."""
+    """Asks what reading the words backwards changes."""
     if len(names) < 2:
         return None
     found = predictions.read_backwards(x, weights, heads=count, positions=positions, causal=causal)
@@ -123,7 +123,7 @@ def backwards(
 
 
 def still(length: int, width: int, base: float, now: int) -> Question:
-    """How many channels hardly change with another base."""
+    """Asks how many channels hardly change with another base."""
     to = 10_000.0 if base <= 10 else 10.0
     found = predictions.still_channels(length, width, base=to, now=now)
     return Question(
@@ -141,7 +141,7 @@ def still(length: int, width: int, base: float, now: int) -> Question:
 
 
 def alike(matrix: Any, pos: int, code: str) -> Question:
-    """Which position is most like this one."""
+    """Asks which position is most like this one."""
     found = predictions.most_alike(matrix, pos)
     return Question(
         code="alike",
@@ -154,7 +154,7 @@ def alike(matrix: Any, pos: int, code: str) -> Question:
 
 
 def reach(x: Any, rnn: Any, lstm: Any, *, cell: Literal["rnn", "lstm"], seed: int, state: Sequence[Any]) -> Question:
-    """Whether a cell's gradient reaches farther back."""
+    """Asks whether a cell's gradient reaches farther back."""
     text = (
         _("W_hh is multiplied by 2. How far back does the gradient of the RNN reach then?")
         if cell == "rnn"
@@ -174,7 +174,7 @@ def reach(x: Any, rnn: Any, lstm: Any, *, cell: Literal["rnn", "lstm"], seed: in
 
 
 def tripled(norm: Norm, *, level: float, sample: int, step: int, channel: int) -> Question:
-    """What tripling a sample does to one normalised number."""
+    """Asks what tripling a sample does to one normalised number."""
     found = predictions.tripled(norm, level=level, sample=sample, step=step, channel=channel)
     return Question(
         code="tripled",
@@ -205,7 +205,7 @@ def slope(name: str, label: str, at: float) -> Question:
 
 
 def plain_softmax(shift: float) -> Question:
-    """What the plain softmax gives for larger scores."""
+    """Asks what the plain softmax gives for larger scores."""
     to = shift + 100 if shift <= 20 else 0.0
     found = predictions.softmax_after(to)
     return Question(
@@ -239,7 +239,7 @@ def dropped(rate: float) -> Question:
 
 
 def deeper(layers: int, seed: int) -> Question:
-    """Which stack's first layer gets more gradient."""
+    """Asks which stack's first layer gets more gradient."""
     to = 16 if layers < 16 else 4
     found = predictions.larger_first_gradient(to, seed)
     return Question(
@@ -257,7 +257,7 @@ def deeper(layers: int, seed: int) -> Question:
 
 
 def lowest(surface: SurfaceName, *, rate: float, decay: float, step: int, names: dict[str, str]) -> Question:
-    """Which optimiser is lowest at three times the rate."""
+    """Asks which optimiser is lowest at three times the rate."""
     to = 3 * rate
     found = predictions.lowest_loss(surface, rate=to, decay=decay, step=step)
     losses = ", ".join(f"{names[name]} {significant(value)}" for name, value in zip(OPTIMISERS, found.values, strict=True))
@@ -275,7 +275,7 @@ def lowest(surface: SurfaceName, *, rate: float, decay: float, step: int, names:
 
 
 def schedule(rates: dict[str, Any], names: dict[str, str], state: Sequence[Any]) -> Question:
-    """Which schedule is highest near the end."""
+    """Asks which schedule is highest near the end."""
     at = 900
     found = predictions.highest_rate(rates, at)
     values = ", ".join(f"{names[code]} {significant(value)}" for code, value in zip(rates, found.values, strict=True))
@@ -291,7 +291,7 @@ def schedule(rates: dict[str, Any], names: dict[str, str], state: Sequence[Any])
 
 
 def clipped(gradient: tuple[float, float], largest: float) -> Question:
-    """What doubling does to the clipped gradient."""
+    """Asks what doubling does to the clipped gradient."""
     found = predictions.clipped_double(gradient, largest)
     return Question(
         code="clipped",
@@ -334,7 +334,7 @@ def heads_doubled(tokens: int, width: int, count: int) -> Question:
 
 
 def costliest_model(names: Sequence[str], macs: Sequence[int]) -> Question:
-    """Which model has the most multiply-adds."""
+    """Asks which model has the most multiply-adds."""
     found = predictions.largest(macs)
     return Question(
         code="models",
@@ -348,7 +348,7 @@ def costliest_model(names: Sequence[str], macs: Sequence[int]) -> Question:
 
 
 def costliest_kind(model: str, kinds: Mapping[str, int], tokens: int, width: int) -> Question | None:
-    """Which kind of module has the most multiply-adds in a model of T tokens and width D."""
+    """Asks which kind of module has the most multiply-adds in a model of T tokens and width D."""
     if len(kinds) < 2:
         return None
     found = predictions.largest(list(kinds.values()))
@@ -367,7 +367,7 @@ def costliest_kind(model: str, kinds: Mapping[str, int], tokens: int, width: int
 
 
 def whole_against_document(frames: int, batch: int, said: float, counted: float) -> Question:
-    """Whether IIGA's count is what its document says of it."""
+    """Asks whether IIGA's count is what its document says of it."""
     found = predictions.against_document(said, counted)
     text = _("The document gives {said} FLOPs for IIGA in all, {clips} clips of {frames} frames on this page. What is counted?")
     return Question(
@@ -383,7 +383,7 @@ def whole_against_document(frames: int, batch: int, said: float, counted: float)
 
 
 def gradient(part: Part, name: str, *, rows: int, seed: int, first: float, causal: bool) -> Question:
-    """What moving the input does to the outlined entry."""
+    """Asks what moving the input does to the outlined entry."""
     to = -first if first else 1.0
     found = predictions.moved_gradient(part, name, rows=rows, seed=seed, first=first, to=to, causal=causal)
     return Question(
@@ -399,7 +399,7 @@ def gradient(part: Part, name: str, *, rows: int, seed: int, first: float, causa
 
 
 def next_look(cross: Any, step: int, source: Sequence[str], symbol: str) -> Question | None:
-    """Which character the next symbol looks at most."""
+    """Asks which character the next symbol looks at most."""
     if step + 1 >= len(cross):
         return None
     places, answer = predictions.looked_at(cross[step + 1])
@@ -416,7 +416,7 @@ def next_look(cross: Any, step: int, source: Sequence[str], symbol: str) -> Ques
 
 
 def paths(target: Sequence[int], frames: int, *, skip: bool) -> Question:
-    """How many valid paths one more frame gives."""
+    """Asks how many valid paths one more frame gives."""
     now, then = (ctc.count_paths(target, count, skip=skip) for count in (frames, frames + 1))
     (why,) = claims.told(said_of_ctc.PATHS, said_of_ctc.Paths(now=now, then=then, needed=ctc.frames_needed(target, skip=skip)))
     options, answer = predictions.among(then, (now, now + 1, 2 * now))
@@ -433,7 +433,7 @@ def paths(target: Sequence[int], frames: int, *, skip: bool) -> Question:
 
 
 def last_word(references: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]], place: int) -> Question | None:
-    """What dropping the hypothesis's last word does to the rate."""
+    """Asks what dropping the hypothesis's last word does to the rate."""
     if not hypotheses[place]:
         return None
     shorter = [list(one[:-1]) if index == place else list(one) for index, one in enumerate(hypotheses)]

@@ -200,7 +200,7 @@ def unit_names(extra: Sequence[str] = ()) -> list[str]:
 
 
 def follow(cell: str, rows: Any, extra: Sequence[str] = ()) -> Moved | None:
-    """What the last change of a dial moved in a cell's states: a row a unit, a column a step."""
+    """Finds what the last change of a dial moved in a cell's states: a row a unit, a column a step."""
     return what_moved.track(f"{cell} states", rows, rows=unit_names(extra))
 
 

@@ -1,4 +1,4 @@
-"""What a reader takes along from a view: its notebook, a handout to print, its frame for another page, and a QR code of its link.
+"""Things to take along from a view: its notebook, a handout to print, its frame for another page, and a QR code of its link.
 
 `frame` tells it what the view is made of, in the order of the page:
 
@@ -54,7 +54,7 @@ EMBED_CSS: Final = """
 
 
 def embedded() -> bool:
-    """Whether the view is shown in another page's frame (`?embed=true`)."""
+    """Tells whether the view is shown in another page's frame (`?embed=true`)."""
     return bool(getattr(st.context, "is_embedded", False))
 
 

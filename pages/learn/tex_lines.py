@@ -22,7 +22,7 @@ def lines(formula: str) -> list[str]:
 
 
 def _depth_falls_to_zero(text: str) -> bool:
-    """Whether the first environment ends before the text does, so that there is no outer one."""
+    """Tells whether the first environment ends before the text does, so that there is no outer one."""
     depth = 0
     for token in TOKEN.finditer(text):
         depth += token[0].startswith(r"\begin") - token[0].startswith(r"\end")

@@ -1,4 +1,4 @@
-"""What attention is used for: queries, keys and values, heads, families of models, peers, an embedding, and the notation."""
+"""Uses of attention: queries, keys and values, heads, families of models, peers, an embedding, and the notation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the last change of a dial moved: the state before it is kept for each view, told in a sentence, and can be brought back.
+"""Changes by the last move of a dial: the state before it is kept for each view, told in a sentence, and can be brought back.
 
 moved = what_moved.track("attention weights", steps.weights[head], rows=names)
 ...the figure, with moved.before as a ghost and moved.rectangles outlined...
@@ -99,7 +99,7 @@ def tell(view: str, moved: Moved | None, *, rows: Sequence[str], columns: Sequen
 
 
 def sentence(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None = None, *, still: str = "") -> str:
-    """What moved in words: where most, and which rows did not move."""
+    """Tells in words what moved: where most, and which rows did not move."""
     if not moved.rows:
         return still or _("Nothing moved: all {count} rows are as before.").format(count=number(len(rows)))
     row, column = moved.most

@@ -18,7 +18,7 @@ from pages.shared.language import _, moment, number, percent, significant
 
 
 def kind_names() -> dict[AlertKind, str]:
-    """What an alert watches, in the reader's language."""
+    """Names of the kinds of alert, in the reader's language."""
     return {
         "probability": _("A probability is reached"),
         "score": _("TLOB falls below momentum"),

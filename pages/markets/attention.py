@@ -1,4 +1,4 @@
-"""What TLOB looks at: attention maps on one window of a book, and which of its inputs moved the answer."""
+"""Attention of TLOB: attention maps on one window of a book, and which of its inputs moved the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a window's maps are faithful: how the answer falls as the moments they rank highest are deleted."""
+"""Faithfulness of a window's maps: how the answer falls as the moments they rank highest are deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which inputs, at which moments, moved the answer, by integrated gradients, as a map and on the book itself."""
+"""Inputs and moments that moved the answer, by integrated gradients, as a map and on the book itself."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _sentence(found: Attribution, names: Sequence[str]) -> str:
 
 
 def _input_meanings(answer: WindowAnswer) -> str:
-    """What the inputs' names mean under the checkpoint's transform (D9)."""
+    """Explains the inputs' names under the checkpoint's transform (D9)."""
     meanings = {
         "flow": _(
             "The inputs as the model is fed them: prices are distances from that row's mid, ASK_DRIFT and BID_DRIFT the best "

@@ -32,7 +32,7 @@ STRIDES: Final = {"0.25": 0.25, "1": 1.0, "5": 5.0, "30": 30.0}
 
 @dataclass(frozen=True, kw_only=True)
 class WindowSource:
-    """Where windows come from.
+    """Sources of windows.
 
     Attributes:
         kind: "recording", "live" or "frozen". name: of the recording or the feed, or the frozen window's id.

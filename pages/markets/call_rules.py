@@ -18,12 +18,12 @@ def class_names() -> dict[str, str]:
 
 
 def rule_names() -> dict[RuleKind, str]:
-    """How calls are made, by the card's code."""
+    """Names of the rules by which calls are made, by the card's code."""
     return {"likeliest": _("likeliest class"), "threshold": _("fitted threshold")}
 
 
 def describe_call(rule: CallRule, probabilities: Sequence[float], called: int) -> None:
-    """Which rule made this call, its threshold, and whether the class called is the likeliest.
+    """Shows the rule that made this call, its threshold, and whether the class called is the likeliest.
 
     Args:
         probabilities: (3,) in the order of `CLASSES`. called: index of the class called.

@@ -1,4 +1,4 @@
-"""What a call is worth: how often it comes true, how far the price goes, what a taker keeps of it, and whether it may be luck."""
+"""Value of a call: how often it comes true, how far the price goes, what a taker keeps of it, and whether it may be luck."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def fee_chosen() -> float:
 
 
 def luck_sentence(found: Luck) -> str:
-    """Whether a coin could have done it, in one sentence."""
+    """Says in one sentence whether a coin could have done it."""
     if not found.groups:
         return _("Luck: {count} calls, one a horizon, are needed before it can be told from skill.").format(count=number(GROUP))
     if found.chance > 0.05:
@@ -83,7 +83,7 @@ def luck_sentence(found: Luck) -> str:
 
 
 def value_table(values: Mapping[str, CallValue], fee: float) -> pd.DataFrame:
-    """What each rule's calls were worth after a fee of so many basis points a fill."""
+    """Value of each rule's calls after a fee of so many basis points a fill."""
     rows: list[dict[str, Any]] = []
     for rule, name in forecaster_names().items():
         value = values[rule]

@@ -42,7 +42,7 @@ def place() -> RecordingPlace | None:
 
 
 def entries(where: RecordingPlace) -> list[LibraryEntry] | None:
-    """What lies there; None, after an error box, where it cannot be listed. A library without recordings is empty."""
+    """Returns what lies there; None, after an error box, where it cannot be listed. A library without recordings is empty."""
     if not where.remote and not library_folder().is_dir():
         return []
     if not where.remote:

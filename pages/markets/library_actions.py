@@ -1,4 +1,4 @@
-"""What can be done with the recordings chosen in the library."""
+"""Actions on the recordings chosen in the library."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_CSV: Final = 200_000
 
 
 def announce() -> None:
-    """What the last action did."""
+    """Says what the last action did."""
     if text := st.session_state.pop(DONE, None):
         st.toast(text, icon=":material/check:")
 

@@ -145,7 +145,7 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
 
     @st.fragment(run_every=60.0)
     def worth() -> None:
-        """What the calls are worth, every minute."""
+        """Shows what the calls are worth, every minute."""
         call_value.show(session, choices, view.zone)
 
     scores()

@@ -1,4 +1,4 @@
-"""What can be taken away from the live page, and where its newest window can be looked into."""
+"""Downloads of the live page, and links to its newest window."""
 
 from __future__ import annotations
 

@@ -27,12 +27,12 @@ from pages.shared.language import _, duration, moment, number
 
 FASTEST: Final = "max"
 MOST_PATIENCE_S: Final = 15.0
-"""How long an exchange may take to list its markets."""
+"""Longest time that an exchange may take to list its markets, seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ViewChoices:
-    """What the reader wants to see.
+    """Choices of the reader.
 
     Attributes:
         head: index of the chosen label and horizon; heads_of_label: indices of all horizons of that label, nearest first.
@@ -146,7 +146,7 @@ def pick_speed(feed: PlayedFeed) -> None:
 
 
 def moment_of(feed: RecordingFeed) -> str:
-    """When a recording begins, in the reader's zone."""
+    """Time at which a recording begins, in the reader's zone."""
     return moment(datetime.fromtimestamp(feed.started_ms / 1e3, UTC))
 
 

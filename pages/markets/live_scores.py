@@ -79,14 +79,14 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
 
 
 def apart_sentence(samples: int, accuracy: float) -> str:
-    """What was predicted from a book that had stood still for minutes."""
+    """Says what was predicted from a book that had stood still for minutes."""
     return _("Scored apart: {count} calls while the book stood still for over 2 min, {share} of which came true.").format(
         count=number(samples), share=percent(accuracy)
     )
 
 
 def worse_than_nothing(log_loss: float) -> str:
-    """What a log-loss above that of saying a third each means."""
+    """Says what a log-loss above that of saying a third each means."""
     return _(":material/warning: TLOB's log loss of {loss} is above {limit}: saying a third each would have been better.").format(
         loss=number(log_loss, 3), limit=number(A_THIRD_EACH, 3)
     )

@@ -38,7 +38,7 @@ MEASURED: Final = ("log_loss", "matthews", "macro_f1", "accuracy", "ece")
 
 
 def settings() -> ScorePlan:
-    """What to score, chosen by the reader."""
+    """Plan of what to score, chosen by the reader."""
     chosen = recorded_choice.pick(key="recs")
     left, right = st.columns(2)
     with left:
@@ -256,7 +256,7 @@ def _pair(names: dict[str, str]) -> None:
 
 
 def _worst(answer: dict[str, Any]) -> None:
-    """Where the first checkpoint was most wrong; a click on a row opens its window."""
+    """Shows where the first checkpoint was most wrong; a click on a row opens its window."""
     st.subheader(_("Where {name} was most wrong").format(name=answer["checkpoint"]), anchor=False)
     st.caption(_("Tick a row to open its window on the page of attention maps."))
     calls = [_("Down"), _("Stationary"), _("Up")]

@@ -92,7 +92,7 @@ def _states(result: Verification) -> pd.DataFrame:
 
 
 def _reasons(result: Verification) -> list[str]:
-    """Why it is not verified, a sentence each."""
+    """Reasons that it is not verified, a sentence each."""
     broken = [
         _("{market}: entry {entry} of {file} does not hold: {reason}.").format(
             market=one.market, entry=one.entry, file=one.file or one.market, reason=translate(one.why)

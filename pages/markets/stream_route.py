@@ -31,7 +31,7 @@ from pages.shared.navigation import MARKET_STREAM
 PATH: Final = MARKET_STREAM
 MOST_TICKETS: Final = 4_096
 ALIVE_EVERY_S: Final = 5.0
-"""How often a connected viewer tells the hub that it still looks."""
+"""Seconds between two messages of a connected viewer to the hub that it still looks."""
 STATUS_EVERY_S: Final = 1.0
 SNAPSHOT_ROWS: Final = 1_200
 """Rows of a snapshot for a viewer that fell behind; a viewer that comes gets all that are kept."""
@@ -43,7 +43,7 @@ MOST_UNREAD: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Ticket:
-    """What a browser may watch: one feed, as one viewer, with its messages in one language and the alerts of one owner.
+    """Permission of a browser to watch: one feed, as one viewer, with its messages in one language and the alerts of one owner.
 
     It keeps no session alive: one that ended takes its rows and open files with it, while its ticket waits for its turn.
     """
@@ -80,7 +80,7 @@ TICKETS: Final = TicketOffice()
 
 
 class SessionNotices:
-    """What the viewers of a session have in common, done once for all of them: its status and alerts, and keeping it running.
+    """State shared by the viewers of a session, done once for all of them: its status and alerts, and keeping it running.
 
     Attributes:
         number: of the newest change. status: the session's, and its feed's message.

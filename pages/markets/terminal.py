@@ -33,7 +33,7 @@ TONES: Final[Mapping[Status, str]] = {
     Status.STALLED: "warning",
     Status.FAILED: "bad",
 }
-"""How a status is coloured; one that is not here is plain."""
+"""Colours of the statuses; one that is not here is plain."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class Minimap:
 
 @dataclass(frozen=True, kw_only=True)
 class TerminalChoices:
-    """What the reader wants to see.
+    """Choices of the reader.
 
     Attributes:
         head: index of the chosen label and horizon. heads: indices of that label's horizons, nearest first.

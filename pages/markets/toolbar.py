@@ -32,7 +32,7 @@ MINIMAP_POINTS: Final = 600
 
 
 def owner() -> str:
-    """Whose playback this page shows: the code in the link, else one of this visit's own."""
+    """Owner of the playback that this page shows: the code in the link, else one of this visit's own."""
     linked = st.query_params.get(SHARED, "")
     if linked.isalnum() and len(linked) <= 16:
         return linked
@@ -67,7 +67,7 @@ def pick_head(predictor: Predictor) -> ViewChoices:
 
 
 def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
-    """What is drawn and how, in a popover."""
+    """Asks in a popover what is drawn and how."""
     spans = {str(seconds): duration(seconds) for seconds in (30, 60, 120, 300, 600, 1200)}
     groupings = {"0": _("Fit the book"), **{str(n): _("{count} ticks").format(count=number(n)) for n in (1, 5, 10, 50)}}
     palettes = {"safe": _("Blue and orange (colour-blind safe)"), "greenred": _("Green and red")}

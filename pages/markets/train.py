@@ -71,7 +71,7 @@ def settings() -> MarketPlan | None:
 
 
 def _from_nothing(plan: MarketPlan) -> MarketPlan:
-    """What a checkpoint to start from would settle: horizons, inputs, size."""
+    """Asks for what a checkpoint to start from would settle: horizons, inputs, size."""
     left, middle, right = st.columns(3)
     with left:
         codes = url_state.several(
@@ -97,7 +97,7 @@ def _outlook(plan: MarketPlan, _by: Visitor) -> Outlook:
 
 
 def ahead(plan: MarketPlan) -> bool:
-    """What the run would learn from, how long it would take, and whether that is enough; False where it cannot be begun."""
+    """Shows the run's data and time, and whether that is enough; False where it cannot be begun."""
     try:
         with st.spinner(_("Counting windows and timing two steps…"), show_time=True):
             found = _outlook(replace(plan, name=""), permissions.visitor())

@@ -66,7 +66,7 @@ def show() -> None:
 
 
 def _inspect(uploads: list[Any]) -> InspectedFiles:
-    """What is in the files; read once for as long as they are the same."""
+    """Inspects the files; read once for as long as they are the same."""
     wanted = tuple((upload.name, hashlib.sha256(upload.getbuffer()).digest()) for upload in uploads)
     kept: InspectedFiles | None = st.session_state.get(INSPECTED)
     if kept is not None and kept.files == wanted:

@@ -98,7 +98,7 @@ def symbol_of(source: WallSource) -> str:
 
 
 def venue_of(source: WallSource) -> str:
-    """Where it is traded."""
+    """Venue at which it is traded."""
     if isinstance(source, LiveSource):
         return source.exchange
     if isinstance(source, RecordingSource):

@@ -30,7 +30,7 @@ from pages.shared.language import _, moment, number, percent
 BATCH: Final = 64
 """Windows between two moves of the progress bar: a second or less."""
 ROWS_BEFORE: Final = 5_000 // STEP_MS
-"""How long before a call or a mistake the playback goes on: five seconds."""
+"""Rows before a call or a mistake at which the playback goes on: five seconds."""
 JUMPED: Final = "whole:jumped"
 """Session state: the feed's key and the row of the latest jump."""
 WANTED: Final = "whole:wanted"
@@ -176,7 +176,7 @@ def _boards(session: MarketSession, whole: RowPredictions, choices: ViewChoices)
 
 @st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
 def _values(predictor: Predictor, entry: MarketCard, path: Path, head: int, _whole: RowPredictions) -> dict[str, CallValue]:
-    """What each rule's calls of one head were worth over the whole recording."""
+    """Value of each rule's calls of one head over the whole recording."""
     return {rule: measure_value(rows) for rule, rows in call_rows(_whole, head).items()}
 
 

@@ -1,4 +1,4 @@
-"""What several pages use: language, navigation, the frame, URL state, plots that update in place, map explorers.
+"""Parts that several pages use: language, navigation, the frame, URL state, plots that update in place, map explorers.
 
 How pages cache: a function of a page that computes something is cached for all viewers by
 

@@ -1,4 +1,4 @@
-"""What the browser fetches besides Streamlit's own files: our scripts and plotly.js under `/assets`, and each page's HTML."""
+"""Files that the browser fetches besides Streamlit's own: our scripts and plotly.js under `/assets`, and each page's HTML."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def apply_frame() -> None:
 
 
 def presenting() -> bool:
-    """Whether presentation mode is on: larger text, no controls (`?present=true`)."""
+    """Tells whether presentation mode is on: larger text, no controls (`?present=true`)."""
     return st.session_state.get(PRESENTATION, st.query_params.get(PRESENTATION) == "true") is True
 
 

@@ -59,7 +59,7 @@ def translate_to(language: str, message: str) -> str:
 
 
 _of_run: ContextVar[tuple[object, str] | None] = ContextVar("language of a run", default=None)
-"""What marks a run, and its language with the region. A page wants it hundreds of times; asking Streamlit each time took a fifth
+"""Mark of a run, and its language with the region. A page wants it hundreds of times; asking Streamlit each time took a fifth
 of a dial's time."""
 
 

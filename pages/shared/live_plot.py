@@ -29,7 +29,7 @@ from pages.shared import assets
 from pages.shared.language import _, regional
 
 SAMPLE_EVERY_S: Final = 5.0
-"""How often a plot that measures its latency reports to the server; each report costs one run of its fragment."""
+"""Seconds between reports of a plot that measures its latency; each report costs one run of its fragment."""
 
 PLAYER_PX: Final = 66
 """Height of the bar under a figure that plays by itself."""

@@ -1,4 +1,4 @@
-"""Who this visitor is to `core.service`, and notices of what is closed to them."""
+"""Role of this visitor for `core.service`, and notices of what is closed to them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pages.shared.language import _
 
 
 def has_sign_in() -> bool:
-    """Whether the server has a sign-in (a section `[auth]` in its secrets)."""
+    """Tells whether the server has a sign-in (a section `[auth]` in its secrets)."""
     return hasattr(st.user, "is_logged_in")
 
 
 def visitor() -> Visitor:
-    """Whose page this run draws. Of a run without a connection nothing is known, and so it is a stranger's."""
+    """Visitor whose page this run draws. Of a run without a connection nothing is known, and so it is a stranger's."""
     context = get_script_run_ctx()
     tab = context.session_id if context else "nobody"
     client = runtime.get_instance().get_client(tab) if runtime.exists() else None
@@ -33,14 +33,14 @@ def visitor() -> Visitor:
 
 
 def connection(headers: Mapping[str, str], peer: str) -> RequestAddress:
-    """What is known of a request to this server."""
+    """Facts of a request to this server."""
     return RequestAddress(
         bind=st.get_option("server.address"), public_name=st.get_option("browser.serverAddress") or "", peer=peer, headers=headers
     )
 
 
 def guard(*actions: Action) -> bool:
-    """Whether this visitor may do these; where not, a notice says why and how they are opened."""
+    """Tells whether this visitor may do these; where not, a notice says why and how they are opened."""
     who = visitor()
     if all(who.may(action) for action in actions):
         return True

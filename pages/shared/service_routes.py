@@ -1,4 +1,4 @@
-"""What a server answers besides pages: `/healthz`, `/metrics`; and what it refuses before any page is asked."""
+"""Answers of a server besides pages: `/healthz`, `/metrics`; and what it refuses before any page is asked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STREAMLITS_METRICS = "/_stcore/metrics"
 
 
 def requester(scope: Scope) -> Visitor:
-    """Who sends a request that is no page's."""
+    """Visitor who sends a request that is no page's."""
     request = HTTPConnection(scope)
     peer = request.client.host if request.client else ""
     return requester_of(permissions.connection(dict(request.headers), peer))

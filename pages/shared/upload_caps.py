@@ -70,7 +70,7 @@ def tell(visitor: str, refusal: Message) -> None:
 
 
 def show_refusal() -> None:
-    """Why this visitor's last upload was refused, once."""
+    """Says once why this visitor's last upload was refused."""
     context = get_script_run_ctx()
     refusal = _refusals.pop(context.session_id, None) if context else None
     if refusal is not None:

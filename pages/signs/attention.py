@@ -1,4 +1,4 @@
-"""What IIGA looks at: its four attentions on a clip, the frames behind each gloss, and whether the maps tell the truth."""
+"""Attention of IIGA: its four attentions on a clip, the frames behind each gloss, and whether the maps tell the truth."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def show(recogniser: Recogniser, clip: Clip, found: Recognition, measures: ClipM
 
 
 def pick_gloss(recogniser: Recogniser, found: Recognition, measures: ClipMeasures) -> int:
-    """Which gloss of the best path, as an index."""
+    """Asks for a gloss of the best path, as an index."""
     names, seconds = recogniser.vocabulary.names, found.seconds
     span = _("{gloss} · {first} to {last} s")
     options = {
@@ -114,7 +114,7 @@ def chosen(measures: ClipMeasures) -> int | None:
 
 
 def too_long(found: Recognition) -> bool:
-    """Whether the clip is too long to be asked about frame by frame; if so, that is said."""
+    """Tells whether the clip is too long to be asked about frame by frame; if so, that is said."""
     frames = len(found.seconds)
     if frames <= gloss_measures.MOST_FRAMES:
         return False
@@ -180,7 +180,7 @@ def _value(measure: str, value: float) -> str:
 
 
 def _sentence(gloss: GlossSpan, name: str, found: Recognition, measure: str, strongest: StrongestFrames, row: Any) -> str:
-    """Which frames count most, and whether they are the gloss's own."""
+    """Says which frames count most, and whether they are the gloss's own."""
 
     def second(frame: int) -> str:
         return number(float(found.seconds[frame]), 2)

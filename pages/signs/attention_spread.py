@@ -1,4 +1,4 @@
-"""How spread each sub-layer's attention on a clip is and how far it reaches; and the enlarged map as a table."""
+"""Spread and reach of each sub-layer's attention on a clip; and the enlarged map as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recogniser computes for a clip, kept for everyone who opens the same clip."""
+"""Results of a recogniser for a clip, kept for everyone who opens the same clip."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ HASHES: Final[dict[type | str, Any]] = {
     Recogniser: lambda recogniser: recogniser.fingerprint,
     Clip: lambda clip: (clip.key, clip.speaker),
 }
-"""What tells two arguments apart: a recogniser by its card, a clip by its key."""
+"""Keys that tell two arguments apart: a recogniser by its card, a clip by its key."""
 
 
 def model_names(front: str, *, own_film: bool = False) -> list[str]:

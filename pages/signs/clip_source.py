@@ -44,7 +44,7 @@ def pick_source() -> str:
 
 
 def front_of(source: str) -> str:
-    """What a model must read to take clips of this source: "frames" or "tracks"."""
+    """Kind of inputs that a model must read to take clips of this source: "frames" or "tracks"."""
     return "tracks" if source == "tracks" else "frames"
 
 
@@ -118,7 +118,7 @@ def _bundled(recogniser: Recogniser, **arguments: Any) -> Clip | None:
 
 
 def _film(recogniser: Recogniser) -> tuple[bool, Clip | None]:
-    """Whether a film was chosen, and its clip; likewise `_pictures` and `_camera`."""
+    """Tells whether a film was chosen, and its clip; likewise `_pictures` and `_camera`."""
     file = st.file_uploader(
         _("Video: mp4, mov, webm, mkv, avi or gif, of any size, rate and rotation"),
         type=list(video.SUFFIXES),
@@ -259,7 +259,7 @@ def _sampled(
 
 
 def _describe(footage: Footage) -> None:
-    """What was decoded of a film, and why the rest was not."""
+    """Says what was decoded of a film, and why the rest was not."""
     rate = _("{fps} frames a second").format(fps=number(footage.source_fps, 1)) if footage.source_fps else _("no frame rate")
     words = _("{width} x {height}, {rate}, {codec}{turned}; {count} frames from {first} to {last} s were read.").format(
         width=footage.width,

@@ -84,7 +84,7 @@ def _read(reader: LiveReader, data: bytes) -> dict[str, Any]:
 
 
 def summary(reading: LiveReading) -> dict[str, Any]:
-    """What the browser draws of a reading: numbers rounded, landmarks in shares of the picture."""
+    """Numbers of a reading that the browser draws: numbers rounded, landmarks in shares of the picture."""
     return {
         "frame": reading.frame,
         "hands": [[[round(float(value), 4) for value in point] for point in hand] for hand in reading.hands],

@@ -66,7 +66,7 @@ def page() -> None:
 
 
 def _tell_unequal(references: int, hypotheses: int) -> None:
-    """Which side has how many sentences, and what would be right: with one file alone, the other one."""
+    """Tells how many sentences each side has, and what would be right: with one file alone, the other one."""
     counts = {"references": number(references), "hypotheses": number(hypotheses)}
     given = [st.session_state.get(key) is not None for key in (REFERENCE_FILE, HYPOTHESIS_FILE)]
     if given == [True, False]:
@@ -150,14 +150,14 @@ def _sentences(text: str) -> list[Sentence]:
 
 
 def _pick_sentence(count: int) -> int:
-    """Which sentence the tables show, as an index."""
+    """Asks which sentence the tables show, as an index."""
     if count == 1:
         return 0
     return url_state.slider(_("Sentence that the tables show"), 1, count, key="line", default=1) - 1
 
 
 def _too_long(reference: Sentence, hypothesis: Sentence) -> bool:
-    """Whether a sentence is too long for its tables, after saying so."""
+    """Tells whether a sentence is too long for its tables, after saying so."""
     longest = max(len(reference), len(hypothesis))
     if longest > MOST_WORDS:
         controls.notice(
@@ -239,7 +239,7 @@ def _tidied(references: list[Sentence], hypotheses: list[Sentence]) -> None:
 
 
 def _filled(size: int) -> int:
-    """How many entries of the table are filled: a full table stays full when its sentences grow."""
+    """Asks how many entries of the table are filled: a full table stays full when its sentences grow."""
     state = st.session_state
     before = state.get(SIZE)
     if before is not None and state.get(STEP) == before:

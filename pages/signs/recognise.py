@@ -143,7 +143,7 @@ def _decodings(recogniser: Recogniser, clip: Clip, found: Recognition) -> dict[s
 
 
 def _doubts(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
-    """What was left out of the answer as too unsure."""
+    """Says what was left out of the answer as too unsure."""
     least = percent(recogniser.least_probability, 0)
     unsure = ", ".join(f"`{gloss}` ({percent(probability, 0)})" for gloss, probability in found.doubtful)
     if unsure:

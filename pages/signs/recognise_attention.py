@@ -24,7 +24,7 @@ ROW_THUMBS: Final = 10
 
 
 def titles(found: Recognition) -> dict[str, str]:
-    """What each map is called on the page, by its name (D16)."""
+    """Titles of the maps on the page, by its name (D16)."""
     kinds = {"intra": _("Intra-gloss {number}"), "inter": _("Inter-gloss {number}")}
     return {name: kinds[name.split(" ")[0]].format(number=name.split(" ")[1]) for name in found.attention}
 
