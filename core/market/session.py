@@ -15,7 +15,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -52,6 +52,12 @@ BATCH = 64
 log = logging.getLogger(__name__)
 
 
+MAX_LAG_MS: Final = 1_000
+"""Lag of a venue's own time behind this machine's clock from which on it is named a fault."""
+LAG_BOOKS: Final = 20
+"""Newest books whose median the lag is."""
+
+
 class MarketSession:
     """Runs one feed through one predictor.
 
@@ -79,6 +85,7 @@ class MarketSession:
         self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets every event of the feed, in the background loop
         self.peers = LivePeers(task_of(predictor, self.entry, f"{feed.key} {feed.market}"))
         self._received_ns = self._row_received_ns = 0  # when the newest book, and the newest row's, arrived
+        self._exchange_ms, self._lags_ms = 0, deque[float](maxlen=LAG_BOOKS)  # of a venue's newest books
         self._sampler = GridSampler()
         self._announced_ms = 0  # the confirmation that the worker was last told of
         self._jumps = CLOCK.jumps
@@ -146,6 +153,7 @@ class MarketSession:
         await self._heed_clock()
         if isinstance(event, OrderBookSnapshot):
             before, self._received_ns = self._received_ns, event.received_ns
+            self._measure_lag(event)
             at_ms = event.received_ms if self.feed.clock == "wall" else None
             rows = self._sampler.push(event, at_ms=at_ms)
             await self._confirm()
@@ -162,6 +170,12 @@ class MarketSession:
             if event.gap:
                 await self._gap()
             self._set(event.state, event.message)
+
+    def _measure_lag(self, book: OrderBookSnapshot) -> None:
+        """Takes a new book's lag; a book that is only confirmed again keeps its venue's time, and tells nothing."""
+        if self.feed.clock == "wall" and book.exchange_ms != self._exchange_ms:
+            self._exchange_ms = book.exchange_ms
+            self._lags_ms.append(book.received_ns / 1e6 - book.exchange_ms)
 
     async def _gap(self) -> None:
         self._sampler.gap()
@@ -336,7 +350,7 @@ class MarketSession:
         age_ms = self._age_ms()
         return View(
             status=self._status(self._state, age_ms, warm),
-            message=self._message,
+            message=self._message or self._lag_fault(),
             step=self._step,
             warm=warm,
             provisional=min(len(self._provisional), len(timestamps)),
@@ -352,7 +366,24 @@ class MarketSession:
     def status_now(self) -> tuple[Status, str]:
         """The status, and the feed's message."""
         with self._lock:
-            return self._status(self._state, self._age_ms(), min(self._since_gap, self.predictor.window)), self._message
+            status = self._status(self._state, self._age_ms(), min(self._since_gap, self.predictor.window))
+            return status, self._message or self._lag_fault()
+
+    @property
+    def lag_ms(self) -> float | None:
+        """Milliseconds that the newest books' venue time lies behind this machine's clock, their median; None without a book."""
+        lags = tuple(self._lags_ms)
+        return float(np.median(lags)) if lags else None
+
+    def _lag_fault(self) -> str:
+        """Returns a sentence on the lag where it is more than `MAX_LAG_MS`, else an empty one."""
+        lag_ms = self.lag_ms
+        if self._state is not FeedState.LIVE or lag_ms is None or lag_ms <= MAX_LAG_MS:
+            return ""
+        return compose(
+            "The venue's books come more than {seconds} s late by their own time, or one of the two clocks is wrong.",
+            seconds=int(lag_ms // 1000),
+        )
 
     def _age_ms(self) -> float:
         return (CLOCK.now_ns() - self._received_ns) / 1e6 if self._received_ns else math.inf

@@ -41,6 +41,7 @@ class SessionMetrics(Collector):
             "Time a step takes, by stage; total is from book received to predicted.",
             labels=["feed", "stage"],
         )
+        lag = GaugeMetricFamily(f"{PREFIX}lag_seconds", "Venue's own time behind this machine's clock.", labels=["feed"])
         leads = GaugeMetricFamily(f"{PREFIX}leads", "1 where this process leads a feed shared by Redis.", labels=["feed"])
         read = CounterMetricFamily(f"{PREFIX}shared_entries", "Entries read of a feed that another leads.", labels=["feed"])
         missed = CounterMetricFamily(f"{PREFIX}shared_missed", "Entries trimmed before they were read.", labels=["feed"])
@@ -58,6 +59,8 @@ class SessionMetrics(Collector):
             if session.ledger is not None:
                 written.add_metric([key], session.ledger.count)
                 stopped.add_metric([key], float(session.ledger.problem is not None))
+            if session.lag_ms is not None:
+                lag.add_metric([key], session.lag_ms / 1e3)
             if isinstance(session.feed, SharedFeed):
                 leads.add_metric([key], float(session.feed.leads))
                 read.add_metric([key], session.feed.entries)
@@ -65,7 +68,8 @@ class SessionMetrics(Collector):
             for stage in STAGES:
                 buckets, total = session.latencies.histogram(stage)
                 latency.add_metric([key, stage], buckets=buckets, sum_value=total)
-        yield from (steps, gaps, predictions, states, viewers, sockets, waiting, written, stopped, latency, leads, read, missed)
+        yield from (steps, gaps, predictions, states, viewers, sockets, waiting, written, stopped, latency)
+        yield from (lag, leads, read, missed)
 
 
 class LedgerFiles(Collector):

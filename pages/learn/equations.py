@@ -94,4 +94,4 @@ for entry in matches[(at - 1) * PER_PAGE : at * PER_PAGE]:
 found = [[entry.document, entry.section, entry.title[current()], entry.latex] for entry in matches]
 taken = {"FOUND": found, "WORDS": query, **notebooks.on_screen({"equations": len(matches)})}
 frame.look_for(frame.passage(PAGE, "all"))
-frame.close_page(PAGE, sources=", ".join(DOCUMENTS) + "; D1–D35", values=taken)
+frame.close_page(PAGE, sources=", ".join(DOCUMENTS) + "; D1–D36", values=taken)

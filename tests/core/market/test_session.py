@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from core.market.book import STEP_MS, BookRows, frame_from_rows
+from core.market.book import STEP_MS, BookRows, OrderBookSnapshot, frame_from_rows
 from core.market.evaluation import evaluate
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange, Trade
@@ -222,6 +223,28 @@ def test_a_live_book_of_which_nothing_is_heard_is_stale(predictor: Predictor, lo
     feed.send(*books(ROWS[1:2]))
     wait_until(lambda: session.view().status in (Status.WARMING, Status.LIVE))
     assert session.view().age_ms < STALE_MS
+
+
+def test_books_that_come_late_by_the_venues_own_time_are_named(predictor: Predictor, loop: BackgroundLoop) -> None:
+    def sent(count: int, lag_ms: int) -> list[Step]:
+        now_ns = time.time_ns()
+        return [
+            OrderBookSnapshot(levels=levels, exchange_ms=now_ns // 1_000_000 - lag_ms + i, received_ns=now_ns + i * 1_000_000)
+            for i, levels in enumerate(ROWS.levels[:count])
+        ]
+
+    feed = ScriptedFeed([StatusChange(state=FeedState.LIVE), *sent(20, 300)], clock="wall")
+    session = MarketSession(feed, predictor)
+    assert session.lag_ms is None
+    loop.submit(session.run())
+    wait_until(lambda: session.lag_ms == pytest.approx(300, abs=1))
+    assert session.status_now()[1] == session.view().message == ""
+    feed.send(*sent(20, 2_400))
+    wait_until(lambda: session.lag_ms == pytest.approx(2_400, abs=1))
+    assert "more than 2 s late by their own time" in session.status_now()[1] == session.view().message
+    (again,) = sent(1, 2_400)
+    feed.send(*[replace(again, received_ns=again.received_ns + i * 10**9) for i in range(20)])  # confirmed, not changed
+    assert session.lag_ms == pytest.approx(2_400, abs=1)
 
 
 def test_a_feed_that_fails_says_why_once_all_is_written_down(predictor: Predictor) -> None:
