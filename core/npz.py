@@ -34,11 +34,11 @@ def to_bytes(arrays: Mapping[str, ArrayLike]) -> bytes:
     return buffer.getvalue()
 
 
-def from_bytes(data: bytes, names: Sequence[str], *, most_bytes: int) -> dict[str, NDArray[Any]]:
+def from_bytes(data: bytes, names: Sequence[str], *, max_bytes: int) -> dict[str, NDArray[Any]]:
     """The named arrays of a file; other arrays in it are not read, and nothing is unpickled.
 
     Args:
-        most_bytes: unpacked size up to which a file is read, so that a few kilobytes cannot fill the memory.
+        max_bytes: unpacked size up to which a file is read, so that a few kilobytes cannot fill the memory.
 
     Raises:
         NpzError: for what is no .npz file, a damaged one, one that unpacks to more, or one without a named array.
@@ -47,9 +47,9 @@ def from_bytes(data: bytes, names: Sequence[str], *, most_bytes: int) -> dict[st
         with zipfile.ZipFile(BytesIO(data)) as archive:
             sizes = {member.filename: member.file_size for member in archive.infolist()}
             unpacked = sum(member.file_size for member in archive.infolist())
-            if unpacked > most_bytes:
+            if unpacked > max_bytes:
                 raise NpzError(
-                    compose("it unpacks to {size} MiB: up to {most} are read", size=unpacked >> 20, most=most_bytes >> 20)
+                    compose("it unpacks to {size} MiB: up to {most} are read", size=unpacked >> 20, most=max_bytes >> 20)
                 )
             for name in names:
                 if f"{name}.npy" not in sizes:

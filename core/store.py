@@ -14,22 +14,22 @@ class BoundedStore(Generic[Value]):
     """The values last used in this process, by the hash of their content. Safe from any thread.
 
     Where there are too many, or they take too many bytes, the one unused for longest goes first. The newest always stays, also
-    where it is larger than `most_bytes` by itself.
+    where it is larger than `max_bytes` by itself.
 
     Args:
         key: hash of a value's content; values with the same key count as the same.
         size: bytes that a value takes.
-        most: values kept. most_bytes: bytes kept.
+        most: values kept. max_bytes: bytes kept.
 
     Raises:
         ValueError: for a limit below 1.
     """
 
-    def __init__(self, *, key: Callable[[Value], str], size: Callable[[Value], int], most: int, most_bytes: int) -> None:
-        if most < 1 or most_bytes < 1:
-            raise ValueError(f"a store of {most} values and {most_bytes} bytes at most keeps nothing: both must be 1 or more")
+    def __init__(self, *, key: Callable[[Value], str], size: Callable[[Value], int], most: int, max_bytes: int) -> None:
+        if most < 1 or max_bytes < 1:
+            raise ValueError(f"a store of {most} values and {max_bytes} bytes at most keeps nothing: both must be 1 or more")
         self._key, self._size = key, size
-        self._most, self._most_bytes = most, most_bytes
+        self._most, self._most_bytes = most, max_bytes
         self._lock = threading.Lock()
         self._entries: OrderedDict[str, tuple[Value, int]] = OrderedDict()
         self._bytes = 0

@@ -24,7 +24,7 @@ import psutil
 from playwright.async_api import Page, Playwright, async_playwright
 
 from core.market.book import STEP_MS
-from core.market.hub import MOST_FEEDS, hub, shutdown
+from core.market.hub import MAX_FEEDS, hub, shutdown
 from core.market.predictor import load_predictor
 from core.market.session import MarketSession
 from core.market.sources import SimulatedSource
@@ -213,7 +213,7 @@ async def measure(server: AppServer, *, clients: int, browsers: int, minutes: fl
 
 def measure_markets(count: int, *, minutes: float) -> None:
     """Watch so many simulations and print how long after its book a step is predicted."""
-    sources = [SimulatedSource(seed=seed) for seed in range(min(count, MOST_FEEDS))]
+    sources = [SimulatedSource(seed=seed) for seed in range(min(count, MAX_FEEDS))]
     predictor, feeds = load_predictor(), [one.feed() for one in sources]
     sessions = [
         hub().watch(f"viewer {one.seed}", one.key, partial(MarketSession, feed, predictor))

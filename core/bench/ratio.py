@@ -56,13 +56,13 @@ class Pair:
 
 
 def measure(
-    candidate: Work, reference: Work, *, seconds: float, units: tuple[float, float] = (1.0, 1.0), least_turns: int = 5
+    candidate: Work, reference: Work, *, seconds: float, units: tuple[float, float] = (1.0, 1.0), min_turns: int = 5
 ) -> Ratio:
     """Time both in turns, each turn about 20 ms or one call.
 
     Args:
         seconds: of measurement in all, after a warm-up. units: units of work in one call of either.
-        least_turns: also where they take longer.
+        min_turns: also where they take longer.
     """
     calls = [_calls(work) for work in (candidate, reference)]
     turns: list[list[float]] = []
@@ -70,7 +70,7 @@ def measure(
     collects = gc.isenabled()
     gc.disable()
     try:
-        while len(turns) < least_turns or time.perf_counter() < end:
+        while len(turns) < min_turns or time.perf_counter() < end:
             turns.append([_time(work, n) / unit for work, n, unit in zip((candidate, reference), calls, units, strict=True)])
     finally:
         if collects:

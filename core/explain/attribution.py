@@ -27,7 +27,7 @@ PIECES = (0.0, 1 / 256, 1 / 16, 1.0)
 its half of the output arises within the first hundredth of the path, where a uniform rule has no nodes."""
 NODES = 8
 """Gauss-Legendre nodes per piece."""
-MOST_NODES = 512
+MAX_NODES = 512
 """Number of gradients after which no piece is cut any more, where the caller gives no other."""
 TOLERANCE = 0.005
 """The worst piece is cut in two while the pieces' errors add up to more than this share of the difference to explain."""
@@ -77,7 +77,7 @@ def integrated_gradients(
     baseline: Tensor,
     *,
     batch: int = 64,
-    most_nodes: int = MOST_NODES,
+    max_nodes: int = MAX_NODES,
     told: Told = untold,
 ) -> Attribution:
     """Integrate the gradient along the straight line from the baseline to the input.
@@ -88,7 +88,7 @@ def integrated_gradients(
     Args:
         function: the number to explain; must treat each row of its batch independently.
         inputs: one input, without a batch axis. baseline: the same shape.
-        batch: inputs per call of the function. most_nodes: number of gradients after which no piece is cut any more.
+        batch: inputs per call of the function. max_nodes: number of gradients after which no piece is cut any more.
 
     Raises:
         ValueError: where the baseline has another shape. GradientError: where a gradient is not finite.
@@ -127,8 +127,8 @@ def integrated_gradients(
     difference = value(1.0) - value(0.0)
     pieces = integrate(list(pairwise(PIECES)))
     used = NODES * len(pieces)
-    while sum(one.error for one in pieces) > TOLERANCE * abs(difference) and used + 2 * NODES <= most_nodes:
-        told(used / most_nodes)
+    while sum(one.error for one in pieces) > TOLERANCE * abs(difference) and used + 2 * NODES <= max_nodes:
+        told(used / max_nodes)
         worst = max(pieces, key=lambda one: one.error)
         pieces.remove(worst)
         pieces += integrate([(worst.low, worst.middle), (worst.middle, worst.high)])

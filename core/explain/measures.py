@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import MOST_NODES, ScalarFunction, integrated_gradients
+from core.explain.attribution import MAX_NODES, ScalarFunction, integrated_gradients
 from core.explain.faithfulness import Evidence
 from core.explain.occlusion import NEVER, occlusion
 from core.explain.progress import Told, untold
@@ -33,18 +33,18 @@ def evidence_of(
     attention: NDArray[np.floating],
     rollout: NDArray[np.floating],
     relevance: NDArray[np.floating],
-    most_nodes: int = MOST_NODES,
+    max_nodes: int = MAX_NODES,
     told: Told = untold,
 ) -> Evidence:
     """The importance of each part by all five methods: three from the attention maps, (parts,) each, and two computed here.
 
     Args:
-        function, inputs, baseline, parts: see `Evidence`. most_nodes: of `integrated_gradients`.
+        function, inputs, baseline, parts: see `Evidence`. max_nodes: of `integrated_gradients`.
 
     Raises:
         GradientError: where the function has no finite gradients between the baseline and the input.
     """
-    contributions = integrated_gradients(function, inputs, baseline, most_nodes=most_nodes, told=told).values
+    contributions = integrated_gradients(function, inputs, baseline, max_nodes=max_nodes, told=told).values
     found = (attention, rollout, relevance, part_sums(contributions, parts), occlusion(function, inputs, baseline, parts))
     importance = {name: np.asarray(values, dtype=np.float64) for name, values in zip(METHODS, found, strict=True)}
     return Evidence(function=function, inputs=inputs, baseline=baseline, parts=parts, importance=importance)

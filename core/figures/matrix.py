@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.figures.cells import cell_text
 from core.figures.style import DIVERGING, MOVED, ORANGE, SEQUENTIAL, VIOLET, Scale, base_layout, figure_of
 
-MOST_NUMBERS: Final = 14
+MAX_NUMBERS: Final = 14
 """Columns up to which numbers are written into the cells."""
 ROW_PX: Final = 30
 FRAME_PX: Final = 92
@@ -91,13 +91,13 @@ def matrix_figure(
     """One matrix.
 
     Args:
-        numbers: write the values into the cells; up to `MOST_NUMBERS` columns where None.
+        numbers: write the values into the cells; up to `MAX_NUMBERS` columns where None.
         form: d3's format of a number.
         bar: a colour bar on the right; where there are no numbers if None. A matrix with numbers has a flat one below.
         height: pixels; by the rows where None.
         keep: plotly's uirevision; the matrix's name where None.
     """
-    written = matrix.values.shape[1] <= MOST_NUMBERS if numbers is None else numbers
+    written = matrix.values.shape[1] <= MAX_NUMBERS if numbers is None else numbers
     return matrices_figure(
         [matrix],
         numbers=written,

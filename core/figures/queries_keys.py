@@ -15,14 +15,14 @@ from core.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL, SERIES, base_layo
 from core.messages import translate as _
 
 ColourBy = Literal["kind", "position", "class"]
-MOST_SHOWN: Final = 800
+MAX_SHOWN: Final = 800
 """Queries, and as many keys, that are drawn; the plane is that of all."""
 MARKS: Final = {"query": ("circle", BLUE), "key": ("diamond", ORANGE)}
 
 
 def shown_rows(count: int) -> NDArray[np.int64]:
     """The rows that are drawn, evenly spaced."""
-    return np.unique(np.linspace(0, count - 1, min(count, MOST_SHOWN)).round().astype(np.int64))
+    return np.unique(np.linspace(0, count - 1, min(count, MAX_SHOWN)).round().astype(np.int64))
 
 
 def joint_figure(

@@ -19,7 +19,7 @@ from core.figures.style import GREEN, ORANGE, SEQUENTIAL, base_layout
 from core.messages import translate as _
 from core.signs.vocabulary import BLANK
 
-MOST_LABELS: Final = 14
+MAX_LABELS: Final = 14
 ROW_PX: Final = 26
 MAP_THUMBS: Final = 8
 """Pictures under a map, each as high as an eighth of the map, which is a square."""
@@ -29,7 +29,7 @@ TRAIL: Final = 20
 """Frames of the past that a hand drags behind it."""
 
 
-def labels_shown(probabilities: NDArray[np.floating], *, most: int = MOST_LABELS) -> list[int]:
+def labels_shown(probabilities: NDArray[np.floating], *, most: int = MAX_LABELS) -> list[int]:
     """Labels for which a heatmap has room: the blank, then the likeliest of all frames, by when they peak.
 
     Args:

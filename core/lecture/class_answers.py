@@ -19,9 +19,9 @@ from core.messages import compose
 LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 """Of codes: those that nobody mistakes for another when reading them from a wall."""
 CODE_LENGTH: Final = 6
-MOST_CLASSES: Final = 200
-MOST_QUESTIONS: Final = 100
-MOST_VOTERS: Final = 500
+MAX_CLASSES: Final = 200
+MAX_QUESTIONS: Final = 100
+MAX_VOTERS: Final = 500
 IDLE_S: Final = 3 * 3600.0
 
 
@@ -39,11 +39,11 @@ class ClassAnswers:
     """The answers of all classes; every method may be called from any thread."""
 
     def __init__(
-        self, *, most_classes: int = MOST_CLASSES, idle_s: float = IDLE_S, clock: Callable[[], float] = time.monotonic
+        self, *, max_classes: int = MAX_CLASSES, idle_s: float = IDLE_S, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._classes: dict[str, _Class] = {}
         self._lock = Lock()
-        self._most, self._idle, self._clock = most_classes, idle_s, clock
+        self._most, self._idle, self._clock = max_classes, idle_s, clock
 
     def open(self) -> str:
         """A new class; its code.
@@ -82,11 +82,11 @@ class ClassAnswers:
             if room is None:
                 raise ClassError(compose("no class is open under this code: switch the class on again and share the new link"))
             room.used = self._clock()
-            if question not in room.answers and len(room.answers) >= MOST_QUESTIONS:
-                raise ClassError(compose("this class has answered {count} questions: open another", count=MOST_QUESTIONS))
+            if question not in room.answers and len(room.answers) >= MAX_QUESTIONS:
+                raise ClassError(compose("this class has answered {count} questions: open another", count=MAX_QUESTIONS))
             given = room.answers.setdefault(question, {})
-            if voter not in given and len(given) >= MOST_VOTERS:
-                raise ClassError(compose("{count} have answered this question, which is the most", count=MOST_VOTERS))
+            if voter not in given and len(given) >= MAX_VOTERS:
+                raise ClassError(compose("{count} have answered this question, which is the most", count=MAX_VOTERS))
             given[voter] = option
 
     def tally(self, code: str, question: str, options: int) -> list[int]:

@@ -24,7 +24,7 @@ SMALLEST: Final = 6.0
 """Points of a formula's letters."""
 LINE: Final = 58
 """Signs of a formula that a line of the sheet takes at the largest size."""
-MOST_CELLS: Final = 72
+MAX_CELLS: Final = 72
 """Numbers of a table that still fits the sheet."""
 
 CSS: Final = """
@@ -149,7 +149,7 @@ def _given(name: str, value: Any) -> str:
     if isinstance(value, (str, int, float, np.generic)):
         return f"<table><caption>{escape(name)}</caption><tr><td>{_shown(value)}</td></tr></table>" if value != "" else ""
     values = np.asarray(value, dtype=object)
-    if values.size == 0 or values.size > MOST_CELLS or values.ndim > 2:
+    if values.size == 0 or values.size > MAX_CELLS or values.ndim > 2:
         return ""
     rows = "".join("<tr>" + "".join(f"<td>{_shown(one)}</td>" for one in row) + "</tr>" for row in np.atleast_2d(values))
     return f"<table><caption>{escape(name)}</caption>{rows}</table>"

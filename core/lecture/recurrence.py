@@ -24,7 +24,7 @@ Weights = dict[str, Array]
 
 HIDDEN: Final = 6
 LETTER_WIDTH: Final = 4
-MOST_LETTERS: Final = 60
+MAX_LETTERS: Final = 60
 
 RNN_NAMES: Final = {"W_hx": "w_hx", "W_hh": "w_hh", "b_h": "b_h", "W_hy": "w_hy", "b_y": "b_y"}
 LSTM_NAMES: Final = {f"{kind}_{gate}": f"{kind.lower()}_{gate}" for gate in GATES for kind in ("W", "U", "b")}
@@ -60,8 +60,8 @@ def letters(sentence: str, *, seed: int = 0) -> tuple[list[str], Array]:
         TokenError: for no letters, or too many.
     """
     characters = list(sentence.strip())
-    if not 2 <= len(characters) <= MOST_LETTERS:
-        raise TokenError(f"there are {len(characters)} letters: type 2 to {MOST_LETTERS}")
+    if not 2 <= len(characters) <= MAX_LETTERS:
+        raise TokenError(f"there are {len(characters)} letters: type 2 to {MAX_LETTERS}")
     return characters, embed(characters, LETTER_WIDTH, seed=seed)
 
 

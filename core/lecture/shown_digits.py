@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-MOST_DIGITS: Final = 9
+MAX_DIGITS: Final = 9
 
 
 def digits_needed(compute: Callable[..., ArrayLike], *values: float, result: int = 3) -> int:
@@ -21,14 +21,14 @@ def digits_needed(compute: Callable[..., ArrayLike], *values: float, result: int
         result: decimals of the printed result.
 
     Returns:
-        From `result` to `MOST_DIGITS` decimals.
+        From `result` to `MAX_DIGITS` decimals.
     """
     wanted = _rounded(compute(*values), result)
-    for digits in range(result, MOST_DIGITS):
+    for digits in range(result, MAX_DIGITS):
         with contextlib.suppress(ZeroDivisionError):  # of a divisor that is rounded to 0
             if np.array_equal(_rounded(compute(*(round(float(value), digits) for value in values)), result), wanted):
                 return digits
-    return MOST_DIGITS
+    return MAX_DIGITS
 
 
 def dot(*values: float, scale: float = 1.0) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-MOST_TOKENS: Final = 12
+MAX_TOKENS: Final = 12
 """Tokens that a page takes, so that its matrices stay readable."""
 
 
@@ -22,7 +22,7 @@ class TokenError(ValueError):
     """Words or numbers that a page cannot use; the message says what was wrong and what is right."""
 
 
-def split_words(sentence: str, *, most: int = MOST_TOKENS) -> list[str]:
+def split_words(sentence: str, *, most: int = MAX_TOKENS) -> list[str]:
     """The words of a sentence, separated by blanks.
 
     Raises:

@@ -22,7 +22,7 @@ from core.messages import compose
 
 LEVELS = 10
 """Levels a side that the model reads; a book has them all."""
-MOST_LEVELS: Final = 100
+MAX_LEVELS: Final = 100
 """Levels a side that are kept for display and recorded, where the venue gives them."""
 EXACT: Final = 2**53
 """Whole numbers from here on are not exact as floats."""
@@ -39,7 +39,7 @@ def level_columns(first: int, last: int) -> tuple[str, ...]:
 
 FILE_COLUMNS: Final = level_columns(1, LEVELS)
 """Columns of a file in the model's order."""
-DEEP_COLUMNS: Final = level_columns(LEVELS + 1, MOST_LEVELS)
+DEEP_COLUMNS: Final = level_columns(LEVELS + 1, MAX_LEVELS)
 """Columns of deeper levels, which a file may have: whole levels from the eleventh on, empty where the book had fewer."""
 
 FEATURES = tuple(f"{side}_{what}{level}" for level in range(1, LEVELS + 1) for side in ("ASK", "BID") for what in ("P", "V"))
@@ -62,7 +62,7 @@ class OrderBookSnapshot:
 
     Attributes:
         levels: (40,) in `FEATURES` order; prices in quote currency, sizes in the venue's unit. Never written to.
-        deep: (4m,) the m levels past the tenth in the same order, `MOST_LEVELS` a side in all at most; empty for none.
+        deep: (4m,) the m levels past the tenth in the same order, `MAX_LEVELS` a side in all at most; empty for none.
         exchange_ms: the exchange's own time, milliseconds since the epoch (the receive time where it sends none).
         received_ns: when this machine received it, nanoseconds since the epoch (`core.market.feeds.clock`).
         sequence: the venue's update number, where it has one.
@@ -125,7 +125,7 @@ def all_levels(asks: Sequence[Sequence[float]], bids: Sequence[Sequence[float]])
     Raises:
         BookError: as `interleave`. TypeError, ValueError, LookupError: for a level that is not a price and a size.
     """
-    a, b = asks[:MOST_LEVELS], bids[:MOST_LEVELS]
+    a, b = asks[:MAX_LEVELS], bids[:MAX_LEVELS]
     if len(a) == len(b) >= LEVELS:
         columns = np.array(
             [[level[0] for level in a], [level[1] for level in a], [level[0] for level in b], [level[1] for level in b]],
@@ -147,11 +147,11 @@ def _sensible(columns: FloatArray) -> bool:
 
 
 def deeper_levels(asks: FloatArray, bids: FloatArray) -> FloatArray:
-    """(n, 2) price and size a side, best first -> (4m,), the levels from the eleventh to `MOST_LEVELS` that both sides have.
+    """(n, 2) price and size a side, best first -> (4m,), the levels from the eleventh to `MAX_LEVELS` that both sides have.
 
     Empty where one of them is not sensible: they are for display, and a book is usable without them.
     """
-    count = min(len(asks), len(bids), MOST_LEVELS)
+    count = min(len(asks), len(bids), MAX_LEVELS)
     if count <= LEVELS:
         return NO_LEVELS
     whole = np.concatenate([asks[:count, :2], bids[:count, :2]], axis=1).reshape(-1)

@@ -20,9 +20,9 @@ from core.messages import compose
 
 GRACE_S = 20.0
 """Seconds a feed keeps running without viewers: long enough for a reload or a page change."""
-MOST_FEEDS = 32
+MAX_FEEDS = 32
 """Live feeds that run at once, and as many played ones of visitors' own. Sixty live ones took a whole processor core."""
-MOST_FEEDS_OF_VIEWER = 6
+MAX_FEEDS_OF_VIEWER = 6
 """Feeds that run at once for one viewer."""
 
 
@@ -63,7 +63,7 @@ class Hub:
 
     Args:
         loop: where they run.
-        grace_s, most_feeds, most_feeds_of_viewer: see the constants of those names.
+        grace_s, max_feeds, max_feeds_of_viewer: see the constants of those names.
         clock: monotonic seconds.
     """
 
@@ -72,12 +72,12 @@ class Hub:
         loop: BackgroundLoop,
         *,
         grace_s: float = GRACE_S,
-        most_feeds: int = MOST_FEEDS,
-        most_feeds_of_viewer: int = MOST_FEEDS_OF_VIEWER,
+        max_feeds: int = MAX_FEEDS,
+        max_feeds_of_viewer: int = MAX_FEEDS_OF_VIEWER,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._loop, self._grace_s, self._clock = loop, grace_s, clock
-        self._most_feeds, self._most_feeds_of_viewer = most_feeds, most_feeds_of_viewer
+        self._most_feeds, self._most_feeds_of_viewer = max_feeds, max_feeds_of_viewer
         self._lock = threading.Lock()
         self._running: dict[str, _Running] = {}
         self._reaper: Future[None] | None = None

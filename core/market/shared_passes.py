@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-MOST_ROWS = 32
+MAX_ROWS = 32
 """Most inputs in one pass, where several callers wait: more would keep the first of them waiting."""
 
 
@@ -32,7 +32,7 @@ class SharedPasses:
         most: rows in a pass that is shared; a larger request passes alone.
     """
 
-    def __init__(self, function: Callable[[Tensor], NDArray[np.float32]], most: int = MOST_ROWS) -> None:
+    def __init__(self, function: Callable[[Tensor], NDArray[np.float32]], most: int = MAX_ROWS) -> None:
         self._function, self._most = function, most
         self._lock = threading.Lock()
         self._waiting: deque[_Request] = deque()

@@ -34,7 +34,7 @@ STATUSES = tuple(Status)
 HEADER = 14
 SCORES = 15
 ROW_FIXED = 42
-MOST_BEHIND = 16
+MAX_BEHIND = 16
 """Frames kept for readers that fell behind: four seconds. One further behind skips to the newest by a snapshot."""
 
 
@@ -217,14 +217,14 @@ class Subscription:
 class FrameStream:
     """The last frames of one market, and whom to wake when there is a newer one. May be used from any thread.
 
-    A reader asks for what came after the frame it has. One that is more than `MOST_BEHIND` frames behind, or has frames from
+    A reader asks for what came after the frame it has. One that is more than `MAX_BEHIND` frames behind, or has frames from
     before a jump, takes a snapshot instead. So a slow reader costs nothing and delays nobody.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._subscriptions: set[Subscription] = set()
-        self._frames: deque[bytes] = deque(maxlen=MOST_BEHIND)
+        self._frames: deque[bytes] = deque(maxlen=MAX_BEHIND)
         self._version = 0
 
     def publish(self, frame: bytes | None) -> None:

@@ -21,7 +21,7 @@ from core.messages import compose
 from core.store import BoundedStore
 
 KEPT = 256
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 """Unpacked size above which a file is refused; a window with all its maps takes half a megabyte."""
 
 
@@ -99,7 +99,7 @@ STORE: BoundedStore[FrozenWindow] = BoundedStore(
     key=lambda window: window.id,
     size=lambda window: window.timestamps.nbytes + window.levels.nbytes,
     most=KEPT,
-    most_bytes=MOST_BYTES,
+    max_bytes=MAX_BYTES,
 )
 """Frozen windows of this process; `STORE.keep(window)` returns the id for `?frozen=`."""
 
@@ -184,7 +184,7 @@ def from_npz(data: bytes) -> FrozenWindow:
         WindowError: where the bytes are no such file.
     """
     try:
-        found = npz.from_bytes(data, ("timestamps", "levels", "market", "predictor"), most_bytes=MOST_BYTES)
+        found = npz.from_bytes(data, ("timestamps", "levels", "market", "predictor"), max_bytes=MAX_BYTES)
         return FrozenWindow(
             timestamps=found["timestamps"],
             levels=found["levels"],

@@ -13,7 +13,7 @@ from core.market.ledger.keeper import ledger_folder
 from core.market.predictor import DEFAULT
 from core.service.access import Action, Visitor
 
-LEAST_FREE = 200 * 2**20
+MIN_FREE = 200 * 2**20
 """Bytes of free disk below which the process is not ready: a ledger or recording would soon stop."""
 
 
@@ -34,7 +34,7 @@ class Health:
     @property
     def ready(self) -> bool:
         """Tells whether new viewers can be served."""
-        return self.model is None and self.free_bytes >= LEAST_FREE
+        return self.model is None and self.free_bytes >= MIN_FREE
 
     def as_dict(self, by: Visitor) -> dict[str, Any]:
         """For a JSON answer: `live`, true of every process that answers, and `ready`; the rest for whom the table lets."""

@@ -17,7 +17,7 @@ from pythonjsonlogger.json import JsonFormatter
 
 LOGS_VARIABLE: Final = "OBSERVATORY_LOGS"
 """Environment variable: "json" for structured logs."""
-MOST_FRAMES: Final = 8
+MAX_FRAMES: Final = 8
 HIDDEN: Final = "***"
 _ADDRESS: Final = re.compile(r"(\b[a-z][a-z0-9+.-]*://)(?:[^\s/@]*@)?([^\s?#'\"]*)(?:[?#][^\s'\"]*)?", re.IGNORECASE)
 _SECRET: Final = re.compile(
@@ -52,7 +52,7 @@ class LogFormatter(JsonFormatter):
         for dropped in ("exc_info", "exc_text", "stack_info", "color_message"):
             log_data.pop(dropped, None)
         if record.exc_info and record.exc_info[0] is not None:
-            frames = traceback.extract_tb(record.exc_info[2])[-MOST_FRAMES:]
+            frames = traceback.extract_tb(record.exc_info[2])[-MAX_FRAMES:]
             log_data["error"] = record.exc_info[0].__name__
             log_data["at"] = [f"{'/'.join(f.filename.split('/')[-3:])}:{f.lineno} {f.name}" for f in frames]
 

@@ -10,9 +10,9 @@ from typing import Final
 from core.messages import Message, compose
 
 MIB: Final = 2**20
-MOST_OF_VISITOR: Final = 800 * MIB
+MAX_OF_VISITOR: Final = 800 * MIB
 """Bytes of one visitor's uploads: two of the largest files that a widget takes."""
-MOST_IN_ALL: Final = 2_048 * MIB
+MAX_TOTAL: Final = 2_048 * MIB
 """Bytes of everybody's uploads."""
 
 
@@ -23,7 +23,7 @@ class UploadCaps:
         most_of_visitor, most_in_all: bytes.
     """
 
-    def __init__(self, *, most_of_visitor: int = MOST_OF_VISITOR, most_in_all: int = MOST_IN_ALL) -> None:
+    def __init__(self, *, most_of_visitor: int = MAX_OF_VISITOR, most_in_all: int = MAX_TOTAL) -> None:
         self._most_of_visitor, self._most_in_all = most_of_visitor, most_in_all
         self._lock = threading.Lock()
         self._coming: Counter[str] = Counter()

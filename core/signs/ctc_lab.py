@@ -92,10 +92,10 @@ def made(target: Sequence[str], frames: int, fill: Fill, *, seed: int = 0) -> Pr
     if len(target) > MAX_LABELS or not 1 <= frames <= MAX_FRAMES:
         raise ValueError(
             compose(
-                "the lab takes up to {most} labels and 1 to {most_frames} frames, not {count} and {frames}: "
+                "the lab takes up to {most} labels and 1 to {max_frames} frames, not {count} and {frames}: "
                 "more would no longer be readable",
                 most=MAX_LABELS,
-                most_frames=MAX_FRAMES,
+                max_frames=MAX_FRAMES,
                 count=len(target),
                 frames=frames,
             )

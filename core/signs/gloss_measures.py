@@ -27,9 +27,9 @@ ROLLOUT: Final = "rollout"
 RELEVANCE: Final = "relevance"
 ASKED: Final = ("gradients", "occlusion")
 """The measures that run the model for every frame."""
-MOST_FRAMES: Final = 200
+MAX_FRAMES: Final = 200
 """Longest clip for those, frames of the model: 200 take about five seconds per gloss, and the time grows with the square."""
-LEAST_SHARE: Final = 0.2
+MIN_SHARE: Final = 0.2
 """A frame counts among the strongest from this share of the largest importance on."""
 
 
@@ -116,10 +116,10 @@ class StrongestFrames:
 
 
 def strongest_frames(row: NDArray[np.floating], gloss: GlossSpan, *, most: int = 6) -> StrongestFrames:
-    """Up to `most` frames of a row (T',) with positive importance of `LEAST_SHARE` of the largest or more."""
+    """Up to `most` frames of a row (T',) with positive importance of `MIN_SHARE` of the largest or more."""
     strongest = summaries.strongest(row, most)
     largest = max(strongest[0][1], 0.0) if strongest else 0.0
-    frames = tuple(frame for frame, value in strongest if value > 0 and value >= LEAST_SHARE * largest)
+    frames = tuple(frame for frame, value in strongest if value > 0 and value >= MIN_SHARE * largest)
     return StrongestFrames(
         frames=frames,
         inside=sum(gloss.first <= frame <= gloss.last for frame in frames),

@@ -26,12 +26,12 @@ WINDOW: Final = 48
 """Frames that are read at a time: about five seconds."""
 SETTLED: Final = 8
 """Frames at the window's old end whose glosses change no more, as what came before them is out of sight."""
-LEAST_FRAMES: Final = 2
+MIN_FRAMES: Final = 2
 """Frames that a gloss must hold the likeliest label to be said."""
-LEAST_PROBABILITY: Final = 0.5
-MOST_SAID: Final = 200
-MOST_BYTES: Final = 400_000
-MOST_SIDE: Final = 1_280
+MIN_PROBABILITY: Final = 0.5
+MAX_SAID: Final = 200
+MAX_BYTES: Final = 400_000
+MAX_SIDE: Final = 1_280
 """Of a frame as it is sent: bytes, and pixels a side."""
 
 
@@ -69,14 +69,14 @@ def decoded(data: bytes) -> NDArray[np.uint8]:
     """A frame (H, W, 3) of a JPEG.
 
     Raises:
-        ValueError: for anything else, or one of more than `MOST_SIDE` pixels a side.
+        ValueError: for anything else, or one of more than `MAX_SIDE` pixels a side.
     """
-    if len(data) > MOST_BYTES:
-        raise ValueError(compose("a frame has {size} bytes: {most} at most", size=len(data), most=MOST_BYTES))
+    if len(data) > MAX_BYTES:
+        raise ValueError(compose("a frame has {size} bytes: {most} at most", size=len(data), most=MAX_BYTES))
     try:
         with Image.open(io.BytesIO(data), formats=("JPEG",)) as image:
-            if max(image.size) > MOST_SIDE:
-                raise ValueError(compose("a frame has more than {most} pixels a side", most=MOST_SIDE))
+            if max(image.size) > MAX_SIDE:
+                raise ValueError(compose("a frame has more than {most} pixels a side", most=MAX_SIDE))
             return np.asarray(image.convert("RGB"))
     except (UnidentifiedImageError, OSError) as error:
         raise ValueError(compose("a frame is no JPEG picture")) from error
@@ -130,14 +130,14 @@ class LiveReader:
         start = self._frame + 1 - len(log_probabilities)
         border = start + SETTLED if start else 0
         kept = [one for one in self._said if one.last < border]
-        least = max(LEAST_PROBABILITY, self._recogniser.least_probability)
+        least = max(MIN_PROBABILITY, self._recogniser.least_probability)
         for span in gloss_spans(log_probabilities):
             first, last = start + span.first, start + span.last
-            sure = span.probability >= least and last - first + 1 >= LEAST_FRAMES
+            sure = span.probability >= least and last - first + 1 >= MIN_FRAMES
             gloss = self._recogniser.vocabulary.names[span.label]
             if not sure or last < border or (kept and kept[-1].last >= first):
                 continue
             # a gloss whose beginning is out of sight keeps the one that was known
             known = next((one for one in self._said if one.gloss == gloss and one.last >= first - 1 and one.first < first), None)
             kept.append(SaidGloss(gloss=gloss, first=known.first if known else first, last=last, probability=span.probability))
-        return kept[-MOST_SAID:]
+        return kept[-MAX_SAID:]

@@ -13,14 +13,14 @@ from core.checkpoints import CheckpointError
 from core.messages import compose
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs.recogniser import Recogniser
-from core.signs.video import MOST_FRAMES, Footage
+from core.signs.video import MAX_FRAMES, Footage
 from core.store import BoundedStore
 
-MOST_MIB: Final = 400
+MAX_MIB: Final = 400
 """Of a checkpoint's weights: the document's 1,232 glosses at width 1280 take 315 MiB."""
-MOST_CARD_BYTES: Final = 8 * 2**20
-MOST_LAYERS: Final = 24
-MOST_WIDTH: Final = 4096
+MAX_CARD_BYTES: Final = 8 * 2**20
+MAX_LAYERS: Final = 24
+MAX_WIDTH: Final = 4096
 KEPT: Final = 8
 
 
@@ -32,16 +32,16 @@ def load_own(card: bytes, weights: bytes) -> Recogniser:
     Raises:
         CheckpointError: where they do not hold together, are no IIGA, or are too large.
     """
-    if len(weights) > MOST_MIB * 2**20:
+    if len(weights) > MAX_MIB * 2**20:
         raise CheckpointError(
-            compose("the weights take {size:.0f} MiB: up to {most} MiB can be loaded", size=len(weights) / 2**20, most=MOST_MIB)
+            compose("the weights take {size:.0f} MiB: up to {most} MiB can be loaded", size=len(weights) / 2**20, most=MAX_MIB)
         )
-    if len(card) > MOST_CARD_BYTES:
+    if len(card) > MAX_CARD_BYTES:
         raise CheckpointError(
             compose(
                 "the card takes {size:.0f} MiB: up to {most} MiB can be read",
                 size=len(card) / 2**20,
-                most=MOST_CARD_BYTES // 2**20,
+                most=MAX_CARD_BYTES // 2**20,
             )
         )
     checkpoint = checkpoints.from_bytes(card, weights)
@@ -55,12 +55,12 @@ def load_own(card: bytes, weights: bytes) -> Recogniser:
 def _config(card: dict[str, Any]) -> IIGAConfig:
     config: IIGAConfig = checkpoints.read_config(card, IIGA)
     sizes = (config.width, config.image_channels, config.track_features, config.image_size, config.vocabulary // 16)
-    if config.layers > MOST_LAYERS or config.track_convolutions > MOST_LAYERS or max(sizes) > MOST_WIDTH:
+    if config.layers > MAX_LAYERS or config.track_convolutions > MAX_LAYERS or max(sizes) > MAX_WIDTH:
         raise CheckpointError(
             compose(
                 "the card asks for a larger network than can be built here: up to {layers} layers of width {width}",
-                layers=MOST_LAYERS,
-                width=MOST_WIDTH,
+                layers=MAX_LAYERS,
+                width=MAX_WIDTH,
             )
         )
     return config
@@ -100,6 +100,6 @@ STORE: Final[BoundedStore[tuple[str, Footage]]] = BoundedStore(
     key=lambda clip: hashlib.sha256(clip[1].frames.tobytes()).hexdigest()[:12],
     size=lambda clip: clip[1].frames.nbytes,
     most=KEPT,
-    most_bytes=KEPT * MOST_FRAMES * 224 * 224 * 3,
+    max_bytes=KEPT * MAX_FRAMES * 224 * 224 * 3,
 )
 """The process's own clips, each with its name: `STORE.keep((name, footage))` gives the id for a link."""

@@ -31,7 +31,7 @@ Reason = Literal["empty", "not_a_video", "cut_off", "no_picture", "too_large", "
 Ended = Literal["", "most", "time", "damaged"]
 
 SUFFIXES: Final = ("mp4", "mov", "m4v", "webm", "mkv", "avi", "gif")
-MOST_FRAMES: Final = 256
+MAX_FRAMES: Final = 256
 PATIENCE_S: Final = 30.0
 MAX_PIXELS: Final = 8192 * 8192
 MAX_ASPECT: Final = 20
@@ -117,7 +117,7 @@ def read_video(
     *,
     size: int,
     fps: float,
-    most: int = MOST_FRAMES,
+    most: int = MAX_FRAMES,
     start: float = 0.0,
     fit: Fit = "crop",
     patience_s: float = PATIENCE_S,
@@ -215,7 +215,7 @@ def of_pictures(pictures: Iterable[Frames], *, size: int, fps: float, hold: int 
         pictures: (height, width, 3) each, upright, as `core.vision.pictures` decodes them.
 
     Raises:
-        VideoError: where there is none, or they are more than `MOST_FRAMES` frames, or one is too narrow.
+        VideoError: where there is none, or they are more than `MAX_FRAMES` frames, or one is too narrow.
         ValueError: as `read_video`.
     """
     if size < 1 or fps <= 0 or hold < 1:
@@ -223,10 +223,10 @@ def of_pictures(pictures: Iterable[Frames], *, size: int, fps: float, hold: int 
     frames: list[Frames] = []
     width = height = 0
     for picture in pictures:
-        if len(frames) + hold > MOST_FRAMES:
+        if len(frames) + hold > MAX_FRAMES:
             raise VideoError(
                 "too_large",
-                compose("these are more than {most} frames: choose fewer pictures or hold each shorter", most=MOST_FRAMES),
+                compose("these are more than {most} frames: choose fewer pictures or hold each shorter", most=MAX_FRAMES),
             )
         height, width = picture.shape[:2]
         _check_size(width, height)

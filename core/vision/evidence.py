@@ -19,7 +19,7 @@ from core.vision.analysis import PictureAnalysis, TokenShares, analyse
 from core.vision.bundled_images import bundled_images
 from core.vision.classifier import Classifier
 
-MOST_GRADIENTS: Final = 128
+MAX_GRADIENTS: Final = 128
 """Of integrated gradients: with four times as many, patches keep their order (rank correlation .996 to 1 on three photographs),
 and a photograph takes four times as long."""
 Hidden = NDArray[np.bool_]
@@ -70,7 +70,7 @@ def evidence(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> E
         attention=analysis.attention(last, None).patches.reshape(-1),
         rollout=analysis.rollout().patches.reshape(-1),
         relevance=analysis.relevance(label).patches.reshape(-1),
-        most_nodes=MOST_GRADIENTS,
+        max_nodes=MAX_GRADIENTS,
         told=told,
     )
 

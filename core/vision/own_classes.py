@@ -27,7 +27,7 @@ FOLDS: Final = 5
 FEWEST: Final = FOLDS
 """Pictures a class, so that each fold has one."""
 RECOMMENDED: Final = 20
-MOST_CLASSES: Final = 12
+MAX_CLASSES: Final = 12
 LONGEST_NAME: Final = 40
 PENALTY: Final = 0.01
 """Weight of the squared weights in the loss."""
@@ -99,8 +99,8 @@ def teach(classifier: Classifier, pictures: Sequence[tuple[str, Sequence[Bytes]]
         OwnClassesError: for fewer than two classes or too many, names that are empty or occur twice, or too few pictures.
     """
     names = [name.strip() for name, _images in pictures]
-    if not 2 <= len(names) <= MOST_CLASSES:
-        raise OwnClassesError(compose("a head takes 2 to {most} classes, not {count}", most=MOST_CLASSES, count=len(names)))
+    if not 2 <= len(names) <= MAX_CLASSES:
+        raise OwnClassesError(compose("a head takes 2 to {most} classes, not {count}", most=MAX_CLASSES, count=len(names)))
     if len(set(names)) < len(names) or not all(0 < len(name) <= LONGEST_NAME for name in names):
         raise OwnClassesError(compose("each class needs a name of its own, of 1 to {most} letters", most=LONGEST_NAME))
     for name, (_name, images) in zip(names, pictures, strict=True):
@@ -158,7 +158,7 @@ def read_own_classes(data: bytes) -> OwnClasses:
         OwnClassesError: for a file that holds none.
     """
     try:
-        arrays = npz.from_bytes(data, ARRAYS, most_bytes=LARGEST_FILE)
+        arrays = npz.from_bytes(data, ARRAYS, max_bytes=LARGEST_FILE)
         names = tuple(str(name) for name in arrays["names"].reshape(-1))
         counts = tuple(int(count) for count in arrays["counts"].reshape(-1))
         numbers = {name: arrays[name].astype(np.float64) for name in ("mean", "deviation", "weights", "bias")}
@@ -171,8 +171,6 @@ def read_own_classes(data: bytes) -> OwnClasses:
     shapes = {"mean": (width,), "deviation": (width,), "weights": (len(names), width), "bias": (len(names),)}
     fits = all(numbers[name].shape == shape and np.isfinite(numbers[name]).all() for name, shape in shapes.items())
     named = all(0 < len(name) <= LONGEST_NAME for name in names)
-    if not (
-        fits and named and 2 <= len(names) <= MOST_CLASSES and len(counts) == len(names) and (numbers["deviation"] > 0).all()
-    ):
+    if not (fits and named and 2 <= len(names) <= MAX_CLASSES and len(counts) == len(names) and (numbers["deviation"] > 0).all()):
         raise OwnClassesError(compose("the file holds no classes taught here: its arrays do not fit together"))
     return OwnClasses(names=names, counts=counts, held_out=held_out, base=base, **numbers)

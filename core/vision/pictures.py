@@ -27,7 +27,7 @@ Bytes = npt.NDArray[np.uint8]
 KINDS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF")
 """Formats that Pillow may recognise a file as."""
 SUFFIXES: Final = ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "heic", "heif", "avif")
-MOST_PIXELS: Final = 64_000_000
+MAX_PIXELS: Final = 64_000_000
 """Pixels that may be decoded; 256 MB while they are."""
 MAX_JPEG_PIXELS: Final = 220_000_000
 """Pixels of a baseline JPEG, of which an eighth of each side is decoded: above the 108 and 200 megapixels of phones."""
@@ -103,18 +103,18 @@ class Picture:
     notes: tuple[Note, ...] = ()
 
 
-def decode(data: bytes, *, name: str = "", most_pixels: int = MOST_PIXELS) -> Picture:
+def decode(data: bytes, *, name: str = "", max_pixels: int = MAX_PIXELS) -> Picture:
     """The picture in a file's bytes.
 
     Raises:
-        PictureError: for an empty file, one of another kind, a damaged or cut one, or more than `most_pixels` pixels to decode.
+        PictureError: for an empty file, one of another kind, a damaged or cut one, or more than `max_pixels` pixels to decode.
     """
     if not data:
         raise PictureError("empty", compose("the file is empty (0 bytes): choose one with a picture in it"))
     try:
         opened = Image.open(BytesIO(data), formats=KINDS)
     except Image.DecompressionBombError as error:
-        raise _too_large(most_pixels) from error
+        raise _too_large(max_pixels) from error
     except UnidentifiedImageError as error:
         raise _not_read(data) from error
     except Exception as error:  # a decoder that meets damage may raise almost anything
@@ -123,12 +123,12 @@ def decode(data: bytes, *, name: str = "", most_pixels: int = MOST_PIXELS) -> Pi
         size = opened.size
         opened.draft(None, (WORK_SIDE, WORK_SIDE))  # a large JPEG is decoded at a half, a quarter or an eighth
         decoded = size if opened.info.get("progressive") else opened.size  # a progressive one keeps all coefficients in memory
-        if decoded[0] * decoded[1] > most_pixels or size[0] * size[1] > MAX_JPEG_PIXELS:
-            raise _too_large(most_pixels, size)
+        if decoded[0] * decoded[1] > max_pixels or size[0] * size[1] > MAX_JPEG_PIXELS:
+            raise _too_large(max_pixels, size)
         try:
             return _upright(opened, data, name, size)
         except MemoryError as error:
-            raise _too_large(most_pixels, size) from error
+            raise _too_large(max_pixels, size) from error
         except Exception as error:
             raise _damaged() from error
 
@@ -273,6 +273,6 @@ STORE: Final[BoundedStore[Picture]] = BoundedStore(
     key=lambda picture: picture.id,
     size=lambda picture: picture.rgb.nbytes + (0 if picture.alpha is None else picture.alpha.nbytes),
     most=KEPT,
-    most_bytes=KEPT * 4 * WORK_SIDE**2,
+    max_bytes=KEPT * 4 * WORK_SIDE**2,
 )
 """The pictures that visitors gave this process; `STORE.keep(picture)` returns the id for a link."""

@@ -51,7 +51,7 @@ STATUS_BAR: Final = 0.08
 """Share of a side within which the clock and signs of a phone's status bar stand."""
 STATUS_INK: Final = 0.4
 """Share of a line's pixels that these cover at most."""
-MOST_NOISE: Final = 40.0
+MAX_NOISE: Final = 40.0
 """Levels; corners that vary more show part of a scene, not noise."""
 
 StepName = Literal["ground", "border", "turn", "grey", "invert", "black", "crop", "pad", "resize", "sharpen"]
@@ -346,7 +346,7 @@ def background(levels: _Levels) -> tuple[float, float]:
     parts = corners(levels)
     level = float(np.median([np.median(part) for part in parts]))
     apart = sorted(float(np.quantile(np.abs(part - level), 0.9)) for part in parts)
-    return level, min(apart[2], MOST_NOISE)  # the third: a garment may reach into one corner
+    return level, min(apart[2], MAX_NOISE)  # the third: a garment may reach into one corner
 
 
 def is_light(levels: _Levels, behind: float) -> bool:

@@ -10,7 +10,7 @@ from pages.shared.browser_component import browser_component
 from pages.shared.language import _
 
 SIDE: Final = 280
-MOST_BYTES: Final = 2_000_000
+MAX_BYTES: Final = 2_000_000
 
 CSS: Final = """
 .sheet { display: flex; flex-direction: column; gap: 0.5rem; max-width: 340px; }
@@ -49,6 +49,6 @@ def draw(*, key: str) -> bytes | None:
     if drawing is None:
         return None
     try:
-        return base64.b64decode(str(drawing).removeprefix("data:image/png;base64,")[: 2 * MOST_BYTES], validate=True)
+        return base64.b64decode(str(drawing).removeprefix("data:image/png;base64,")[: 2 * MAX_BYTES], validate=True)
     except binascii.Error:
         return None

@@ -10,7 +10,7 @@ from typing import Final
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _
 
-MOST_BYTES: Final = 6_000_000
+MAX_BYTES: Final = 6_000_000
 """Of a picture of 1,024 x 1,024 pixels, the largest that the browser sends."""
 
 CSS: Final = """
@@ -39,7 +39,7 @@ def paste(*, key: str, on_paste: Callable[[], None]) -> bytes | None:
     }
     result = browser_component("clipboard", CSS)(key=key, data={"labels": labels}, on_picture_change=on_paste)
     picture = result.get("picture")
-    if not isinstance(picture, str) or len(picture) > 2 * MOST_BYTES:
+    if not isinstance(picture, str) or len(picture) > 2 * MAX_BYTES:
         return None
     try:
         return base64.b64decode(picture.removeprefix("data:image/png;base64,"), validate=True)

@@ -10,7 +10,7 @@ from core.checkpoints import CheckpointError
 from core.figures import pictures as figures
 from core.messages import translate
 from core.vision.classifier import Classifier, default_name
-from core.vision.own_classes import FEWEST, MOST_CLASSES, RECOMMENDED, OwnClasses, OwnClassesError, read_own_classes, teach
+from core.vision.own_classes import FEWEST, MAX_CLASSES, RECOMMENDED, OwnClasses, OwnClassesError, read_own_classes, teach
 from core.vision.pictures import Bytes, PictureError, decode
 from core.vision.preprocessing import Recipe
 from pages.images import cached_results
@@ -21,7 +21,7 @@ from pages.shared.live_plot import live_plot
 
 HEAD: Final = "own:head"
 """The head taught or loaded last, in the session."""
-MOST_PICTURES: Final = 100
+MAX_PICTURES: Final = 100
 LARGEST_MB: Final = 30
 HEIGHT: Final = 220
 
@@ -31,10 +31,10 @@ def class_names() -> list[str]:
     text = st.text_input(
         _("Names of your classes, separated by commas"), value=_("my mug, anything else"), key="own_names", max_chars=300,
         help=_("Two to {most}. One of them may be everything else: give it pictures of other things.").format(
-            most=number(MOST_CLASSES)
+            most=number(MAX_CLASSES)
         ),
     )  # fmt: skip
-    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))[:MOST_CLASSES]
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))[:MAX_CLASSES]
 
 
 def pictures_of(classifier: Classifier, row: int, name: str) -> list[Bytes]:
@@ -44,7 +44,7 @@ def pictures_of(classifier: Classifier, row: int, name: str) -> list[Bytes]:
         _("Pictures of “{name}”").format(name=name), accept_multiple_files=True, key=f"own:files:{row}",
         max_upload_size=LARGEST_MB,
     )  # fmt: skip
-    given = {one.file_id: (one.name, one.getvalue()) for one in files[:MOST_PICTURES]} | shots
+    given = {one.file_id: (one.name, one.getvalue()) for one in files[:MAX_PICTURES]} | shots
     images = [image for title, data in given.values() if (image := as_read(classifier, data, title)) is not None]
     sentence = ngettext("{count} picture", "{count} pictures", len(images))
     st.caption(f"**{name}**: " + sentence.format(count=number(len(images))))
@@ -73,7 +73,7 @@ def shoot(names: list[str]) -> None:
     if shot is not None and shot.file_id not in seen:
         seen.add(shot.file_id)
         shots: dict[str, tuple[str, bytes]] = st.session_state.setdefault(f"own:shots:{row}", {})
-        if len(shots) < MOST_PICTURES:
+        if len(shots) < MAX_PICTURES:
             shots[shot.file_id] = (_("Shot {number}").format(number=number(len(shots) + 1)), shot.getvalue())
 
 

@@ -24,7 +24,7 @@ from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number
 from pages.shared.live_plot import Point, live_plot
 
-MOST_FILES: Final = 48
+MAX_FILES: Final = 48
 """At once; each stays in memory and in the link."""
 LARGEST_MB: Final = 30
 COLUMNS: Final = 10
@@ -183,10 +183,10 @@ def _uploads() -> list[str] | None:
         args=("upload",),
         help=_("They stay in this app's memory until it stops, the newest {count}, and go nowhere else.").format(count=KEPT),
     )
-    if len(files) > MOST_FILES:
-        controls.notice("stale", _("At most {count} pictures at once: the others are left out.").format(count=number(MOST_FILES)))
+    if len(files) > MAX_FILES:
+        controls.notice("stale", _("At most {count} pictures at once: the others are left out.").format(count=number(MAX_FILES)))
     pasted = _pasted()
-    decoded = _decoded([(one.file_id, one.name, one) for one in files[:MOST_FILES]], "upload")
+    decoded = _decoded([(one.file_id, one.name, one) for one in files[:MAX_FILES]], "upload")
     return pasted if decoded is None else [*(pasted or []), *decoded]
 
 
@@ -266,7 +266,7 @@ def _pick_kept(kind: str, given: list[str] | None) -> ChosenPicture | None:
             state["picture"] = new[0]  # what a person just added is what they ask about
         state[kept] = given
     elif linked is not None and linked != state.get("classify:set:seen"):
-        state[kept] = linked.split(",")[:MOST_FILES]
+        state[kept] = linked.split(",")[:MAX_FILES]
     ids: list[str] = state.get(kept, [])
     by_id = {one: STORE.find(one) for one in ids}
     pictures = [picture for picture in by_id.values() if picture]

@@ -16,7 +16,7 @@ from core.lecture.attention_steps import Mask, Steps
 from core.lecture.claims import attention as attention_claims
 from core.lecture.moved import Moved
 from core.lecture.shown_digits import digits_needed, dot, flat
-from core.lecture.tokens import MOST_TOKENS, TokenError
+from core.lecture.tokens import MAX_TOKENS, TokenError
 from pages.learn import diagram, frame, matrix_editor, predict, questions, what_moved
 from pages.learn.frame import Dial, tex
 from pages.shared import controls, url_state
@@ -398,7 +398,7 @@ def body(which: str) -> None:
     try:
         choices = read_choices(which)
     except TokenError:
-        controls.error_box(_("Write 1 to {most} words, with blanks between.").format(most=MOST_TOKENS))
+        controls.error_box(_("Write 1 to {most} words, with blanks between.").format(most=MAX_TOKENS))
         frame.link_only()
         return
     shown, below = st.container(), st.container()

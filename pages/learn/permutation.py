@@ -14,7 +14,7 @@ from core.figures.matrix import Matrix, matrix_figure
 from core.lecture import attention_steps, claims, notebooks, permutation, tokens
 from core.lecture.claims import permutation as permutation_claims
 from core.lecture.permutation import Causal, Shuffle
-from core.lecture.tokens import MOST_TOKENS, TokenError
+from core.lecture.tokens import MAX_TOKENS, TokenError
 from pages.learn import diagram, frame, predict, questions, what_moved
 from pages.learn.frame import Dial, tex
 from pages.shared import controls, url_state
@@ -361,7 +361,7 @@ def body(which: str) -> None:
     try:
         choices = read_choices(which)
     except TokenError:
-        controls.error_box(_("Write 1 to {most} words, with blanks between.").format(most=MOST_TOKENS))
+        controls.error_box(_("Write 1 to {most} words, with blanks between.").format(most=MAX_TOKENS))
         frame.link_only()
         return
     shuffle = permutation.shuffle(

@@ -398,7 +398,7 @@ def body(which: str) -> None:
         choices = read_choices(which)
     except TokenError:
         too_short = _("The recording ends too soon: choose an earlier second or fewer steps.")
-        letters = _("Type 2 to {most} letters.").format(most=recurrence.MOST_LETTERS)
+        letters = _("Type 2 to {most} letters.").format(most=recurrence.MAX_LETTERS)
         controls.error_box(letters if st.session_state.get("seq") == "letters" else too_short)
         frame.link_only()
         return

@@ -24,7 +24,7 @@ FEE: Final = "fee"
 """The fee's place in the URL."""
 FEE_CHOSEN: Final = "value:fee"
 """Session state: the fee."""
-MOST_FEE: Final = 60.0
+MAX_FEE: Final = 60.0
 USUAL_FEE: Final = 10.0
 """Basis points: Binance's regular taker fee on spot, 0.10 % (docs/value.md)."""
 FEWEST: Final = 200
@@ -41,7 +41,7 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
         sure = url_state.slider(_("Only calls at least this sure"), 0.0, 0.95, key="sure", default=0.0, step=0.05, width=260)
         before = fee_chosen()
         fee = url_state.slider(
-            _("Taker's fee of a fill, basis points"), 0.0, MOST_FEE, key=FEE, default=USUAL_FEE, step=0.5, width=260
+            _("Taker's fee of a fill, basis points"), 0.0, MAX_FEE, key=FEE, default=USUAL_FEE, step=0.5, width=260
         )
     if fee != before:
         st.session_state[FEE_CHOSEN] = fee
@@ -64,7 +64,7 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
 def fee_chosen() -> float:
     """The fee of a fill that the reader chose, basis points."""
     linked = url_state.real_number(st.query_params.get(FEE), USUAL_FEE)
-    return float(st.session_state.get(FEE_CHOSEN, min(max(linked, 0.0), MOST_FEE)))
+    return float(st.session_state.get(FEE_CHOSEN, min(max(linked, 0.0), MAX_FEE)))
 
 
 def luck_sentence(found: Luck) -> str:

@@ -32,7 +32,7 @@ WANTED: Final = "peers:wanted"
 """Session state: whether the button was just pressed."""
 CHOSEN: Final = "peers:chosen"
 """Session state: spellings of the forecasters chosen."""
-MOST_MB: Final = 50
+MAX_MB: Final = 50
 
 
 def shown_names() -> dict[str, str]:
@@ -151,7 +151,7 @@ def show_whole(session: MarketSession, whole: RowPredictions, choices: ViewChoic
 def _file() -> Any:
     return st.file_uploader(
         _("Probabilities of your own, by time (CSV or Parquet)"), type=[s[1:] for s in SUFFIXES], key="peers:file",
-        max_upload_size=MOST_MB,
+        max_upload_size=MAX_MB,
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from pages.shared.language import _, ngettext, number, size
 ASKED: Final = "library:delete"
 """Session key of the names that are to be deleted once that is confirmed."""
 DONE: Final = "library:done"
-MOST_CSV: Final = 200_000
+MAX_CSV: Final = 200_000
 """Rows from which on CSV is not offered: it would take 130 MB."""
 
 
@@ -100,7 +100,7 @@ def _export(entry: LibraryEntry) -> None:
         filename=f"{stem}.parquet",
         mime="application/vnd.apache.parquet",
     )
-    if entry.rows <= MOST_CSV:
+    if entry.rows <= MAX_CSV:
         controls.download_bytes(
             _("Export (CSV)"),
             lambda: recordings.export(by, entry, "csv"),

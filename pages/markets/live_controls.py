@@ -26,7 +26,7 @@ from pages.shared import controls, url_state
 from pages.shared.language import _, duration, moment, number
 
 FASTEST: Final = "max"
-MOST_PATIENCE_S: Final = 15.0
+MAX_PATIENCE_S: Final = 15.0
 """Longest time that an exchange may take to list its markets, seconds."""
 
 
@@ -110,7 +110,7 @@ def _symbols(exchange: str) -> tuple[list[str], str]:
         with st.spinner(_("Asking the exchange which markets it has…"), show_time=True):
             asked = background_loop().submit(catalogue.markets(exchange))
             try:
-                found, problem = asked.result(timeout=MOST_PATIENCE_S), ""
+                found, problem = asked.result(timeout=MAX_PATIENCE_S), ""
             except (catalogue.CatalogueUnavailable, TimeoutError) as error:
                 asked.cancel()
                 found, problem = catalogue.common_markets(exchange), str(error)

@@ -29,7 +29,7 @@ from pages.shared.language import translate_to
 from pages.shared.navigation import MARKET_STREAM
 
 PATH: Final = MARKET_STREAM
-MOST_TICKETS: Final = 4_096
+MAX_TICKETS: Final = 4_096
 ALIVE_EVERY_S: Final = 5.0
 """Seconds between two messages of a connected viewer to the hub that it still looks."""
 STATUS_EVERY_S: Final = 1.0
@@ -37,7 +37,7 @@ SNAPSHOT_ROWS: Final = 1_200
 """Rows of a snapshot for a viewer that fell behind; a viewer that comes gets all that are kept."""
 NOT_RUNNING: Final = 4404
 """Closes a viewer's socket where its feed was stopped meanwhile: the page then runs again, which starts the feed."""
-MOST_UNREAD: Final = 8
+MAX_UNREAD: Final = 8
 """Frames a viewer may have unread: two seconds. The page says after every fourth how many it has read."""
 
 
@@ -57,7 +57,7 @@ class Ticket:
 class TicketOffice:
     """Tickets by their secret text, the oldest dropped where there are too many."""
 
-    def __init__(self, most: int = MOST_TICKETS) -> None:
+    def __init__(self, most: int = MAX_TICKETS) -> None:
         self._most, self._lock = most, threading.Lock()
         self._tickets: OrderedDict[str, Ticket] = OrderedDict()
 
@@ -219,7 +219,7 @@ async def _send(
                 alerted = event.at
                 alert = {"text": translate_to(ticket.language, event.text)}
                 await websocket.send_json({"alert": alert | {"sound": event.rule.sound, "notification": event.rule.notification}})
-        if progress.unread < MOST_UNREAD:
+        if progress.unread < MAX_UNREAD:
             frames = stream.after(version) if version >= 0 else None
             if frames is None:
                 rows = KEPT_ROWS if version < 0 else SNAPSHOT_ROWS
@@ -240,7 +240,7 @@ async def _receive(websocket: WebSocket, subscription: Subscription, progress: P
             read = int(await websocket.receive_text())
         except (WebSocketDisconnect, ValueError, KeyError):
             return
-        waiting = progress.unread >= MOST_UNREAD
+        waiting = progress.unread >= MAX_UNREAD
         progress.read = max(progress.read, min(read, progress.sent))
         if waiting:
             subscription.changed.set()

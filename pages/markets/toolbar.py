@@ -27,7 +27,7 @@ OPENS_WITH: Final = "binance_spot_btcusdt_2024-08-08"
 """The recording that opens: trades throughout, and a fall of 100 dollars in its first minutes."""
 SHARED: Final = "with"
 """URL parameter: the code of a playback that several viewers share."""
-MOST_LINES: Final = 12
+MAX_LINES: Final = 12
 MINIMAP_POINTS: Final = 600
 
 
@@ -99,7 +99,7 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
 
 def lines() -> tuple[float, ...]:
     """Prices of the reader's own lines, from the link."""
-    texts = st.query_params.get("lines", "").split("_")[:MOST_LINES]
+    texts = st.query_params.get("lines", "").split("_")[:MAX_LINES]
     prices = (url_state.real_number(text, None) for text in texts)
     return tuple(price for price in prices if price is not None and price > 0)
 
@@ -148,7 +148,7 @@ def obey(session: MarketSession, name: str, value: object, heads: tuple[int, ...
     if kind_of(feed.key) == "shared" and name in ("seek", "play", "slower", "faster"):
         return
     if name == "lines" and isinstance(value, list):
-        prices = [f"{float(price):.10g}" for price in value[:MOST_LINES]]
+        prices = [f"{float(price):.10g}" for price in value[:MAX_LINES]]
         url_state.remember("lines", "_".join(prices) or None)
     elif name == "horizon" and isinstance(value, int) and 0 <= value < len(heads):
         st.session_state["h"] = str(session.predictor.heads[heads[value]][1])

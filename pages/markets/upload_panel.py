@@ -24,7 +24,7 @@ from pages.shared import controls, permissions
 from pages.shared.language import _, duration, moment, number, prose
 from pages.shared.stat_strip import Stat, stat_strip
 
-MOST_MB: Final = 400
+MAX_MB: Final = 400
 """As `server.maxUploadSize`, and as `deploy/nginx.conf` lets through."""
 INSPECTED: Final = "upload:inspected"
 
@@ -48,7 +48,7 @@ def show() -> None:
     st.subheader(_("Convert a file"), anchor=False)
     st.markdown(prose("library_formats"))
     uploads = st.file_uploader(
-        _("One file, or LOBSTER's two"), accept_multiple_files=True, key="upload:files", max_upload_size=MOST_MB
+        _("One file, or LOBSTER's two"), accept_multiple_files=True, key="upload:files", max_upload_size=MAX_MB
     )
     if not uploads:
         st.session_state.pop(INSPECTED, None)

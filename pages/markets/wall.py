@@ -20,7 +20,7 @@ from pages.markets import score_cards, toolbar, wall_markets, wall_table, watche
 from pages.shared import controls, permissions
 from pages.shared.language import _, moment
 
-MOST_ALERTS = 5
+MAX_ALERTS = 5
 FOLLOW = """<script>
 {
   const follow = (left) => {
@@ -79,7 +79,7 @@ def rows_now() -> tuple[list[tuple[wall_markets.WallSource, WallRow]], list[str]
 def tell_alerts(rows: list[WallRow]) -> None:
     """The newest alerts of all markets, newest first."""
     events = {(event.at, event.rule.id): event for row in rows for event in row.alerts}
-    for _key, event in sorted(events.items(), reverse=True)[:MOST_ALERTS]:
+    for _key, event in sorted(events.items(), reverse=True)[:MAX_ALERTS]:
         st.caption(f":material/notifications: {moment(datetime.fromtimestamp(event.at, UTC))} · {controls.told(event.text)}")
 
 

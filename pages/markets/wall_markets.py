@@ -10,7 +10,7 @@ from typing import Final
 import streamlit as st
 
 from core.market import library
-from core.market.hub import MOST_FEEDS_OF_VIEWER
+from core.market.hub import MAX_FEEDS_OF_VIEWER
 from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
 from pages.markets import live_controls, toolbar
 from pages.shared import controls, url_state
@@ -62,10 +62,10 @@ def chosen() -> list[WallSource]:
     sources = [source for source in found.values() if source is not None]
     if unknown:
         controls.notice("stale", _("The link names what is no market here: {codes}.").format(codes=", ".join(unknown)[:200]))
-    if len(sources) > MOST_FEEDS_OF_VIEWER:
-        left = [code_of(source) for source in sources[MOST_FEEDS_OF_VIEWER:]]
+    if len(sources) > MAX_FEEDS_OF_VIEWER:
+        left = [code_of(source) for source in sources[MAX_FEEDS_OF_VIEWER:]]
         controls.notice("stale", full() + " " + _("Left out: {codes}.").format(codes=", ".join(left)[:200]))
-    sources = sources[:MOST_FEEDS_OF_VIEWER]
+    sources = sources[:MAX_FEEDS_OF_VIEWER]
     keep(sources)
     return sources
 
@@ -78,7 +78,7 @@ def keep(sources: Sequence[WallSource]) -> None:
 
 
 def _bundled() -> str:
-    return ",".join(f"rec:{one.name}" for one in library.recordings()[:MOST_FEEDS_OF_VIEWER])
+    return ",".join(f"rec:{one.name}" for one in library.recordings()[:MAX_FEEDS_OF_VIEWER])
 
 
 def full() -> str:
@@ -86,8 +86,8 @@ def full() -> str:
     return ngettext(
         "A wall holds at most {count} market at once: remove one to add another.",
         "A wall holds at most {count} markets at once: remove one to add another.",
-        MOST_FEEDS_OF_VIEWER,
-    ).format(count=number(MOST_FEEDS_OF_VIEWER))
+        MAX_FEEDS_OF_VIEWER,
+    ).format(count=number(MAX_FEEDS_OF_VIEWER))
 
 
 def symbol_of(source: WallSource) -> str:
@@ -124,7 +124,7 @@ def pick(sources: Sequence[WallSource]) -> None:
     with st.popover(_("Markets"), icon=":material/playlist_add:", width="content"):
         source = _owned(live_controls.pick_source())
         there = source is not None and source.key in {one.key for one in sources}
-        whole = len(sources) >= MOST_FEEDS_OF_VIEWER
+        whole = len(sources) >= MAX_FEEDS_OF_VIEWER
         st.button(
             _("Add to the wall"),
             icon=":material/add:",

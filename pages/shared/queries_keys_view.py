@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.explain.queries_keys import HeadVectors, JointSample, JointView, joint_view
-from core.figures.queries_keys import MOST_SHOWN, ColourBy, joint_figure
+from core.figures.queries_keys import MAX_SHOWN, ColourBy, joint_figure
 from core.figures.style import SERIES
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, prose, significant
@@ -101,8 +101,8 @@ def _sentence(view: JointView, vectors: HeadVectors, found: JointSample, *, of: 
             "**This plane does not show {loss} of the variance** of its {count} queries and as many keys of {width} numbers."
         ).format(loss=percent(view.loss), count=number(len(view.q)), width=number(view.width)),
     ]
-    if len(view.q) > MOST_SHOWN:
-        words.append(_("Drawn are {most} of each, evenly spaced.").format(most=number(MOST_SHOWN)))
+    if len(view.q) > MAX_SHOWN:
+        words.append(_("Drawn are {most} of each, evenly spaced.").format(most=number(MAX_SHOWN)))
     if view.scale != 1.0:
         words.append(
             _("Queries were multiplied by {scale}, keys divided by it and shifted; no weight changes.").format(

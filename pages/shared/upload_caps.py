@@ -17,7 +17,7 @@ from core.service.uploads import UploadCaps
 from pages.shared import controls
 
 UPLOAD: Final = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+$")
-MOST_REFUSALS: Final = 256
+MAX_REFUSALS: Final = 256
 
 _refusals: OrderedDict[str, Message] = OrderedDict()
 
@@ -61,7 +61,7 @@ def held_uploads() -> dict[str, int]:
 def tell(visitor: str, refusal: Message) -> None:
     """Have the visitor's page run again and show why."""
     _refusals[visitor] = refusal
-    while len(_refusals) > MOST_REFUSALS:
+    while len(_refusals) > MAX_REFUSALS:
         _refusals.popitem(last=False)
     if Runtime.exists():
         info = Runtime.instance()._session_mgr.get_active_session_info(visitor)

@@ -79,7 +79,7 @@ def _take_away(
     def arrays() -> bytes:
         """Made when asked for: integrated gradients and occlusion of the chosen gloss may not have been computed yet."""
         importance = {}
-        if chosen is not None and len(found.seconds) <= gloss_measures.MOST_FRAMES:
+        if chosen is not None and len(found.seconds) <= gloss_measures.MAX_FRAMES:
             gloss = measures.glosses[chosen]
             importance = cached_results.evidence(recogniser, clip, frame=gloss.peak, label=gloss.label).importance
         return gloss_measures.to_npz(found, measures, recogniser.vocabulary.names, importance, chosen)

@@ -116,14 +116,14 @@ def chosen(measures: ClipMeasures) -> int | None:
 def too_long(found: Recognition) -> bool:
     """Tells whether the clip is too long to be asked about frame by frame; if so, that is said."""
     frames = len(found.seconds)
-    if frames <= gloss_measures.MOST_FRAMES:
+    if frames <= gloss_measures.MAX_FRAMES:
         return False
     controls.notice(
         "stale",
         _(
             "This clip has {frames} frames: integrated gradients, occlusion and deletion ask the model again for every frame, "
             "and are offered up to {most}. The other measures take any length."
-        ).format(frames=number(frames), most=number(gloss_measures.MOST_FRAMES)),
+        ).format(frames=number(frames), most=number(gloss_measures.MAX_FRAMES)),
     )
     return True
 

@@ -10,7 +10,7 @@ import streamlit as st
 from core.checkpoints import CheckpointError
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
-from core.signs.uploaded_weights import MOST_MIB
+from core.signs.uploaded_weights import MAX_MIB
 from pages.shared import controls, url_state
 from pages.shared.language import _, number
 from pages.shared.load_ahead import load_ahead
@@ -100,10 +100,10 @@ def _uploaded(front: str) -> Recogniser | None:
     left, right = st.columns(2)
     with left:
         weights = st.file_uploader(
-            _("Weights (.safetensors, up to {most} MiB)").format(most=number(MOST_MIB)),
+            _("Weights (.safetensors, up to {most} MiB)").format(most=number(MAX_MIB)),
             type="safetensors",
             key="signs:weights",
-            max_upload_size=MOST_MIB,
+            max_upload_size=MAX_MIB,
         )
     with right:
         card = st.file_uploader(_("Its card (.json)"), type="json", key="signs:card", max_upload_size=8)

@@ -21,8 +21,8 @@ from pages.shared import controls, url_state
 from pages.shared.language import _, duration, ngettext, number
 from pages.signs.cached_results import Clip
 
-MOST_FILE_MB: Final = 200
-MOST_PICTURES: Final = 128
+MAX_FILE_MB: Final = 200
+MAX_PICTURES: Final = 128
 STOPPED: Final = "signs:stopped"
 READ: Final = "signs:read"
 """Session key of the films already decoded: (file, settings) -> footage."""
@@ -123,7 +123,7 @@ def _film(recogniser: Recogniser) -> tuple[bool, Clip | None]:
         _("Video: mp4, mov, webm, mkv, avi or gif, of any size, rate and rotation"),
         type=list(video.SUFFIXES),
         key="signs:film",
-        max_upload_size=MOST_FILE_MB,
+        max_upload_size=MAX_FILE_MB,
         help=_("It stays in this app's memory while the page is open and goes nowhere else."),
         on_change=_forget_clip,
     )
@@ -158,9 +158,9 @@ def _pictures(recogniser: Recogniser) -> tuple[bool, Clip | None]:
     hold, fit = _still_settings(default=4)
     if not files:
         return False, None
-    ordered = sorted(files, key=lambda file: str(file.name))[:MOST_PICTURES]
-    if len(files) > MOST_PICTURES:
-        controls.notice("stale", _("The first {count} pictures are read.").format(count=number(MOST_PICTURES)))
+    ordered = sorted(files, key=lambda file: str(file.name))[:MAX_PICTURES]
+    if len(files) > MAX_PICTURES:
+        controls.notice("stale", _("The first {count} pictures are read.").format(count=number(MAX_PICTURES)))
     return True, _of_stills([(file.name, file) for file in ordered], recogniser, hold, fit)
 
 
@@ -176,7 +176,7 @@ def _camera(recogniser: Recogniser) -> tuple[bool, Clip | None]:
         if shots:
             st.button(_("Start again"), icon=":material/restart_alt:", key="signs:restart", on_click=_start_again)
     hold, fit = _still_settings(default=6)
-    return bool(shots), _of_stills(shots[-MOST_PICTURES:], recogniser, hold, fit) if shots else None
+    return bool(shots), _of_stills(shots[-MAX_PICTURES:], recogniser, hold, fit) if shots else None
 
 
 def _start_again() -> None:
@@ -240,7 +240,7 @@ def _sampled(
             st.button(_("Stop"), icon=":material/stop:", key="signs:stop", on_click=lambda: state.update({STOPPED: key}))
 
         def show_progress(frames: int) -> None:
-            bar.progress(min(1.0, frames / video.MOST_FRAMES), text=_("Reading {name}…").format(name=name))
+            bar.progress(min(1.0, frames / video.MAX_FRAMES), text=_("Reading {name}…").format(name=name))
 
         size, fps, on_frame = recogniser.image_size, recogniser.fps, show_progress if show else None
         try:
@@ -279,7 +279,7 @@ def _describe(footage: Footage) -> None:
         "damaged": _("The file is damaged or cut off there (it says {length}): this is what could be decoded."),
     }
     if not footage.complete:
-        controls.notice("stale", reasons[footage.ended].format(length=whole, most=number(video.MOST_FRAMES)))
+        controls.notice("stale", reasons[footage.ended].format(length=whole, most=number(video.MAX_FRAMES)))
 
 
 def _clip(name: str, footage: Footage, key: str = "") -> Clip:

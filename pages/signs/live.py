@@ -6,7 +6,7 @@ import streamlit as st
 
 from core import checkpoints
 from core.signs.hands import model_files
-from core.signs.live_reading import LEAST_PROBABILITY
+from core.signs.live_reading import MIN_PROBABILITY
 from core.signs.recogniser import HANDS
 from pages.shared import controls
 from pages.shared.browser_component import browser_component, style
@@ -47,7 +47,7 @@ def page() -> None:
     with st.expander(_("Details"), icon=":material/info:"):
         recogniser = cached_results.shipped(HANDS)
         st.markdown(" · ".join(f"`{gloss}`" for gloss in recogniser.vocabulary.glosses))
-        least = max(LEAST_PROBABILITY, recogniser.least_probability)
+        least = max(MIN_PROBABILITY, recogniser.least_probability)
         st.markdown(prose("live_signs_details").format(least=percent(least, 0)))
 
 

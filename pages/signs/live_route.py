@@ -23,7 +23,7 @@ from pages.shared.language import translate_to
 from pages.shared.navigation import HANDS_STREAM
 
 PATH: Final = HANDS_STREAM
-MOST_VIEWERS: Final = 4
+MAX_VIEWERS: Final = 4
 """Cameras read at once: each takes about a third of a core at ten frames a second."""
 IDLE_S: Final = 30.0
 """Seconds without a frame after which a camera gives its place to another."""
@@ -48,9 +48,9 @@ async def hands_stream(websocket: WebSocket) -> None:
         await websocket.close(code=REFUSED)
         return
     await websocket.accept()
-    if len(_viewers) >= MOST_VIEWERS:
+    if len(_viewers) >= MAX_VIEWERS:
         await _refuse(
-            websocket, language, BUSY, compose("{most} cameras are being read already: try again later", most=MOST_VIEWERS)
+            websocket, language, BUSY, compose("{most} cameras are being read already: try again later", most=MAX_VIEWERS)
         )
         return
     _viewers.add(websocket)  # before the next await, in which others may come

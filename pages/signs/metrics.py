@@ -28,10 +28,10 @@ EXAMPLES: Final[dict[str, tuple[str, str]]] = {
     N_("Repeated words"): ("BOOK BOOK WHERE", "BOOK BOOK BOOK WHERE"),
     N_("Nothing recognised"): ("1 0 7", ""),
 }
-MOST_WORDS: Final = 30
+MAX_WORDS: Final = 30
 """Longest sentence whose tables are drawn."""
-MOST_FILE_MB: Final = 5
-MOST_IN_LINK: Final = 4_000
+MAX_FILE_MB: Final = 5
+MAX_IN_LINK: Final = 4_000
 """Characters of a text that a link still carries."""
 SIZE: Final = "metrics:size"
 """Session key of the entries of the table drawn last."""
@@ -116,7 +116,7 @@ def _pick() -> tuple[list[Sentence], list[Sentence]]:
         reference = url_state.text(_("Reference: what was signed"), key=REFERENCE, default=first[0], **AREA)
         hypothesis = url_state.text(_("Hypothesis: what was recognised"), key=HYPOTHESIS, default=first[1], **AREA)
         for key, written in ((REFERENCE, reference), (HYPOTHESIS, hypothesis)):
-            if len(written) > MOST_IN_LINK:
+            if len(written) > MAX_IN_LINK:
                 url_state.remember(key, None)
         st.caption(_("One sentence per line, as many as you like; several lines are scored together, as a corpus."))
         with st.expander(_("From files"), icon=":material/upload_file:"):
@@ -130,7 +130,7 @@ def _pick() -> tuple[list[Sentence], list[Sentence]]:
 
 def _from_file(label: str, key: str, otherwise: str) -> str:
     """The text of an uploaded file, in place of what is written above."""
-    file = st.file_uploader(label, type=["txt", "tsv", "csv"], key=key, max_upload_size=MOST_FILE_MB)
+    file = st.file_uploader(label, type=["txt", "tsv", "csv"], key=key, max_upload_size=MAX_FILE_MB)
     if file is None:
         return otherwise
     try:
@@ -159,14 +159,14 @@ def _pick_sentence(count: int) -> int:
 def _too_long(reference: Sentence, hypothesis: Sentence) -> bool:
     """Tells whether a sentence is too long for its tables, after saying so."""
     longest = max(len(reference), len(hypothesis))
-    if longest > MOST_WORDS:
+    if longest > MAX_WORDS:
         controls.notice(
             "empty",
             _("A sentence has {count} words: its tables are drawn up to {most}.").format(
-                count=number(longest), most=number(MOST_WORDS)
+                count=number(longest), most=number(MAX_WORDS)
             ),
         )
-    return longest > MOST_WORDS
+    return longest > MAX_WORDS
 
 
 def _take(reference: str, hypothesis: str) -> None:

@@ -35,7 +35,7 @@ def test_numpy_reads_what_is_written() -> None:
 def test_what_numpy_writes_is_read() -> None:
     buffer = io.BytesIO()
     np.savez(buffer, first=ARRAYS["levels"], second=ARRAYS["name"])
-    found = from_bytes(buffer.getvalue(), ("second", "first"), most_bytes=MOST)
+    found = from_bytes(buffer.getvalue(), ("second", "first"), max_bytes=MOST)
     assert list(found) == ["second", "first"] and found["second"] == "año"
     np.testing.assert_array_equal(found["first"], ARRAYS["levels"])
 
@@ -98,7 +98,7 @@ DAMAGED: dict[str, Any] = {
 @pytest.mark.parametrize("make", DAMAGED.values(), ids=DAMAGED.keys())
 def test_a_damaged_file_is_refused_in_one_clause(make: Any) -> None:
     with pytest.raises(NpzError, match="^it is damaged, or no .npz file$"):
-        from_bytes(make(), ("x",), most_bytes=MOST)
+        from_bytes(make(), ("x",), max_bytes=MOST)
 
 
 def test_a_flipped_bit_of_an_array_is_noticed() -> None:
@@ -107,19 +107,19 @@ def test_a_flipped_bit_of_an_array_is_noticed() -> None:
     data = bytearray(buffer.getvalue())
     data[len(data) // 2] ^= 1
     with pytest.raises(NpzError, match="damaged"):
-        from_bytes(bytes(data), ("x",), most_bytes=MOST)
+        from_bytes(bytes(data), ("x",), max_bytes=MOST)
 
 
 def test_what_unpacks_to_too_much_is_refused_before_it_is_unpacked() -> None:
     bomb = member(bytes(65 * 2**20), "other.npy")
     assert len(bomb) < 100_000
     with pytest.raises(NpzError, match="it unpacks to 65 MiB: up to 64 are read"):
-        from_bytes(bomb, ("x",), most_bytes=64 * 2**20)
+        from_bytes(bomb, ("x",), max_bytes=64 * 2**20)
 
 
 def test_a_missing_array_is_named() -> None:
     with pytest.raises(NpzError, match="it lacks the array 'x': it must hold levels, x"):
-        from_bytes(to_bytes(ARRAYS), ("levels", "x"), most_bytes=MOST)
+        from_bytes(to_bytes(ARRAYS), ("levels", "x"), max_bytes=MOST)
 
 
 @settings(max_examples=300, deadline=None)
@@ -131,7 +131,7 @@ def test_whatever_is_damaged_it_is_read_whole_or_refused(changes: list[tuple[int
     if share < 0.5:
         data = data[: int(2 * share * len(data))]
     try:
-        found = from_bytes(bytes(data), ("x", "y"), most_bytes=MOST)
+        found = from_bytes(bytes(data), ("x", "y"), max_bytes=MOST)
     except NpzError:
         return
     np.testing.assert_array_equal(found["x"], np.arange(40.0))

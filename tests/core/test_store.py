@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from core.store import BoundedStore
 
 
-def store_of(most: int = 3, most_bytes: int = 100) -> BoundedStore[bytes]:
-    return BoundedStore(key=lambda data: hashlib.sha256(data).hexdigest(), size=len, most=most, most_bytes=most_bytes)
+def store_of(most: int = 3, max_bytes: int = 100) -> BoundedStore[bytes]:
+    return BoundedStore(key=lambda data: hashlib.sha256(data).hexdigest(), size=len, most=most, max_bytes=max_bytes)
 
 
 def test_what_is_kept_is_found_by_the_hash_of_its_content() -> None:
@@ -32,7 +32,7 @@ def test_the_one_unused_for_longest_goes() -> None:
 
 
 def test_the_same_content_is_kept_once() -> None:
-    store = store_of(most_bytes=10)
+    store = store_of(max_bytes=10)
     for _ in range(5):
         store.keep(b"12345")
     store.keep(b"67890")
@@ -40,7 +40,7 @@ def test_the_same_content_is_kept_once() -> None:
 
 
 def test_a_value_above_the_bound_takes_the_place_of_all_others() -> None:
-    store = store_of(most_bytes=4)
+    store = store_of(max_bytes=4)
     store.keep(b"12")
     store.keep(b"1234567")
     assert store.values() == [b"1234567"]
@@ -48,22 +48,22 @@ def test_a_value_above_the_bound_takes_the_place_of_all_others() -> None:
     assert store.values() == [b"12"]
 
 
-@pytest.mark.parametrize(("most", "most_bytes"), [(0, 1), (1, 0)])
-def test_a_store_that_could_keep_nothing_is_refused(most: int, most_bytes: int) -> None:
+@pytest.mark.parametrize(("most", "max_bytes"), [(0, 1), (1, 0)])
+def test_a_store_that_could_keep_nothing_is_refused(most: int, max_bytes: int) -> None:
     with pytest.raises(ValueError, match="must be 1 or more"):
-        store_of(most, most_bytes)
+        store_of(most, max_bytes)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 12)), max_size=60), st.integers(1, 6), st.integers(1, 40))
-def test_any_order_of_use_gives_what_a_list_gives(uses: list[tuple[bool, int]], most: int, most_bytes: int) -> None:
-    store, by_hand = store_of(most, most_bytes), list[bytes]()
+def test_any_order_of_use_gives_what_a_list_gives(uses: list[tuple[bool, int]], most: int, max_bytes: int) -> None:
+    store, by_hand = store_of(most, max_bytes), list[bytes]()
     for keeps, length in uses:
         value = b"x" * length
         if keeps:
             store.keep(value)
             by_hand = [value, *(one for one in by_hand if one != value)]
-            while len(by_hand) > 1 and (len(by_hand) > most or sum(map(len, by_hand)) > most_bytes):
+            while len(by_hand) > 1 and (len(by_hand) > most or sum(map(len, by_hand)) > max_bytes):
                 by_hand.pop()
         else:
             found = store.find(hashlib.sha256(value).hexdigest())
@@ -74,7 +74,7 @@ def test_any_order_of_use_gives_what_a_list_gives(uses: list[tuple[bool, int]], 
 
 
 def test_many_threads_leave_it_within_its_bounds() -> None:
-    store = store_of(most=5, most_bytes=10_000)
+    store = store_of(most=5, max_bytes=10_000)
 
     def use(start: int) -> None:
         for i in range(200):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.figures.style import BLUE, GREY, ORANGE, SERIES, base_layout, figure_of
 from core.messages import translate as _
 
-MOST_LABELLED = 8
+MAX_LABELLED = 8
 """Bars that have room for their change as text."""
 
 
@@ -43,7 +43,7 @@ def row_bars(
         traces[0]["textposition"] = "none"
         traces.insert(0, {"type": "bar", "x": places, "y": before, "name": _("before"), "width": 0.95, "hoverinfo": "skip",
                           "marker": {"color": GREY, "opacity": 0.35}})  # fmt: skip
-        if len(names) <= MOST_LABELLED:
+        if len(names) <= MAX_LABELLED:
             label = np.where(changed, [f"{old:.2f} → {new:.2f}" for old, new in zip(before, values, strict=True)], "")
             traces.append(
                 {"type": "scatter", "mode": "text", "x": places, "y": np.maximum(before, values), "text": label.tolist(),

@@ -17,9 +17,9 @@ from core.market.feeds.timeouts import Timeouts
 from core.market.feeds.venues import Configure, close_exchange, make_exchange
 from core.messages import Message, compose, sentence
 
-MOST_DOUBTS = 9
+MAX_DOUBTS = 9
 """Doubtful failures in a row after which the feed gives up."""
-MOST_DIFFERENCES = 3
+MAX_DIFFERENCES = 3
 """Times in a row that streamed books may differ from the venue's book, before its books are asked for one by one instead."""
 STEADY_S = 5.0
 """A connection that lasted this long starts the count of failures anew, and one of `AGREED_S` that of differences."""
@@ -104,12 +104,12 @@ class LiveFeed:
                 log.info("%s on %s: %r", self.symbol, self.exchange, error)
                 failure = classify_failure(error, str(exchange.name), self.symbol, exchange.last_response_headers)
                 doubts += failure.verdict is RetryVerdict.DOUBTFUL
-                if failure.verdict is RetryVerdict.FINAL or doubts > MOST_DOUBTS:
+                if failure.verdict is RetryVerdict.FINAL or doubts > MAX_DOUBTS:
                     raise FeedFailed(sentence(failure.reason))
                 lived_s = 0.0 if live_since is None else time.monotonic() - live_since
                 failures = 0 if lived_s >= STEADY_S else failures
                 differences = (0 if lived_s >= AGREED_S else differences) + isinstance(error, BooksDiffer)
-                if differences >= MOST_DIFFERENCES and transport == "auto":
+                if differences >= MAX_DIFFERENCES and transport == "auto":
                     transport = "poll"
                 fresh = isinstance(error, UnusableBook) and not failures  # a fresh snapshot may do: the list can wait
                 reload_markets = not fresh and (isinstance(error, WentQuiet) or failure.verdict is RetryVerdict.DOUBTFUL)

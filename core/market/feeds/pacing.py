@@ -18,7 +18,7 @@ SPEEDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0)
 """Speeds to offer, multiples of real time. The speed None means "as fast as possible"."""
 CHUNK = 64
 """Most rows at once: after so many, other tasks of the loop get their turn."""
-MOST_LATE_S = 2.0
+MAX_LATE_S = 2.0
 """A longer delay (the machine slept, the consumer is too slow) is skipped instead of made up for in a burst."""
 
 
@@ -106,7 +106,7 @@ class Pacer:
                 return Due(rows=CHUNK, wait_s=0.0)
             step_s = STEP_MS / 1e3 / self._speed
             now = self._clock()
-            if now - (self._anchor + self._taken * step_s) > max(MOST_LATE_S, step_s):
+            if now - (self._anchor + self._taken * step_s) > max(MAX_LATE_S, step_s):
                 self._anchor = now - self._taken * step_s
             # the tolerance is for waits that end a rounding error too early
             passed = math.floor((now - self._anchor) / step_s + 1e-6) + 1

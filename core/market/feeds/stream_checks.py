@@ -17,7 +17,7 @@ CHECKED_BY_CCXT: Final = frozenset(
 )
 """ccxt raises an error at a missed update, or each message is a whole book (the last four)."""
 
-MOST_DIGITS: Final = 2**53
+MAX_DIGITS: Final = 2**53
 
 
 class StreamCheck(Protocol):
@@ -63,7 +63,7 @@ class KrakenChecksum:
         decimals = int(info["pair_decimals"]), int(info["lot_decimals"])
         sides = [level[:2] for side in ("asks", "bids") for level in book[side][:10]]
         numbers = [(value, places) for level in sides for value, places in zip(level, decimals, strict=True)]
-        if any(value * 10**places > MOST_DIGITS for value, places in numbers):
+        if any(value * 10**places > MAX_DIGITS for value, places in numbers):
             return None
         return zlib.crc32("".join(f"{value:.{places}f}".replace(".", "").lstrip("0") for value, places in numbers).encode())
 

@@ -23,7 +23,7 @@ from core.market.forecasters.protocol import Answer, ForecasterError, ForecastTa
 from core.messages import compose
 
 TIMEOUT_S = 5.0
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 HOSTS_VARIABLE = "OBSERVATORY_FORECASTER_HOSTS"
 """Comma-separated names of hosts that may be asked besides this machine."""
 SCHEMES = ("http", "npy+http")
@@ -73,7 +73,7 @@ class HttpForecaster:
         try:
             connection.request("POST", self.path, body=body, headers=headers)
             response = connection.getresponse()
-            content = response.read(MOST_BYTES + 1)
+            content = response.read(MAX_BYTES + 1)
             status, kind = response.status, response.headers.get_content_type()
         except TimeoutError as error:
             raise ForecasterError(
@@ -85,8 +85,8 @@ class HttpForecaster:
             connection.close()
         if status != http.client.OK:
             raise ForecasterError(compose("the address answered with HTTP {status}: 200 is right", status=status))
-        if len(content) > MOST_BYTES:
-            raise ForecasterError(compose("the answer is larger than {most} MB", most=MOST_BYTES // 2**20))
+        if len(content) > MAX_BYTES:
+            raise ForecasterError(compose("the answer is larger than {most} MB", most=MAX_BYTES // 2**20))
         return _answer(content, kind)
 
     def _request(self, timestamps: NDArray[np.int64], windows: FloatArray) -> tuple[bytes, dict[str, str]]:

@@ -15,7 +15,7 @@ from core.market.labels import Head
 from core.messages import compose
 from core.models.tlob import CLASSES
 
-MOST_ROWS = 5_000_000
+MAX_ROWS = 5_000_000
 SUFFIXES = (".csv", ".parquet")
 
 
@@ -35,9 +35,9 @@ class TableForecaster:
     def __init__(self, frame: pd.DataFrame, task: ForecastTask, *, name: str) -> None:
         if "timestamp" not in frame:
             raise ForecasterError(compose("{name} has no column timestamp: milliseconds since the epoch are right", name=name))
-        if len(frame) > MOST_ROWS:
+        if len(frame) > MAX_ROWS:
             raise ForecasterError(
-                compose("{name} has {rows:,} rows: at most {most:,} are read", name=name, rows=len(frame), most=MOST_ROWS)
+                compose("{name} has {rows:,} rows: at most {most:,} are read", name=name, rows=len(frame), most=MAX_ROWS)
             )
         self.name, self.heads = name, task.heads
         times = pd.to_numeric(frame["timestamp"], errors="coerce").to_numpy(dtype=np.float64)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from core.market.book import LARGEST, LEVELS, MOST_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray
+from core.market.book import LARGEST, LEVELS, MAX_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray
 from core.market.feeds.trades import trades_path, trades_table
 from core.market.formats.binance_wire import BinanceWireFormat
 from core.market.formats.fi2010 import Fi2010Format
@@ -110,7 +110,7 @@ def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> I
         form=form,
         market=form.market(files),
         books=len(times),
-        levels=min(levels, MOST_LEVELS),
+        levels=min(levels, MAX_LEVELS),
         start_ms=int(times[0]),
         end_ms=int(times[-1]),
         sampling_ms=float(np.median(np.diff(times))) if len(times) > 1 else 0.0,
@@ -284,9 +284,9 @@ def _faults(values: FloatArray) -> Iterator[tuple[Message, NDArray[np.bool_]]]:
 
 def _without_bad_depth(values: FloatArray) -> FloatArray:
     """Past the tenth level: nothing from the first level on that is not usable."""
-    deep = values[:, 4 * LEVELS : 4 * MOST_LEVELS]
+    deep = values[:, 4 * LEVELS : 4 * MAX_LEVELS]
     if not deep.shape[1]:
-        return values[:, : 4 * MOST_LEVELS]
+        return values[:, : 4 * MAX_LEVELS]
     with np.errstate(invalid="ignore"):
         usable = (np.isfinite(deep) & (deep > 0) & (deep < LARGEST)).reshape(len(deep), deep.shape[1] // 4, 4).all(axis=2)
     known = np.repeat(np.logical_and.accumulate(usable, axis=1), 4, axis=1)

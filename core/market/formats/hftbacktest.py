@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core.market.feeds.protocol import Trade
 from core.market.formats.book_builder import BookBuilder
-from core.market.formats.protocol import BATCH, BookBatch, FormatError, RowProblem, most_unpacked, too_much
+from core.market.formats.protocol import BATCH, BookBatch, FormatError, RowProblem, max_unpacked, too_much
 from core.messages import Message, compose
 
 FIELDS: Final = ("ev", "exch_ts", "local_ts", "px", "qty")
@@ -109,7 +109,7 @@ class HftbacktestFormat:
         try:
             with zipfile.ZipFile(path) as packed:
                 size = packed.getinfo("data.npy").file_size
-            if size > most_unpacked(path):
+            if size > max_unpacked(path):
                 raise FormatError(too_much(path))
             with np.load(path, allow_pickle=False) as packed:
                 events: NDArray[Any] = packed["data"]

@@ -89,7 +89,7 @@ class BookFormat(Protocol):
         ...
 
 
-def most_unpacked(path: Path) -> int:
+def max_unpacked(path: Path) -> int:
     """Bytes that a packed file may unpack to."""
     return max(MAX_UNPACKED, MAX_RATIO * path.stat().st_size)
 
@@ -113,7 +113,7 @@ class PositionedText:
         packed = self._raw.read(2) == GZIP
         self._raw.seek(0)
         self._data: IO[bytes] = gzip.GzipFile(fileobj=self._raw) if packed else self._raw  # type: ignore[assignment]
-        self._size, self._unpacked, self._most = max(1, self.path.stat().st_size), 0, most_unpacked(self.path)
+        self._size, self._unpacked, self._most = max(1, self.path.stat().st_size), 0, max_unpacked(self.path)
 
     @property
     def done(self) -> float:
@@ -157,7 +157,7 @@ class PositionedText:
 
 def too_much(path: Path) -> Message:
     """A sentence on a file that unpacks to more than it may."""
-    return compose("{file} unpacks to more than {most} MiB: split it", file=path.name, most=most_unpacked(path) >> 20)
+    return compose("{file} unpacks to more than {most} MiB: split it", file=path.name, most=max_unpacked(path) >> 20)
 
 
 def head(path: Path) -> bytes:

@@ -34,7 +34,7 @@ from core.messages import Message, compose
 
 READERS: Final = 2
 """Threads that read recordings at once."""
-MOST_KEPT: Final = 4_096
+MAX_KEPT: Final = 4_096
 """Most files whose numbers are kept in memory."""
 
 MIDS: Final = """
@@ -218,7 +218,7 @@ def _summary(place: RecordingPlace, file: StoredFile) -> FileSummary:
     made = _summarise(place, file)
     with _lock:
         _kept[key] = made
-        while len(_kept) > MOST_KEPT:
+        while len(_kept) > MAX_KEPT:
             _kept.popitem(last=False)
     return made
 

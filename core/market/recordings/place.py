@@ -19,7 +19,7 @@ from core.messages import compose
 
 HOSTS_VARIABLE: Final = "OBSERVATORY_RECORDING_HOSTS"
 """Comma-separated names of hosts, besides this machine, whose recordings may be listed and fetched; and of stores, "s3://bucket"."""
-MOST_FILES: Final = 50_000
+MAX_FILES: Final = 50_000
 TIMEOUT_S: Final = 20
 LISTING_S: Final = 6.0
 """Seconds that listing a folder of this machine may take; 50,000 files take one."""
@@ -56,10 +56,10 @@ class RecordingPlace:
             BookError: where it is not there, does not answer, or holds too many.
         """
         listed = self.store.files() if self.store else self._remote_files() if self.remote else self._local_files()
-        found = list(itertools.islice(listed, MOST_FILES + 1))  # no more are looked at: a whole disk takes minutes
-        if len(found) > MOST_FILES:
+        found = list(itertools.islice(listed, MAX_FILES + 1))  # no more are looked at: a whole disk takes minutes
+        if len(found) > MAX_FILES:
             raise BookError(
-                compose("{place} holds more than {most} files: choose a folder below it", place=self.address, most=MOST_FILES)
+                compose("{place} holds more than {most} files: choose a folder below it", place=self.address, most=MAX_FILES)
             )
         return found
 

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.market.book import LEVELS, MOST_LEVELS, STEP_MS, FloatArray, OrderBookSnapshot, first_fault
+from core.market.book import LEVELS, MAX_LEVELS, STEP_MS, FloatArray, OrderBookSnapshot, first_fault
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
 from core.market.feeds.trades import trades_table
@@ -49,7 +49,7 @@ FREE_SPACE: Final = 256 * 2**20
 """Bytes left free on the disk, at least: room to make files of the journal."""
 JOURNAL_ROWS: Final = pa.schema([("timestamp", pa.int64()), ("levels", pa.list_(pa.float64()))])
 SCHEMAS: Final = {ROWS: JOURNAL_ROWS, TRADES: TRADES_SCHEMA, UPDATES: UPDATES_SCHEMA, EVENTS: EVENTS_SCHEMA}
-MOST_MS: Final = 32_503_680_000_000
+MAX_MS: Final = 32_503_680_000_000
 """The year 3000."""
 
 log = logging.getLogger(__name__)
@@ -351,8 +351,8 @@ def _are_books(table: pa.Table) -> bool:
     widths = levels.value_lengths().to_numpy(zero_copy_only=False)
     stamps = table["timestamp"].to_numpy()
     sound = not table["timestamp"].null_count and not levels.null_count and not levels.flatten().null_count
-    sound = sound and bool(((widths >= 4 * LEVELS) & (widths <= 4 * MOST_LEVELS) & (widths % 4 == 0)).all())
-    if not sound or not ((stamps > 0) & (stamps < MOST_MS)).all():
+    sound = sound and bool(((widths >= 4 * LEVELS) & (widths <= 4 * MAX_LEVELS) & (widths % 4 == 0)).all())
+    if not sound or not ((stamps > 0) & (stamps < MAX_MS)).all():
         return False
     first = np.cumsum(np.append(0, widths[:-1]))
     values = levels.flatten().to_numpy()

@@ -17,7 +17,7 @@ from core.signs.hands.tracker import LANDMARKS, MARGINS, SURE, Hand, same_hand
 
 SIDE: Final = 224
 """Height and width of the landmark model's input, pixels."""
-LEAST_PRESENCE: Final = 0.5
+MIN_PRESENCE: Final = 0.5
 """Of a hand that is followed."""
 
 
@@ -62,7 +62,7 @@ class HandFinder:
             source = picture.reduce(factor)
             square = Region(x=region.x / factor, y=region.y / factor, side=region.side / factor, angle=region.angle)
         points, presence, right, world = self._hand.run(cut(source, square, SIDE))
-        if float(presence.item()) < LEAST_PRESENCE:
+        if float(presence.item()) < MIN_PRESENCE:
             return None
         placed = region.to_picture(points.reshape(LANDMARKS, 3)[:, :2] / SIDE)
         # the world's landmarks are upright in the region: turned back as the picture is

@@ -17,7 +17,7 @@ SIDE: Final = 192
 """Height and width of the detector's input, pixels."""
 LAYERS: Final = ((8, 2), (16, 6))
 """Stride in pixels and anchors a cell of the detector's two grids."""
-LEAST_SCORE: Final = 0.5
+MIN_SCORE: Final = 0.5
 OVERLAP: Final = 0.3
 """Intersection over union from which two boxes are of the same palm."""
 WRIST, MIDDLE_KNUCKLE = 0, 2
@@ -51,7 +51,7 @@ def anchors() -> Floats:
     return np.concatenate(grids).astype(np.float32)
 
 
-def decode(boxes: Floats, scores: Floats, *, least: float = LEAST_SCORE) -> list[Palm]:
+def decode(boxes: Floats, scores: Floats, *, least: float = MIN_SCORE) -> list[Palm]:
     """The palms among the detector's outputs, surest first.
 
     Args:

@@ -51,13 +51,13 @@ def test_a_ratio_is_of_one_unit_of_work(clock: Clock) -> None:
 
 def test_a_machine_that_slows_down_changes_no_ratio(clock: Clock) -> None:
     slower = [1.0 * 1.1**turn for turn in range(12)]
-    found = ratio.measure(clock.work(*slower), clock.work(*(4 * one for one in slower)), seconds=0, least_turns=8)
+    found = ratio.measure(clock.work(*slower), clock.work(*(4 * one for one in slower)), seconds=0, min_turns=8)
     assert found.ratio == pytest.approx(0.25)
 
 
 def test_one_disturbed_turn_is_in_the_spread_and_not_in_the_ratio(clock: Clock) -> None:
     # warm-up and the count of calls take the first two
-    found = ratio.measure(clock.work(1, 1, 1, 50, 1, 1, 1), clock.work(1), seconds=0, least_turns=5)
+    found = ratio.measure(clock.work(1, 1, 1, 50, 1, 1, 1), clock.work(1), seconds=0, min_turns=5)
     assert found.ratio == pytest.approx(1) and found.high > 5
 
 

@@ -30,7 +30,7 @@ def probabilities() -> np.ndarray:
 
 def test_a_clip_shows_the_likeliest_labels_and_the_blank(probabilities):
     shown = figures.labels_shown(probabilities)
-    assert len(shown) == figures.MOST_LABELS
+    assert len(shown) == figures.MAX_LABELS
     assert shown[0] == 0
     hidden = set(range(len(NAMES))) - set(shown)
     assert probabilities[:, list(hidden)].max() <= probabilities[:, shown[1:]].max(axis=0).min()

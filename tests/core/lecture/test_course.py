@@ -46,7 +46,7 @@ def test_a_class_counts_each_voter_once_from_many_threads() -> None:
 
 def test_classes_are_capped_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    answers = ClassAnswers(most_classes=2, idle_s=100, clock=lambda: now[0])
+    answers = ClassAnswers(max_classes=2, idle_s=100, clock=lambda: now[0])
     first, second = answers.open(), answers.open()
     with pytest.raises(ClassError, match="2 classes are open"):
         answers.open()
@@ -56,10 +56,10 @@ def test_classes_are_capped_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> No
     assert answers.known(first) and not answers.known(second)
     with pytest.raises(ClassError, match="no class is open"):
         answers.answer(second, "q", "a", 0)
-    monkeypatch.setattr(class_answers, "MOST_VOTERS", 1)
+    monkeypatch.setattr(class_answers, "MAX_VOTERS", 1)
     answers.answer(first, "q", "a", 1)
     with pytest.raises(ClassError, match="have answered this question"):
         answers.answer(first, "q", "b", 0)
-    monkeypatch.setattr(class_answers, "MOST_QUESTIONS", 1)
+    monkeypatch.setattr(class_answers, "MAX_QUESTIONS", 1)
     with pytest.raises(ClassError, match="open another"):
         answers.answer(first, "r", "a", 0)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from core.lecture.shown_digits import MOST_DIGITS, digits_needed, dot, flat, total
+from core.lecture.shown_digits import MAX_DIGITS, digits_needed, dot, flat, total
 
 
 def quotient(a: float, b: float) -> float:
@@ -35,7 +35,7 @@ def test_no_more_decimals_than_it_takes() -> None:
     digits = digits_needed(quotient, 2 / 3, 1 / 30, result=1)
     assert round(round(2 / 3, digits) / round(1 / 30, digits), 1) == 20.0
     assert round(round(2 / 3, digits - 1) / round(1 / 30, digits - 1), 1) != 20.0
-    assert digits_needed(lambda x: 1e12 * x, 1 / 3, result=3) == MOST_DIGITS
+    assert digits_needed(lambda x: 1e12 * x, 1 / 3, result=3) == MAX_DIGITS
 
 
 def test_rows_are_read_one_after_the_other() -> None:

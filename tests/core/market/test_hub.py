@@ -289,7 +289,7 @@ def test_the_process_has_one_hub_and_can_begin_again(predictor: Predictor) -> No
 
 
 def test_one_viewer_may_open_so_many_feeds_and_all_together_so_many(predictor: Predictor, loop: BackgroundLoop) -> None:
-    hub = Hub(loop, grace_s=FOREVER, most_feeds=5, most_feeds_of_viewer=3)
+    hub = Hub(loop, grace_s=FOREVER, max_feeds=5, max_feeds_of_viewer=3)
 
     def open_feed(viewer: str, key: str) -> MarketSession:
         return hub.watch(viewer, key, lambda: MarketSession(ScriptedFeed([], key=key), predictor))
@@ -311,7 +311,7 @@ def test_one_viewer_may_open_so_many_feeds_and_all_together_so_many(predictor: P
 
 
 def test_live_feeds_own_playbacks_and_shared_ones_leave_each_other_room(predictor: Predictor, loop: BackgroundLoop) -> None:
-    hub = Hub(loop, grace_s=FOREVER, most_feeds=2)
+    hub = Hub(loop, grace_s=FOREVER, max_feeds=2)
 
     def open_feed(viewer: str, key: str) -> MarketSession:
         return hub.watch(viewer, key, lambda: MarketSession(ScriptedFeed([], key=key), predictor))
@@ -327,7 +327,7 @@ def test_live_feeds_own_playbacks_and_shared_ones_leave_each_other_room(predicto
 
 def test_a_viewer_who_goes_from_feed_to_feed_is_not_refused(predictor: Predictor, loop: BackgroundLoop) -> None:
     """Those left behind run on for the grace period, unless there are too many of them."""
-    hub, feeds = Hub(loop, grace_s=FOREVER, most_feeds_of_viewer=3), [ScriptedFeed([], key=f"feed/{i}") for i in range(10)]
+    hub, feeds = Hub(loop, grace_s=FOREVER, max_feeds_of_viewer=3), [ScriptedFeed([], key=f"feed/{i}") for i in range(10)]
     for feed in feeds:
         hub.watch("ann", feed.key, lambda feed=feed: MarketSession(feed, predictor))
         wait_until(feed.reached.is_set)
@@ -338,7 +338,7 @@ def test_a_viewer_who_goes_from_feed_to_feed_is_not_refused(predictor: Predictor
 
 def test_joining_a_feed_keeps_it_running_but_starts_none(predictor: Predictor, loop: BackgroundLoop) -> None:
     clock = Clock()
-    hub, feed = Hub(loop, grace_s=GRACE, most_feeds=1, clock=clock), ScriptedFeed([])
+    hub, feed = Hub(loop, grace_s=GRACE, max_feeds=1, clock=clock), ScriptedFeed([])
     assert hub.join("bob", feed.key) is None
     session = hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
     wait_until(feed.reached.is_set)

@@ -19,7 +19,7 @@ from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedState, StatusChange, Trade
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
-from core.market.stream import HEADER, MOST_BEHIND, ROW_FIXED, SCORES, FrameKind, FrameStream, encode
+from core.market.stream import HEADER, MAX_BEHIND, ROW_FIXED, SCORES, FrameKind, FrameStream, encode
 from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
 from tests.core.market.helpers import HEADS, random_book, real_rows
 
@@ -73,10 +73,10 @@ def test_a_snapshot_and_the_steps_after_it_are_the_later_snapshot(predictor: Pre
     screen = Screen.empty()
     frame, version = session.snapshot(1_000)
     screen.take(frame)
-    for row in range(80, 80 + MOST_BEHIND):
+    for row in range(80, 80 + MAX_BEHIND):
         feed.send(trade(row), *books(ROWS[row : row + 1]))
         wait_until(lambda row=row: session.view(1).step == row + 1)  # type: ignore[misc]
-    wait_until(lambda: session.frames.stream.version == version + MOST_BEHIND)
+    wait_until(lambda: session.frames.stream.version == version + MAX_BEHIND)
     frames = session.frames.stream.after(version)
     assert frames is not None
     for frame in frames:
@@ -87,12 +87,12 @@ def test_a_snapshot_and_the_steps_after_it_are_the_later_snapshot(predictor: Pre
     np.testing.assert_array_equal(screen.trades, whole.trades)
     np.testing.assert_array_equal(screen.scores, whole.scores)
     view = session.view()
-    assert screen.step == whole.step == 80 + MOST_BEHIND
+    assert screen.step == whole.step == 80 + MAX_BEHIND
     np.testing.assert_array_equal(screen.rows[:, 1:41], view.levels)
     np.testing.assert_array_equal(
         screen.rows[23:, ROW_FIXED : ROW_FIXED + 12].reshape(-1, 4, 3), view.predictions["probabilities"]
     )
-    assert len(screen.trades) == MOST_BEHIND
+    assert len(screen.trades) == MAX_BEHIND
 
 
 def test_a_frame_tells_of_one_row_and_the_trades_before_it(predictor: Predictor, loop: BackgroundLoop) -> None:
@@ -207,14 +207,14 @@ def test_a_frame_tells_the_market_s_step_of_price(predictor: Predictor, loop: Ba
 
 def test_a_reader_that_fell_behind_gets_what_it_missed_but_only_so_far_back() -> None:
     stream = FrameStream()
-    for number in range(3 * MOST_BEHIND):
+    for number in range(3 * MAX_BEHIND):
         stream.publish(b"%d" % number)
     newest = stream.version
-    assert newest == 3 * MOST_BEHIND
+    assert newest == 3 * MAX_BEHIND
     assert stream.after(newest) == []
     assert stream.after(newest - 2) == [b"%d" % (newest - 2), b"%d" % (newest - 1)]
-    assert len(stream.after(newest - MOST_BEHIND) or []) == MOST_BEHIND
-    assert stream.after(newest - MOST_BEHIND - 1) is None
+    assert len(stream.after(newest - MAX_BEHIND) or []) == MAX_BEHIND
+    assert stream.after(newest - MAX_BEHIND - 1) is None
 
 
 def test_after_a_jump_earlier_frames_are_continued_by_none() -> None:

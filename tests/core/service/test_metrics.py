@@ -115,7 +115,7 @@ def test_health_names_feeds_and_is_ready(watched: Hub, monkeypatch: pytest.Monke
 
 def test_a_full_disk_or_a_missing_model_is_not_ready(watched: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(health_module, "hub", lambda: watched)
-    monkeypatch.setattr(health_module.shutil, "disk_usage", lambda _: SimpleNamespace(free=health_module.LEAST_FREE - 1))
+    monkeypatch.setattr(health_module.shutil, "disk_usage", lambda _: SimpleNamespace(free=health_module.MIN_FREE - 1))
     assert not health(tmp_path).ready
     monkeypatch.undo()
     monkeypatch.setattr(health_module, "hub", lambda: watched)

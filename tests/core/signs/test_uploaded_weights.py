@@ -101,15 +101,15 @@ def test_a_deeply_nested_card_or_header_is_refused(pair) -> None:
 
 
 def test_what_is_too_large_is_refused_before_it_is_read(pair, monkeypatch):
-    monkeypatch.setattr(uploaded_weights, "MOST_MIB", 0)
+    monkeypatch.setattr(uploaded_weights, "MAX_MIB", 0)
     with pytest.raises(CheckpointError, match="up to 0 MiB"):
         uploaded_weights.load_own(*pair)
 
 
 def test_the_documents_size_is_within_the_limits():
-    assert 300 < uploaded_weights.mebibytes(DOCUMENT) < uploaded_weights.MOST_MIB
+    assert 300 < uploaded_weights.mebibytes(DOCUMENT) < uploaded_weights.MAX_MIB
     settings = (Path(__file__).resolve().parents[3] / ".streamlit" / "config.toml").read_text(encoding="utf-8")
-    assert f"maxUploadSize = {uploaded_weights.MOST_MIB}" in settings
+    assert f"maxUploadSize = {uploaded_weights.MAX_MIB}" in settings
     assert uploaded_weights._config({"name": "x", "model": "iiga", "config": DOCUMENT.to_dict()}) == DOCUMENT
 
 

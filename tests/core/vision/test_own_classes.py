@@ -107,7 +107,7 @@ def test_too_little_to_learn_from_gets_a_sentence(classifier: Classifier) -> Non
 
 
 def test_a_file_that_holds_no_head_gets_a_sentence(head: OwnClasses) -> None:
-    good = npz.from_bytes(head.to_npz(), ARRAYS, most_bytes=1 << 20)
+    good = npz.from_bytes(head.to_npz(), ARRAYS, max_bytes=1 << 20)
     broken = {
         "bias": np.zeros(2), "weights": np.full_like(good["weights"], np.nan), "names": np.array(["a"]),
         "deviation": np.zeros_like(good["deviation"]), "held_out": np.array("much"),

@@ -244,7 +244,7 @@ def test_a_file_that_was_cut_is_damaged(make: Callable[[], bytes], share: float)
 
 def test_too_many_pixels_are_counted_from_the_header() -> None:
     with pytest.raises(PictureError, match="60 x 40 pixels: at most"):
-        decode(filed("RGB", "PNG"), most_pixels=2000)
+        decode(filed("RGB", "PNG"), max_pixels=2000)
 
 
 @pytest.mark.parametrize("progressive", [False, True])

@@ -24,7 +24,7 @@ from core.vision.classifier import load_classifier
 from core.vision.evidence import evidence
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
-from core.vision.pictures import MOST_PIXELS, STORE, PictureError, Problem, decode, from_grey, png
+from core.vision.pictures import MAX_PIXELS, STORE, PictureError, Problem, decode, from_grey, png
 from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
 from pages.images import cached_results
 from pages.shared import language
@@ -322,7 +322,7 @@ def test_every_problem_has_a_sentence_in_every_language(problem: Problem) -> Non
         "damaged": shop_picture(2)[:100],
     }[problem]
     with pytest.raises(PictureError) as caught:
-        decode(data, most_pixels=1 if problem == "large" else MOST_PIXELS)
+        decode(data, max_pixels=1 if problem == "large" else MAX_PIXELS)
     message = str(caught.value)
     assert caught.value.problem == problem and re.match(r"[a-z].*[a-zA-Z]$", message)
     assert isinstance(message, Message)

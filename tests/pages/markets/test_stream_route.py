@@ -22,9 +22,9 @@ from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
-from core.market.stream import MOST_BEHIND, STATUSES, FrameKind
+from core.market.stream import MAX_BEHIND, STATUSES, FrameKind
 from pages.markets import stream_route
-from pages.markets.stream_route import MOST_UNREAD, TICKETS, Ticket
+from pages.markets.stream_route import MAX_UNREAD, TICKETS, Ticket
 from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
 from tests.core.market.helpers import real_rows, tiny_predictor
 
@@ -142,7 +142,7 @@ def test_a_ticket_keeps_no_session_alive(predictor: Predictor) -> None:
 def test_a_viewer_gets_a_snapshot_and_then_every_step(session: MarketSession) -> None:
     async def test() -> None:
         async with visiting(session) as (visitor,):
-            for number in range(1, 2 * MOST_UNREAD):
+            for number in range(1, 2 * MAX_UNREAD):
                 await play(session, 1)
                 assert await visitor.frame() == (FrameKind.STEP, BEGUN + number)
                 visitor.say(str(number + 1))
@@ -155,13 +155,13 @@ def test_a_slow_reader_skips_to_the_newest(session: MarketSession) -> None:
 
     async def test() -> None:
         async with visiting(session, 2) as (slow, quick):
-            for number in range(1, MOST_UNREAD + MOST_BEHIND + 5):
+            for number in range(1, MAX_UNREAD + MAX_BEHIND + 5):
                 await play(session, 1)
                 assert await quick.frame() == (FrameKind.STEP, BEGUN + number)
                 quick.say(str(number + 1))
-            assert [(await slow.frame())[1] for _ in range(MOST_UNREAD - 1)] == list(range(BEGUN + 1, BEGUN + MOST_UNREAD))
+            assert [(await slow.frame())[1] for _ in range(MAX_UNREAD - 1)] == list(range(BEGUN + 1, BEGUN + MAX_UNREAD))
             assert slow.got.empty()
-            slow.say(str(MOST_UNREAD))
+            slow.say(str(MAX_UNREAD))
             assert await slow.frame() == (FrameKind.SNAPSHOT, session.step)
 
     run(test)
@@ -170,10 +170,10 @@ def test_a_slow_reader_skips_to_the_newest(session: MarketSession) -> None:
 def test_a_short_stall_costs_no_snapshot(session: MarketSession) -> None:
     async def test() -> None:
         async with visiting(session) as (visitor,):
-            await play(session, MOST_UNREAD + 4)
-            visitor.say(str(MOST_UNREAD))
-            found = [await visitor.frame() for _ in range(MOST_UNREAD + 4)]
-            assert found == [(FrameKind.STEP, BEGUN + 1 + i) for i in range(MOST_UNREAD + 4)]
+            await play(session, MAX_UNREAD + 4)
+            visitor.say(str(MAX_UNREAD))
+            found = [await visitor.frame() for _ in range(MAX_UNREAD + 4)]
+            assert found == [(FrameKind.STEP, BEGUN + 1 + i) for i in range(MAX_UNREAD + 4)]
 
     run(test)
 

@@ -18,7 +18,7 @@ from core import checkpoints
 from core.market import library
 from core.market.alerts import AlertBook, AlertRule, MarketState
 from core.market.feeds.protocol import FeedFailed
-from core.market.hub import MOST_FEEDS_OF_VIEWER, hub, shutdown
+from core.market.hub import MAX_FEEDS_OF_VIEWER, hub, shutdown
 from core.market.ledger.keeper import FOLDER_VARIABLE
 from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.scorecard import score_card
@@ -97,9 +97,9 @@ def test_a_link_with_nonsense_says_so_and_shows_the_rest() -> None:
 
 
 def test_no_more_markets_than_a_viewer_may_watch() -> None:
-    app = opened(wall=",".join(f"sim:{seed}" for seed in range(MOST_FEEDS_OF_VIEWER + 2)))
-    assert len(table(app)) == MOST_FEEDS_OF_VIEWER
-    assert f"at most {MOST_FEEDS_OF_VIEWER} markets" in words(app) and "Left out: sim:6, sim:7." in words(app)
+    app = opened(wall=",".join(f"sim:{seed}" for seed in range(MAX_FEEDS_OF_VIEWER + 2)))
+    assert len(table(app)) == MAX_FEEDS_OF_VIEWER
+    assert f"at most {MAX_FEEDS_OF_VIEWER} markets" in words(app) and "Left out: sim:6, sim:7." in words(app)
     assert app.button(key="wall:add").disabled
 
 
@@ -118,10 +118,10 @@ def test_a_market_is_added_and_removed_and_the_link_follows() -> None:
 
 
 def test_a_removed_market_is_left_so_that_another_may_run() -> None:
-    app = opened(wall=",".join(f"sim:{seed}" for seed in range(MOST_FEEDS_OF_VIEWER)))
+    app = opened(wall=",".join(f"sim:{seed}" for seed in range(MAX_FEEDS_OF_VIEWER)))
     app = press(app, "wall:remove:sim:0")
     app = press(app, "wall:add")
-    assert len(table(app)) == MOST_FEEDS_OF_VIEWER and not app.error
+    assert len(table(app)) == MAX_FEEDS_OF_VIEWER and not app.error
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def ask(
 def test_healthz_says_whether_it_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     start, body = ask("/healthz")
     assert start["status"] == 200 and json.loads(body["body"])["ready"] is True
-    monkeypatch.setattr(health_module, "LEAST_FREE", 2**80)
+    monkeypatch.setattr(health_module, "MIN_FREE", 2**80)
     start, body = ask("/healthz")
     assert start["status"] == 503 and json.loads(body["body"])["live"] is True
 

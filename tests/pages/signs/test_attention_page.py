@@ -135,7 +135,7 @@ def test_a_clip_in_which_nothing_is_read_is_said_to_be_one():
 
 
 def test_a_long_clip_is_not_asked_about(monkeypatch):
-    monkeypatch.setattr(gloss_measures, "MOST_FRAMES", 20)
+    monkeypatch.setattr(gloss_measures, "MAX_FRAMES", 20)
     app = opened(sview="frames", measure="occlusion", **TRACKS)
     assert "are offered up to 20" in app.warning[0].value
     assert app.selectbox(key="measure").value == "relevance"  # in its place one that takes any length

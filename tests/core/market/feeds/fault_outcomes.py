@@ -29,7 +29,7 @@ from tests.core.market.feeds.venue_faults import Exchange, Fault, real_clock
 
 LATE_S: Final = 1.0
 """A row may show a book that was replaced so long ago, and by as long as the process was held up, for the way from the server."""
-MOST_S: Final = 30.0  # longest wait for a feed to be live, or to end
+MAX_S: Final = 30.0  # longest wait for a feed to be live, or to end
 
 
 @dataclass(kw_only=True)
@@ -88,7 +88,7 @@ async def try_fault(
             if fault.end is not None and not fault.ends:
                 await fault.end(exchange)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(MOST_S):
+                async with asyncio.timeout(MAX_S):
                     await seen.settle(
                         over, ends=fault.ends, interrupted=fault.at_start or fault.lasts_s > 0, patience_s=patience_s
                     )

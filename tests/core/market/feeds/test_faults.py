@@ -17,7 +17,7 @@ from core.market.book import BookRows, FloatArray, OrderBookSnapshot, read_marke
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.connection import Connection, _Asks
 from core.market.feeds.failures import Backoff
-from core.market.feeds.live import MOST_DOUBTS, LiveFeed
+from core.market.feeds.live import MAX_DOUBTS, LiveFeed
 from core.market.feeds.protocol import FeedFailed, FeedState
 from core.market.feeds.timeouts import Timeouts
 from core.market.recorder import RecordingProgress, record
@@ -219,7 +219,7 @@ def test_a_market_that_is_delisted_is_given_up_with_a_sentence() -> None:
             return await outcome(LiveFeed("binance", "ETH/USDT", configure=server.configure, backoff=QUICK))
 
     said, end = asyncio.run(asyncio.wait_for(scenario(), 40))
-    assert len(said) <= MOST_DOUBTS + 1
+    assert len(said) <= MAX_DOUBTS + 1
     assert end == "Binance no longer trades ETH/USDT: choose another market."
 
 

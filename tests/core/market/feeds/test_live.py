@@ -18,7 +18,7 @@ import pytest
 from core.market.book import OrderBookSnapshot, interleave
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.failures import Backoff
-from core.market.feeds.live import MOST_DOUBTS, LiveFeed
+from core.market.feeds.live import MAX_DOUBTS, LiveFeed
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange, Trade
 from core.market.feeds.timeouts import Timeouts
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
@@ -335,7 +335,7 @@ def test_no_network_is_said_and_waited_out(monkeypatch: pytest.MonkeyPatch) -> N
             feed = LiveFeed("binance", "ETH/USDT", configure=configure, backoff=QUICK)
             async with aclosing(feed.events()) as events:
                 reader = Reader(events)
-                for _ in range(MOST_DOUBTS + 3):  # more often than a doubtful failure would be put up with
+                for _ in range(MAX_DOUBTS + 3):  # more often than a doubtful failure would be put up with
                     await reader.until(lambda event: isinstance(event, StatusChange) and event.gap)
             messages = {status.message for status in reader.statuses if status.state is FeedState.RECONNECTING}
             assert messages == {"No network: the address of Binance could not be looked up; connecting again."}
@@ -384,7 +384,7 @@ def test_a_book_too_short_to_use_is_given_up_with_a_sentence() -> None:
             server.next = 1
             with pytest.raises(FeedFailed, match="no usable book of ETH/USDT: the book has 7 asks and 7 bids: 10 a side"):
                 await reader.book()
-            assert server.snapshots == MOST_DOUBTS + 1
+            assert server.snapshots == MAX_DOUBTS + 1
 
     run(scenario)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.market.feeds.pacing import CHUNK, MOST_LATE_S, SPEEDS, Pacer
+from core.market.feeds.pacing import CHUNK, MAX_LATE_S, SPEEDS, Pacer
 
 
 class Clock:
@@ -48,7 +48,7 @@ def test_no_row_is_lost_or_gained_however_late_each_wake_up_is(speed: float, del
 
 def test_a_burst_comes_in_chunks_and_a_long_absence_is_let_go() -> None:
     pacer, clock = begun(50.0)
-    clock.now += MOST_LATE_S
+    clock.now += MAX_LATE_S
     due = pacer.due()
     assert (due.rows, due.wait_s) == (CHUNK, 0.0)
     pacer, clock = begun(1.0)

@@ -27,7 +27,7 @@ def test_too_large_a_folder_is_not_listed_to_its_end(monkeypatch: pytest.MonkeyP
             looked += 1
             yield str(Path(__file__).parent), [], [Path(__file__).name]
 
-    monkeypatch.setattr(place, "MOST_FILES", 3)
+    monkeypatch.setattr(place, "MAX_FILES", 3)
     monkeypatch.setattr(place.os, "walk", walk)
     with pytest.raises(BookError, match="more than 3 files"):
         RecordingPlace(str(Path(__file__).parent)).files()
