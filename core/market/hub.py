@@ -24,6 +24,8 @@ MAX_FEEDS = 32
 """Live feeds that run at once, and as many played ones of visitors' own. Sixty live ones took a whole processor core."""
 MAX_FEEDS_OF_VIEWER = 6
 """Feeds that run at once for one viewer."""
+MAX_FEEDS_OF_ADDRESS = 16
+"""Feeds that run at once for the viewers of one address, which one person may open tabs without end from."""
 
 
 class TooManyFeeds(Exception):
@@ -32,11 +34,12 @@ class TooManyFeeds(Exception):
 
 @dataclass
 class _Running:
-    """A session; who started it; and when each viewer, and any viewer, last asked for it, seconds on the monotonic clock."""
+    """A session; who started it, and from which address; when each viewer, and any, last asked for it, monotonic seconds."""
 
     session: MarketSession
     future: Future[None]
     started_by: str
+    address: str
     viewers: dict[str, float] = field(default_factory=dict)
     last_asked: float = 0.0
 
@@ -77,15 +80,18 @@ class Hub:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._loop, self._grace_s, self._clock = loop, grace_s, clock
-        self._most_feeds, self._most_feeds_of_viewer = max_feeds, max_feeds_of_viewer
+        self._max_feeds, self._max_feeds_of_viewer = max_feeds, max_feeds_of_viewer
         self._lock = threading.Lock()
         self._running: dict[str, _Running] = {}
         self._reaper: Future[None] | None = None
 
-    def watch(self, viewer: str, key: str, start: Callable[[], MarketSession]) -> MarketSession:
+    def watch(self, viewer: str, key: str, start: Callable[[], MarketSession], *, address: str = "") -> MarketSession:
         """The session of the feed `key`, started with `start` where it is not running; also keeps it running for the viewer.
 
         A session whose feed failed or ended is returned too, so that its message can be read.
+
+        Args:
+            address: of the viewer, by which feeds are counted too; "" for one that is not.
 
         Raises:
             TooManyFeeds: where it would have to be started, and too many feeds run already.
@@ -93,9 +99,9 @@ class Hub:
         with self._lock:
             running = self._running.get(key)
             if running is None:
-                self._make_room(viewer, key)
+                self._make_room(viewer, key, address)
                 session = start()
-                running = self._running[key] = _Running(session, self._loop.submit(session.run()), viewer)
+                running = self._running[key] = _Running(session, self._loop.submit(session.run()), viewer, address)
             running.viewers[viewer] = running.last_asked = self._clock()
             if self._reaper is None or self._reaper.done():
                 self._reaper = self._loop.submit(self._reap())
@@ -156,33 +162,39 @@ class Hub:
         if reaper is not None:
             reaper.cancel()
 
-    def _make_room(self, viewer: str, key: str) -> None:
-        """Stop feeds without viewers, the longest abandoned first, where a further one would be too many of its kind.
+    def _make_room(self, viewer: str, key: str, address: str) -> None:
+        """Stop feeds without viewers, the longest abandoned first, where a further one would be too many.
 
         Live feeds, playbacks of visitors' own and playbacks that all share are counted apart: none of them closes another.
 
         Raises:
             TooManyFeeds: where that is not enough.
         """
-        abandoned = sorted((r.last_asked, key) for key, r in self._running.items() if not self._present(r))
-        for of_viewer, most in ((True, self._most_feeds_of_viewer), (False, self._most_feeds)):
-            counted = {
-                one
-                for one, running in self._running.items()
-                if (self._counts_for(viewer, running) if of_viewer else kind_of(one) == kind_of(key))
-            }
-            for _, one in abandoned:
-                if len(counted) >= most and one in counted:
-                    counted.discard(one)
-                    self._running.pop(one).future.cancel()
-            if len(counted) >= most and of_viewer:
-                raise TooManyFeeds(compose("You watch {count} markets already: close one of their tabs first.", count=most))
-            if len(counted) >= most:
-                raise TooManyFeeds(
-                    compose(
-                        "{count} markets are being watched on this server, and it takes no more: try again later.", count=most
-                    )
-                )
+        one = compose("You watch {count} markets already: close one of their tabs first.", count=self._max_feeds_of_viewer)
+        near = compose(
+            "{count} markets are being watched from your address, and it takes no more: close a tab.", count=MAX_FEEDS_OF_ADDRESS
+        )
+        every = compose(
+            "{count} markets are being watched on this server, and it takes no more: try again later.", count=self._max_feeds
+        )
+        self._limit(lambda _, running: self._counts_for(viewer, running), self._max_feeds_of_viewer, one)
+        if address and kind_of(key) != "shared":
+            self._limit(lambda _, running: running.address == address, MAX_FEEDS_OF_ADDRESS, near)
+        self._limit(lambda other, _: kind_of(other) == kind_of(key), self._max_feeds, every)
+
+    def _limit(self, counts: Callable[[str, _Running], bool], most: int, problem: str) -> None:
+        """Stops abandoned ones of the feeds that count until one more fits.
+
+        Raises:
+            TooManyFeeds: with `problem`, where it does not.
+        """
+        counted = {key for key, running in self._running.items() if counts(key, running)}
+        for _, key in sorted((r.last_asked, key) for key, r in self._running.items() if not self._present(r)):
+            if len(counted) >= most and key in counted:
+                counted.discard(key)
+                self._running.pop(key).future.cancel()
+        if len(counted) >= most:
+            raise TooManyFeeds(problem)
 
     def _counts_for(self, viewer: str, running: _Running) -> bool:
         return viewer in running.viewers or (running.started_by == viewer and not self._present(running))

@@ -185,6 +185,19 @@ def forwarded(headers: Mapping[str, str]) -> bool:
     return any(name in _PROXY_HEADERS or name.startswith(_PROXY_BEGINNINGS) for name in map(str.lower, headers))
 
 
+def client_address(connection: RequestAddress) -> str:
+    """Returns the address that limits are counted by: the other end's or, of a proxy of this network, the one it names.
+
+    A proxy appends the address it sees to `X-Forwarded-For`; what stands before that anyone may have written.
+    """
+    seen = connection.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    try:
+        near = not connection.peer or not ipaddress.ip_address(connection.peer).is_global
+        return str(ipaddress.ip_address(seen)) if seen and near else connection.peer
+    except ValueError:
+        return connection.peer
+
+
 def is_local(connection: RequestAddress) -> bool:
     """Tells whether a request can only have come from the machine itself (D35): every sign says so, and none is missing.
 
@@ -222,7 +235,7 @@ def visitor_of(
     else:
         role = Role.SIGNED_IN if "yes" in listed(OPEN_VARIABLE) else Role.STRANGER
     name = str((user or {}).get("email") or (user or {}).get("sub") or "").lower()
-    return Visitor(id=tab, role=role, name=name, address=connection.peer)
+    return Visitor(id=tab, role=role, name=name, address=client_address(connection))
 
 
 def _on_the_list(user: Mapping[str, object]) -> bool:
@@ -237,7 +250,7 @@ def requester_of(connection: RequestAddress) -> Visitor:
     shown = connection.headers.get("authorization", "")
     knows = len(token) >= MIN_TOKEN and hmac.compare_digest(shown.encode(), f"Bearer {token}".encode())
     role = Role.OPERATOR if is_local(connection) or knows else Role.STRANGER
-    return Visitor(id="", role=role, address=connection.peer)
+    return Visitor(id="", role=role, address=client_address(connection))
 
 
 def listed(variable: str) -> frozenset[str]:

@@ -96,7 +96,7 @@ def _session(source: MarketSource, start: Callable[[], MarketSession], predictor
     """The source's session; of a recording the one that all share, where others' own playbacks take every place."""
     viewer = watched_feeds.viewer_id()
     try:
-        return hub().watch(viewer, source.key, start)
+        return hub().watch(viewer, source.key, start, address=watched_feeds.address())
     except TooManyFeeds:
         if not isinstance(source, RecordingSource) or live_model.chosen() != DEFAULT:
             raise

@@ -17,7 +17,7 @@ from core.market.book import frame_from_rows
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedFailed
 from core.market.feeds.recording import RecordingFeed
-from core.market.hub import Hub, TooManyFeeds
+from core.market.hub import MAX_FEEDS, MAX_FEEDS_OF_ADDRESS, Hub, TooManyFeeds
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
@@ -323,6 +323,23 @@ def test_live_feeds_own_playbacks_and_shared_ones_leave_each_other_room(predicto
         with pytest.raises(TooManyFeeds, match=r"^2 markets are being watched on this server"):
             open_feed("eve", key)
     assert open_feed("eve", "recording/a") is open_feed("bob", "recording/a")  # which all share
+
+
+def test_the_tabs_of_one_address_do_not_take_every_place(predictor: Predictor, loop: BackgroundLoop) -> None:
+    hub = Hub(loop, grace_s=FOREVER)
+
+    def open_feed(tab: int, key: str, address: str) -> MarketSession:
+        return hub.watch(f"tab {tab}", key, lambda: MarketSession(ScriptedFeed([], key=key), predictor), address=address)
+
+    for tab in range(MAX_FEEDS_OF_ADDRESS):
+        open_feed(tab, f"live/venue/{tab}", "203.0.113.9")
+    with pytest.raises(TooManyFeeds, match=rf"^{MAX_FEEDS_OF_ADDRESS} markets are being watched from your address"):
+        open_feed(99, "live/venue/99", "203.0.113.9")
+    open_feed(99, "recording/a", "203.0.113.9")  # which all share
+    open_feed(0, "live/venue/99", "198.51.100.1")
+    open_feed(99, "live/venue/99", "203.0.113.9")  # what runs may be watched
+    for tab in range(MAX_FEEDS_OF_ADDRESS + 1, MAX_FEEDS - 1):
+        open_feed(tab, f"live/venue/local {tab}", "")  # of who runs the server
 
 
 def test_a_viewer_who_goes_from_feed_to_feed_is_not_refused(predictor: Predictor, loop: BackgroundLoop) -> None:

@@ -19,6 +19,7 @@ from core.service.access import (
     RequestAddress,
     Role,
     Visitor,
+    client_address,
     host_allowed,
     is_local,
     is_loopback,
@@ -210,3 +211,20 @@ def test_nobody_sets_the_server_up_over_a_network_and_nobody_touches_what_is_ano
 def test_every_action_has_a_row_and_the_documentation_holds_the_table() -> None:
     assert set(RIGHTS) == set(Action)
     assert access.table() in (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("peer", "seen", "address"),
+    [
+        ("203.0.113.9", "", "203.0.113.9"),
+        ("8.8.8.8", "198.51.100.1", "8.8.8.8"),  # no proxy of this network: anyone may write the header
+        ("127.0.0.1", "198.51.100.1", "198.51.100.1"),
+        ("172.18.0.5", "10.9.9.9, 198.51.100.1", "198.51.100.1"),  # the proxy appends what it sees
+        ("172.18.0.5", "unknown", "172.18.0.5"),
+        ("", "2001:db8::7", "2001:db8::7"),
+        ("", "", ""),
+    ],
+)
+def test_limits_are_counted_by_the_address_that_the_nearest_proxy_sees(peer: str, seen: str, address: str) -> None:
+    headers = {"x-forwarded-for": seen} if seen else {}
+    assert client_address(RequestAddress(bind="0.0.0.0", peer=peer, headers=headers)) == address
