@@ -31,7 +31,7 @@ MAX_PIXELS: Final = 64_000_000
 """Pixels that may be decoded; 256 MB while they are."""
 MAX_JPEG_PIXELS: Final = 220_000_000
 """Pixels of a baseline JPEG, of which an eighth of each side is decoded: above the 108 and 200 megapixels of phones."""
-Image.MAX_IMAGE_PIXELS = MAX_JPEG_PIXELS
+Image.MAX_IMAGE_PIXELS = MAX_JPEG_PIXELS // 2  # Pillow refuses twice as many, and warns from here on
 WORK_SIDE: Final = 768
 """Longest side that is kept: over 27 times what the model sees."""
 STRIP_PIXELS: Final = 1 << 20

@@ -43,9 +43,14 @@ def wait_for_status(page: Page, name: str) -> None:
 
 def wait_for_steps(page: Page, count: int) -> None:
     """Until the screen shows that many more steps."""
+    wait_until_step(page, step(page) + count)
+
+
+def wait_until_step(page: Page, target: int) -> None:
+    """Until the screen shows this step, or a later one."""
     page.wait_for_function(
         "([selector, target]) => Number(document.querySelector(selector)?.dataset.drawnStep) >= target",
-        arg=[SCREEN, step(page) + count],
+        arg=[SCREEN, target],
         timeout=PATIENCE_MS,
     )
 
@@ -267,7 +272,7 @@ def test_playback_belongs_to_a_viewer(new_page: NewPage, app: AppServer) -> None
     live.wait_for_timeout(500)  # what was under way when the pause came
     held = step(live)
     live.get_by_role("button", name="Step", exact=True).click()
-    wait_for_steps(live, 1 - (step(live) - held))
+    wait_until_step(live, held + 1)
     assert step(live) == held + 1
     live.get_by_role("button", name="Play").click()
     wait_for_status(live, "Replaying")

@@ -44,7 +44,7 @@ def test_every_page_opens_on_every_screen(entry: PageEntry, app: AppServer, scre
 
 def test_tab_stops_nowhere_off_the_screen_and_the_sidebar_opens_by_key(new_page: NewPage, app: AppServer) -> None:
     """The front page's sidebar is collapsed, which puts its links left of the screen."""
-    page = new_page(app, "/")
+    page = new_page(app, "/", width=1400)  # a profile of its own: one in which the sidebar was opened keeps it open
     expect(page).to_have_title(f"{FIRST.title} · Attention Observatory")
     settled(page)
     edges = []
