@@ -125,6 +125,11 @@ class Visitor:
     address: str = ""
 
     @property
+    def limited_by(self) -> str:
+        """Address that limits are counted by; "" for who runs the server, and where it is unknown."""
+        return "" if self.role is Role.OPERATOR else self.address
+
+    @property
     def owner(self) -> str:
         """Owner of the visitor's things: the operator's and a person's outlive the browser tab, anyone else's end with it."""
         if self.role is Role.OPERATOR:

@@ -33,7 +33,7 @@ from pages.markets import (
 from pages.markets.call_rules import unknown_market
 from pages.markets.live_controls import ViewChoices
 from pages.markets.terminal import TerminalChoices
-from pages.shared import controls
+from pages.shared import controls, permissions
 from pages.shared.language import _
 
 FALLBACK = "live:fallback"
@@ -96,7 +96,7 @@ def _session(source: MarketSource, start: Callable[[], MarketSession], predictor
     """The source's session; of a recording the one that all share, where others' own playbacks take every place."""
     viewer = watched_feeds.viewer_id()
     try:
-        return hub().watch(viewer, source.key, start, address=watched_feeds.address())
+        return hub().watch(viewer, source.key, start, address=permissions.visitor().limited_by)
     except TooManyFeeds:
         if not isinstance(source, RecordingSource) or live_model.chosen() != DEFAULT:
             raise

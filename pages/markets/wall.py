@@ -61,14 +61,13 @@ def rows_now() -> tuple[list[tuple[wall_markets.WallSource, WallRow]], list[str]
     by = permissions.visitor()
     alerts.meet(by)
     events = alerts.book().log(by.owner)
-    address = watched_feeds.address()
     for source in sources:
         try:
             session = hub().watch(
                 watched_feeds.viewer_id(),
                 source.key,
                 lambda source=source: watched_feeds.new_session(source.feed(), predictor),  # type: ignore[misc]
-                address=address,
+                address=by.limited_by,
             )
         except (BookError, LibraryError, TooManyFeeds) as error:
             symbol, venue = wall_markets.symbol_of(source), wall_markets.venue_of(source)

@@ -15,8 +15,6 @@ from core.market.hub import hub
 from core.market.ledger.keeper import LedgerKeeper, ledger_folder
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
-from core.service.access import Role
-from pages.shared import permissions
 
 KEYS: Final = "markets:keys"
 
@@ -25,12 +23,6 @@ def viewer_id() -> str:
     """This browser tab, for the hub."""
     context = get_script_run_ctx()
     return context.session_id if context else "nobody"
-
-
-def address() -> str:
-    """Address that this visit's feeds are counted by; "" for who runs the server."""
-    who = permissions.visitor()
-    return "" if who.role is Role.OPERATOR else who.address
 
 
 def watch_only(keys: Iterable[str]) -> None:

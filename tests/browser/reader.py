@@ -30,9 +30,14 @@ def stat(page: Page, name: str) -> str:
 
 
 def place(area: Locator, x: float, y: float) -> Position:
-    """A point of an area at these shares of its width and height, for `click` and `hover`, which wait until it stands still."""
+    """A point of an area at these shares of its width and height, once it has kept place and size for a quarter of a second."""
     area.scroll_into_view_if_needed(timeout=PATIENCE_MS)
-    box = area.bounding_box()
+    before, box = None, area.bounding_box()
+    for _ in range(40):
+        if box is not None and box == before:
+            break
+        area.page.wait_for_timeout(250)
+        before, box = box, area.bounding_box()
     assert box is not None
     return {"x": x * box["width"], "y": y * box["height"]}
 

@@ -62,7 +62,7 @@ def test_page_runs_in_every_language(entry: PageEntry, tab_titles: list[str]) ->
 
 
 def test_the_front_page_opens_where_others_hold_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub(), "_most_feeds", 1)
+    monkeypatch.setattr(hub(), "_max_feeds", 1)
     own, second = (AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=90).run() for _ in range(2))
     keys = {one.key.partition("~")[1] for one in hub().watched()}
     assert not own.exception and not second.exception and not second.error
