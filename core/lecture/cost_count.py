@@ -148,21 +148,21 @@ def count(config: AttentionConfig, tokens: int) -> CountedCost:
 
 def _watched(model: nn.Module, names: Iterable[str]) -> dict[str, tuple[tuple[int, ...], ...]]:
     """Shapes by module, filled in by the model's next pass: of the first input, the output, and a map where it returns one."""
-    found: dict[str, tuple[tuple[int, ...], ...]] = {}
+    shapes: dict[str, tuple[tuple[int, ...], ...]] = {}
     modules = dict(model.named_modules())
 
     def watch(name: str) -> None:
         def note(_module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
             made = output if isinstance(output, tuple) else (output,)
             tensors = [one for one in (inputs[0], *made) if isinstance(one, Tensor)]
-            found.setdefault(name, tuple(tuple(one.shape) for one in tensors))
+            shapes.setdefault(name, tuple(tuple(one.shape) for one in tensors))
 
         modules[name].register_forward_hook(note)
 
     for name in names:
         if name in modules:
             watch(name)
-    return found
+    return shapes
 
 
 def _macs(model: nn.Module, x: tuple[Tensor, ...]) -> tuple[dict[str, int], dict[str, Tensor]]:

@@ -20,11 +20,11 @@ class UploadCaps:
     """Decides over each upload before it is read. Safe from any thread.
 
     Args:
-        most_of_visitor, most_in_all: bytes.
+        max_of_visitor, max_total: bytes.
     """
 
-    def __init__(self, *, most_of_visitor: int = MAX_OF_VISITOR, most_in_all: int = MAX_TOTAL) -> None:
-        self._most_of_visitor, self._most_in_all = most_of_visitor, most_in_all
+    def __init__(self, *, max_of_visitor: int = MAX_OF_VISITOR, max_total: int = MAX_TOTAL) -> None:
+        self._max_of_visitor, self._max_total = max_of_visitor, max_total
         self._lock = threading.Lock()
         self._coming: Counter[str] = Counter()
 
@@ -36,16 +36,16 @@ class UploadCaps:
         """
         with self._lock:
             mine = held.get(visitor, 0) + self._coming[visitor] + size
-            if mine > self._most_of_visitor:
+            if mine > self._max_of_visitor:
                 return compose(
                     "Your uploads would take {size} MiB, and one visitor may keep {most}: remove some, or close other tabs.",
                     size=-(-mine // MIB),
-                    most=self._most_of_visitor // MIB,
+                    most=self._max_of_visitor // MIB,
                 )
-            if sum(held.values()) + self._coming.total() + size > self._most_in_all:
+            if sum(held.values()) + self._coming.total() + size > self._max_total:
                 return compose(
                     "All visitors' uploads together take the {most} MiB that this server keeps: try again later.",
-                    most=self._most_in_all // MIB,
+                    most=self._max_total // MIB,
                 )
             self._coming[visitor] += size
             return None

@@ -224,5 +224,5 @@ def test_the_readmes_example_says_what_the_model_says() -> None:
     expected = predictor.attention(read_market([recording.path]).levels[-128:], predictor.market(recording.name))[0]
     lines = printed.getvalue().splitlines()
     assert [tuple(line.split()[:2]) for line in lines] == [(label, str(steps)) for label, steps in predictor.heads]
-    found = np.array([[float(one) for one in re.findall(r"\d\.\d{3}", line)] for line in lines])
-    np.testing.assert_allclose(found, expected, atol=6e-4)
+    printed = np.array([[float(one) for one in re.findall(r"\d\.\d{3}", line)] for line in lines])
+    np.testing.assert_allclose(printed, expected, atol=6e-4)

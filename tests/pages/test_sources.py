@@ -25,14 +25,14 @@ def no_feed_left() -> Iterator[None]:
 
 def named() -> dict[str, dict[str, str]]:
     """View -> section -> the words that it shows of it."""
-    found: dict[str, dict[str, str]] = defaultdict(dict)
+    words_by_view: dict[str, dict[str, str]] = defaultdict(dict)
     text = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
     for section, cell in re.findall(r'^\| <a id="([^"]+)">.*\| ([^|]*) \|$', text, flags=re.MULTILINE):
         views = re.findall(r"`([^`]+)` “([^”]+)”", cell)
         assert views and len(views) == cell.count("`") / 2, f"{section}: a view without words"
         for view, words in views:
-            found[view][section] = words
-    return found
+            words_by_view[view][section] = words
+    return words_by_view
 
 
 def shown(app: AppTest) -> str:

@@ -25,8 +25,8 @@ DRAWN: dict[str, Callable[[], go.Figure]] = {
 
 
 def trace(figure: go.Figure, name: str) -> go.Scatter:
-    (found,) = [one for one in figure.data if one.name == name]
-    return found
+    (scatter,) = [one for one in figure.data if one.name == name]
+    return scatter
 
 
 @pytest.mark.usefixtures("upper_case_translator")
@@ -43,10 +43,10 @@ def test_every_figure_travels_and_speaks_the_readers_language(name: str) -> None
 @pytest.mark.parametrize(("tick", "digits"), [(0.01, 3), (0.5, 2), (1.0, 1), (0.0001, 5), (25.0, 1)])
 def test_a_quote_has_one_digit_more_than_a_price(tick: float, digits: int) -> None:
     row = random_book(1, 0, tick=tick, start=1_000 * tick).levels[0]
-    found = figures.quote(row)
-    assert found.digits == digits
-    assert found.mid == pytest.approx((row[0] + row[2]) / 2)
-    assert found.spread_bps == pytest.approx((row[0] - row[2]) / found.mid * 1e4)
+    quote = figures.quote(row)
+    assert quote.digits == digits
+    assert quote.mid == pytest.approx((row[0] + row[2]) / 2)
+    assert quote.spread_bps == pytest.approx((row[0] - row[2]) / quote.mid * 1e4)
 
 
 def test_a_quote_is_as_fine_as_the_finer_side() -> None:
@@ -60,8 +60,8 @@ def test_a_quote_shows_its_half_tick_where_the_levels_of_a_side_are_further_apar
     """Asks and bids a tenth apart each, on hundredths."""
     row = np.ones(40)
     row[0::4], row[2::4] = 100.16 + 0.1 * np.arange(10), 100.05 - 0.1 * np.arange(10)
-    found = figures.quote(row)
-    assert f"{found.mid:.{found.digits}f}" == "100.105"
+    quote = figures.quote(row)
+    assert f"{quote.mid:.{quote.digits}f}" == "100.105"
 
 
 def test_the_chosen_horizon_stands_out() -> None:

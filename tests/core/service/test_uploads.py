@@ -6,7 +6,7 @@ from core.service.uploads import MIB, UploadCaps
 
 
 def test_a_visitor_and_all_together_have_a_limit() -> None:
-    caps = UploadCaps(most_of_visitor=3 * MIB, most_in_all=5 * MIB)
+    caps = UploadCaps(max_of_visitor=3 * MIB, max_total=5 * MIB)
     held = {"me": 2 * MIB, "you": MIB}
     assert caps.begin("me", MIB, held) is None
     refusal = caps.begin("me", 1, held)  # the one before is still under way
@@ -18,7 +18,7 @@ def test_a_visitor_and_all_together_have_a_limit() -> None:
 
 
 def test_what_failed_leaves_no_trace() -> None:
-    caps = UploadCaps(most_of_visitor=MIB, most_in_all=MIB)
+    caps = UploadCaps(max_of_visitor=MIB, max_total=MIB)
     for _ in range(3):
         assert caps.begin("me", MIB, {}) is None
         caps.end("me", MIB)

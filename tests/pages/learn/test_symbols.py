@@ -82,20 +82,20 @@ def used() -> dict[str, set[str]]:
     """Lessons' pages by symbol, as their sources have them; a subscript counts where the table lists it."""
     known = table()
     files = {entry.url: str(entry.file) for entry in ENTRIES}
-    found: dict[str, set[str]] = {}
+    listing: dict[str, set[str]] = {}
     for url in dict.fromkeys(lesson.url for lesson in LESSONS):
         for formula in formulas(files[url]):
             for name in symbols(formula):
                 base = name.partition("_")[0]
                 listed = next((one for one in (name, base, base.rstrip("'")) if one in known), name)
-                found.setdefault(listed, set()).add(url)
-    return found
+                listing.setdefault(listed, set()).add(url)
+    return listing
 
 
 def test_every_symbol_has_its_row_and_every_row_its_lessons() -> None:
-    found, known = used(), table()
-    assert found.keys() <= known.keys(), {name: found[name] for name in found.keys() - known.keys()}
-    wrong = {name: (pages, found.get(name, set())) for name, pages in known.items() if pages != found.get(name, set())}
+    listing, known = used(), table()
+    assert listing.keys() <= known.keys(), {name: listing[name] for name in listing.keys() - known.keys()}
+    wrong = {name: (pages, listing.get(name, set())) for name, pages in known.items() if pages != listing.get(name, set())}
     assert not wrong, wrong
 
 

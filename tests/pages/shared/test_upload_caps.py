@@ -39,7 +39,7 @@ async def passed_on(scope: Scope, receive: Receive, send: Send) -> None:
 @pytest.fixture
 def check(monkeypatch: pytest.MonkeyPatch) -> Iterator[UploadCheck]:
     monkeypatch.setattr(upload_caps, "held_uploads", lambda: {"visitor-1": 95})
-    yield UploadCheck(passed_on, UploadCaps(most_of_visitor=100, most_in_all=1_000))
+    yield UploadCheck(passed_on, UploadCaps(max_of_visitor=100, max_total=1_000))
     upload_caps._refusals.clear()
 
 

@@ -20,10 +20,10 @@ def opened(page: str, **query: str) -> AppTest:
 
 def stats(app: AppTest) -> dict[str, str]:
     """Values of the strips by name."""
-    found: dict[str, str] = {}
+    listed: dict[str, str] = {}
     for element in app.get("html"):
-        found.update(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", element.proto.body))
-    return found
+        listed.update(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", element.proto.body))
+    return listed
 
 
 def text(app: AppTest) -> str:
@@ -34,15 +34,15 @@ def text(app: AppTest) -> str:
 
 def test_the_lab_shows_a_targets_numbers():
     app = opened("ctc", target="A A B", length="7", fill="random", seed="5")
-    found = ctc_lab.made(["A", "A", "B"], 7, "random", seed=5).lattice()
+    lattice = ctc_lab.made(["A", "A", "B"], 7, "random", seed=5).lattice()
     shown = stats(app)
     assert shown["Frames needed"] == "4"
     assert shown["Valid paths"] == "84"
-    assert shown["Loss"] == f"{found.loss:.4f}"
+    assert shown["Loss"] == f"{lattice.loss:.4f}"
     assert "`∅` `A` `∅` `A` `∅` `B` `∅`" in text(app)
     paths = next(frame.value for frame in app.dataframe if "Path" in frame.value)
     assert len(paths) == 84
-    assert paths["Probability"].sum() == pytest.approx(2.718281828**-found.loss)
+    assert paths["Probability"].sum() == pytest.approx(2.718281828**-lattice.loss)
 
 
 @pytest.mark.parametrize(("target", "fill"), [("A B", "follow"), ("A A B", "random")])
@@ -50,8 +50,8 @@ def test_every_number_can_be_recomputed_from_the_table(target, fill):
     app = opened("ctc", target=target, length="6", fill=fill, cell="2.1")
     made = ctc_lab.made(target.split(), 6, fill)
     table = next(frame.value for frame in app.dataframe if "A" in frame.value and len(frame.value) == 6).astype(float).to_numpy()
-    found = ctc_lab.Problem(names=made.names, target=made.target, probabilities=table).lattice()
-    assert stats(app)["P(target)"] == f"{math.exp(-found.loss):.4g}" and stats(app)["Loss"] == f"{found.loss:.4f}"
+    lattice = ctc_lab.Problem(names=made.names, target=made.target, probabilities=table).lattice()
+    assert stats(app)["P(target)"] == f"{math.exp(-lattice.loss):.4g}" and stats(app)["Loss"] == f"{lattice.loss:.4f}"
     assert app.latex[0].value.split(r"\cdot ")[-1].partition(r" \\")[0] == f"{table[1, 1]:g}"
 
 

@@ -21,11 +21,11 @@ def test_what_a_layer_is_spent_on_and_what_a_longer_sequence_costs() -> None:
         whole = (scores + projections + feed) / 100
         shares = {"t": t, "d": d, "scores": scores / whole, "projections": projections / whole, "feed": feed / whole}
         walk.check(cost_growth.layer(t, d, 1), {"shares": shares}, state)
-        found = predictions.doubled_tokens(t, d, 1)
+        outcome = predictions.doubled_tokens(t, d, 1)
         factor = (4 * scores + 2 * projections + 2 * feed) / (scores + projections + feed)
-        assert found.values[0] == pytest.approx(factor) and 2 < factor < 4
-        assert (factor < 2.5, factor > 3.5) == (found.answer == 0, found.answer == 2)
-        answers.add(found.answer)
+        assert outcome.values[0] == pytest.approx(factor) and 2 < factor < 4
+        assert (factor < 2.5, factor > 3.5) == (outcome.answer == 0, outcome.answer == 2)
+        answers.add(outcome.answer)
     walk.end()
     assert answers == {0, 1, 2}
 

@@ -115,11 +115,11 @@ def test_a_signal_through_layers() -> None:
 def test_equal_answers_are_both_right() -> None:
     names = list(optimisers.OPTIMISERS)
     for decay, expected in ((0.0, True), (0.1, False)):
-        found = predictions.lowest_loss("himmelblau", rate=0.3, decay=decay, step=400)
+        outcome = predictions.lowest_loss("himmelblau", rate=0.3, decay=decay, step=400)
         both = {names.index("adam"), names.index("adamw")}
-        assert ({found.answer, *found.tied} >= both) == expected or found.answer not in both
-    found = predictions.lowest_loss("saddle", rate=0.03, decay=0.0, step=5)
-    assert found.values[names.index("adam")] == pytest.approx(found.values[names.index("adamw")])
+        assert ({outcome.answer, *outcome.tied} >= both) == expected or outcome.answer not in both
+    outcome = predictions.lowest_loss("saddle", rate=0.03, decay=0.0, step=5)
+    assert outcome.values[names.index("adam")] == pytest.approx(outcome.values[names.index("adamw")])
     rates = optimiser_examples.rates(total=1000, peak=1e-3, warmup=100, floor=0.0, factor=0.5, every=10)
     last = predictions.highest_rate(rates, 900)
     assert {last.answer, *last.tied} == {list(rates).index("report"), list(rates).index("iiga")}
