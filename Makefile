@@ -12,6 +12,9 @@ ADDRESS ?= localhost
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Compiled modules are kept, whatever the caller's environment says: every process that a test starts would compile torch again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: run test numeric ray hands lint messages
 .DEFAULT_GOAL := run
 
