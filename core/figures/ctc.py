@@ -76,7 +76,7 @@ def _table(
 
 
 def trellis_figure(
-    found: Lattice,
+    trellis: Lattice,
     names: Sequence[str],
     *,
     quantity: Quantity = "gamma",
@@ -94,13 +94,13 @@ def trellis_figure(
         best: (T,) the states of the likeliest path, drawn over the lines.
         selected: (frame, state) that is framed.
     """
-    steps, states = found.alpha.shape
+    steps, states = trellis.alpha.shape
     # where every label is certain, only what CTC forbids is impossible
-    certain = lattice(np.zeros_like(found.log_probabilities), found.target, skip=found.skip)
+    certain = lattice(np.zeros_like(trellis.log_probabilities), trellis.target, skip=trellis.skip)
     reachable = np.isfinite(certain.alpha + certain.beta)
     figure = Draft()
     for skips, name, colour, width in ((False, _("Stay or next state"), GREY, 1.0), (True, _("Skip over a blank"), GREEN, 1.5)):
-        x, y = _edges(found, reachable, skips=skips)
+        x, y = _edges(trellis, reachable, skips=skips)
         if x:
             figure.add_scatter(
                 x=x, y=y, mode="lines", name=name, line={"color": colour, "width": width}, opacity=0.55, hoverinfo="skip"
@@ -114,13 +114,13 @@ def trellis_figure(
             line={"color": ORANGE, "width": 4},
             hoverinfo="skip",
         )
-    values = {"gamma": found.posteriors, "alpha": found.alpha, "beta": found.beta}[quantity]
+    values = {"gamma": trellis.posteriors, "alpha": trellis.alpha, "beta": trellis.beta}[quantity]
     frame, state = np.divmod(np.arange(steps * states), states)
     shown = np.where(reachable, values, np.nan).ravel()
     small = steps * states > READABLE * 2
     bounds = (0.0, 1.0) if quantity == "gamma" else _bounds(shown)
     bar = {"thickness": 8, "outlinewidth": 0, "ticks": "", "title": {"text": _quantity(quantity), "side": "right"}}
-    labels = [names[label] for label in found.states]
+    labels = [names[label] for label in trellis.states]
     for lying, mask in ((True, reachable.ravel()), (False, ~reachable.ravel())):
         marker: dict[str, Any] = {"size": 9 if small else 17, "line": {"width": 1, "color": GREY}}
         if lying:
@@ -169,13 +169,13 @@ def _quantity(quantity: Quantity) -> str:
     return {"gamma": _("P(state | target)"), "alpha": _("ln α"), "beta": _("ln β")}[quantity]
 
 
-def _edges(found: Lattice, reachable: NDArray[np.bool_], *, skips: bool) -> tuple[list[float | None], list[float | None]]:
+def _edges(trellis: Lattice, reachable: NDArray[np.bool_], *, skips: bool) -> tuple[list[float | None], list[float | None]]:
     """Line segments between states on valid paths, parted by None."""
     x: list[float | None] = []
     y: list[float | None] = []
-    steps, states = found.alpha.shape
+    steps, states = trellis.alpha.shape
     for s in range(states):
-        for source in sources_of(found.states, s, skip=found.skip):
+        for source in sources_of(trellis.states, s, skip=trellis.skip):
             if (s - source == 2) is skips:
                 for t in range(1, steps):
                     if reachable[t, s] and reachable[t - 1, source]:

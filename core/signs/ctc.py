@@ -158,23 +158,23 @@ def lattice(log_probabilities: NDArray[np.floating], target: Sequence[int], *, s
     )
 
 
-def best_path(found: Lattice) -> Path:
+def best_path(lattice: Lattice) -> Path:
     """The likeliest single alignment to the target (Viterbi): the same recursion with max for sum."""
-    emitted = found.log_probabilities[:, found.states]
+    emitted = lattice.log_probabilities[:, lattice.states]
     steps, states = emitted.shape
     score = np.full(emitted.shape, -np.inf)
     score[0, :2] = emitted[0, :2]
     previous = np.zeros(emitted.shape, dtype=np.int64)
     for t in range(1, steps):
         for s in range(states):
-            sources = sources_of(found.states, s, skip=found.skip)
+            sources = sources_of(lattice.states, s, skip=lattice.skip)
             previous[t, s] = max(sources, key=lambda source: score[t - 1, source])
             score[t, s] = score[t - 1, previous[t, s]] + emitted[t, s]
     at = states - 1 if states == 1 or score[-1, -1] >= score[-1, -2] else states - 2
     path = [at]
     for t in range(steps - 1, 0, -1):
         path.append(at := int(previous[t, at]))
-    return _path(found, tuple(reversed(path)))
+    return _path(lattice, tuple(reversed(path)))
 
 
 def sources_of(states: NDArray[np.int64], s: int, *, skip: bool = True) -> list[int]:
@@ -196,40 +196,40 @@ def count_paths(target: Sequence[int], frames: int, *, skip: bool = True) -> int
     return sum(counts[-2:])
 
 
-def valid_paths(found: Lattice, *, most: int = 2000) -> list[Path]:
+def valid_paths(lattice: Lattice, *, most: int = 2000) -> list[Path]:
     """All alignments of a target, the likeliest first (section 11.3).
 
     Raises:
         CTCError: where there are more than `most`.
     """
-    steps = len(found.log_probabilities)
-    count = count_paths(found.target, steps, skip=found.skip)
+    steps = len(lattice.log_probabilities)
+    count = count_paths(lattice.target, steps, skip=lattice.skip)
     if count > most:
         raise CTCError(
             compose(
                 "the target has {count} paths over {steps} frames: at most {most} are listed", count=count, steps=steps, most=most
             )
         )
-    paths = [_path(found, states) for states in _beginnings(found, steps - 1, None)]
+    paths = [_path(lattice, states) for states in _beginnings(lattice, steps - 1, None)]
     return sorted(paths, key=lambda path: (-path.log_probability, path.states))
 
 
-def _beginnings(found: Lattice, t: int, into: int | None) -> Iterator[tuple[int, ...]]:
+def _beginnings(lattice: Lattice, t: int, into: int | None) -> Iterator[tuple[int, ...]]:
     """All beginnings of a path up to frame t that lead to state `into` at t + 1, or end the path where None."""
-    last = len(found.states) - 1
-    ends = range(max(0, last - 1), last + 1) if into is None else sources_of(found.states, into, skip=found.skip)
+    last = len(lattice.states) - 1
+    ends = range(max(0, last - 1), last + 1) if into is None else sources_of(lattice.states, into, skip=lattice.skip)
     for state in ends:
         if t == 0:
             if state < 2:
                 yield (state,)
         elif state <= 1 + 2 * t:  # a step climbs two states at the most
-            for before in _beginnings(found, t - 1, state):
+            for before in _beginnings(lattice, t - 1, state):
                 yield (*before, state)
 
 
-def _path(found: Lattice, states: tuple[int, ...]) -> Path:
-    labels = found.states[list(states)]
-    chosen = found.log_probabilities[np.arange(len(labels)), labels]
+def _path(lattice: Lattice, states: tuple[int, ...]) -> Path:
+    labels = lattice.states[list(states)]
+    chosen = lattice.log_probabilities[np.arange(len(labels)), labels]
     return Path(states=states, labels=tuple(labels.tolist()), log_probability=float(chosen.sum()))
 
 

@@ -206,12 +206,12 @@ def weight_of(text: str) -> float | None:
     return float(text.strip().replace(",", ".")) if match else None
 
 
-def alpha_terms(found: Lattice, t: int, s: int) -> list[Term]:
+def alpha_terms(lattice: Lattice, t: int, s: int) -> list[Term]:
     """The summands of alpha[t, s] before the emission, as probabilities; at the first frame there are none."""
     if t == 0:
         return []
-    sources = ctc.sources_of(found.states, s, skip=found.skip)
-    return [Term(state=source, value=float(np.exp(found.alpha[t - 1, source]))) for source in sources]
+    sources = ctc.sources_of(lattice.states, s, skip=lattice.skip)
+    return [Term(state=source, value=float(np.exp(lattice.alpha[t - 1, source]))) for source in sources]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,17 +224,17 @@ class ForwardSum:
     most: float
 
 
-def forward_sums(found: Lattice) -> list[ForwardSum]:
+def forward_sums(lattice: Lattice) -> list[ForwardSum]:
     """The alphas of each frame, as probabilities: what the paths so far carry, of which some will never finish."""
-    alpha = np.exp(found.alpha)
+    alpha = np.exp(lattice.alpha)
     return [
         ForwardSum(frame=t, total=float(row.sum()), state=int(row.argmax()), most=float(row.max())) for t, row in enumerate(alpha)
     ]
 
 
-def emission(found: Lattice, t: int, s: int) -> float:
+def emission(lattice: Lattice, t: int, s: int) -> float:
     """The probability that frame t gives the label of state s."""
-    return float(np.exp(found.log_probabilities[t, found.states[s]]))
+    return float(np.exp(lattice.log_probabilities[t, lattice.states[s]]))
 
 
 def collapsed(path: Sequence[str]) -> tuple[list[str], list[str]]:

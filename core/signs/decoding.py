@@ -91,13 +91,13 @@ def collapse(path: Iterable[int]) -> list[int]:
     >>> collapse([0, 7, 7, 0, 7, 2, 2, 0])
     [7, 7, 2]
     """
-    found: list[int] = []
+    labels: list[int] = []
     before = BLANK
     for label in path:
         if label not in (BLANK, before):
-            found.append(int(label))
+            labels.append(int(label))
         before = label
-    return found
+    return labels
 
 
 def greedy(log_probabilities: NDArray[np.floating]) -> list[int]:
@@ -206,13 +206,13 @@ def beam_search(
         parents, ends = np.concatenate([parents[old], new_parents]), np.concatenate([ends[old], new_ends])
         blank, label = np.full(len(order), -np.inf), total.copy()
         blank[:split], label[:split] = stay_blank[old], stay_label[old]
-    found = []
+    hypotheses = []
     for node, ranked in zip(nodes.tolist(), total.tolist(), strict=True):
         prefix = tree.labels(node)
         share = 0.0 if step is None else float(sum(step[pair] for pair in pairwise((BLANK, *prefix))))
         end = 0.0 if bigram is None else weight * bigram.end(prefix)
-        found.append(Hypothesis(labels=prefix, log_probability=ranked - share, score=ranked + end))
-    return sorted(found, key=lambda one: -one.score)
+        hypotheses.append(Hypothesis(labels=prefix, log_probability=ranked - share, score=ranked + end))
+    return sorted(hypotheses, key=lambda one: -one.score)
 
 
 def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
@@ -257,8 +257,8 @@ class _PrefixTree:
 
     def labels(self, node: int) -> Prefix:
         """All labels of a prefix."""
-        found: list[int] = []
+        reversed_labels: list[int] = []
         while node:
             node, label = divmod(int(self._made[node]), self._labels)
-            found.append(label)
-        return tuple(reversed(found))
+            reversed_labels.append(label)
+        return tuple(reversed(reversed_labels))

@@ -27,16 +27,16 @@ def cleaned(sentence: Sequence[str]) -> list[str]:
     ['NORD', 'SONNE', 'A+B', 'WIE-AUSSEHEN']
     """
     bare = [NOTATION.sub("", MARKER.sub("", gloss)) for gloss in sentence]
-    found: list[str] = []
+    glosses: list[str] = []
     for gloss in (SPELLINGS.get(one, one) for one in bare if one):
-        before = found[-1] if found else ""
+        before = glosses[-1] if glosses else ""
         if (before, gloss) == ("WIE", "AUSSEHEN"):
-            found[-1] = "WIE-AUSSEHEN"
+            glosses[-1] = "WIE-AUSSEHEN"
         elif LETTER.fullmatch(before) and LETTER.fullmatch(gloss) and (before, gloss) != ("NN", "NN"):
-            found[-1] = f"{before}+{gloss}"
+            glosses[-1] = f"{before}+{gloss}"
         else:
-            found.append(gloss)
-    return found
+            glosses.append(gloss)
+    return glosses
 
 
 def merged(sentence: Sequence[str]) -> list[str]:

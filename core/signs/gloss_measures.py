@@ -60,35 +60,37 @@ class ClipMeasures:
     spreads: dict[str, Spread]
 
 
-def measure_clip(recogniser: Recogniser, found: Recognition, clip: NDArray[Any], *, speaker: str | None = None) -> ClipMeasures:
+def measure_clip(
+    recogniser: Recogniser, recognition: Recognition, clip: NDArray[Any], *, speaker: str | None = None
+) -> ClipMeasures:
     """The measures that take one forward pass, and one backward pass per gloss.
 
     Args:
-        found: result of `core.signs.recognition.read` for this clip. clip, speaker: as given to it.
+        recognition: result of `core.signs.recognition.read` for this clip. clip, speaker: as given to it.
     """
-    glosses = gloss_spans(recogniser.confident(found.log_probabilities))
-    maps = {name: fuse_heads(weights) for name, weights in found.attention.items()}
+    glosses = gloss_spans(recogniser.confident(recognition.log_probabilities))
+    maps = {name: fuse_heads(weights) for name, weights in recognition.attention.items()}
     rolled = rollout(list(maps.values()))
     rows = {name: attention_of_glosses(one, glosses) for name, one in [*maps.items(), (ROLLOUT, rolled)]}
-    rows[RELEVANCE] = np.zeros((0, len(found.seconds)))
+    rows[RELEVANCE] = np.zeros((0, len(recognition.seconds)))
     if glosses:
         with torch.no_grad():
             encoded = recogniser.encode(recogniser.inputs(clip, speaker=speaker))
         rows[RELEVANCE] = np.stack([frames_relevance(recogniser, encoded, frame=one.peak, label=one.label) for one in glosses])
-    spreads = attention_spreads(found, window=recogniser.config.window)
+    spreads = attention_spreads(recognition, window=recogniser.config.window)
     return ClipMeasures(glosses=tuple(glosses), rolled=rolled, rows=rows, spreads=spreads)
 
 
-def attention_spreads(found: Recognition, *, window: int) -> dict[str, Spread]:
+def attention_spreads(recognition: Recognition, *, window: int) -> dict[str, Spread]:
     """The spread of each sub-layer; an intra-gloss one is compared with uniform weights over its window.
 
     Args:
         window: frames to either side that intra-gloss attention sees.
     """
-    steps = len(found.seconds)
-    step = float(found.seconds[1] - found.seconds[0]) if steps > 1 else 1.0
+    steps = len(recognition.seconds)
+    step = float(recognition.seconds[1] - recognition.seconds[0]) if steps > 1 else 1.0
     by_name = {}
-    for name, weights in found.attention.items():
+    for name, weights in recognition.attention.items():
         seen = window_mask(steps, window if name.startswith("intra") else steps).numpy()
         even = seen / seen.sum(axis=1, keepdims=True)
         by_name[name] = Spread(
@@ -141,7 +143,7 @@ def all_rows(rows: Sequence[NDArray[np.floating]]) -> NDArray[np.float64]:
 
 
 def to_npz(
-    found: Recognition,
+    recognition: Recognition,
     measures: ClipMeasures,
     names: tuple[str, ...],
     importance: Mapping[str, NDArray[np.floating]],
@@ -155,12 +157,12 @@ def to_npz(
     """
     spans = [(one.label, one.first, one.last, one.peak) for one in measures.glosses]
     arrays: dict[str, Any] = {
-        **found.attention,
+        **recognition.attention,
         ROLLOUT: measures.rolled,
         **{f"glosses: {measure}": rows for measure, rows in measures.rows.items()},
         **{f"importance: {method}": row for method, row in importance.items()},
-        "probabilities": found.probabilities,
-        "seconds": found.seconds,
+        "probabilities": recognition.probabilities,
+        "seconds": recognition.seconds,
         "names": np.array(names),
         "spoken": np.array(spans, dtype=np.int64).reshape(-1, 4),
         "chosen": np.array(-1 if chosen is None else chosen),

@@ -111,16 +111,16 @@ class LiveReader:
         with torch.no_grad():
             encoded = self._recogniser.encode(torch.from_numpy(tracks.features(window.points, window.seen))[None])
             logits, maps = self._recogniser.model.attend(encoded, return_attention=True)
-        found = silenced(logits[0].log_softmax(dim=-1).numpy(), window.visible)
-        self._said = self._updated(found)
-        label = int(found[-1].argmax())
+        log_probabilities = silenced(logits[0].log_softmax(dim=-1).numpy(), window.visible)
+        self._said = self._updated(log_probabilities)
+        label = int(log_probabilities[-1].argmax())
         size = np.array([picture.shape[1], picture.shape[0]], np.float32)
         return LiveReading(
             frame=self._frame,
             hands=tuple(hand.points / size for hand in hands),
             said=tuple(self._said),
             now=self._recogniser.vocabulary.names[label] if label else None,
-            probability=float(np.exp(found[-1, label])),
+            probability=float(np.exp(log_probabilities[-1, label])),
             attention=maps[self._recogniser.layer_names[-1]][0, :, -1].mean(dim=0).numpy(),
             took_s=time.perf_counter() - began,
         )

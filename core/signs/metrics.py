@@ -128,7 +128,7 @@ def word_errors(references: Sequence[Sentence], hypotheses: Sequence[Sentence]) 
     Raises:
         ValueError: where the two lists differ in length or are empty, or a gloss is empty or holds white space.
     """
-    found = process_words(_lines(references, hypotheses), _lines(hypotheses, references))
+    alignment = process_words(_lines(references, hypotheses), _lines(hypotheses, references))
     alignments = tuple(
         tuple(
             Edit(
@@ -139,13 +139,13 @@ def word_errors(references: Sequence[Sentence], hypotheses: Sequence[Sentence]) 
             for chunk in chunks
             for step in range(max(chunk.ref_end_idx - chunk.ref_start_idx, chunk.hyp_end_idx - chunk.hyp_start_idx))
         )
-        for chunks in found.alignments
+        for chunks in alignment.alignments
     )
     return WordErrors(
-        hits=found.hits,
-        substitutions=found.substitutions,
-        deletions=found.deletions,
-        insertions=found.insertions,
+        hits=alignment.hits,
+        substitutions=alignment.substitutions,
+        deletions=alignment.deletions,
+        insertions=alignment.insertions,
         alignments=alignments,
     )
 
@@ -161,15 +161,15 @@ def bleu(
     if not 1 <= order <= MAX_ORDER:
         raise ValueError(f"BLEU counts n-grams of up to 1 to {MAX_ORDER} words, not {order}")
     scorer = BLEU(tokenize="none", smooth_method=smoothing, max_ngram_order=order, force=True)
-    found = scorer.corpus_score(_lines(hypotheses, references), [_lines(references, hypotheses)])
+    score = scorer.corpus_score(_lines(hypotheses, references), [_lines(references, hypotheses)])
     return BleuScore(
-        score=found.score / 100,
-        matches=tuple(found.counts),
-        totals=tuple(found.totals),
-        precisions=tuple(precision / 100 for precision in found.precisions),
-        brevity=found.bp,
-        hypothesis_length=found.sys_len,
-        reference_length=found.ref_len,
+        score=score.score / 100,
+        matches=tuple(score.counts),
+        totals=tuple(score.totals),
+        precisions=tuple(precision / 100 for precision in score.precisions),
+        brevity=score.bp,
+        hypothesis_length=score.sys_len,
+        reference_length=score.ref_len,
     )
 
 

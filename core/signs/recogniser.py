@@ -142,10 +142,10 @@ class Recogniser:
                 logits, maps = self.model.attend(encoded, return_attention=True)
             else:
                 logits = self.model.attend(encoded)
-        found = logits[0].log_softmax(dim=-1).numpy()
+        log_probabilities = logits[0].log_softmax(dim=-1).numpy()
         hands = self.hands(clip) if self.reads_hands else None
         return Answer(
-            log_probabilities=found if hands is None else silenced(found, hands.visible),
+            log_probabilities=log_probabilities if hands is None else silenced(log_probabilities, hands.visible),
             attention={name: weights[0].numpy() for name, weights in maps.items()},
             hands=hands,
         )
@@ -269,10 +269,10 @@ def silenced(log_probabilities: NDArray[np.float32], seen: NDArray[np.bool_]) ->
     near = seen.copy()
     near[1:] |= seen[:-1]
     near[:-1] |= seen[1:]
-    found = log_probabilities.copy()
-    found[~near] = BLANK_LEAD
-    found[~near, BLANK] = 0.0
-    return found
+    quiet = log_probabilities.copy()
+    quiet[~near] = BLANK_LEAD
+    quiet[~near, BLANK] = 0.0
+    return quiet
 
 
 def _hand_finder() -> Finder:

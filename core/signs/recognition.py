@@ -56,29 +56,29 @@ def read(recogniser: Recogniser, clip: NDArray[Any], seconds: NDArray[np.float64
     """
     use_one_thread()
     began = time.perf_counter()
-    found = recogniser.answer(clip, speaker=speaker)
+    answer = recogniser.answer(clip, speaker=speaker)
     took = time.perf_counter() - began
-    steps = len(found.log_probabilities)
+    steps = len(answer.log_probabilities)
     names = recogniser.vocabulary.names
     return Recognition(
-        log_probabilities=found.log_probabilities,
-        probabilities=np.exp(found.log_probabilities),
-        attention=found.attention,
+        log_probabilities=answer.log_probabilities,
+        probabilities=np.exp(answer.log_probabilities),
+        attention=answer.attention,
         seconds=np.asarray(seconds, dtype=np.float64)[:: recogniser.stride][:steps],
-        greedy=tuple(recogniser.greedy(found.log_probabilities)),
-        doubtful=tuple((names[span.label], span.probability) for span in recogniser.doubtful(found.log_probabilities)),
-        path=tuple(names[label] for label in found.log_probabilities.argmax(axis=1).tolist()),
+        greedy=tuple(recogniser.greedy(answer.log_probabilities)),
+        doubtful=tuple((names[span.label], span.probability) for span in recogniser.doubtful(answer.log_probabilities)),
+        path=tuple(names[label] for label in answer.log_probabilities.argmax(axis=1).tolist()),
         took_s=took,
         spans=tuple(
-            (names[span.label], span.first, span.last) for span in gloss_spans(recogniser.confident(found.log_probabilities))
+            (names[span.label], span.first, span.last) for span in gloss_spans(recogniser.confident(answer.log_probabilities))
         ),
-        hands=found.hands,
+        hands=answer.hands,
     )
 
 
 def beam(
     recogniser: Recogniser,
-    found: Recognition,
+    recognition: Recognition,
     *,
     width: int,
     power: float | None = None,
@@ -87,7 +87,7 @@ def beam(
     most: int = 5,
 ) -> list[Guess]:
     """The likeliest sentences by beam search, best first; see `Recogniser.beam`."""
-    hypotheses = recogniser.beam(found.log_probabilities, width=width, power=power, bigram=bigram, weight=weight)
+    hypotheses = recogniser.beam(recognition.log_probabilities, width=width, power=power, bigram=bigram, weight=weight)
     return [
         Guess(glosses=tuple(glosses), probability=float(np.exp(one.log_probability)), score=one.score)
         for glosses, one in hypotheses[:most]

@@ -49,12 +49,12 @@ def clip_samples(folder: Path = FOLDER) -> list[ClipSample]:
     Raises:
         FileNotFoundError: where the list or one of its clips is missing.
     """
-    found = []
+    samples = []
     for row in json.loads((folder / LIST).read_text(encoding="utf-8")):
         path = folder / row["file"]
         if not path.exists():
             raise FileNotFoundError(f"{LIST} names {path.name}, which is not there")
-        found.append(
+        samples.append(
             ClipSample(
                 path=path,
                 glosses=tuple(row["glosses"]),
@@ -64,7 +64,7 @@ def clip_samples(folder: Path = FOLDER) -> list[ClipSample]:
                 licence=str(row["licence"]),
             )
         )
-    return found
+    return samples
 
 
 def track_samples(folder: Path = FOLDER) -> list[TrackSentence]:

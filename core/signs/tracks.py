@@ -82,12 +82,12 @@ def read_sentences(folder: Path, split: str) -> list[TrackSentence]:
         _table(words_file, {"video", "startframe", "endframe"}, {"word"}) if words_file.exists() else pd.DataFrame({"video": []})
     )
     by_video = {int(video): rows.sort_values("frame") for video, rows in positions.groupby("video")}
-    found = []
+    sentences = []
     for row in table.itertuples():
         video = int(row.video)
         if video not in by_video:
             raise ValueError(f"{hands.name} has no frame of video {video}, which {listed.name} names")
-        found.append(
+        sentences.append(
             TrackSentence(
                 video=video,
                 speaker=str(row.speaker),
@@ -99,7 +99,7 @@ def read_sentences(folder: Path, split: str) -> list[TrackSentence]:
                 ),
             )
         )
-    return found
+    return sentences
 
 
 def _table(path: Path, numbers: set[str], texts: Collection[str] = (), *, separator: str = ",") -> pd.DataFrame:

@@ -373,9 +373,9 @@ def _square(picture: Frames, size: int) -> Frames:
 
 def sheet(frames: Frames, indices: Sequence[int]) -> list[bytes]:
     """Some frames as small JPEG files, for a strip."""
-    found = []
+    pictures = []
     for index in indices:
         buffer = io.BytesIO()
         Image.fromarray(frames[index]).save(buffer, "JPEG", quality=80)
-        found.append(buffer.getvalue())
-    return found
+        pictures.append(buffer.getvalue())
+    return pictures

@@ -125,8 +125,8 @@ def deletion_curves(analysis: PictureAnalysis, label: int, *, told: Told = untol
     """One class's probability while patches are deleted in each method's order; the evidence takes most of the time."""
 
     def compute() -> Curves:
-        found = evidence(analysis, label, told=lambda share: told(EVIDENCE_SHARE * share))
-        return faithfulness.deletion_curves(found, told=lambda share: told(EVIDENCE_SHARE + (1 - EVIDENCE_SHARE) * share))
+        importance = evidence(analysis, label, told=lambda share: told(EVIDENCE_SHARE * share))
+        return faithfulness.deletion_curves(importance, told=lambda share: told(EVIDENCE_SHARE + (1 - EVIDENCE_SHARE) * share))
 
     use_one_thread()
     return _curves.get(_key(analysis, label), compute)

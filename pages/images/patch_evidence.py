@@ -54,16 +54,16 @@ def show(analysis: PictureAnalysis) -> ShownPatches:
         label = pick_class(analysis) if look in OF_A_CLASS else analysis.likeliest
         token = CLASS_TOKEN if look in OF_A_CLASS else pick_token(analysis)
     left, right = st.columns([1, 1])
-    found = ShownPatches(look=look, shares=_shares(analysis, look, layer, head, token, label), token=token, label=label)
+    shown = ShownPatches(look=look, shares=_shares(analysis, look, layer, head, token, label), token=token, label=label)
     with left:
-        _picture(analysis, found)
-        st.caption(_sentence(analysis, found, names[label]))
+        _picture(analysis, shown)
+        st.caption(_sentence(analysis, shown, names[label]))
     with right:
         if look == "attention":
             _glance(analysis, layer, head, token)
         else:
             st.markdown(_explained(look))
-    return found
+    return shown
 
 
 def _pick_map(analysis: PictureAnalysis) -> tuple[str, int | None]:
@@ -133,12 +133,12 @@ def value_names() -> dict[str, str]:
     }
 
 
-def _picture(analysis: PictureAnalysis, found: ShownPatches) -> None:
-    look, token = found.look, found.token
+def _picture(analysis: PictureAnalysis, shown: ShownPatches) -> None:
+    look, token = shown.look, shown.token
     live_plot(
         figures.overlay_figure(
             analysis.image,
-            found.shares.patches,
+            shown.shares.patches,
             patch=analysis.classifier.config.patch,
             signed=look in SIGNED,
             outlined=token - 1 if token else None,
@@ -170,16 +170,16 @@ def _glance(analysis: PictureAnalysis, layer: str, head: int | None, token: int)
     st.caption(_("Each from 0 to its own largest weight; a click takes that layer and head."))
 
 
-def _sentence(analysis: PictureAnalysis, found: ShownPatches, name: str) -> str:
+def _sentence(analysis: PictureAnalysis, shown: ShownPatches, name: str) -> str:
     """The strongest patch as a sentence."""
-    patches = found.shares.patches
+    patches = shown.shares.patches
     place, worst = int(patches.argmax()) + 1, int(patches.argmin()) + 1
     value = significant(float(patches.max()))
-    if found.look == "relevance":
+    if shown.look == "relevance":
         return _("Patch {patch} speaks most for {name}: relevance {value}.").format(patch=place, name=name, value=value)
-    if found.look == "occlusion":
+    if shown.look == "occlusion":
         return _occluded(name, place, float(patches.max()), worst, float(patches.min()))
-    if found.look == "gradients":
+    if shown.look == "gradients":
         return _(
             "Patch {patch} raised the probability of {name} most, by {value}; all patches together moved it by {sum} from what "
             "an empty picture has."
@@ -187,12 +187,12 @@ def _sentence(analysis: PictureAnalysis, found: ShownPatches, name: str) -> str:
     even = significant(1 / (analysis.grid**2 + 1))
     words = (
         _("{who} looks most at patch {patch}, weight {value}; at all alike it would be {even}. It gives the class token {own}.")
-        if found.look == "attention"
+        if shown.look == "attention"
         else _(
             "{who} has most from patch {patch}, share {value}; of all alike it would be {even}. Of the class token it has {own}."
         )
     )
-    who, own = token_name(found.token), significant(found.shares.class_token)
+    who, own = token_name(shown.token), significant(shown.shares.class_token)
     return words.format(who=who, patch=place, value=value, even=even, own=own)
 
 
@@ -233,13 +233,13 @@ def _explained(look: str) -> str:
     )
 
 
-def download_patches(found: ShownPatches) -> None:
+def download_patches(shown: ShownPatches) -> None:
     """The values over the picture as a table."""
 
     def table() -> pd.DataFrame:
-        patches = found.shares.patches
+        patches = shown.shares.patches
         return pd.DataFrame(patches, columns=[f"column {i + 1}" for i in range(patches.shape[1])])
 
     controls.download_table(
-        _("Values of the patches"), table, key="classify_map", filename=f"patches-{found.look}", formats=("csv",)
+        _("Values of the patches"), table, key="classify_map", filename=f"patches-{shown.look}", formats=("csv",)
     )

@@ -53,25 +53,27 @@ def show(model: str, *, checkpoint: dict[str, Any], here: Callable[[Told], Curve
             _curves(mine, names, order=order, unit=unit, key="truth_here", alt=_("Deletion curves of this input."))
             st.caption(_areas(mine, order))
     with right:
-        found = _finding(checkpoint)
-        if found is not None:
-            st.markdown(_("**Mean of {count} bundled inputs**").format(count=number(found.samples)))
-            _curves(found.curves, names, order=order, unit=unit, key="truth_sample", alt=_("Mean deletion curves of the sample."))
-            st.caption(_("Measured by `{command}`.").format(command=found.command))
-    if found is not None:
-        _verdict(found)
-    _take_away(mine, found)
+        finding = _finding(checkpoint)
+        if finding is not None:
+            st.markdown(_("**Mean of {count} bundled inputs**").format(count=number(finding.samples)))
+            _curves(
+                finding.curves, names, order=order, unit=unit, key="truth_sample", alt=_("Mean deletion curves of the sample.")
+            )
+            st.caption(_("Measured by `{command}`.").format(command=finding.command))
+    if finding is not None:
+        _verdict(finding)
+    _take_away(mine, finding)
 
 
 def _finding(card: dict[str, Any]) -> Finding | None:
     """The sample's curves for this checkpoint; shows a notice and returns None where there are none."""
     name = str(card["name"])
     try:
-        found = findings.read(name, folder=findings.FOLDER)
+        finding = findings.read(name, folder=findings.FOLDER)
     except FindingError as error:
         controls.error_box(str(error))
         return None
-    if found is None:
+    if finding is None:
         controls.notice(
             "empty",
             _(
@@ -80,7 +82,7 @@ def _finding(card: dict[str, Any]) -> Finding | None:
             ).format(name=name),
         )
         return None
-    if found.weights_sha256 != card.get("weights_sha256"):
+    if finding.weights_sha256 != card.get("weights_sha256"):
         controls.notice(
             "stale",
             _(
@@ -88,7 +90,7 @@ def _finding(card: dict[str, Any]) -> Finding | None:
                 "run `python -m core faithful {name} --folder assets/explain --overwrite` again."
             ).format(name=name),
         )
-    return found
+    return finding
 
 
 def _curves(curves: Curves, names: dict[str, str], *, order: Order, unit: str, key: str, alt: str) -> None:
@@ -116,20 +118,20 @@ def _areas(curves: Curves, order: Order) -> str:
     )
 
 
-def _verdict(found: Finding) -> None:
+def _verdict(finding: Finding) -> None:
     names = method_names()
     st.subheader(_("What the curves say"), anchor=False)
     left, right = st.columns(2, vertical_alignment="center")
     with left:
         live_plot(
-            figures.verdicts_figure(found.verdicts, names),
+            figures.verdicts_figure(finding.verdicts, names),
             key="truth_verdicts",
             height=260,
             filename="truth-verdicts",
             alt=_("How far below chance each method's curve runs, with two standard errors."),
         )
     with right:
-        st.markdown(_about_attention(found.verdicts))
+        st.markdown(_about_attention(finding.verdicts))
     rows = [
         {
             _("Method"): names[method],
@@ -138,11 +140,11 @@ def _verdict(found: Finding) -> None:
             _("Below chance"): _("{gain} ± {error}").format(gain=number(one.gain, 3), error=number(one.error, 3)),
             _("Better than chance"): percent(one.better),
         }
-        for method, one in found.verdicts.items()
+        for method, one in finding.verdicts.items()
         if method in names
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True)
-    chance = number(found.chance, 3)
+    chance = number(finding.chance, 3)
     st.caption(_("± is one standard error over the sample; by chance the area is {chance}.").format(chance=chance))
 
 
@@ -181,10 +183,10 @@ def _beside_chance(gain: float) -> str:
     return words.format(area=number(abs(gain), 3))
 
 
-def _take_away(mine: Curves | None, found: Finding | None) -> None:
+def _take_away(mine: Curves | None, finding: Finding | None) -> None:
     def table() -> pd.DataFrame:
         rows = []
-        for where, curves in (("this input", mine), ("sample", found.curves if found else None)):
+        for where, curves in (("this input", mine), ("sample", finding.curves if finding else None)):
             for method, orders in (curves.answers if curves else {}).items():
                 for order, answers in orders.items():
                     rows += [

@@ -91,12 +91,12 @@ def _region(code: str, browser: str) -> str:
     if tag.partition("-")[0].lower() != code:
         return code
     try:
-        found = Locale.parse(tag, sep="-")
+        locale = Locale.parse(tag, sep="-")
     except (ValueError, UnknownLocaleError):
         return code
-    same = all(found.number_symbols["latn"][kind] == _parsed(code).number_symbols["latn"][kind] for kind in ("decimal", "group"))
+    same = all(locale.number_symbols["latn"][kind] == _parsed(code).number_symbols["latn"][kind] for kind in ("decimal", "group"))
     # texts of the source language are in the code, with its marks
-    return tag if found.decimal_formats[None].pattern == "#,##0.###" and (same or code != SOURCE) else code
+    return tag if locale.decimal_formats[None].pattern == "#,##0.###" and (same or code != SOURCE) else code
 
 
 def _asked_for() -> str:
@@ -161,15 +161,15 @@ def catalogue(language: str) -> gettext.NullTranslations:
     if not path.exists():
         return gettext.NullTranslations()
     with path.open("rb") as file:
-        found = read_po(file, locale=code)
-    for message in found:
+        catalogue_file = read_po(file, locale=code)
+    for message in catalogue_file:
         written = message.string
         if isinstance(written, str):
             message.string = _regions(written, language)
         elif written:
             message.string = tuple(_regions(one, language) for one in written)
     compiled = BytesIO()
-    write_mo(compiled, found)
+    write_mo(compiled, catalogue_file)
     compiled.seek(0)
     return gettext.GNUTranslations(compiled)
 
@@ -186,7 +186,7 @@ def _regions(text: str, language: str) -> str:
     marks = {ord(own[kind]): there[kind] for kind in ("decimal", "group")}
     decimal, group = re.escape(own["decimal"]), re.escape(own["group"])
     numbers_in_text = rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{decimal}\d+)?\b|\d+{decimal}\d+"
-    return re.sub(numbers_in_text, lambda found: found[0].translate(marks), text)
+    return re.sub(numbers_in_text, lambda match: match[0].translate(marks), text)
 
 
 def prose(name: str) -> str:

@@ -140,11 +140,11 @@ def named(
         weights: (heads, n, n) by name; (1, n, n) for what has no heads, such as a rollout.
         axis: makes the axis from a map's name and its n.
     """
-    found = []
+    maps = []
     for name, each in weights.items():
         one = fuse_heads(each) if choice.head is None or len(each) == 1 else each[choice.head]
-        found.append(NamedMap(name=name, title=names[name], weights=one, axis=axis(name, len(one))))
-    return found
+        maps.append(NamedMap(name=name, title=names[name], weights=one, axis=axis(name, len(one))))
+    return maps
 
 
 def chosen(maps: Sequence[NamedMap], choice: Choice) -> NamedMap:
@@ -275,13 +275,13 @@ def row_sentence(one: NamedMap, index: int, position: Callable[[int], str]) -> s
     )
 
 
-def measures(found: Sequence[Measure], *, keys: Keys, alt: str, **more: Any) -> None:
+def measures(listed: Sequence[Measure], *, keys: Keys, alt: str, **more: Any) -> None:
     """Summaries by layer, one small figure each.
 
     Args:
         alt: a sentence with the gap {what}. more: for `core.figures.attention.layers_figure`.
     """
-    for column, one in zip(st.columns(len(found)), found, strict=True):
+    for column, one in zip(st.columns(len(listed)), listed, strict=True):
         with column:
             st.markdown(f"**{one.title}**")
             live_plot(

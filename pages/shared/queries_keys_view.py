@@ -33,11 +33,11 @@ def show(
         label_is: translated sentence on what an input's class is. default: the layer at first.
     """
     with st.spinner(_("Collecting queries and keys…"), show_time=True):
-        found = sample()
-    names = {name: titles.get(name, name) for name in found.layers}
+        joint = sample()
+    names = {name: titles.get(name, name) for name in joint.layers}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layer = url_state.choice(st.selectbox, _("Layer"), names, key="qk_layer", default=default, width=260)
-        vectors = found.layers[layer]
+        vectors = joint.layers[layer]
         heads = {str(index + 1): number(index + 1) for index in range(len(vectors.q))}
         head = 0
         if len(heads) > 1:
@@ -47,7 +47,7 @@ def show(
             ColourBy,
             url_state.choice(st.segmented_control, _("Coloured by"), colours, key="qk_colour", required=True),
         )
-        classes = [class_name(name) for name in found.classes]
+        classes = [class_name(name) for name in joint.classes]
         highlight = _highlight(vectors, classes) if colour == "class" else None
         aligned = not st.toggle(
             _("As they are"),
@@ -78,7 +78,7 @@ def show(
             alt=_("Queries and keys of one head on the plane of their two largest principal components."),
         )
     with right:
-        st.markdown(_sentence(view, vectors, found, of=of))
+        st.markdown(_sentence(view, vectors, joint, of=of))
         st.caption(label_is)
         _losses(vectors, aligned=aligned)
         st.markdown(prose("queries_keys"))
@@ -94,9 +94,9 @@ def _highlight(vectors: HeadVectors, classes: Sequence[str]) -> int | None:
     return int(url_state.choice(st.selectbox, _("Class in colour"), options, key="qk_class", width=200))
 
 
-def _sentence(view: JointView, vectors: HeadVectors, found: JointSample, *, of: str) -> str:
+def _sentence(view: JointView, vectors: HeadVectors, joint: JointSample, *, of: str) -> str:
     words = [
-        of.format(count=number(found.inputs)),
+        of.format(count=number(joint.inputs)),
         _(
             "**This plane does not show {loss} of the variance** of its {count} queries and as many keys of {width} numbers."
         ).format(loss=percent(view.loss), count=number(len(view.q)), width=number(view.width)),

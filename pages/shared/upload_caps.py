@@ -30,11 +30,11 @@ class UploadCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Look at uploads alone."""
-        found = UPLOAD.search(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
-        if found is None:
+        upload = UPLOAD.search(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
+        if upload is None:
             await self.app(scope, receive, send)
             return
-        visitor, length = found[1], Headers(scope=scope).get("content-length", "")
+        visitor, length = upload[1], Headers(scope=scope).get("content-length", "")
         if not length.isdigit():
             await PlainTextResponse("An upload says its size first (Content-Length).\n", status_code=411)(scope, receive, send)
             return

@@ -170,11 +170,11 @@ def several(label: str, options: Mapping[str, str], *, key: str, **arguments: An
     wanted = set(value) if isinstance(value, list) else set()
     state[key] = [code for code in options if code in wanted]
     chosen = st.multiselect(label, list(options), key=key, format_func=lambda code: options[code], **arguments)
-    found = [code for code in options if code in chosen]
-    state[kept] = found
-    remember(key, ".".join(found) or None)
+    codes = [code for code in options if code in chosen]
+    state[kept] = codes
+    remember(key, ".".join(codes) or None)
     state[seen] = st.query_params.get(key)
-    return found
+    return codes
 
 
 def remember(key: str, value: str | None) -> None:

@@ -14,18 +14,18 @@ from pages.shared.language import _, number, percent
 from pages.shared.stat_strip import Stat
 
 
-def error_stats(found: WordErrors) -> list[Stat]:
+def error_stats(errors: WordErrors) -> list[Stat]:
     """The rate and its counts."""
     return [
         Stat(
             name="WER",
-            value=_("undefined") if found.rate is None else percent(found.rate),
-            note=_("(S + D + I) / N = {errors} / {words}").format(errors=number(found.errors), words=number(found.words)),
+            value=_("undefined") if errors.rate is None else percent(errors.rate),
+            note=_("(S + D + I) / N = {errors} / {words}").format(errors=number(errors.errors), words=number(errors.words)),
         ),
-        Stat(name=_("Substitutions S"), value=number(found.substitutions)),
-        Stat(name=_("Deletions D"), value=number(found.deletions)),
-        Stat(name=_("Insertions I"), value=number(found.insertions)),
-        Stat(name=_("Words N"), value=number(found.words)),
+        Stat(name=_("Substitutions S"), value=number(errors.substitutions)),
+        Stat(name=_("Deletions D"), value=number(errors.deletions)),
+        Stat(name=_("Insertions I"), value=number(errors.insertions)),
+        Stat(name=_("Words N"), value=number(errors.words)),
     ]
 
 

@@ -16,7 +16,7 @@ from pages.signs.cached_results import Clip
 
 
 @st.fragment
-def body(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
+def body(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
     """Everything below the pickers; a fragment that reruns alone when a map, a gloss or a measure is chosen."""
     with st.spinner(_("Following the attention…"), show_time=True):
         measures = cached_results.measures(recogniser, clip)
@@ -29,12 +29,12 @@ def body(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
     view = url_state.choice(st.segmented_control, _("View"), views, key="sview", required=True)
     map_shown, rows_shown = None, None
     if view == "maps":
-        map_shown = recognise_attention.show(clip, found, rolled=measures.rolled)
-        attention_spread.show(found, measures)
+        map_shown = recognise_attention.show(clip, recognition, rolled=measures.rolled)
+        attention_spread.show(recognition, measures)
     elif view == "qk":
         queries_keys_view.show(
             lambda: cached_results.joint_sample(recogniser),
-            titles=recognise_attention.titles(found),
+            titles=recognise_attention.titles(recognition),
             class_name=lambda name: _("blank") if name == recogniser.vocabulary.names[0] else name,
             of=_("Over the {count} bundled clips that this model reads."),
             label_is=_("A frame's class is its likeliest label."),
@@ -48,15 +48,15 @@ def body(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
             ),
         )
     elif view == "frames":
-        rows_shown = attention_frames.show(recogniser, clip, found, measures)
+        rows_shown = attention_frames.show(recogniser, clip, recognition, measures)
     else:
-        _truth(recogniser, clip, found, measures)
-    _take_away(recogniser, clip, found, measures, map_shown, rows_shown)
+        _truth(recogniser, clip, recognition, measures)
+    _take_away(recogniser, clip, recognition, measures, map_shown, rows_shown)
 
 
-def _truth(recogniser: Recogniser, clip: Clip, found: Recognition, measures: ClipMeasures) -> None:
-    gloss = measures.glosses[attention_frames.pick_gloss(recogniser, found, measures)]
-    if attention_frames.too_long(found):
+def _truth(recogniser: Recogniser, clip: Clip, recognition: Recognition, measures: ClipMeasures) -> None:
+    gloss = measures.glosses[attention_frames.pick_gloss(recogniser, recognition, measures)]
+    if attention_frames.too_long(recognition):
         return
     faithfulness_view.show(
         "iiga",
@@ -69,7 +69,7 @@ def _truth(recogniser: Recogniser, clip: Clip, found: Recognition, measures: Cli
 def _take_away(
     recogniser: Recogniser,
     clip: Clip,
-    found: Recognition,
+    recognition: Recognition,
     measures: ClipMeasures,
     map_shown: NamedMap | None,
     rows_shown: attention_frames.ShownGlosses | None,
@@ -79,10 +79,10 @@ def _take_away(
     def arrays() -> bytes:
         """Made when asked for: integrated gradients and occlusion of the chosen gloss may not have been computed yet."""
         importance = {}
-        if chosen is not None and len(found.seconds) <= gloss_measures.MAX_FRAMES:
+        if chosen is not None and len(recognition.seconds) <= gloss_measures.MAX_FRAMES:
             gloss = measures.glosses[chosen]
             importance = cached_results.evidence(recogniser, clip, frame=gloss.peak, label=gloss.label).importance
-        return gloss_measures.to_npz(found, measures, recogniser.vocabulary.names, importance, chosen)
+        return gloss_measures.to_npz(recognition, measures, recogniser.vocabulary.names, importance, chosen)
 
     with st.container(horizontal=True):
         controls.download_bytes(
@@ -91,21 +91,21 @@ def _take_away(
         if map_shown is not None:
             attention_spread.download(map_shown)
         if rows_shown is not None:
-            attention_frames.download(recogniser, found, measures, rows_shown)
+            attention_frames.download(recogniser, recognition, measures, rows_shown)
         clip_and_model.link_to_view()
 
 
 controls.page_header(_("What IIGA looks at"), prose("sign_attention_lead"))
 picked = clip_and_model.pick()
-if picked is not None and picked.clip is not None and picked.found is not None:
+if picked is not None and picked.clip is not None and picked.recognition is not None:
     st.caption(
         _("{title}: {frames} frames of the model, read as **{sentence}**.").format(
             title=picked.clip.title,
-            frames=number(len(picked.found.seconds)),
-            sentence=" ".join(picked.found.greedy) or _("nothing"),
+            frames=number(len(picked.recognition.seconds)),
+            sentence=" ".join(picked.recognition.greedy) or _("nothing"),
         )
     )
-    body(picked.recogniser, picked.clip, picked.found)
+    body(picked.recogniser, picked.clip, picked.recognition)
 st.markdown(prose("sign_attention_weights"))
 with st.expander(_("How to read this page"), icon=":material/menu_book:"):
     st.markdown(prose("sign_attention_reading"))

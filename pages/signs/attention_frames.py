@@ -35,11 +35,11 @@ class ShownGlosses:
     rows: Any
 
 
-def show(recogniser: Recogniser, clip: Clip, found: Recognition, measures: ClipMeasures) -> ShownGlosses:
+def show(recogniser: Recogniser, clip: Clip, recognition: Recognition, measures: ClipMeasures) -> ShownGlosses:
     """The view; returns the heatmap that it shows."""
-    options = _measures(found, asked=not too_long(found))
+    options = _measures(recognition, asked=not too_long(recognition))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = pick_gloss(recogniser, found, measures)
+        chosen = pick_gloss(recogniser, recognition, measures)
         measure = url_state.choice(
             st.selectbox, _("Measure"), options, key="measure", default=RELEVANCE, width=340, help=_meanings()
         )
@@ -59,7 +59,7 @@ def show(recogniser: Recogniser, clip: Clip, found: Recognition, measures: ClipM
 
     live_plot(
         figures.glosses_figure(
-            rows, measures.glosses, names, found.seconds, chosen=chosen, measure=_unit(measure),
+            rows, measures.glosses, names, recognition.seconds, chosen=chosen, measure=_unit(measure),
             strip=cached_results.strip(clip, STRIP),
             keep=f"{clip.key}:{measure}",
         ),
@@ -72,10 +72,10 @@ def show(recogniser: Recogniser, clip: Clip, found: Recognition, measures: ClipM
     if measure in ASKED and not every and len(measures.glosses) > 1:
         st.caption(_("Computed for the chosen gloss alone. Click on another row, or switch on all glosses."))
     st.subheader(names[gloss.label], anchor=False)
-    st.markdown(_sentence(gloss, names[gloss.label], found, measure, strongest, rows[chosen]))
+    st.markdown(_sentence(gloss, names[gloss.label], recognition, measure, strongest, rows[chosen]))
     live_plot(
         figures.gloss_figure(
-            rows[chosen], gloss, found.seconds, counted=strongest.frames, measure=_unit(measure),
+            rows[chosen], gloss, recognition.seconds, counted=strongest.frames, measure=_unit(measure),
             left=figures.left_px([names[one.label] for one in measures.glosses]), keep=f"{clip.key}:{measure}",
         ),
         key="signs_gloss",
@@ -83,16 +83,16 @@ def show(recogniser: Recogniser, clip: Clip, found: Recognition, measures: ClipM
         filename="frames-behind-a-gloss",
         alt=_("How much each frame counts for the chosen gloss, a bar a frame; its own frames and its surest one are marked."),
     )  # fmt: skip
-    _pictures(recogniser, clip, gloss, found, measure, strongest, rows[chosen])
+    _pictures(recogniser, clip, gloss, recognition, measure, strongest, rows[chosen])
     return ShownGlosses(measure=measure, rows=rows)
 
 
 # -- the choices ---------------------------------------------------------------------------------------------------------------
 
 
-def pick_gloss(recogniser: Recogniser, found: Recognition, measures: ClipMeasures) -> int:
+def pick_gloss(recogniser: Recogniser, recognition: Recognition, measures: ClipMeasures) -> int:
     """Asks for a gloss of the best path, as an index."""
-    names, seconds = recogniser.vocabulary.names, found.seconds
+    names, seconds = recogniser.vocabulary.names, recognition.seconds
     span = _("{gloss} · {first} to {last} s")
     options = {
         str(place): span.format(
@@ -113,9 +113,9 @@ def chosen(measures: ClipMeasures) -> int | None:
     return url_state.whole_number(code, 1, len(measures.glosses), 1) - 1
 
 
-def too_long(found: Recognition) -> bool:
+def too_long(recognition: Recognition) -> bool:
     """Tells whether the clip is too long to be asked about frame by frame; if so, that is said."""
-    frames = len(found.seconds)
+    frames = len(recognition.seconds)
     if frames <= gloss_measures.MAX_FRAMES:
         return False
     controls.notice(
@@ -128,9 +128,9 @@ def too_long(found: Recognition) -> bool:
     return True
 
 
-def _measures(found: Recognition, *, asked: bool) -> dict[str, str]:
+def _measures(recognition: Recognition, *, asked: bool) -> dict[str, str]:
     """Code and name of each: the sub-layers first, then what follows the whole model, then what asks it."""
-    layers = {name: _("Attention: {map}").format(map=title) for name, title in titles(found).items()}
+    layers = {name: _("Attention: {map}").format(map=title) for name, title in titles(recognition).items()}
     others = faithfulness_view.method_names()
     return layers | {code: others[code] for code in (ROLLOUT, RELEVANCE, *(ASKED if asked else ()))}
 
@@ -179,18 +179,18 @@ def _value(measure: str, value: float) -> str:
     return significant(value) if measure == RELEVANCE else percent(value)
 
 
-def _sentence(gloss: GlossSpan, name: str, found: Recognition, measure: str, strongest: StrongestFrames, row: Any) -> str:
+def _sentence(gloss: GlossSpan, name: str, recognition: Recognition, measure: str, strongest: StrongestFrames, row: Any) -> str:
     """Says which frames count most, and whether they are the gloss's own."""
 
     def second(frame: int) -> str:
-        return number(float(found.seconds[frame]), 2)
+        return number(float(recognition.seconds[frame]), 2)
 
     words = _("`{gloss}` is read from {first} to {last} s and surest at {peak} s, with a probability of {share}.").format(
         gloss=name,
         first=second(gloss.first),
         last=second(gloss.last),
         peak=second(gloss.peak),
-        share=percent(float(found.probabilities[gloss.peak, gloss.label])),
+        share=percent(float(recognition.probabilities[gloss.peak, gloss.label])),
     )
     if not strongest.frames:
         return words + " " + _("By this measure no frame speaks for it.")
@@ -230,7 +230,13 @@ def _where(strongest: StrongestFrames) -> str:
 
 
 def _pictures(
-    recogniser: Recogniser, clip: Clip, gloss: GlossSpan, found: Recognition, measure: str, strongest: StrongestFrames, row: Any
+    recogniser: Recogniser,
+    clip: Clip,
+    gloss: GlossSpan,
+    recognition: Recognition,
+    measure: str,
+    strongest: StrongestFrames,
+    row: Any,
 ) -> None:
     """The frames that count most, enlarged, strongest first."""
     inside, outside = _("{second} s · {value}"), _("{second} s · {value} · outside its run")
@@ -238,21 +244,23 @@ def _pictures(
         for frame in strongest.frames:
             picture = cached_results.picture(clip, min(frame * recogniser.stride, len(clip.data) - 1))
             words = inside if gloss.first <= frame <= gloss.last else outside
-            caption = words.format(second=number(float(found.seconds[frame]), 2), value=_value(measure, float(row[frame])))
+            caption = words.format(second=number(float(recognition.seconds[frame]), 2), value=_value(measure, float(row[frame])))
             st.image(picture.decode() if clip.kind == "tracks" else picture, caption=caption, width=THUMB_PX)
     if clip.kind == "tracks" and strongest.frames:
         st.caption(_("Blue is the left hand, orange the right hand, grey the nose; the line is their recent path."))
 
 
-def download(recogniser: Recogniser, found: Recognition, measures: ClipMeasures, shown: ShownGlosses) -> None:
+def download(recogniser: Recogniser, recognition: Recognition, measures: ClipMeasures, shown: ShownGlosses) -> None:
     """The heatmap as a table, a row a gloss."""
     names = recogniser.vocabulary.names
 
     def table() -> pd.DataFrame:
-        frame = pd.DataFrame(shown.rows, columns=[round(float(second), 3) for second in found.seconds])
+        frame = pd.DataFrame(shown.rows, columns=[round(float(second), 3) for second in recognition.seconds])
         frame.insert(0, "gloss", [names[one.label] for one in measures.glosses])
         for place, part in enumerate(("first", "last", "peak"), start=1):
-            frame.insert(place, f"{part}_s", [round(float(found.seconds[getattr(one, part)]), 3) for one in measures.glosses])
+            frame.insert(
+                place, f"{part}_s", [round(float(recognition.seconds[getattr(one, part)]), 3) for one in measures.glosses]
+            )
         return frame
 
     controls.download_table(

@@ -15,10 +15,10 @@ from pages.shared.live_plot import live_plot
 from pages.signs.recognise_attention import titles
 
 
-def show(found: Recognition, measures: ClipMeasures) -> None:
+def show(recognition: Recognition, measures: ClipMeasures) -> None:
     """The part of the page."""
     st.subheader(_("Entropy and distance"), anchor=False)
-    names, spreads = titles(found), measures.spreads
+    names, spreads = titles(recognition), measures.spreads
     entropies = {names[name]: (one.entropy, one.even_entropy) for name, one in spreads.items()}
     distances = {names[name]: (one.distance, one.even_distance) for name, one in spreads.items()}
     parts = (

@@ -31,7 +31,7 @@ class Picked:
 
     recogniser: Recogniser
     clip: Clip | None = None
-    found: Recognition | None = None
+    recognition: Recognition | None = None
 
 
 def pick() -> Picked | None:
@@ -48,7 +48,7 @@ def pick() -> Picked | None:
         if recogniser.reads_hands:
             _find_hands(recogniser, clip)
         with st.spinner(_("Reading the clip…"), show_time=True):
-            return Picked(recogniser=recogniser, clip=clip, found=cached_results.read(recogniser, clip))
+            return Picked(recogniser=recogniser, clip=clip, recognition=cached_results.read(recogniser, clip))
     except ValueError as error:
         controls.error_box(str(error), remedy=_("Choose another clip or another model."))
         return Picked(recogniser=recogniser)

@@ -101,12 +101,12 @@ def _sentence(**arguments: Any) -> Clip:
 
 
 def _bundled(recogniser: Recogniser, **arguments: Any) -> Clip | None:
-    found = samples.clip_samples()
+    clips = samples.clip_samples()
     options = {
-        one.name: _("{glosses} · signer {signer}").format(glosses=" ".join(one.glosses), signer=one.signer) for one in found
+        one.name: _("{glosses} · signer {signer}").format(glosses=" ".join(one.glosses), signer=one.signer) for one in clips
     }
     name = url_state.choice(st.selectbox, _("Bundled clip"), options, key="sample", **arguments)
-    one = next(one for one in found if one.name == name)
+    one = next(one for one in clips if one.name == name)
     footage = _sampled(one.name, one.path.read_bytes(), recogniser, start=0.0, fit="crop", show=False)
     if footage is None:
         return None
@@ -306,8 +306,8 @@ def _linked(recogniser: Recogniser) -> Clip | None:
     if not key:
         controls.notice("empty", _("There is nothing to read yet: choose a file, take a picture, or open a bundled clip."))
         return None
-    found = STORE.find(key)
-    if found is None or found[1].frames.shape[1] != recogniser.image_size:
+    clip = STORE.find(key)
+    if clip is None or clip[1].frames.shape[1] != recogniser.image_size:
         controls.notice("stale", _("This link's clip is gone from memory, or was cut for another model: choose the file again."))
         return None
-    return _clip(found[0], found[1], key)
+    return _clip(clip[0], clip[1], key)

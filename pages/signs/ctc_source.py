@@ -98,8 +98,8 @@ def _read() -> Problem | None:
         with third:
             text = url_state.text(_("Target: glosses apart by spaces"), key=SIGNED, default=" ".join(clip.glosses or ()))
         with st.spinner(_("Reading the clip…")):
-            found = cached_results.read(recogniser, clip)
-        return ctc_lab.of_clip(found.log_probabilities, recogniser.vocabulary.names, text.split())
+            recognition = cached_results.read(recogniser, clip)
+        return ctc_lab.of_clip(recognition.log_probabilities, recogniser.vocabulary.names, text.split())
     except ValueError as error:
         controls.error_box(str(error))
         return None

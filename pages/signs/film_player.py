@@ -13,7 +13,7 @@ from pages.signs import cached_results
 from pages.signs.cached_results import Clip
 
 
-def show(clip: Clip, found: Recognition) -> None:
+def show(clip: Clip, recognition: Recognition) -> None:
     """The player; only for films."""
     pictures = [base64.b64encode(jpeg).decode() for jpeg in cached_results.film_pictures(clip)]
     data = {
@@ -21,10 +21,10 @@ def show(clip: Clip, found: Recognition) -> None:
         "drawing": assets.script("live_signs.js"),
         "fps": clip.fps,
         "frames": [f"data:image/jpeg;base64,{picture}" for picture in pictures],
-        "seconds": [float(second) for second in found.seconds],
-        "glosses": [list(span) for span in found.spans],
-        "hands": film.hands_of_frames(found.hands, clip.data.shape[1]) if found.hands is not None else [],
-        "attention": base64.b64encode(film.attention_bytes(found.attention)).decode(),
+        "seconds": [float(second) for second in recognition.seconds],
+        "glosses": [list(span) for span in recognition.spans],
+        "hands": film.hands_of_frames(recognition.hands, clip.data.shape[1]) if recognition.hands is not None else [],
+        "attention": base64.b64encode(film.attention_bytes(recognition.attention)).decode(),
         "language": regional(),
         "words": {
             "play": _("Play"),

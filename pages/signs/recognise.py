@@ -27,8 +27,8 @@ def page() -> None:
     picked = clip_and_model.pick()
     if picked is None:
         return
-    if picked.clip is not None and picked.found is not None:
-        _show(picked.recogniser, picked.clip, picked.found)
+    if picked.clip is not None and picked.recognition is not None:
+        _show(picked.recogniser, picked.clip, picked.recognition)
     _vocabulary(picked.recogniser)
     _card(picked.recogniser)
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
@@ -39,14 +39,14 @@ def page() -> None:
 # -- what it says ------------------------------------------------------------------------------------------------------------
 
 
-def _show(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
-    guesses = _sentences(recogniser, clip, found)
+def _show(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
+    guesses = _sentences(recogniser, clip, recognition)
     if clip.kind == "tracks":
         recognise_tracks.show(clip)
-    _through_time(recogniser, clip, found)
-    _scores(clip, found, guesses)
+    _through_time(recogniser, clip, recognition)
+    _scores(clip, recognition, guesses)
     st.subheader(_("What attention looks at"), anchor=False)
-    recognise_attention.show(clip, found)
+    recognise_attention.show(clip, recognition)
     st.page_link(
         "pages/signs/attention.py",
         label=_("Look inside: the frames behind each gloss"),
@@ -54,43 +54,43 @@ def _show(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
         help=_("Opens this clip on the page that asks what each gloss rests on, and whether the maps tell the truth."),
         query_params=clip_and_model.link(),
     )
-    _downloads(recogniser, found)
+    _downloads(recogniser, recognition)
 
 
-def _sentences(recogniser: Recogniser, clip: Clip, found: Recognition) -> dict[str, tuple[str, ...]]:
+def _sentences(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> dict[str, tuple[str, ...]]:
     """The answer in one sentence, the film that plays along, what it cost, and both decodings; returns these."""
     st.subheader(_("Read from {title}").format(title=f"`{clip.title.replace('`', ' ')}`"), anchor=False)
-    _answer(clip, found)
+    _answer(clip, recognition)
     if clip.kind == "frames":
-        film_player.show(clip, found)
-    _doubts(recogniser, clip, found)
+        film_player.show(clip, recognition)
+    _doubts(recogniser, clip, recognition)
     parameters = int(recogniser.card["parameters"])
-    rate = len(clip.data) / max(found.took_s, 1e-9)
+    rate = len(clip.data) / max(recognition.took_s, 1e-9)
     stat_strip(
         [
             Stat(name=_("Frames"), value=number(len(clip.data)), note=_("{fps} a second").format(fps=number(clip.fps))),
-            Stat(name=_("Took"), value=duration(found.took_s), note=_("{rate} frames a second").format(rate=number(rate))),
+            Stat(name=_("Took"), value=duration(recognition.took_s), note=_("{rate} frames a second").format(rate=number(rate))),
             Stat(name=_("Memory"), value=size(usage.process_usage().memory), note=_("of the whole app")),
             Stat(name=_("Parameters"), value=number(parameters), note=size(4 * parameters)),
         ]
     )
     with st.expander(_("Details"), icon=":material/info:"):
-        return _decodings(recogniser, clip, found)
+        return _decodings(recogniser, clip, recognition)
 
 
-def _answer(clip: Clip, found: Recognition) -> None:
+def _answer(clip: Clip, recognition: Recognition) -> None:
     """One sentence that a visitor knows the words of."""
-    if found.hands is not None and not found.hands.visible.any():
+    if recognition.hands is not None and not recognition.hands.visible.any():
         controls.notice("empty", _("No hand is seen in this film, so nothing is read. Show the whole hand, well lit."))
-    elif found.greedy:
-        glosses = " ".join(found.greedy)
-        sentence = ngettext("I read one sign: **{glosses}**", "I read {count} signs: **{glosses}**", len(found.greedy))
-        st.markdown("### " + sentence.format(count=number(len(found.greedy)), glosses=glosses))
+    elif recognition.greedy:
+        glosses = " ".join(recognition.greedy)
+        sentence = ngettext("I read one sign: **{glosses}**", "I read {count} signs: **{glosses}**", len(recognition.greedy))
+        st.markdown("### " + sentence.format(count=number(len(recognition.greedy)), glosses=glosses))
     elif clip.kind == "frames":
         controls.notice("empty", _("No hand sign is seen in this clip: it gets no gloss."))
 
 
-def _decodings(recogniser: Recogniser, clip: Clip, found: Recognition) -> dict[str, tuple[str, ...]]:
+def _decodings(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> dict[str, tuple[str, ...]]:
     """Greedy decoding and beam search beside what was signed."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         width = url_state.slider(_("Width of the beam"), 1, 64, key="beams", default=16, width=260)
@@ -124,7 +124,7 @@ def _decodings(recogniser: Recogniser, clip: Clip, found: Recognition) -> dict[s
     with signed:
         _sentence(_("Signed"), clip.glosses, clip.note or _("No reference is known: type one below to compare."))
     with greedy:
-        _sentence(_("Greedy"), found.greedy, _("The answer: the likeliest label of each frame, collapsed."))
+        _sentence(_("Greedy"), recognition.greedy, _("The answer: the likeliest label of each frame, collapsed."))
     with beamed:
         note = _("P(sentence) = {share} over the paths that the beam kept.")
         _sentence(_("Beam"), first, note.format(share=percent(beam[0].probability)) if beam else "")
@@ -139,13 +139,13 @@ def _decodings(recogniser: Recogniser, clip: Clip, found: Recognition) -> dict[s
             for guess in beam
         ]
         st.dataframe(pd.DataFrame(rows), hide_index=True)
-    return {"greedy": found.greedy, "beam": first}
+    return {"greedy": recognition.greedy, "beam": first}
 
 
-def _doubts(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
+def _doubts(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
     """Says what was left out of the answer as too unsure."""
     least = percent(recogniser.least_probability, 0)
-    unsure = ", ".join(f"`{gloss}` ({percent(probability, 0)})" for gloss, probability in found.doubtful)
+    unsure = ", ".join(f"`{gloss}` ({percent(probability, 0)})" for gloss, probability in recognition.doubtful)
     if unsure:
         st.caption(
             _("Left out as too unsure: {glosses}. A gloss counts where its surest frame gives it {least} or more.").format(
@@ -162,20 +162,20 @@ def _sentence(name: str, glosses: tuple[str, ...] | None, note: str) -> None:
         st.caption(note)
 
 
-def _through_time(recogniser: Recogniser, clip: Clip, found: Recognition) -> None:
+def _through_time(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
     st.subheader(_("Glosses through time"), anchor=False)
     names = recogniser.vocabulary.names
     strip = cached_results.strip(clip, 14)
-    labels = len(figures.labels_shown(found.probabilities))
+    labels = len(figures.labels_shown(recognition.probabilities))
     static_plot(
-        figures.clip_figure(found.probabilities, names, found.seconds, strip=strip, keep=clip.key),
+        figures.clip_figure(recognition.probabilities, names, recognition.seconds, strip=strip, keep=clip.key),
         key="signs_clip",
         height=figures.clip_height(labels, strip=bool(strip)),
         filename="glosses-through-time",
         alt=_("The probability of each gloss in each frame, with the frames of the clip above."),
     )
-    merged, sentence = ctc_lab.collapsed(found.path)
-    st.markdown(_("**Best path**, a label a frame:") + " " + " ".join(f"`{name}`" for name in found.path))
+    merged, sentence = ctc_lab.collapsed(recognition.path)
+    st.markdown(_("**Best path**, a label a frame:") + " " + " ".join(f"`{name}`" for name in recognition.path))
     st.markdown(
         _("Repeats merged: {merged} · blanks removed: {sentence}").format(
             merged=" ".join(f"`{name}`" for name in merged), sentence=" ".join(f"`{name}`" for name in sentence) or "–"
@@ -186,7 +186,7 @@ def _through_time(recogniser: Recogniser, clip: Clip, found: Recognition) -> Non
 # -- how right it is -----------------------------------------------------------------------------------------------------------
 
 
-def _scores(clip: Clip, found: Recognition, guesses: dict[str, tuple[str, ...]]) -> None:
+def _scores(clip: Clip, recognition: Recognition, guesses: dict[str, tuple[str, ...]]) -> None:
     st.subheader(_("Compared with what was signed"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = url_state.text(
@@ -256,13 +256,13 @@ def _card(recogniser: Recogniser) -> None:
         st.caption(_("Trained with `{command}` on {date}.").format(command=card.get("command", "–"), date=card.get("date", "–")))
 
 
-def _downloads(recogniser: Recogniser, found: Recognition) -> None:
+def _downloads(recogniser: Recogniser, recognition: Recognition) -> None:
     names = list(recogniser.vocabulary.names)
 
     def table() -> pd.DataFrame:
-        frame = pd.DataFrame(found.probabilities, columns=names)
-        frame.insert(0, "second", found.seconds)
-        frame.insert(1, "likeliest", list(found.path))
+        frame = pd.DataFrame(recognition.probabilities, columns=names)
+        frame.insert(0, "second", recognition.seconds)
+        frame.insert(1, "likeliest", list(recognition.path))
         return frame
 
     controls.download_table(_("Probabilities of all frames"), table, key="signs_probabilities", filename="glosses-through-time")

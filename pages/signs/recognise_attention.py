@@ -23,13 +23,13 @@ KEYS: Final = Keys(layer="slayer", scale="sscale", head="shead", grid="signs_map
 ROW_THUMBS: Final = 10
 
 
-def titles(found: Recognition) -> dict[str, str]:
+def titles(recognition: Recognition) -> dict[str, str]:
     """Titles of the maps on the page, by its name (D16)."""
     kinds = {"intra": _("Intra-gloss {number}"), "inter": _("Inter-gloss {number}")}
-    return {name: kinds[name.split(" ")[0]].format(number=name.split(" ")[1]) for name in found.attention}
+    return {name: kinds[name.split(" ")[0]].format(number=name.split(" ")[1]) for name in recognition.attention}
 
 
-def show(clip: Clip, found: Recognition, *, rolled: Any = None) -> NamedMap:
+def show(clip: Clip, recognition: Recognition, *, rolled: Any = None) -> NamedMap:
     """The part of a page.
 
     Args:
@@ -39,22 +39,22 @@ def show(clip: Clip, found: Recognition, *, rolled: Any = None) -> NamedMap:
         The map that is enlarged.
     """
     st.markdown(prose("recognise_attention"))
-    names = titles(found) | ({ROLLOUT: _("Rolled out")} if rolled is not None else {})
+    names = titles(recognition) | ({ROLLOUT: _("Rolled out")} if rolled is not None else {})
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        choice = map_explorer.pick(KEYS, names, heads=len(next(iter(found.attention.values()))))
-    axis = figures.clip_axis(found.seconds)
-    weights = found.attention | ({ROLLOUT: rolled[None]} if rolled is not None else {})
+        choice = map_explorer.pick(KEYS, names, heads=len(next(iter(recognition.attention.values()))))
+    axis = figures.clip_axis(recognition.seconds)
+    weights = recognition.attention | ({ROLLOUT: rolled[None]} if rolled is not None else {})
     maps = map_explorer.named(weights, names, choice, lambda _name, _count: axis)
-    layers = maps[: len(found.attention)]
+    layers = maps[: len(recognition.attention)]
     groups = [layers[0::2], layers[1::2]]  # intra on the left, inter on the right
     map_explorer.grid(groups + [maps[len(layers) :]] * (rolled is not None), keys=KEYS, choice=choice)
     shown = map_explorer.chosen(maps, choice)
-    _enlarged(shown, maps, choice, clip, found)
+    _enlarged(shown, maps, choice, clip, recognition)
     return shown
 
 
-def _enlarged(one: NamedMap, maps: list[NamedMap], choice: Choice, clip: Clip, found: Recognition) -> None:
-    last = len(found.seconds)
+def _enlarged(one: NamedMap, maps: list[NamedMap], choice: Choice, clip: Clip, recognition: Recognition) -> None:
+    last = len(recognition.seconds)
 
     def pick() -> int:
         return min(url_state.slider(_("Frame that looks"), 1, last, key="frame", default=1), last) - 1 if last > 1 else 0
@@ -70,13 +70,13 @@ def _enlarged(one: NamedMap, maps: list[NamedMap], choice: Choice, clip: Clip, f
         strongest = summaries.strongest(one.weights[query], min(4, last))
         keys = ", ".join(
             _("{second} s: `{label}` ({share})").format(
-                second=number(float(found.seconds[index]), 2), label=found.path[index], share=percent(weight)
+                second=number(float(recognition.seconds[index]), 2), label=recognition.path[index], share=percent(weight)
             )
             for index, weight in strongest
         )
         st.markdown(
             _("The frame at {second} s, read as `{label}`, looks most at {keys}.").format(
-                second=number(float(found.seconds[query]), 2), label=found.path[query], keys=keys
+                second=number(float(recognition.seconds[query]), 2), label=recognition.path[query], keys=keys
             )
         )
         live_plot(

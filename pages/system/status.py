@@ -132,13 +132,13 @@ def speed() -> None:
     """Measures the benchmarks when the button is pressed: ratios to named references on this machine."""
     st.markdown(_("How fast are the models beside named references on this machine? As `python -m core bench` says."))
     if st.button(_("Measure"), icon=":material/speed:", key="system_speed"):
-        bar, found = st.progress(0.0), []
+        bar, measured = st.progress(0.0), []
         wanted = [one for one in BENCHMARKS.values() if one.quick]
         for count, one in enumerate(wanted):
             bar.progress(count / len(wanted), text=translate(one.what))
-            found.append((one, system.benchmark(permissions.visitor(), one, SECONDS)))
+            measured.append((one, system.benchmark(permissions.visitor(), one, SECONDS)))
         bar.empty()
-        st.session_state[SPEED] = found
+        st.session_state[SPEED] = measured
     rows: list[tuple[Benchmark, Ratio]] = st.session_state.get(SPEED, [])
     if not rows:
         return
@@ -165,21 +165,23 @@ def card_speed() -> None:
     if st.button(_("Measure the card"), icon=":material/memory:", key="system_cuda"):
         with st.spinner(_("Measuring the card…"), show_time=True):
             st.session_state[CARD] = system.card(permissions.visitor())
-    found: list[cuda.CardFigure] = st.session_state.get(CARD, [])
-    if found:
-        st.table([{_("What"): translate(one.what), _("Value"): f"{number(one.value, 2)} {translate(one.unit)}"} for one in found])
+    figures: list[cuda.CardFigure] = st.session_state.get(CARD, [])
+    if figures:
+        st.table(
+            [{_("What"): translate(one.what), _("Value"): f"{number(one.value, 2)} {translate(one.unit)}"} for one in figures]
+        )
 
 
 def growth() -> None:
     """Measures how cost grows when the button is pressed, and draws each curve beside the operations counted."""
     st.markdown(_("How does the cost grow with longer windows, more levels, more markets, more viewers and longer recordings?"))
     if st.button(_("Measure growth"), icon=":material/trending_up:", key="system_growth"):
-        bar, found = st.progress(0.0), []
+        bar, measured = st.progress(0.0), []
         for count, one in enumerate(GROWTHS.values()):
             bar.progress(count / len(GROWTHS), text=translate(one.what))
-            found.append(system.curve(permissions.visitor(), one))
+            measured.append(system.curve(permissions.visitor(), one))
         bar.empty()
-        st.session_state[GROWN] = found
+        st.session_state[GROWN] = measured
     curves: list[Curve] = st.session_state.get(GROWN, [])
     left_and_right = st.columns(2) if curves else []
     for at, curve in enumerate(curves):

@@ -15,20 +15,20 @@ from core.messages import translate as _
 def lab_figure(measured: Sequence[tuple[str, LabScore]]) -> go.Figure:
     """Matthews correlation of each way of measuring, the first one honest, as bars; each seed, peer and momentum as marks."""
     names = [name for name, _score in measured]
-    found = [score for _name, score in measured]
+    scores = [score for _name, score in measured]
     traces: list[dict[str, Any]] = [
-        {"type": "bar", "orientation": "h", "y": names, "x": [float(score.network.mean()) for score in found],
+        {"type": "bar", "orientation": "h", "y": names, "x": [float(score.network.mean()) for score in scores],
          "marker": {"color": [BLUE, *[ORANGE] * (len(names) - 1)]}, "name": _("network, mean"), "showlegend": False,
          "hovertemplate": "%{y}: %{x:.3f}<extra></extra>"},
         {"type": "scatter", "mode": "markers", "name": _("each seed"),
          "y": [name for name, score in measured for _seed in score.network],
-         "x": [float(one) for score in found for one in score.network],
+         "x": [float(one) for score in scores for one in score.network],
          "marker": {"color": GREY, "size": 6}, "hovertemplate": "%{x:.3f}<extra></extra>"},
         {"type": "scatter", "mode": "markers", "name": _("linear peer"), "y": names,
-         "x": [float(score.peer.mean()) for score in found],
+         "x": [float(score.peer.mean()) for score in scores],
          "marker": {"symbol": "diamond", "size": 11, "color": VIOLET}, "hovertemplate": "%{x:.3f}<extra></extra>"},
         {"type": "scatter", "mode": "markers", "name": _("momentum rule"), "y": names,
-         "x": [score.momentum for score in found],
+         "x": [score.momentum for score in scores],
          "marker": {"symbol": "x", "size": 10, "color": GREY}, "hovertemplate": "%{x:.3f}<extra></extra>"},
     ]  # fmt: skip
     layout = base_layout(x_title=_("Matthews correlation"), y_title="", keep="leakage", height=420)

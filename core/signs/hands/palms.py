@@ -77,7 +77,7 @@ def overlap(box: Floats, boxes: Floats) -> Floats:
 
 def _merged(corners: Floats, points: Floats, scores: Floats) -> list[Palm]:
     """Boxes of the same palm averaged, weighted by their scores."""
-    found = []
+    merged = []
     order = np.argsort(-scores, kind="stable")
     while len(order):
         same = overlap(corners[order[0]], corners[order]) > OVERLAP
@@ -85,6 +85,6 @@ def _merged(corners: Floats, points: Floats, scores: Floats) -> list[Palm]:
         group = order[same]
         weight = scores[group] / scores[group].sum()
         box, mean = np.einsum("n,nk->k", weight, corners[group]), np.einsum("n,nkx->kx", weight, points[group])
-        found.append(Palm(box=box, points=mean, score=float(scores[order[0]])))
+        merged.append(Palm(box=box, points=mean, score=float(scores[order[0]])))
         order = order[~same]
-    return found
+    return merged

@@ -84,37 +84,37 @@ class HandTracker:
     def step(self, frame: NDArray[np.uint8]) -> list[Hand]:
         """The hands in the next frame (H, W, 3), the nearest first, else the longest followed."""
         picture = self.finder.opened(frame)
-        found: list[Hand] = []
+        hands: list[Hand] = []
         lost: list[tuple[Region, int]] = []
         for region in self._followed:
             hand = self.finder.landmarks(picture, region)
             if hand is None:
                 lost.append((region, 1))
-            elif not any(same_hand(hand, other) for other in found):
-                found.append(hand)
+            elif not any(same_hand(hand, other) for other in hands):
+                hands.append(hand)
         for region, missed in self._lost:
-            hand = self.finder.landmarks(picture, region) if len(found) < self.most else None
-            if hand is not None and hand.presence >= SURE and not any(same_hand(hand, other) for other in found):
-                found.append(hand)
+            hand = self.finder.landmarks(picture, region) if len(hands) < self.most else None
+            if hand is not None and hand.presence >= SURE and not any(same_hand(hand, other) for other in hands):
+                hands.append(hand)
             elif hand is None and missed < REMEMBERED:
                 lost.append((region, missed + 1))
         self._lost = lost
-        if not found:
-            found = self._expected(picture, frame)
-        self._alone = self._alone + 1 if found else 0
-        if not found or (len(found) < self.most and self._alone % self.every == 1):
+        if not hands:
+            hands = self._expected(picture, frame)
+        self._alone = self._alone + 1 if hands else 0
+        if not hands or (len(hands) < self.most and self._alone % self.every == 1):
             # some of the margins, in turn, so that a frame without a hand does not cost all of them
             first = self._frame * A_FRAME % len(MARGINS)
             further = self._frame // self.every % len(MARGINS)
-            margins = MARGINS[further : further + 1] if found else MARGINS[first : first + A_FRAME]
+            margins = MARGINS[further : further + 1] if hands else MARGINS[first : first + A_FRAME]
             for hand in self.finder.find(picture, most=self.most, margins=margins):
-                if len(found) < self.most and not any(same_hand(hand, other) for other in found):
-                    found.append(hand)
-        if len(found) == 2 and _side(found[1]) > NEARER * _side(found[0]):
-            found.reverse()
-        self._followed = [regions.of_landmarks(hand.points) for hand in found]
+                if len(hands) < self.most and not any(same_hand(hand, other) for other in hands):
+                    hands.append(hand)
+        if len(hands) == 2 and _side(hands[1]) > NEARER * _side(hands[0]):
+            hands.reverse()
+        self._followed = [regions.of_landmarks(hand.points) for hand in hands]
         self._frame += 1
-        return found
+        return hands
 
     def _expected(self, picture: Any, frame: NDArray[np.uint8]) -> list[Hand]:
         """The hand of one of the regions in which one would fill the frame, none where it is not sure."""

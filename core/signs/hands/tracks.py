@@ -68,11 +68,11 @@ def follow(
 ) -> HandTracks:
     """Follow the hands of a film's frames (H, W, 3)."""
     tracker = HandTracker(finder, most=HANDS)
-    found = []
+    hands = []
     for frame in frames:
-        found.append(tracker.step(frame))
-        on_frame(len(found))
-    return of_hands(found)
+        hands.append(tracker.step(frame))
+        on_frame(len(hands))
+    return of_hands(hands)
 
 
 def canonical(points: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -123,13 +123,13 @@ def sentences(photos: PhotoSet, count: int, *, seed: int, digits: tuple[int, int
     if not len(photos):
         raise ValueError("clips are put together from photos: there are none")
     random = np.random.default_rng(seed)
-    found = []
+    sentences_of = []
     for _ in range(count):
         signer = int(random.choice(photos.signers))
         theirs = np.flatnonzero(photos.signers == signer)
         length = int(random.integers(digits[0], digits[1] + 1))
-        found.append((signer, [int(i) for i in random.choice(theirs, length)]))
-    return found
+        sentences_of.append((signer, [int(i) for i in random.choice(theirs, length)]))
+    return sentences_of
 
 
 def make_clip(studio: Studio, signer: int, chosen: list[int], variety: Variety, *, seed: int) -> SyntheticClip:

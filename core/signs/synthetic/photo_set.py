@@ -86,9 +86,9 @@ def separate(images: NDArray[np.uint8]) -> Layers:
 
 def _difference(colours: NDArray[np.float32], surface: NDArray[np.float32]) -> NDArray[np.float32]:
     """Distance of colours (n, 3) from the wall's, brightness apart from colour."""
-    found = colours - surface
-    brightness = found.mean(axis=1)
-    return np.sqrt(brightness**2 + 16 * ((found - brightness[:, None]) ** 2).mean(axis=1))
+    difference = colours - surface
+    brightness = difference.mean(axis=1)
+    return np.sqrt(brightness**2 + 16 * ((difference - brightness[:, None]) ** 2).mean(axis=1))
 
 
 def _otsu(values: NDArray[np.float32]) -> float:

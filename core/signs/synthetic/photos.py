@@ -69,17 +69,17 @@ def read_scenes(folder: Path, size: int, *, most: int = 400) -> np.ndarray[tuple
     Raises:
         ValueError: where there is none.
     """
-    found = []
+    scenes = []
     for data in islice(_pictures(folder), most):
         try:
             with Image.open(data) as image:
                 picture = image.convert("RGB")
         except (UnidentifiedImageError, OSError):
             continue
-        found.append(np.asarray(ImageOps.fit(picture, (size, size), Image.Resampling.BOX), np.float32) / 255)
-    if not found:
+        scenes.append(np.asarray(ImageOps.fit(picture, (size, size), Image.Resampling.BOX), np.float32) / 255)
+    if not scenes:
         raise ValueError(f"{folder.name} holds no picture: neither jpg or png files nor Parquet files with a column jpeg")
-    return np.stack(found)
+    return np.stack(scenes)
 
 
 def _pictures(folder: Path) -> Iterator[io.BytesIO | Path]:

@@ -11,16 +11,16 @@ from core.messages import translate as _
 from core.signs.ctc import Lattice
 
 
-def ctc_diagram(found: Lattice, names: Sequence[str], *, paths: str, cell: tuple[int, int], write: Write) -> Diagram:
+def ctc_diagram(lattice: Lattice, names: Sequence[str], *, paths: str, cell: tuple[int, int], write: Write) -> Diagram:
     """From frames and target through the trellis to loss and gradient.
 
     Args:
         names: of the labels. paths: how many there are, written. cell: frame and state that the page reads, from 0 on.
     """
-    frames, labels = found.log_probabilities.shape
+    frames, labels = lattice.log_probabilities.shape
     t, s = cell
-    target = " ".join(names[label] for label in found.target) or "–"
-    probability = write(float(np.exp(found.log_probability)))
+    target = " ".join(names[label] for label in lattice.target) or "–"
+    probability = write(float(np.exp(lattice.log_probability)))
     return Diagram(
         title=_("Block diagram of CTC"),
         blocks=(
@@ -29,24 +29,24 @@ def ctc_diagram(found: Lattice, names: Sequence[str], *, paths: str, cell: tuple
                 code="target",
                 label=_("target"),
                 at=(0, 1),
-                note=target if len(target) < 12 else f"U = {len(found.target)}",
+                note=target if len(target) < 12 else f"U = {len(lattice.target)}",
                 kind="data",
             ),
-            Block(code="extended", label=_("with blanks"), at=(1, 1), note=f"S = {len(found.states)}", part="#ctc_trellis"),
-            Block(code="alpha", label="α, β", at=(2, 0.5), note=f"{frames}×{len(found.states)}", part="#ctc_trellis"),
+            Block(code="extended", label=_("with blanks"), at=(1, 1), note=f"S = {len(lattice.states)}", part="#ctc_trellis"),
+            Block(code="alpha", label="α, β", at=(2, 0.5), note=f"{frames}×{len(lattice.states)}", part="#ctc_trellis"),
             Block(code="paths", label=_("paths"), at=(3, 1), note=paths, part="#ctc_paths_csv"),
-            Block(code="loss", label="−ln P", at=(4, 0.5), note=write(found.loss), part="#ctc_trellis", kind="data"),
+            Block(code="loss", label="−ln P", at=(4, 0.5), note=write(lattice.loss), part="#ctc_trellis", kind="data"),
             Block(
                 code="gradient", label=_("gradient"), at=(5, 0.5), note=f"{frames}×{labels}", part="#ctc_gradient", kind="data"
             ),
         ),
         wires=(
             Wire(source="frames", target="alpha", label=f"{frames}×{labels}"),
-            Wire(source="target", target="extended", label=f"U = {len(found.target)}"),
-            Wire(source="extended", target="alpha", label=f"S = {len(found.states)}"),
-            Wire(source="alpha", target="loss", label=f"α({t + 1}, {s}) = {write(float(np.exp(found.alpha[t, s])))}"),
+            Wire(source="target", target="extended", label=f"U = {len(lattice.target)}"),
+            Wire(source="extended", target="alpha", label=f"S = {len(lattice.states)}"),
+            Wire(source="alpha", target="loss", label=f"α({t + 1}, {s}) = {write(float(np.exp(lattice.alpha[t, s])))}"),
             Wire(source="alpha", target="paths"),
             Wire(source="paths", target="loss", label=f"P = {probability}"),
-            Wire(source="loss", target="gradient", label=f"−ln P = {write(found.loss)}"),
+            Wire(source="loss", target="gradient", label=f"−ln P = {write(lattice.loss)}"),
         ),
     )

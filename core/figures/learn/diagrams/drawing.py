@@ -60,7 +60,7 @@ def describe(diagram: Diagram) -> str:
 
 def plain(label: str) -> str:
     """A label without the marks of its subscripts."""
-    return SUBSCRIPT.sub(lambda found: found[1] or found[2], label)
+    return SUBSCRIPT.sub(lambda match: match[1] or match[2], label)
 
 
 def svg(diagram: Diagram, look: Look, *, narrow: bool) -> str:
@@ -117,13 +117,13 @@ def _places(diagram: Diagram, *, narrow: bool) -> dict[str, _Place]:
     width = block_width(diagram, narrow=narrow)
     along, across = (TALL + 32, NARROW_PX / rows) if narrow else ((WIDE_PX - width) / max(1, columns - 1), TALL + 14)
     first = TALL / 2 if narrow else width / 2
-    found = {}
+    places = {}
     for block in diagram.blocks:
         half = (13.0, 13.0) if block.kind == "sum" else (TALL / 2, width / 2) if narrow else (width / 2, TALL / 2)
-        found[block.code] = _Place(
+        places[block.code] = _Place(
             main=first + block.at[0] * along, cross=(block.at[1] + 0.5) * across, half_main=half[0], half_cross=half[1]
         )
-    return found
+    return places
 
 
 def _turned(point: Point, narrow: bool) -> Point:
