@@ -35,7 +35,7 @@ from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.library import LibraryError
 from core.market.recordings.finding import find_recording
 from core.market.recordings.place import RecordingPlace
-from core.market.recordings.segment_writer import restore_recordings
+from core.market.store.writer import restore_recordings
 from tests.core.damaged_files import DAMAGE, read_damaged
 from tests.core.market.helpers import random_book
 

@@ -23,7 +23,7 @@ from core.market.book import STEP_MS
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.recording import RecordingFeed
 from core.market.recordings.listing import list_recordings
-from core.market.recordings.row_files import RowBlock, write_rows
+from core.market.store.writer import RowBlock, write_rows
 
 DAY_ROWS = 345_600
 HOUR_ROWS = 14_400

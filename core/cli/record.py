@@ -18,8 +18,9 @@ from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed, FeedFailed
 from core.market.feeds.venues import make_exchange
 from core.market.recorder import RecordingProgress, record
-from core.market.recordings.layout import library_address, library_folder, market_folder
+from core.market.recordings.layout import library_address, library_folder
 from core.market.recordings.sending import SegmentSender, waiting_folder
+from core.market.store.segments import market_folder
 
 ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

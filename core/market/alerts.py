@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from core.market.labels import LABEL_KINDS, describe_head
 from core.market.session_view import Status
-from core.market.whole_files import write_bytes
+from core.market.store.segments import write_bytes
 from core.messages import Message, compose
 
 AlertKind = Literal["probability", "score", "feed", "price"]

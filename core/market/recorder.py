@@ -1,6 +1,6 @@
 """Records a feed: its rows on the grid once they are confirmed, its trades, its books as they changed, and its interruptions.
 
-`core.market.recordings.segment_writer` writes them.
+`core.market.store.writer` writes them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedState, SharedEvent, Trade
 from core.market.grid import GridRow, GridSampler
 from core.market.queue_items import ConfirmedUntil
-from core.market.recordings.layout import GROUP_ROWS
-from core.market.recordings.segment_writer import JOURNAL_S, SegmentWriter
 from core.market.shared_steps import SharedStep
+from core.market.store.writer import GROUP_ROWS, JOURNAL_S, SegmentWriter
 
 
 @dataclass(frozen=True, kw_only=True)

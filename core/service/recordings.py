@@ -14,9 +14,9 @@ from core.market.recordings.background_recorder import RecordingStatus, backgrou
 from core.market.recordings.layout import library_address, library_folder
 from core.market.recordings.listing import LibraryEntry
 from core.market.recordings.place import RecordingPlace
-from core.market.recordings.row_files import FileSummary
 from core.market.recordings.stores import is_address
 from core.market.session import MarketSession
+from core.market.store.writer import FileSummary
 from core.messages import compose
 from core.service.access import Action, Visitor
 

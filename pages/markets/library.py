@@ -13,7 +13,7 @@ from core.market.library import LibraryError
 from core.market.recordings.layout import library_address, library_folder
 from core.market.recordings.listing import LibraryEntry, bundled_recordings, list_recordings
 from core.market.recordings.place import RecordingPlace
-from core.market.recordings.segment_writer import restore_recordings
+from core.market.store.writer import restore_recordings
 from core.service import recordings
 from core.service.access import Action, NotAllowed
 from pages.markets import library_actions, record_switch, upload_panel

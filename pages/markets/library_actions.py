@@ -9,9 +9,10 @@ from typing import Any, Final
 import streamlit as st
 
 from core.market.book import BookError
-from core.market.recordings.layout import is_segment, library_folder
+from core.market.recordings.layout import library_folder
 from core.market.recordings.listing import LibraryEntry
 from core.market.recordings.place import RecordingPlace
+from core.market.store.segments import is_segment
 from core.service import recordings
 from core.service.access import Action, NotAllowed
 from pages.shared import controls, permissions

@@ -16,7 +16,7 @@ import streamlit as st
 from core.market.book import STEP_MS
 from core.market.formats.conversion import SHOWN_PROBLEMS, Inspection
 from core.market.formats.protocol import FormatError
-from core.market.recordings.layout import market_folder
+from core.market.store.segments import market_folder
 from core.messages import translate
 from core.service import recordings
 from core.service.access import NotAllowed

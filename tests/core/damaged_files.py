@@ -25,7 +25,7 @@ from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
 from core.market.recordings.listing import list_recordings
 from core.market.recordings.rows import RecordedRows
-from core.market.recordings.segment_writer import restore_recordings
+from core.market.store.writer import restore_recordings
 from core.receipts import Receipt, ReceiptError, element, read_receipt
 from core.signs.uploaded_weights import load_own
 from core.signs.video import VideoError, read_video
@@ -95,7 +95,7 @@ def _receipts() -> list[tuple[str, bytes]]:
 
 @cache
 def _journals() -> list[tuple[str, bytes]]:
-    from core.market.recordings.segment_writer import SegmentWriter
+    from core.market.store.writer import SegmentWriter
 
     with tempfile.TemporaryDirectory() as folder:
         rows = read_rows(sorted(RECORDINGS.glob("*.parquet"))[0])

@@ -27,7 +27,7 @@ from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
 from core.market.predictor import load_predictor
 from core.market.recordings.listing import list_recordings
-from core.market.recordings.segment_writer import SegmentWriter
+from core.market.store.writer import SegmentWriter
 from core.market.windows import FrozenWindow, WindowError, from_npz, to_npz
 from core.signs.tracks import POOLED, features, fit_scales, normalised, read_sentences
 from core.signs.video import VideoError, read_video

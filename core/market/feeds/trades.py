@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from core.market.book import BookError
 from core.market.feeds.protocol import Trade
-from core.market.recordings.layout import TRADES, is_segment, segment_path
+from core.market.store.segments import TRADES, is_segment, segment_path
 from core.messages import compose
 
 Side = Literal["buy", "sell"] | None

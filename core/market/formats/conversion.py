@@ -22,8 +22,8 @@ from core.market.formats.lobster import LobsterFormat
 from core.market.formats.protocol import BookBatch, BookFormat, FormatError, RowProblem
 from core.market.formats.tables import KaggleFormat, OwnFormat, TardisFormat
 from core.market.grid import carry_ms, grid_rows, on_grid
-from core.market.recordings.row_files import FileSummary, RowBlock, write_rows
-from core.market.whole_files import write_table
+from core.market.store.segments import write_table
+from core.market.store.writer import FileSummary, RowBlock, write_rows
 from core.messages import Message, compose
 
 FORMATS: Final[tuple[BookFormat, ...]] = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,24 +19,22 @@ from core.market.ledger.chain import (
     HASH_BYTES,
     HEADER,
     PREDICTION,
+    ROW,
     Entries,
     LedgerError,
     LedgerHeader,
     entry_type,
     hashed_sizes,
 )
-from core.market.whole_files import write_table
+from core.market.store.segments import hour_of, write_table
 from core.messages import compose
 
-HOUR_MS: Final = 3_600_000
 JOURNAL: Final = "journal.bin"
 MAX_JOURNAL: Final = 128 * 2**20
 """Bytes of a journal, at most: an hour has 9 MB."""
 MAX_ENTRIES: Final = 100_000
 """Entries of a segment or a journal, at most: an hour has 14,400 rows."""
 NOTHING: Final = bytes(HASH_BYTES)
-NUMBERS: Final = ("index", "predictions", "timestamp", "written_ms", "confirmed_ms")
-DIGESTS: Final = ("weights", "card", "hash", "previous")
 
 
 def _regular(path: Path) -> Path:
@@ -99,25 +96,27 @@ def read_journal(folder: Path, heads: int) -> OpenHour:
 # -- segments -----------------------------------------------------------------------------------------------------------------
 
 
-def prediction_columns(heads: tuple[Head, ...]) -> list[tuple[str, str, str, str]]:
-    """Names of a head's columns in a segment: the three probabilities, then the call."""
-    return [(f"{label}_{h}_p_down", f"{label}_{h}_p_stationary", f"{label}_{h}_p_up", f"{label}_{h}_call") for label, h in heads]
+def _columns(heads: tuple[Head, ...]) -> Iterator[tuple[str, pa.DataType, tuple[Any, ...], int]]:
+    """Name and type of each column, its place in an entry, and the kind of entry from which on it is given."""
+    digest = pa.binary(HASH_BYTES)
+    yield "timestamp", pa.int64(), ("timestamp",), GAP
+    for i, name in enumerate(FILE_COLUMNS):
+        yield name, pa.float64(), ("levels", ..., i), ROW
+    yield "kind", pa.int8(), ("kind",), GAP
+    for name in ("index", "predictions", "written_ms", "confirmed_ms"):
+        yield name, pa.int64(), (name,), GAP
+    for name in ("weights", "card"):
+        yield name, digest, (name,), GAP
+    for i, (label, horizon) in enumerate(heads):
+        for k, answer in enumerate(("down", "stationary", "up")):
+            yield f"{label}_{horizon}_p_{answer}", pa.float32(), ("probabilities", ..., i, k), PREDICTION
+        yield f"{label}_{horizon}_call", pa.int8(), ("calls", ..., i), PREDICTION
+    for name in ("hash", "previous"):
+        yield name, digest, (name,), GAP
 
 
 def _schema(heads: tuple[Head, ...]) -> pa.Schema:
-    digest = pa.binary(HASH_BYTES)
-    told = [(name, pa.int8() if name.endswith("_call") else pa.float32()) for of in prediction_columns(heads) for name in of]
-    return pa.schema(
-        [
-            ("timestamp", pa.int64()),
-            *((name, pa.float64()) for name in FILE_COLUMNS),
-            ("kind", pa.int8()),
-            *((name, pa.int64()) for name in NUMBERS if name != "timestamp"),
-            *((name, digest) for name in DIGESTS[:2]),
-            *told,
-            *((name, digest) for name in DIGESTS[2:]),
-        ]
-    )
+    return pa.schema([(name, kind) for name, kind, _, _ in _columns(heads)])
 
 
 def write_segment(folder: Path, heads: tuple[Head, ...], entries: Entries, previous: bytes, *, confirmed_ms: int = 0) -> None:
@@ -140,14 +139,13 @@ def write_segment(folder: Path, heads: tuple[Head, ...], entries: Entries, previ
         path = _place(folder, held, name)
         if path.exists():
             raise LedgerError(compose("{name} is there already: the ledger is not continued over it", name=path.name))
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_table(path, _table(held, heads))
 
 
 def _place(folder: Path, entries: Entries, name: str) -> Path:
     first = entries[0]
     file = name.format(index=int(first["index"]), timestamp=int(first["timestamp"]))
-    return folder / datetime.fromtimestamp(int(first["timestamp"]) / 1e3, UTC).strftime("%Y-%m-%d/%H") / f"{file}.parquet"
+    return hour_of(folder, int(first["timestamp"])) / f"{file}.parquet"
 
 
 def lost_rows(entries: Entries, confirmed_ms: int = 0) -> NDArray[np.bool_]:
@@ -161,37 +159,24 @@ def lost_rows(entries: Entries, confirmed_ms: int = 0) -> NDArray[np.bool_]:
 
 
 def _table(entries: Entries, heads: tuple[Head, ...]) -> pa.Table:
-    gap, silent = entries["kind"] == GAP, entries["kind"] != PREDICTION
-    columns: dict[str, Any] = {name: pa.array(entries[name]) for name in ("kind", *NUMBERS)}
-    columns |= {name: pa.array(entries["levels"][:, i].copy(), mask=gap) for i, name in enumerate(FILE_COLUMNS)}
-    for i, (*three, call) in enumerate(prediction_columns(heads)):
-        columns |= {name: pa.array(entries["probabilities"][:, i, k].copy(), mask=silent) for k, name in enumerate(three)}
-        columns[call] = pa.array(entries["calls"][:, i].copy(), mask=silent)
-    for name in DIGESTS:
-        texts = [one.tobytes() for one in entries[name]]
-        columns[name] = pa.array([None if text == NOTHING else text for text in texts], pa.binary(HASH_BYTES))
-    schema = _schema(heads)
-    return pa.table([columns[name] for name in schema.names], schema=schema)
+    def column(kind: pa.DataType, place: tuple[Any, ...], least: int) -> pa.Array:
+        values = entries[place[0]][place[1:]]
+        if pa.types.is_fixed_size_binary(kind):
+            return pa.array([None if (text := value.tobytes()) == NOTHING else text for value in values], kind)
+        return pa.array(np.ascontiguousarray(values), kind, mask=entries["kind"] < least)
+
+    return pa.table([column(*about) for _, *about in _columns(heads)], schema=_schema(heads))
 
 
 def _entries(table: pa.Table, heads: tuple[Head, ...]) -> Entries:
     """The inverse of `_table`; what is missing is zero."""
-
-    def numbers(name: str) -> NDArray[Any]:
-        return table[name].combine_chunks().fill_null(0).to_numpy(zero_copy_only=False)
-
     entries = np.zeros(table.num_rows, entry_type(len(heads)))
-    for name in ("kind", *NUMBERS):
-        entries[name] = numbers(name)
-    for i, name in enumerate(FILE_COLUMNS):
-        entries["levels"][:, i] = numbers(name)
-    for i, (*three, call) in enumerate(prediction_columns(heads)):
-        for k, name in enumerate(three):
-            entries["probabilities"][:, i, k] = numbers(name)
-        entries["calls"][:, i] = numbers(call)
-    for name in DIGESTS:
-        text = b"".join(value or NOTHING for value in table[name].to_pylist())
-        entries[name] = np.frombuffer(text, np.uint8).reshape(-1, HASH_BYTES)
+    for name, kind, place, _ in _columns(heads):
+        if pa.types.is_fixed_size_binary(kind):
+            text = b"".join(value or NOTHING for value in table[name].to_pylist())
+            entries[name] = np.frombuffer(text, np.uint8).reshape(-1, HASH_BYTES)
+        else:
+            entries[place[0]][place[1:]] = table[name].combine_chunks().fill_null(0).to_numpy(zero_copy_only=False)
     return entries
 
 

@@ -35,7 +35,8 @@ from core.market.ledger.chain import (
     is_named_after,
 )
 from core.market.ledger.recomputation import NOT_ASKED, RECOMPUTED, ROWS_MISSING, UNKNOWN_MODEL, Predictors, Recomputation, Told
-from core.market.ledger.segments import HOUR_MS, JOURNAL, NOTHING, Piece, pieces, read_header, read_journal, segment_files
+from core.market.ledger.segments import JOURNAL, NOTHING, Piece, pieces, read_header, read_journal, segment_files
+from core.market.store.segments import HOUR_MS
 from core.messages import Message, compose
 
 FUTURE_MS: Final = 300_000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,7 +14,6 @@ from numpy.typing import NDArray
 
 from core.market.book import STEP_MS, FloatArray
 from core.market.feeds.clock import CLOCK
-from core.market.journal import lock
 from core.market.ledger.chain import (
     CLOCK_MS,
     GAP,
@@ -33,23 +30,12 @@ from core.market.ledger.chain import (
     hashed_sizes,
     head_of,
 )
-from core.market.ledger.segments import (
-    HOUR_MS,
-    JOURNAL,
-    journal_entry,
-    pieces,
-    read_header,
-    read_journal,
-    segment_files,
-    write_segment,
-)
-from core.market.whole_files import write_bytes
+from core.market.ledger.segments import JOURNAL, journal_entry, pieces, read_header, read_journal, segment_files, write_segment
+from core.market.store.segments import FREE_SPACE, HOUR_MS, Journal, is_full, lock, remove_leftovers, write_bytes
 from core.messages import compose
 
 SIZE_LIMIT: Final = 8 * 2**30
 """Bytes a ledger's folder may take by default; about two months of one market."""
-FREE_SPACE: Final = 256 * 2**20
-"""Bytes left free on the disk, at least."""
 CHECK_EVERY: Final = 400
 """Writes between two looks at the disk."""
 LOCK: Final = ".lock"
@@ -124,8 +110,7 @@ class LedgerWriter:
             raise
 
     def _open(self) -> None:
-        for part in self.folder.rglob(".*.part"):
-            part.unlink(missing_ok=True)
+        remove_leftovers(self.folder, ".*.part")
         if not (self.folder / HEADER).exists():
             write_bytes(self.folder / HEADER, self.header.to_json().encode())
         heads = self.header.heads
@@ -158,7 +143,7 @@ class LedgerWriter:
     def _empty_journal(self) -> None:
         """Leave in the journal only what is not sealed."""
         write_bytes(self.folder / JOURNAL, self._sealed + b"".join(map(journal_entry, self._entries)))
-        self._journal = (self.folder / JOURNAL).open("ab")
+        self._journal = Journal(self.folder / JOURNAL, durable=True)
 
     @property
     def head(self) -> str:
@@ -181,10 +166,11 @@ class LedgerWriter:
                     continue
                 new += self._gap() if item is None else self._row(item)
                 if self._hour_is_over():
-                    self._sync(new)
+                    self._journal.append(new)
                     new = b""
                     self._seal(self._turn)
-            self._sync(new)
+            if new:
+                self._journal.append(new)
 
     def _gap(self) -> bytes:
         """A gap, unless nothing came since the one before."""
@@ -234,12 +220,6 @@ class LedgerWriter:
         last = self._entries[self._turn - 1]
         return self._confirmed_ms >= int(last["timestamp"][0]) or last["kind"][0] == GAP or self._after_gap
 
-    def _sync(self, data: bytes) -> None:
-        if data:
-            self._journal.write(data)
-            self._journal.flush()
-            os.fsync(self._journal.fileno())
-
     def _seal(self, count: int) -> None:
         """Make a segment of the journal's first `count` entries."""
         entries = np.concatenate(self._entries[:count])
@@ -261,7 +241,7 @@ class LedgerWriter:
                     used=used / 2**30,
                 )
             )
-        if shutil.disk_usage(self.root).free < FREE_SPACE:
+        if is_full(self.root):
             raise LedgerError(
                 compose("the disk has less than {free} MiB left: make room for the ledger", free=FREE_SPACE // 2**20)
             )
@@ -270,11 +250,10 @@ class LedgerWriter:
         """Seal what is open. What was written before is on disk either way."""
         with self._lock:
             try:
-                if not self._journal.closed:
-                    if self._entries:
-                        self._seal(len(self._entries))
-                    self._journal.close()
+                if self._entries:
+                    self._seal(len(self._entries))
             finally:
+                self._journal.close()
                 self._held.close()
 
     def __enter__(self) -> LedgerWriter:

@@ -15,12 +15,11 @@ import pyarrow.parquet as pq
 
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.feeds.trades import SCHEMA, TradeColumns, trades_path, trades_table
-from core.market.recordings.layout import GROUP_ROWS, KINDS, is_segment, segment_path
 from core.market.recordings.listing import LibraryEntry
 from core.market.recordings.place import RecordingPlace
-from core.market.recordings.row_files import RowBlock, write_rows
 from core.market.recordings.rows import RecordedRows
-from core.market.whole_files import write_table
+from core.market.store.segments import KINDS, is_segment, segment_path, write_table
+from core.market.store.writer import GROUP_ROWS, RowBlock, write_rows
 from core.messages import compose
 
 NAME: Final = re.compile(r"\w[\w+-]*(\.[\w+-]+)*(/\w[\w+-]*(\.[\w+-]+)*)*")

@@ -28,8 +28,8 @@ from core.market.book import LEVELS, STEP_MS
 from core.market.grid import count_pauses
 from core.market.recordings.layout import market_of, recording_of
 from core.market.recordings.place import RecordingPlace
-from core.market.recordings.row_files import POINTS, FileSummary, footer_summary
 from core.market.recordings.stores import StoredFile
+from core.market.store.writer import POINTS, FileSummary, footer_summary
 from core.messages import Message, compose
 
 READERS: Final = 2

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Final
 
 from core.market.book import BookError
-from core.market.recordings.layout import ROWS
 from core.market.recordings.stores import Store, below_cache
+from core.market.store.segments import ROWS
 from core.messages import Message, compose
 
 LOOK_S: Final = 1.0

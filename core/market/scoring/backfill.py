@@ -21,7 +21,7 @@ from core.market.labels import UNKNOWN
 from core.market.predictor import Predictor, load_predictor
 from core.market.row_predictions import predict_rows
 from core.market.scoring.recordings import RecordedDay, trained_on
-from core.market.whole_files import write_bytes, write_table
+from core.market.store.segments import write_bytes, write_table
 
 
 @dataclass(frozen=True, kw_only=True)

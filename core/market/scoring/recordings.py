@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from core import checkpoints
 from core.market.book import BookError, read_market
-from core.market.recordings.layout import is_segment, market_of, recording_of
+from core.market.recordings.layout import market_of, recording_of
+from core.market.store.segments import is_segment
 from core.market.windows import FrozenWindow, cut
 from core.messages import compose
 

@@ -16,7 +16,7 @@ from core.market.feeds.simulated import SimulatedFeed
 from core.market.feeds.trades import read_trades
 from core.market.library import recording
 from core.market.recorder import RecordingProgress, record
-from core.market.recordings.segment_writer import SegmentWriter
+from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 
 START_MS = 1_700_000_000_000
@@ -58,7 +58,7 @@ def test_a_hundred_levels_are_written_and_a_file_is_as_wide_as_its_deepest_book(
 def test_a_killed_recordings_journal_gives_back_deep_rows_and_shallow_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.market.recordings.segment_writer.JOURNAL_S", 0.0)  # each row at once
+    monkeypatch.setattr("core.market.store.writer.JOURNAL_S", 0.0)  # each row at once
     killed = SegmentWriter(tmp_path, "x")
     for row, book in enumerate(books(4)):
         killed.add((START_MS + 250 * row, np.concatenate([book, np.full(4 * row, 9.0)])))

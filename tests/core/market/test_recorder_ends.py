@@ -14,8 +14,8 @@ from core.market.book import read_market, read_rows
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import read_trades
-from core.market.journal import lock
-from core.market.recordings.segment_writer import SegmentWriter
+from core.market.store.segments import lock
+from core.market.store.writer import SegmentWriter
 
 START_MS = 1_700_000_000_000
 RECORDING = """

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from core.market import library
 from core.market.book import read_rows
 from core.market.recordings.listing import list_recordings
-from core.market.recordings.segment_writer import SegmentWriter
+from core.market.store.writer import SegmentWriter
 from core.service.access import Role
 from pages.shared.navigation import ROOT
 from tests.core.market.feeds.binance_server import FIXTURES

@@ -21,9 +21,9 @@ from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import BookLost, FeedEvent, StatusChange
 from core.market.predictor import Predictor
 from core.market.recorder import EventRecorder
-from core.market.recordings.segment_writer import SegmentWriter
 from core.market.session import MarketSession
 from core.market.session_view import Status
+from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.delta_server import DeltaServer
 from tests.core.market.feeds.venue_faults import Exchange, Fault, real_clock
 

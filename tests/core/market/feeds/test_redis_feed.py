@@ -21,10 +21,10 @@ from core.market.feeds.redis_lease import FencedStream, Lease, MarketKeys
 from core.market.predictor import Predictor
 from core.market.queue_items import ConfirmedUntil, QueuedRow, QueueItem
 from core.market.recorder import EventRecorder
-from core.market.recordings.segment_writer import SegmentWriter
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.shared_steps import SharedStep, StepError, decode_step, encode_step
+from core.market.store.writer import SegmentWriter
 from core.messages import Message, compose, sentence
 from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
 from tests.core.market.helpers import real_rows

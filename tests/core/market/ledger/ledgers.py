@@ -21,18 +21,11 @@ from core.market.ledger.chain import (
     hashed_sizes,
 )
 from core.market.ledger.recomputation import known_predictors
-from core.market.ledger.segments import (
-    HOUR_MS,
-    JOURNAL,
-    pieces,
-    read_header,
-    read_journal,
-    segment_files,
-    write_segment,
-)
+from core.market.ledger.segments import JOURNAL, pieces, read_header, read_journal, segment_files, write_segment
 from core.market.ledger.verification import Verification, verify
 from core.market.ledger.writer import LedgerItem, LedgerRow, LedgerWriter
 from core.market.predictor import Predictor, identity, windows_of
+from core.market.store.segments import HOUR_MS
 
 MARKET = "live/testville/ABC/USDT"
 NAME = "testville-ABC-USDT"

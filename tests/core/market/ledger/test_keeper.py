@@ -101,7 +101,7 @@ def test_a_disk_that_refuses_stops_the_ledger_and_not_the_session(
     feed = ScriptedFeed(books(rows), key="live/abc/testville", ends=True)
     keeper = LedgerKeeper(tmp_path, feed.key, predictor)
     session = MarketSession(feed, predictor, ledger=keeper)
-    monkeypatch.setattr("core.market.ledger.writer.os.fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     asyncio.run(session.run())
     assert keeper.problem is not None and "No space left" in keeper.problem
     assert len(session.export()) == len(rows) - predictor.window + 1

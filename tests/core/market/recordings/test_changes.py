@@ -14,7 +14,7 @@ from core.market.feeds.trades import read_trades
 from core.market.recordings import changes
 from core.market.recordings.finding import find_recording
 from core.market.recordings.listing import LibraryEntry, bundled_recordings, list_recordings
-from core.market.recordings.segment_writer import SegmentWriter
+from core.market.store.writer import SegmentWriter
 
 DAY_MS = 86_400_000
 SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"

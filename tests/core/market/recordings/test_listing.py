@@ -13,8 +13,8 @@ from core.market import library
 from core.market.book import BookError, BookRows, frame_from_rows, read_market, read_rows
 from core.market.recordings.layout import market_of, recording_of
 from core.market.recordings.listing import bundled_recordings, list_recordings
-from core.market.recordings.row_files import write_rows
 from core.market.recordings.rows import RecordedRows
+from core.market.store.writer import write_rows
 
 START_MS = 1_700_000_000_000
 SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"

@@ -18,9 +18,9 @@ from core.market.book import BookError, read_rows
 from core.market.recordings import changes
 from core.market.recordings.listing import list_recordings
 from core.market.recordings.place import RecordingPlace
-from core.market.recordings.row_files import write_rows
 from core.market.recordings.sending import SegmentSender
 from core.market.recordings.stores import Store, copied, is_store
+from core.market.store.writer import write_rows
 from tests.core.market.helpers import save_tiny
 
 SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"

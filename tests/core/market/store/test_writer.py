@@ -15,9 +15,9 @@ from core.market.feeds.clock import CLOCK
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, StatusChange, Trade
 from core.market.recorder import EventRecorder
-from core.market.recordings.layout import EVENTS, TRADES, market_folder, segment_path
 from core.market.recordings.listing import list_recordings
-from core.market.recordings.segment_writer import HOUR_MS, SegmentWriter, restore_recordings
+from core.market.store.segments import EVENTS, HOUR_MS, TRADES, market_folder, segment_path
+from core.market.store.writer import SegmentWriter, restore_recordings
 
 START_MS = 1_700_000_000_000
 HOUR_END = (START_MS // HOUR_MS + 1) * HOUR_MS

@@ -1,0 +1,150 @@
+"""Hourly segments, `market/2024-08-08/13/rows_<first ms>.parquet`, and journals: what recordings and the ledger are written by.
+
+Beside the rows of an hour lie `trades_`, `updates_` and `events_` of the same time, where there are any (docs/recordings.md).
+A file under its own name is whole: it is written under another one, made durable, and renamed. What is not a file yet lies in a
+journal, on which its process holds a lock that the system releases when the process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ROWS, TRADES, UPDATES, EVENTS = "rows", "trades", "updates", "events"
+KINDS: Final = (ROWS, TRADES, UPDATES, EVENTS)
+HOUR_MS: Final = 3_600_000
+FREE_SPACE: Final = 256 * 2**20
+"""Bytes left free on the disk, at least: room to make files of a journal."""
+
+
+def market_folder(market: str) -> str:
+    """A market's symbol, or a feed's key, as a folder's name, which tells venues apart as the ledger's does.
+
+    "BTC/USDT:USDT" is BTC-USDT-USDT, "live/binance/BTC/USDT" is binance-BTC-USDT; the owner of a playback is left out.
+    """
+    return re.sub(r"[^\w]+", "-", market.partition("~")[0].removeprefix("live/")).strip("-") or "market"
+
+
+def hour_of(folder: Path, timestamp: int) -> Path:
+    """`folder/day/hour` of a moment in milliseconds, UTC."""
+    return folder / datetime.fromtimestamp(timestamp / 1e3, UTC).strftime("%Y-%m-%d/%H")
+
+
+def segment_path(rows: Path, kind: str) -> Path:
+    """The file of another kind that belongs to a file of rows."""
+    return rows.with_name(f"{kind}_{rows.name.removeprefix('rows_')}")
+
+
+def is_segment(path: Path) -> bool:
+    """Tells whether a file is an hour of the library, by its name."""
+    return bool(re.fullmatch(r"rows_\d+(_\d+)?\.parquet", path.name))
+
+
+def is_full(folder: Path) -> bool:
+    """Tells whether a folder's disk has less than `FREE_SPACE` left."""
+    return shutil.disk_usage(folder).free < FREE_SPACE
+
+
+def lock(file: IO[bytes]) -> bool:
+    """Take the file's lock until it is closed; returns False where another process holds it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+class Journal:
+    """A file that bytes are appended to, each time whole or not at all.
+
+    Args:
+        durable: whether what is appended is on disk on return; otherwise the system has it, which outlives this process.
+
+    Attributes:
+        locked: whether no other process holds it. size: bytes.
+    """
+
+    def __init__(self, path: Path, *, durable: bool = False) -> None:
+        self.path, self._durable = path, durable
+        self._file: IO[bytes] = path.open("ab+", buffering=0)
+        self.locked, self.size = lock(self._file), path.stat().st_size
+
+    def append(self, data: bytes) -> None:
+        """Append bytes.
+
+        Raises:
+            OSError: where the disk refuses; what was written before stays readable.
+        """
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[self._file.write(left) :]
+            if self._durable:
+                os.fsync(self._file.fileno())
+        except OSError:
+            self._file.truncate(self.size)
+            raise
+        self.size += len(data)
+
+    def close(self) -> None:
+        """Release the file."""
+        self._file.close()
+
+    def remove(self) -> None:
+        """Delete the journal."""
+        self.path.unlink(missing_ok=True)
+        self.close()
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file by a function that fills it; on return it is on disk under its own name.
+
+    The part is locked meanwhile, so that another process does not take it for a leftover.
+
+    Raises:
+        OSError: where the disk refuses; nothing is left behind then.
+    """
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            lock(file)
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # makes the rename durable
+    finally:
+        os.close(folder)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Bytes as a whole file; see `write_whole`."""
+    write_whole(path, lambda file: file.write(data))
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """A table as a whole zstd Parquet file, in a folder that is made where it is missing; see `write_whole`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda file: pq.write_table(table, file, compression="zstd"))
+
+
+def remove_leftovers(folder: Path, names: str = ".*.parquet.part") -> None:
+    """Delete half-written files, unless a running process is at work on them."""
+    for path in folder.rglob(names):
+        with path.open("ab") as file:
+            if lock(file):
+                path.unlink(missing_ok=True)

@@ -1,0 +1,501 @@
+"""Writes a market's rows, trades, changes and interruptions as they arrive: an hour's files, each whole or absent.
+
+Until an hour is complete, it lies in a journal, from which the next recording restores it if this process was killed. A file of
+rows has an hour a row group, and in its footer the summary that a listing needs.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from core.market.book import (
+    DEEP_COLUMNS,
+    FILE_COLUMNS,
+    LEVELS,
+    MAX_LEVELS,
+    STEP_MS,
+    FloatArray,
+    OrderBookSnapshot,
+    first_fault,
+)
+from core.market.feeds.protocol import Trade
+from core.market.feeds.trades import CODES
+from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
+from core.market.grid import GridRow
+from core.market.store.segments import (
+    EVENTS,
+    FREE_SPACE,
+    HOUR_MS,
+    KINDS,
+    ROWS,
+    TRADES,
+    UPDATES,
+    Journal,
+    hour_of,
+    is_full,
+    market_folder,
+    remove_leftovers,
+    segment_path,
+    write_table,
+    write_whole,
+)
+from core.messages import compose
+
+GROUP_ROWS: Final = 14_400
+"""Rows of a Parquet row group: an hour on the grid."""
+JOURNAL_S: Final = 1.0
+"""Seconds between two writes to the journal: what is lost at most if the process is killed."""
+ENDING: Final = ".journal.part"
+MAX_MS: Final = 32_503_680_000_000
+"""The year 3000."""
+
+SCHEMAS: Final = {
+    ROWS: pa.schema([("timestamp", pa.int64()), ("levels", pa.list_(pa.float64()))]),
+    TRADES: TRADES_SCHEMA,
+    UPDATES: pa.schema(
+        [
+            *((name, pa.int64()) for name in ("received_ns", "exchange_ms", "sequence")),
+            ("fresh", pa.bool_()),
+            ("side", pa.int8()),
+            ("price", pa.float64()),
+            ("size", pa.float64()),
+        ]
+    ),
+    EVENTS: pa.schema([("timestamp", pa.int64()), ("kind", pa.string()), ("until", pa.int64()), ("message", pa.string())]),
+}
+"""Columns of a journal's tables; rows have a column a level in their file.
+
+An update is one changed level of one message: when it was received and sent, the venue's number, whether the whole book is sent
+anew, 1 bid or -1 ask, and its price and size; 0 for a level that is gone, or has sunk below the hundredth. Events interrupt the
+rows, ms by this machine's clock: start, gap (until the next row), reconnect, resync, lost (the venue's book is unknown), clock
+(this machine's jumped), stop.
+"""
+SUMMARY_KEY: Final = b"attention_observatory_recording"
+"""Metadata key of a file of rows, under which its summary lies as JSON."""
+POINTS: Final = 48
+"""Points of a recording's line."""
+
+RowBlock = tuple[NDArray[np.int64], FloatArray]
+"""(n,) timestamps in milliseconds and (n, 4 * levels) values in the order of the columns, NaN where a book had fewer levels."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileSummary:
+    """One file's numbers; times in milliseconds, `mids` at even steps; market "" where the file does not say it."""
+
+    rows: int
+    start_ms: int
+    end_ms: int
+    gaps: int
+    mids: tuple[float, ...]
+    levels: int
+    market: str
+
+
+def footer_summary(metadata: pq.FileMetaData) -> FileSummary | None:
+    """The summary in a file's footer; None where there is none, or it is of other rows."""
+    try:
+        values = json.loads((metadata.metadata or {})[SUMMARY_KEY])
+        summary = FileSummary(**{**values, "mids": tuple(values["mids"])})
+    except (KeyError, TypeError, ValueError):
+        return None
+    return summary if summary.rows == metadata.num_rows else None
+
+
+def write_rows(path: Path, blocks: Iterable[RowBlock], *, levels: int, market: str) -> FileSummary:
+    """Write rows on the grid, in time order, as a whole file.
+
+    Args:
+        blocks: at least one row in all. levels: a side, of the widest block.
+
+    Raises:
+        OSError: where the disk refuses; nothing is left behind then.
+    """
+    names = ["timestamp", *FILE_COLUMNS, *DEEP_COLUMNS][: 1 + 4 * levels]
+    schema = pa.schema([(names[0], pa.int64()), *((name, pa.float64()) for name in names[1:])])
+    times: list[NDArray[np.int64]] = []
+    mids: list[FloatArray] = []
+
+    def write(file: IO[bytes]) -> None:
+        with pq.ParquetWriter(file, schema, compression="zstd") as parquet:
+            for stamps, values in _groups(blocks, 4 * levels):
+                columns = [pa.array(column, from_pandas=True) for column in np.ascontiguousarray(values.T)]
+                parquet.write_table(pa.Table.from_arrays([pa.array(stamps), *columns], schema=schema))
+                times.append(stamps)
+                mids.append((values[:, 0] + values[:, 2]) / 2)
+            parquet.add_key_value_metadata({SUMMARY_KEY: json.dumps(summary().__dict__).encode()})
+
+    def summary() -> FileSummary:
+        stamps, line = np.concatenate(times), np.concatenate(mids)
+        return FileSummary(
+            rows=len(stamps),
+            start_ms=int(stamps[0]),
+            end_ms=int(stamps[-1]),
+            gaps=int((np.diff(stamps) > STEP_MS).sum()),
+            mids=tuple(float(part.mean()) for part in np.array_split(line, min(POINTS, len(line)))),
+            levels=levels,
+            market=market,
+        )
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, write)
+    return summary()
+
+
+def _groups(blocks: Iterable[RowBlock], width: int) -> Iterator[RowBlock]:
+    """The same rows in groups of `GROUP_ROWS`, as wide as asked."""
+    times, rows = np.zeros(0, np.int64), np.zeros((0, width))
+    for stamps, block in blocks:
+        times = np.concatenate([times, stamps])
+        rows = np.concatenate([rows, np.pad(block, ((0, 0), (0, width - block.shape[1])), constant_values=np.nan)])
+        while len(times) >= GROUP_ROWS:
+            yield times[:GROUP_ROWS], rows[:GROUP_ROWS]
+            times, rows = times[GROUP_ROWS:], rows[GROUP_ROWS:]
+    if len(times):
+        yield times, rows
+
+
+@dataclass
+class _Hour:
+    """The times of one segment's rows, and of each kind what it gained since the last save, a tuple of columns each."""
+
+    first_ms: int | None = None
+    last_ms: int = 0
+    count: int = 0
+    new: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+
+
+class SegmentWriter:
+    """Gathers rows and writes a segment at the end of each hour, or where time runs back.
+
+    No file is overwritten. On start it restores what a killed process left in its journals, and removes half-written files.
+    Everything but saving may be called in the event loop; saving takes tens of milliseconds, a few seconds at the end of an hour
+    of a hundred levels.
+
+    Args:
+        folder: of the library; made where it is missing.
+        market: symbol. key: of the feed, by which the market's folder is named (`market_folder`); the symbol names it where None.
+        segment_rows: most rows of a file; a file spans at most as many grid steps, holes included.
+        with_trades: whether `add_trade` writes anything.
+        saves: whether it saves by itself, in the caller's thread; otherwise `save_journal` is to be called every second.
+
+    Attributes:
+        files: of rows, written so far. rows: their number, with those not written yet. gaps: interruptions of the rows.
+        seconds: from the first row to the last. size: bytes on disk, journal included.
+
+    Raises:
+        ValueError: for segments of no rows.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        market: str,
+        *,
+        key: str | None = None,
+        segment_rows: int = GROUP_ROWS,
+        with_trades: bool = True,
+        saves: bool = True,
+    ) -> None:
+        if segment_rows < 1:
+            raise ValueError(compose("a segment of {rows} rows holds nothing: give 1 or more", rows=segment_rows))
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.market, self.files = folder, market, list[Path]()
+        self._name = market_folder(key or market)
+        self.rows = self.gaps = self._sealed = 0
+        self._segment_rows, self._with_trades, self._saves = segment_rows, with_trades, saves
+        self._lock, self._saving = threading.Lock(), threading.Lock()
+        self._hours = [_Hour()]  # one a segment, the last of which is being gathered
+        self._journal: Journal | None = None
+        self._journal_due = 0.0
+        self._first_ms: int | None = None
+        self._last_ms: int | None = None
+        self._book: tuple[dict[float, float], dict[float, float]] | None = None
+        self._restore()
+
+    @property
+    def size(self) -> int:
+        journal = self._journal
+        return self._sealed + (journal.size if journal is not None else 0)
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self._first_ms is None or self._last_ms is None else (self._last_ms - self._first_ms + STEP_MS) / 1e3
+
+    def add(self, row: GridRow) -> None:
+        """Take a row in; a hole before it becomes an event of its own.
+
+        Raises:
+            OSError: where it saves by itself and the disk refuses.
+        """
+        timestamp = row[0]
+        with self._lock:
+            hour = self._hours[-1]
+            if self._last_ms is not None and timestamp > self._last_ms + STEP_MS:
+                self.gaps += 1
+                hour.new[EVENTS].append((self._last_ms + STEP_MS, "gap", timestamp, ""))
+            if hour.first_ms is not None and (
+                timestamp - hour.first_ms >= self._segment_rows * STEP_MS
+                or timestamp <= hour.last_ms
+                or timestamp // HOUR_MS != hour.first_ms // HOUR_MS
+                or hour.count >= self._segment_rows
+            ):
+                self._hours.append(hour := _Hour())
+            hour.first_ms = timestamp if hour.first_ms is None else hour.first_ms
+            hour.last_ms = self._last_ms = timestamp
+            self._first_ms = timestamp if self._first_ms is None else min(timestamp, self._first_ms)
+            hour.new[ROWS].append(row)
+            hour.count += 1
+            self.rows += 1
+            due = len(self._hours) > 1 or hour.count >= self._segment_rows or time.monotonic() >= self._journal_due
+        if self._saves and due:
+            self.save_journal()
+
+    def add_trade(self, trade: Trade) -> None:
+        """Take a trade in, for the segment being gathered."""
+        if self._with_trades:
+            self._note(TRADES, [(trade.exchange_ms, trade.price, trade.size, CODES[trade.side])])
+
+    def add_update(self, book: OrderBookSnapshot) -> None:
+        """Take a message's book in: the levels in which it differs from the one before, all of them after an interruption."""
+        ask, size, bid, amount = book.whole.reshape(-1, 4).T.tolist()
+        sides = dict(zip(ask, size, strict=True)), dict(zip(bid, amount, strict=True))
+        message = book.received_ns, book.exchange_ms, book.sequence, self._book is None
+        both = zip((-1, 1), self._book or ({}, {}), sides, strict=True)
+        self._note(UPDATES, [(*message, side, *level) for side, before, after in both for level in _changed(before, after)])
+        self._book = sides
+
+    def add_event(self, kind: str, timestamp: int, message: str = "") -> None:
+        """Note an interruption (`SCHEMAS`); the next book is written whole."""
+        self._book = None
+        self._note(EVENTS, [(timestamp, kind, None, message)])
+
+    def _note(self, kind: str, items: list[tuple[Any, ...]]) -> None:
+        with self._lock:
+            self._hours[-1].new[kind] += items
+
+    def save_journal(self) -> None:
+        """Write what has come since the last call to the journal, and the files of the hours that are over.
+
+        Raises:
+            OSError: where the disk refuses, or has less than 256 MiB left.
+        """
+        with self._saving:
+            self._journal_due = time.monotonic() + JOURNAL_S
+            if is_full(self.folder):
+                text = compose("the disk has less than {free} MiB left: make room for the recording", free=FREE_SPACE // 2**20)
+                raise OSError(errno.ENOSPC, text)
+            self._save()
+
+    def _save(self) -> None:
+        while True:
+            with self._lock:
+                hour = self._hours[0]
+                over = len(self._hours) > 1 or hour.count >= self._segment_rows
+                new = {kind: items[:] for kind, items in hour.new.items() if items}
+            if new:
+                if self._journal is None:
+                    self._journal = Journal(self.folder / f".{self._name}_{uuid.uuid4().hex}{ENDING}")
+                    self._journal.append(_framed(json.dumps({"market": self.market, "name": self._name}).encode()))
+                self._journal.append(_framed(b"".join(_part(kind, items) for kind, items in new.items())))
+                with self._lock:
+                    for kind, items in new.items():
+                        del hour.new[kind][: len(items)]
+            if not over:
+                return
+            self._seal()
+            with self._lock:
+                self._hours = self._hours[1:] or [_Hour()]
+
+    def flush(self) -> Path | None:
+        """Write the segment gathered so far; returns its file of rows, None where it has none."""
+        with self._saving:
+            self._save()
+            path = self._seal()
+            with self._lock:
+                self._hours = [_Hour()]
+            return path
+
+    def close(self) -> None:
+        """Write the rest."""
+        self.flush()
+
+    def __enter__(self) -> SegmentWriter:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _seal(self) -> Path | None:
+        """Make files of the journal."""
+        path = None
+        if self._journal is not None:
+            path = self._write_segment(self._journal)
+            self._journal.remove()
+        self._journal = None
+        return path
+
+    def _restore(self) -> None:
+        """Make segments of the journals of killed processes, and remove the half-written files they left."""
+        for path in sorted(self.folder.glob(f".*{ENDING}")):
+            journal = Journal(path)
+            try:
+                if journal.locked:
+                    self._write_segment(journal, restored=True)
+                    journal.remove()
+            except (KeyError, ValueError, TypeError, OverflowError, pa.ArrowException) as error:
+                log.warning("the journal %s is damaged: %r", path.name, error)
+                path.replace(path.with_name(f"{path.name}.damaged"))  # so that it is not taken up again
+            finally:
+                journal.close()
+        remove_leftovers(self.folder)
+
+    def _write_segment(self, journal: Journal, *, restored: bool = False) -> Path | None:
+        market, name, tables = _read_journal(journal.path)
+        if not tables:
+            return None
+        kind, first = next((kind, table.column(0)[0].as_py()) for kind, table in tables.items())
+        rows = tables.pop(ROWS, None)
+        count = 0 if rows is None else rows.num_rows
+        path = self._free_path(name, first // 1_000_000 if kind == UPDATES else first, count if restored else None)
+        if path is None:
+            return None  # the process was killed between writing the segment and removing its journal
+        for kind, table in tables.items():
+            write_table(beside := segment_path(path, kind), table)
+            self._sealed += beside.stat().st_size
+        if rows is None:
+            return None
+        times, values = _block(rows)
+        write_rows(path, [(times, values)], levels=values.shape[1] // 4, market=market)
+        self.files.append(path)
+        self._sealed += path.stat().st_size
+        return path
+
+    def _free_path(self, name: str, first_ms: int, restored: int | None) -> Path | None:
+        path = first = hour_of(self.folder / market_folder(name), first_ms) / f"rows_{first_ms}.parquet"
+        copy = 1
+        while path.exists():
+            if restored is not None and pq.read_metadata(path).num_rows >= restored:
+                return None
+            copy += 1
+            path = first.with_stem(f"{first.stem}_{copy}")
+        return path
+
+
+def restore_recordings(folder: Path) -> list[Path]:
+    """Make files of what killed processes left in a library; returns the files of rows."""
+    if not folder.is_dir() or not any(folder.glob(f".*{ENDING}")):
+        return []
+    return SegmentWriter(folder, "").files
+
+
+def _changed(before: Mapping[float, float], after: Mapping[float, float]) -> list[tuple[float, float]]:
+    """Levels of another size, and with size 0 those that are gone."""
+    return [(price, size) for price, size in after.items() if before.get(price) != size] + [
+        (price, 0.0) for price in before if price not in after
+    ]
+
+
+# -- the journal: entries, each preceded by its length; first the market and its folder as JSON, then a save's tables a time ----
+
+
+def _framed(entry: bytes) -> bytes:
+    return len(entry).to_bytes(8, "little") + entry
+
+
+def _part(kind: str, items: list[tuple[Any, ...]]) -> bytes:
+    """Part of an entry: the kind, and the items as an Arrow stream, preceded by its length."""
+    table = pa.table([list(column) for column in zip(*items, strict=True)], schema=SCHEMAS[kind])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return f"{kind:<8}".encode() + _framed(sink.getvalue().to_pybytes())
+
+
+def _read_journal(path: Path) -> tuple[str, str, dict[str, pa.Table]]:
+    """Symbol, name of the market's folder, and the tables of each kind, in the order of `KINDS`, up to its first damage.
+
+    An entry that was cut off in the middle of a write is left out.
+    """
+    about: Any = {}
+    tables: dict[str, list[pa.Table]] = {kind: [] for kind in KINDS}
+    sound = dict.fromkeys(KINDS, True)
+    for number, entry in enumerate(_entries(path)):
+        if number == 0:
+            about = _about(entry)
+        rest = b"" if entry.startswith(b"{") else entry
+        while len(rest) >= 16:
+            kind, end = rest[:8].rstrip().decode("latin-1"), 16 + int.from_bytes(rest[8:16], "little")
+            if sound.get(kind):
+                table = _table(kind, rest[16:end])
+                sound[kind] = table is not None
+                tables[kind] += [table] if table is not None else []
+            rest = rest[end:]
+    market, name = (str(about.get(key, "")) for key in ("market", "name"))
+    return market, name, {kind: pa.concat_tables(parts) for kind, parts in tables.items() if parts}
+
+
+def _entries(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        left = os.fstat(file.fileno()).st_size
+        while len(head := file.read(8)) == 8:
+            length = int.from_bytes(head, "little")
+            left -= 8 + length
+            if left < 0:
+                return
+            yield file.read(length)
+
+
+def _about(entry: bytes) -> dict[str, Any]:
+    try:
+        about = json.loads(entry)
+    except ValueError:  # damaged: the rows may be whole nevertheless
+        return {}
+    return about if isinstance(about, dict) else {}
+
+
+def _table(kind: str, data: bytes) -> pa.Table | None:
+    """A table of a kind; None where it is not as it was written."""
+    try:
+        table = pa.ipc.open_stream(data).read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError):
+        return None
+    return table if table.schema == SCHEMAS[kind] and table.num_rows and (kind != ROWS or _are_books(table)) else None
+
+
+def _are_books(table: pa.Table) -> bool:
+    levels = table["levels"].combine_chunks()
+    widths = levels.value_lengths().to_numpy(zero_copy_only=False)
+    stamps = table["timestamp"].to_numpy()
+    sound = not table["timestamp"].null_count and not levels.null_count and not levels.flatten().null_count
+    sound = sound and bool(((widths >= 4 * LEVELS) & (widths <= 4 * MAX_LEVELS) & (widths % 4 == 0)).all())
+    if not sound or not ((stamps > 0) & (stamps < MAX_MS)).all():
+        return False
+    return first_fault(_block(table)[1][:, : 4 * LEVELS]) is None
+
+
+def _block(table: pa.Table) -> RowBlock:
+    """A journal's rows, as wide as the deepest."""
+    levels = table["levels"].combine_chunks()
+    widths = levels.value_lengths().to_numpy()
+    values = np.full((len(widths), int(widths.max())), np.nan)
+    values[np.arange(values.shape[1]) < widths[:, None]] = levels.flatten().to_numpy()
+    return table["timestamp"].to_numpy(), values
