@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -20,7 +21,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.garbage_collection import freeze_loaded
-from pages.shared import controls, language, log_output, navigation, permissions, service_routes, upload_caps
+from pages.shared import closed_tabs, controls, language, log_output, navigation, permissions, service_routes, upload_caps
 from pages.shared.assets import Assets, page_html
 
 SWITCH_S = 0.0005
@@ -34,7 +35,9 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
     """Set the logs up with the server, and stop the feeds with it; the hub exists only where a page has used it."""
     log_output.set_up()
     threading.Thread(target=load, name="loading", daemon=True).start()
+    sweeping = asyncio.create_task(closed_tabs.sweep())
     yield
+    sweeping.cancel()
     hub = sys.modules.get("core.market.hub")
     if hub is not None:
         hub.shutdown()
