@@ -10,8 +10,9 @@ import streamlit as st
 from core.figures.learn import backprop as figures
 from core.figures.learn.diagrams.backprop import backprop_diagram
 from core.figures.matrix import Matrix, largest_size, matrix_figure
-from core.lecture import backprop, notebooks
+from core.lecture import backprop, claims, notebooks
 from core.lecture.backprop import Example, Part
+from core.lecture.claims import backprop as said
 from core.lecture.shown_digits import digits_needed, dot, flat
 from pages.learn import diagram, frame, predict, questions
 from pages.shared.language import _, percent, significant
@@ -98,7 +99,7 @@ def show(part: Part) -> dict[str, Any]:
     for number, column in enumerate(st.columns(3)):
         with column:
             static_plot(three[number], key=f"bp_compared_{number}", alt=alts[number])
-    frame.look_for(frame.passage(PAGE, part))
+    frame.look_for(frame.passage(PAGE, part), *claims.told(said.CLAIMS.get(part, ()), example))
     frame.equation(FORMULAS[part], _calculation(part, example, name), note=_("one entry, the outlined one: row 1, column 1"))
     frame.check(
         _("The formulas and autograd differ by {gap} at most over all {count} gradients of this part (float64).").format(

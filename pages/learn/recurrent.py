@@ -21,6 +21,7 @@ from core.lecture.tokens import TokenError
 from core.market import library
 from core.market.book import BookError, read_rows
 from core.market.library import LibraryError
+from core.messages import Message
 from pages.learn import diagram, frame, matrix_editor, predict, questions, what_moved
 from pages.learn.frame import Dial, tex
 from pages.shared import controls, url_state
@@ -45,6 +46,8 @@ ONLY_FOR: Final[dict[str, tuple[str, ...]]] = {
     "lstm": ("fb",),
 }
 """Dials that only one kind of sequence or one part has."""
+Shown = tuple[dict[str, Any], list[Message]]
+"""A part's numbers on screen, and what is said of its figure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,8 +227,8 @@ def step_captions(choices: RecurrentChoices, quantities: dict[str, Any], unit: i
     ]  # fmt: skip
 
 
-def rnn(choices: RecurrentChoices) -> dict[str, Any]:
-    """h_t = tanh(W_hx x_t + W_hh h_{t-1} + b_h), unrolled; returns the numbers on screen."""
+def rnn(choices: RecurrentChoices) -> Shown:
+    """h_t = tanh(W_hx x_t + W_hh h_{t-1} + b_h), unrolled."""
     run = recurrence.run_rnn(choices.x, choices.rnn)
     t, k = choices.step, choices.unit
     terms = recurrence.rnn_terms(choices.x, run, choices.rnn, step=t, unit=k)
@@ -263,11 +266,12 @@ def rnn(choices: RecurrentChoices) -> dict[str, Any]:
     )
     tell("rnn", moved, choices, [_("output y")])
     _check_against("torch.nn.RNN", recurrence.rnn_deviation(choices.x, choices.rnn))
-    return {"h": run.h[t, k], "y": run.y[t, 0], "the step's state": run.h[t]}
+    told = claims.told(said.RNN, said.States(h=run.h, back=choices.rnn["W_hh"]))
+    return {"h": run.h[t, k], "y": run.y[t, 0], "the step's state": run.h[t]}, told
 
 
-def lstm(choices: RecurrentChoices) -> dict[str, Any]:
-    """The six equations, each gate through time; returns the numbers on screen."""
+def lstm(choices: RecurrentChoices) -> Shown:
+    """The six equations, each gate through time."""
     run = recurrence.run_lstm(choices.x, choices.lstm)
     t, k = choices.step, choices.unit
     f, i, o, candidate, c, h = (one[t, k] for one in (run.f, run.i, run.o, run.candidate, run.c, run.h))
@@ -322,11 +326,12 @@ def lstm(choices: RecurrentChoices) -> dict[str, Any]:
         )
         tell("lstm", moved, choices)
         _check_against("torch.nn.LSTM", recurrence.lstm_deviation(choices.x, choices.lstm))
-    return {"f": f, "i": i, "o": o, "candidate": candidate, "c": c, "h": h}
+    told = claims.told(said.LSTM, said.Unit(number=k + 1, forget=run.f[:, k], entering=run.i[:, k]))
+    return {"f": f, "i": i, "o": o, "candidate": candidate, "c": c, "h": h}, told
 
 
-def gradient(choices: RecurrentChoices) -> dict[str, Any]:
-    """Norm of the last state's gradient by each input; returns the numbers on screen."""
+def gradient(choices: RecurrentChoices) -> Shown:
+    """Norm of the last state's gradient by each input."""
     back = choices.back
     last, attention = len(choices.steps), _("attention")
     diagram.show(gradient_diagram(back, lambda value: significant(value, 2)), dial="dial")
@@ -371,7 +376,8 @@ def gradient(choices: RecurrentChoices) -> dict[str, Any]:
     )
     names = {"RNN": "rnn", "LSTM": "lstm", "attention": "attention"}
     firsts = {f"{name}: log10 of the first": math.log10(max(getattr(back, code)[0], 1e-300)) for name, code in names.items()}
-    return firsts | {f"{name} reaches back": back.reach(code) for name, code in names.items()}
+    reaches = {f"{name} reaches back": back.reach(code) for name, code in names.items()}
+    return firsts | reaches, claims.told(said.GRADIENT, back)
 
 
 def _power(value: float) -> str:
@@ -409,8 +415,7 @@ def body(which: str) -> None:
     cell: Literal["rnn", "lstm"] = "rnn" if which == "rnn" else "lstm"
     state = (sorted(choices.values.items()), choices.x.shape)
     predict.ask(lambda: questions.reach(choices.x, choices.rnn, choices.lstm, cell=cell, seed=choices.seed, state=state))
-    shown = {"rnn": rnn, "lstm": lstm, "gradient": gradient}[which](choices)
-    told = claims.told(said.GRADIENT, choices.back) if which == "gradient" else []
+    shown, told = {"rnn": rnn, "lstm": lstm, "gradient": gradient}[which](choices)
     frame.look_for(frame.passage(PAGE, which), *told)
     frame.close_page(
         PAGE,

@@ -11,9 +11,11 @@ from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.figures.learn import transformer as figures
 from core.figures.learn.diagrams.transformer import transformer_diagram
-from core.lecture import dates, notebooks
+from core.lecture import claims, dates, notebooks
+from core.lecture.claims import transformer as said
 from core.lecture.date_reader import DateReader, DateReading, ReadingError
 from core.lecture.decoding import sublayer_ratios
+from core.messages import translate
 from pages.learn import date_answers, diagram, frame, predict, questions
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent
@@ -151,7 +153,8 @@ def decode(reader: DateReader, reading: DateReading) -> dict[str, Any]:
         static_plot(whole, play=play, key="cross_map", alt=_("Which characters of the text each answered symbol looked at."))
     with right:
         static_plot(maps[1], key="causal_map", alt=_("Which earlier symbols of the answer each answered symbol looked at."))
-    frame.look_for(frame.passage(PAGE, "decode"))
+    looking = said.Looking(cross=cross, step=step, text=figures.visible(list(reading.text)), answer=reading.answer)
+    frame.look_for(frame.passage(PAGE, "decode"), *claims.told(said.DECODE, looking))
     left, right = st.columns(2)
     with left:
         static_plot(
@@ -207,8 +210,9 @@ def beam(reader: DateReader, reading: DateReading) -> dict[str, Any]:
         key="beam_held",
         alt=_("The sequences the beam holds after this symbol and their probabilities."),
     )
-    frame.look_for(frame.passage(PAGE, "beam"))
     final = history[-1]
+    ended = said.Ended(beam=final, greedy=reading.hypothesis)
+    frame.look_for(frame.passage(PAGE, "beam"), *claims.told(said.BEAM, ended))
     logs = final[0].log_probabilities
     sum_ = " + ".join(f"({frame.tex(value)})" for value in logs[:3])
     frame.equation(
@@ -216,15 +220,8 @@ def beam(reader: DateReader, reading: DateReading) -> dict[str, Any]:
         rf"{sum_} + \cdots = {frame.tex(final[0].score)}",
         note=_("the best of the beam, natural logarithms"),
     )
-    same = final[0].symbols == reading.hypothesis.symbols
-    frame.check(
-        _("Greedy and beam search agree on {answer}.").format(answer=reading.answer)
-        if same
-        else _("The beam found {other}, more probable than the greedy {answer}.").format(
-            other=dates.decode_text(final[0].symbols), answer=reading.answer
-        ),
-        holds=final[0].score >= reading.hypothesis.score - 1e-4,
-    )
+    (compared,) = claims.told(said.COMPARED, ended)
+    frame.check(translate(compared), holds=not ended.lost)
     st.dataframe(
         pd.DataFrame(
             {

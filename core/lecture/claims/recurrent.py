@@ -1,13 +1,36 @@
-"""Claims of the lesson on recurrent cells: about gradients through time."""
+"""Claims of the lesson on recurrent cells: about states, gates and gradients through time."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Final
+
+import numpy as np
 
 from core.lecture.claims import Claim
 from core.lecture.recurrence import Array, ThroughTime
 from core.messages import compose
+
+BEYOND: Final = 0.9
+"""A state beyond it, up or down, counts as one at the end of its range."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class States:
+    """An RNN's states (time, hidden) and its weights from state to state."""
+
+    h: Array
+    back: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """One unit's forget and input gate through time; `number` counts from 1."""
+
+    number: int
+    forget: Array
+    entering: Array
 
 
 def powers(norms: Array) -> float:
@@ -15,6 +38,34 @@ def powers(norms: Array) -> float:
     return math.log10(norms[-1] / norms[0]) if norms[0] > 0 < norms[-1] else math.inf
 
 
+RNN: Final = (
+    Claim[States](
+        "mixes",
+        lambda states: bool(states.back.any()),
+        lambda states: compose(
+            "Each step mixes the state before with the input and squashes the sum: {count} of the {all} numbers of h lie beyond "
+            "±{limit:g}.",
+            count=int((np.abs(states.h) > BEYOND).sum()), all=states.h.size, limit=BEYOND,
+        ),
+    ),
+    Claim[States](
+        "forgets",
+        lambda states: not states.back.any(),
+        lambda _states: compose("All recurrent weights are 0: a state knows its own step's input and nothing of the one before."),
+    ),
+)  # fmt: skip
+LSTM: Final = (
+    Claim[Unit](
+        "gates",
+        lambda _unit: True,
+        lambda unit: compose(
+            "In unit {unit}, f lies between {f_low:.2f} and {f_high:.2f} and i between {i_low:.2f} and {i_high:.2f}; of a number "
+            "in its cell at the first step the forget gates leave {kept:.2g} at the last.",
+            unit=unit.number, f_low=float(unit.forget.min()), f_high=float(unit.forget.max()),
+            i_low=float(unit.entering.min()), i_high=float(unit.entering.max()), kept=float(np.prod(unit.forget[1:])),
+        ),
+    ),
+)  # fmt: skip
 GRADIENT: Final = (
     Claim[ThroughTime](
         "rnn cut",

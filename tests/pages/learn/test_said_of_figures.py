@@ -38,6 +38,12 @@ def said(page: str, **query: str) -> str:
         ("uses", {"part": "roles", "role": "k"}, "weights changed in 6 of 6 columns", "cambiaron pesos en 6 de 6 columnas"),
         ("uses", {"part": "families", "family": "gpt", "family_m": "2"}, "forbids 1 of its 4 pairs", "prohíbe 1 de sus 4 pares"),
         ("recurrent", {"part": "gradient", "rho": "4", "fb": "-4"}, "steps the RNN's line", "pasos la línea de la RNN"),
+        ("recurrent", {"part": "rnn", "rho": "0"}, "All recurrent weights are 0", "Todos los pesos recurrentes son 0"),
+        ("recurrent", {"part": "lstm", "fb": "-4"}, "the first step the forget gates leave", "compuertas de olvido dejan"),
+        ("backprop", {"part": "attention", "bp_causal": "true"}, "here 6, have no gradient", "aquí 6, no tienen gradiente"),
+        ("backprop", {"part": "ffn", "bp_first": "-3"}, "are under 0.05 in size", "menores que 0,05 en magnitud"),
+        ("transformer", {"part": "decode", "date": "1979"}, "most at characters", "miran más a los caracteres"),
+        ("transformer", {"part": "beam", "beam_width": "1"}, "beam of width 1 is greedy", "Un haz de ancho 1 es la"),
         ("attention_steps", {"part": "softmax", "t": "0.05", "words": "a b a"}, "ln 2 = 0.693", "ln 2 = 0,693"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Claims about gradients through time, against autograd through cells written out in torch."""
+"""Claims about states, gates and gradients through time, against autograd and cells written out in torch."""
 
 from __future__ import annotations
 
@@ -100,3 +100,44 @@ def test_the_product_of_forget_gates_is_the_cells_way_with_the_gates_held() -> N
         h, c, _forget = lstm_cell(w, row, h, c)
     moving = torch.autograd.grad(c.sum(), start)[0].numpy()
     assert moving != pytest.approx(held, rel=0.5)
+
+
+def cells(state: dict[str, Any], draw: Any) -> tuple[Any, dict[str, Any]]:
+    return recurrence.wave(state["steps"], period=state["period"]), draw(1, seed=state["draw"])
+
+
+def test_what_an_rnns_states_do() -> None:
+    walk = Walk(claims.RNN)
+    for state in states(rho=[1.0, 0.0, 4.0], steps=[40, 4, 60], period=[12.0, 2.0, 40.0], draw=[0, 20]):
+        x, drawn = cells(state, recurrence.random_rnn)
+        weights = recurrence.scale_weight(drawn, "W_hh", state["rho"])
+        twin = torch.nn.RNN(1, 6).double()
+        with torch.no_grad():
+            for name, one in (("weight_ih_l0", "W_hx"), ("weight_hh_l0", "W_hh"), ("bias_ih_l0", "b_h")):
+                getattr(twin, name).copy_(torch.tensor(weights[one]))
+            twin.bias_hh_l0.zero_()
+            h = twin(torch.tensor(x))[0]
+        beyond = sum(abs(one) > 0.9 for one in h.flatten().tolist())
+        truth = {"mixes": {"count": beyond, "all": 6 * state["steps"], "limit": 0.9}} if state["rho"] else {"forgets": {}}
+        walk.check(claims.States(h=recurrence.run_rnn(x, weights).h, back=weights["W_hh"]), truth, state)
+    walk.end()
+
+
+def test_how_long_a_unit_of_the_lstm_holds_a_number() -> None:
+    walk = Walk(claims.LSTM)
+    for state in states(fb=[2.0, -4.0, 6.0], unit=[1, 2, 6], steps=[40, 4, 60], period=[12.0, 2.0, 40.0], draw=[0, 20]):
+        x, drawn = cells(state, recurrence.random_lstm)
+        weights = recurrence.shift_weight(drawn, "b_f", state["fb"])
+        w, k = {name: torch.tensor(one) for name, one in weights.items()}, state["unit"] - 1
+        h = c = torch.zeros(6, dtype=torch.float64)
+        kept, forgets, entering = 1.0, [], []
+        for t, row in enumerate(torch.tensor(x)):
+            entering.append(float(torch.sigmoid(w["W_i"] @ row + w["U_i"] @ h + w["b_i"])[k]))
+            h, c, forget = lstm_cell(w, row, h, c)
+            forgets.append(float(forget[k]))
+            kept *= forgets[-1] if t else 1.0
+        truth = {"unit": state["unit"], "f_low": min(forgets), "f_high": max(forgets), "kept": kept}
+        truth |= {"i_low": min(entering), "i_high": max(entering)}
+        run = recurrence.run_lstm(x, weights)
+        walk.check(claims.Unit(number=state["unit"], forget=run.f[:, k], entering=run.i[:, k]), {"gates": truth}, state)
+    walk.end()
