@@ -89,7 +89,7 @@ def shipped_trees(market: MarketData, spelling: str) -> Answers:
 
 
 def score_trees(market: MarketData, trees: Answers, every: int = 1) -> list[dict[str, Any]]:
-    """One row of scores on the test part for each head of the market, as `core.market.evaluation` gives them of TLOB."""
+    """One row of scores on the test part for each head of the market, as `core.market.answers.predictions` gives them of TLOB."""
     rows, validation = [], market.ends["validation"][::RULE_STRIDE]
     tested = window_ends(market.rows.timestamps, market.window)
     tested = tested[tested >= market.ends["test"][0]][::every]

@@ -17,9 +17,10 @@ from core.cli import (
     options,
 )
 from core.cli.progress import counting_bar
+from core.market.answers.predictions import predict_scorable, score_head, summarise_value
+from core.market.answers.recalibrated import score_recalibrated
 from core.market.book import BookRows, read_market
 from core.market.bootstrap import score_intervals
-from core.market.evaluation import predict_scorable, score_apart, score_head, summarise_value
 from core.market.labels import LABEL_KINDS, UNKNOWN
 from core.market.predictor import DEFAULT, MarketCard, Predictor, load_predictor
 from core.market.scoring.recordings import find_recordings
@@ -71,10 +72,13 @@ def _run_tlob(o: argparse.Namespace) -> None:
     part = o.part if o.part != "auto" else ("test" if _trained_on(predictor, o.data) else "all")
     first = _test_start(predictor, rows) if part == "test" else 0
     found = predict_scorable(predictor, rows, entry, first=first, heads=[head], progress=counting_bar("window"))
-    result = evaluate_tlob_adaptive.score(found, rows, entry, o, head) if o.adaptive else score_head(found, entry, head)
+    if o.adaptive:
+        result = score_recalibrated(found, rows, entry, head, thresholds=o.thresholds)
+    else:
+        result = score_head(found, entry, head).summary()
     known = found.truth[:, head] != UNKNOWN
     recording = evaluate_recordings.recording_entry(
-        o.data[0].stem, entry.name, part, entry.alphas[head], found.timestamps[known], score_apart(found, head)
+        o.data[0].stem, entry.name, part, entry.alphas[head], found.timestamps[known], found.score_apart(head)
     )
     answer: dict[str, Any] = {
         "model": "tlob",
@@ -82,7 +86,7 @@ def _run_tlob(o: argparse.Namespace) -> None:
         "market": entry.name,
         "part": part,
         "alpha": entry.alphas[head],
-        **result.summary(),
+        **result,
         "recordings": [recording],
     }
     if not o.adaptive:

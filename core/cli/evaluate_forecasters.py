@@ -7,11 +7,11 @@ import sys
 from typing import Any
 
 from core.cli.progress import counting_bar
+from core.market.answers.predictions import RowPredictions
 from core.market.book import BookRows
 from core.market.bootstrap import block_length
 from core.market.forecasters.protocol import task_of
 from core.market.predictor import MarketCard, Predictor
-from core.market.row_predictions import RowPredictions
 
 
 def add_option(p: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from core.cli import options
 from core.cli.progress import counting_bar
 from core.device import use_one_thread
+from core.market.answers.table import Scores
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
 from core.market.naive_rules import A_THIRD_EACH, NAIVE, worse_recordings
@@ -205,15 +206,15 @@ def _answer(
 
 
 def recording_entry(
-    name: str, market: str, part: str, alpha: float, timestamps: NDArray[np.int64], apart: Mapping[str, float]
+    name: str, market: str, part: str, alpha: float, timestamps: NDArray[np.int64], apart: Scores
 ) -> dict[str, Any]:
     """One scored recording as JSON's object.
 
     Args:
-        timestamps: of its scored rows. apart: as `core.market.evaluation.score_apart`.
+        timestamps: of its scored rows. apart: at rows of a stalled book.
     """
     ends = {"first_ms": int(timestamps[0]), "last_ms": int(timestamps[-1])} if len(timestamps) else {}
-    stalled = {"samples": apart["samples"], "accuracy": round(apart["accuracy"], 4) if apart["samples"] else None}
+    stalled = {"samples": apart.samples, "accuracy": round(apart.summary()["accuracy"], 4) if apart.samples else None}
     return {
         "recording": name,
         "market": market,

@@ -5,11 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from core.market.adaptive_evaluation import AdaptiveResult, score_recalibrated
-from core.market.book import BookRows
-from core.market.predictor import MarketCard
-from core.market.row_predictions import RowPredictions
-
 
 def add_options(p: argparse.ArgumentParser) -> None:
     """`--adaptive` and `--thresholds`."""
@@ -24,15 +19,6 @@ def add_options(p: argparse.ArgumentParser) -> None:
         default="card",
         help="with --adaptive: label thresholds from the card, or from the file's own first quarter hour",
     )
-
-
-def score(found: RowPredictions, rows: BookRows, market: MarketCard, o: argparse.Namespace, head: int) -> AdaptiveResult:
-    """One head's scores by the options given.
-
-    Raises:
-        BookError: where the file has too few outcomes.
-    """
-    return score_recalibrated(found, rows, market, head, thresholds=o.thresholds)
 
 
 def table(answer: dict[str, Any]) -> list[str]:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core import scores
+from core.market.answers.table import Answers, Scores
 from core.market.grid import STEP_MS
 from core.market.labels import STATIONARY, UNKNOWN
 
 NAIVE: Final = ("momentum", "stationary", "uniform", "frequencies", "decayed")
 """The momentum rule; always STATIONARY; a third each, calling the classes in turn; how often each class came until then; and how
 often lately. The last three know nothing of the book and give probabilities."""
+CALLERS: Final = ("tlob", *NAIVE[:2])
+"""Those that call moves, or never do: the worth and the luck of calls is asked of these."""
 HALF_LIFE: Final = 1_000
 """Outcomes after which one counts half in `decayed`: four minutes."""
 PRIOR: Final = np.array([1.0, 2.0, 1.0])
@@ -36,52 +37,39 @@ def worse_recordings(answer: Mapping[str, Any]) -> list[str]:
     return [one["group"] for one in lines if one["log_loss"] is not None and one["log_loss"] > A_THIRD_EACH]
 
 
-@dataclass(frozen=True, kw_only=True)
-class NaiveAnswer:
-    """One rule's calls (n,) and probabilities (n, 3); None where it gives none."""
-
-    calls: NDArray[np.int64]
-    probabilities: NDArray[np.float64] | None = None
-
-
 def naive_answers(
     timestamps: NDArray[np.int64], truth: NDArray[np.integer], momentum: NDArray[np.integer], horizon: int
-) -> dict[str, NaiveAnswer]:
+) -> dict[str, Answers]:
     """Returns the answers of each rule of `NAIVE` at n rows, in time order.
 
     Args:
         truth: (n,) what came, UNKNOWN where it is not known. momentum: (n,) the momentum rule's calls. horizon: steps.
     """
-    frequencies = [base_rates(timestamps, truth, horizon, half_life=half_life) for half_life in (None, HALF_LIFE)]
-    return {
-        "momentum": NaiveAnswer(calls=np.asarray(momentum, dtype=np.int64)),
-        "stationary": NaiveAnswer(calls=np.full(len(truth), STATIONARY)),
-        "uniform": NaiveAnswer(calls=in_turn(timestamps), probabilities=np.full((len(truth), 3), 1 / 3)),
-        "frequencies": NaiveAnswer(calls=frequencies[0].argmax(axis=1), probabilities=frequencies[0]),
-        "decayed": NaiveAnswer(calls=frequencies[1].argmax(axis=1), probabilities=frequencies[1]),
+    given = {
+        "uniform": np.full((len(truth), 3), 1 / 3),
+        "frequencies": base_rates(timestamps, truth, horizon),
+        "decayed": base_rates(timestamps, truth, horizon, half_life=HALF_LIFE),
     }
-
-
-def naive_scores(
-    answers: dict[str, NaiveAnswer], truth: NDArray[np.integer], where: NDArray[Any]
-) -> tuple[dict[str, NDArray[np.int64]], dict[str, float]]:
-    """Each rule's confusion matrix (3, 3), and the log-loss of those with probabilities, at some of their rows.
-
-    Args:
-        truth: of those rows. where: their mask or indices.
-    """
-    confusion = {rule: scores.confusion_matrix(truth, one.calls[where]) for rule, one in answers.items()}
-    losses = {
-        rule: scores.log_loss(one.probabilities[where], truth) for rule, one in answers.items() if one.probabilities is not None
+    none = np.full((len(truth), 3), np.nan)
+    calls = {
+        "momentum": np.asarray(momentum, dtype=np.int64),
+        "stationary": np.full(len(truth), STATIONARY),
+        "uniform": in_turn(timestamps),
+        **{rule: given[rule].argmax(axis=1) for rule in ("frequencies", "decayed")},
     }
-    return confusion, losses
+    return {rule: Answers(calls=calls[rule], probabilities=given.get(rule, none)) for rule in NAIVE}
 
 
-def baseline_summary(confusion: dict[str, NDArray[np.int64]], losses: dict[str, float]) -> dict[str, dict[str, float]]:
+def baseline_summary(found: Mapping[str, Scores]) -> dict[str, dict[str, float]]:
     """Accuracy, macro_f1, matthews and, of rules with probabilities, log_loss by naive rule, rounded to four decimals."""
-    found = {rule: scores.summary(confusion[rule]) for rule in NAIVE}
-    found = {rule: one | ({"log_loss": losses[rule]} if rule in losses else {}) for rule, one in found.items()}
-    return {rule: {name: round(value, 4) for name, value in one.items()} for rule, one in found.items()}
+    return {
+        rule: {
+            name: round(value, 4)
+            for name, value in found[rule].summary().items()
+            if name != "ece" and not (name == "log_loss" and rule in ("momentum", "stationary"))
+        }
+        for rule in NAIVE
+    }
 
 
 def in_turn(timestamps: NDArray[np.int64] | int) -> Any:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from core import scores
 from core.market.adaptive import REFIT_STEPS, Recalibrated
+from core.market.answers.predictions import predictions_table
 from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, smoothing_steps
 from core.market.luck import Luck
-from core.market.naive_rules import A_THIRD_EACH, NAIVE, RunningRates, in_turn
+from core.market.naive_rules import A_THIRD_EACH, CALLERS, NAIVE, RunningRates, in_turn
 from core.market.predictor import Predictions
 from core.market.running_value import AdaptiveBoard, AdaptiveScores, SpacedCalls, TakerAccount
 from core.market.value import CallRows, calls_by_rule
@@ -25,8 +26,6 @@ from core.scores import CALIBRATION_BINS
 
 RULES = ("tlob", *NAIVE)
 """The model and the naive rules that are scored beside it."""
-CALLERS = RULES[:3]
-"""Those that call moves, or never do: the worth and the luck of calls is asked of these."""
 ROLLING = 1_000
 """Resolved predictions in the rolling scores."""
 VALUED = 4 * 3600 * 4
@@ -331,11 +330,7 @@ class Scoreboard:
         return self._boards[head].scores()
 
     def export(self, count: int | None = None) -> pd.DataFrame:
-        """The last `count` rows of the log (all by default) as a table, one row per step.
-
-        Columns: timestamp, mid, and for each head the three probabilities, the call, momentum's call and what happened (empty
-        until it is known).
-        """
+        """The last `count` rows of the log (all by default), as `core.market.answers.predictions.predictions_table` has them."""
         rows = self.log.tail(self.log.count if count is None else count)
         return predictions_table(
             self.heads,
@@ -346,29 +341,3 @@ class Scoreboard:
             momentum=rows["momentum"],
             truth=rows["truth"],
         )
-
-
-def predictions_table(
-    heads: Sequence[Head],
-    *,
-    timestamps: NDArray[np.int64],
-    mid: NDArray[np.float64],
-    probabilities: NDArray[np.float32],
-    calls: NDArray[np.integer],
-    momentum: NDArray[np.integer],
-    truth: NDArray[np.integer],
-) -> pd.DataFrame:
-    """Predictions as a table, one row per step; see `Scoreboard.export` for the columns.
-
-    Args:
-        timestamps, mid: (n,). probabilities: (n, heads, 3). calls, momentum, truth: (n, heads) classes, UNKNOWN is left empty.
-    """
-    table: dict[str, NDArray[Any]] = {"timestamp": timestamps, "mid": mid}
-    names = np.array([*CLASSES, ""], dtype=object)  # UNKNOWN is -1: the last
-    for index, (kind, horizon) in enumerate(heads):
-        head = f"{kind}_{horizon}"
-        for k, name in enumerate(CLASSES):
-            table[f"{head}_p_{name.lower()}"] = probabilities[:, index, k]
-        for column, classes in (("call", calls), ("momentum", momentum), ("truth", truth)):
-            table[f"{head}_{column}"] = names[classes[:, index]]
-    return pd.DataFrame(table)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from core import checkpoints
 from core.device import best_device
+from core.market.answers.predictions import evaluate, predict_scorable, summarise_value
 from core.market.book import read_market
 from core.market.calibration import CallRule
-from core.market.evaluation import evaluate, predict_scorable, summarise_value
 from core.market.features import Constants, TransformKind
 from core.market.labels import Head
 from core.market.predictor import POOLED, Predictor

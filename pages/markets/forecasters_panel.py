@@ -9,6 +9,7 @@ import streamlit as st
 
 from core import scores
 from core.device import use_one_thread
+from core.market.answers.predictions import RowPredictions
 from core.market.book import BookRows, read_market
 from core.market.feeds.recording import RecordingFeed
 from core.market.forecasters.catalogue import AnyForecaster
@@ -16,7 +17,6 @@ from core.market.forecasters.comparison import Comparison, PairedDifference, com
 from core.market.forecasters.live import FIRST_FIT, PeerScore
 from core.market.forecasters.protocol import ForecasterError
 from core.market.forecasters.table import SUFFIXES
-from core.market.row_predictions import RowPredictions
 from core.market.session import MarketSession
 from core.messages import translate
 from core.service import forecasters

@@ -12,12 +12,11 @@ import streamlit as st
 
 from core import scores
 from core.device import use_one_thread
+from core.market.answers.predictions import HeadResult, RowPredictions, predict_rows, score_head
 from core.market.book import STEP_MS, read_market
-from core.market.evaluation import HeadResult, call_rows, score_head
 from core.market.feeds.recording import RecordingFeed
-from core.market.naive_rules import A_THIRD_EACH
+from core.market.naive_rules import A_THIRD_EACH, CALLERS
 from core.market.predictor import MarketCard, Predictor
-from core.market.row_predictions import RowPredictions, predict_rows
 from core.market.session import MarketSession
 from core.market.value import CallValue
 from core.market.value import call_value as measure_value
@@ -162,10 +161,10 @@ def _boards(session: MarketSession, whole: RowPredictions, choices: ViewChoices)
     """The scores of the whole beside those so far."""
     result = score_head(whole, session.entry, choices.head)
     st.dataframe(_table(session, result, choices.head), hide_index=True, width="stretch", height="content")
-    if result.log_loss["tlob"] > A_THIRD_EACH:
-        st.markdown(worse_than_nothing(result.log_loss["tlob"]))
-    if result.apart["samples"]:
-        st.caption(apart_sentence(int(result.apart["samples"]), result.apart["accuracy"]))
+    if (loss := result.scores["tlob"].log_loss) > A_THIRD_EACH:
+        st.markdown(worse_than_nothing(loss))
+    if result.apart.samples:
+        st.caption(apart_sentence(result.apart.samples, result.apart.summary()["accuracy"]))
     st.caption(
         _(
             "So far: what this playback has scored since it began or was last wound back. "
@@ -177,7 +176,7 @@ def _boards(session: MarketSession, whole: RowPredictions, choices: ViewChoices)
 @st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
 def _values(predictor: Predictor, entry: MarketCard, path: Path, head: int, _whole: RowPredictions) -> dict[str, CallValue]:
     """Value of each rule's calls of one head over the whole recording."""
-    return {rule: measure_value(rows) for rule, rows in call_rows(_whole, head).items()}
+    return {rule: measure_value(rows) for rule, rows in _whole.of_head(head).call_rows(*CALLERS).items()}
 
 
 def _show_value(session: MarketSession, feed: RecordingFeed, whole: RowPredictions, head: int) -> None:
@@ -195,7 +194,11 @@ def _show_value(session: MarketSession, feed: RecordingFeed, whole: RowPredictio
 def _table(session: MarketSession, result: HeadResult, head: int) -> pd.DataFrame:
     so_far = session.scores(head)
     spans = {
-        _("whole recording"): (result.confusion, result.log_loss, result.ece),
+        _("whole recording"): (
+            {rule: one.confusion for rule, one in result.scores.items()},
+            {rule: one.log_loss for rule, one in result.scores.items() if one.log_loss == one.log_loss},
+            result.scores["tlob"].ece,
+        ),
         _("so far"): (so_far.session, so_far.log_loss, float(so_far.reliability["gap"][0])),
     }
     rows = []

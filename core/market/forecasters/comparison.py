@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import scores
+from core.market.answers.predictions import outcomes
 from core.market.book import STEP_MS, BookRows
 from core.market.bootstrap import block_length, resampled_sums
 from core.market.calibration import CallRule, fit_rule
@@ -18,7 +19,6 @@ from core.market.forecasters.naive import StationaryForecaster
 from core.market.forecasters.protocol import Checked, Fault, ForecastTask, ask, begin_anew, missing, task_of, tell
 from core.market.labels import UNKNOWN, Head, LabelKind
 from core.market.predictor import MarketCard, Predictor, windows_of
-from core.market.row_predictions import outcomes
 from core.market.windows import window_ends
 
 BATCH = 256

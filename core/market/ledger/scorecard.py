@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core import scores
+from core.market.answers.predictions import outcomes, stalled_outcomes
+from core.market.answers.table import Answers, Scores, Table
 from core.market.book import STEP_MS
 from core.market.labels import UNKNOWN, Head, momentum_calls
 from core.market.ledger.recomputation import RECOMPUTED, Told
 from core.market.ledger.verification import MarketLedger, Verification
 from core.market.luck import luck, spaced
-from core.market.naive_rules import naive_answers, naive_scores
+from core.market.naive_rules import NAIVE, naive_answers
 from core.market.predictor import MarketCard
-from core.market.row_predictions import outcomes, stalled_outcomes
 
 Period = Literal["day", "week", "month"]
 PERIODS: Final[tuple[Period, ...]] = ("day", "week", "month")
@@ -71,31 +71,32 @@ def _lines(market: MarketLedger, period: Period | None) -> Iterator[dict[str, An
         begins = pd.Series(pd.to_datetime(times, unit="ms")).dt.to_period(_CODES[period]).dt.start_time.to_numpy()
     for i in sorted(range(len(header.heads)), key=lambda i: (header.heads[i][0] != "forward", header.heads[i][1])):
         kind, horizon = header.heads[i]
-        y, p, called = truth[:, i], told.probabilities[made, i], told.calls[made, i]
-        rules = naive_answers(times, y, momentum[:, i], horizon)
+        rows = {"timestamp": times, "truth": truth[:, i], "apart": apart[:, i], "late": late, "lost": lost, "begins": begins}
+        mine = {"tlob": Answers(calls=told.calls[made, i], probabilities=told.probabilities[made, i])}
+        naive = naive_answers(times, truth[:, i], momentum[:, i], horizon)
+        whole = Table(head=header.heads[i], rows=pd.DataFrame(rows), answers=mine | naive)
         for begin in np.unique(begins):
-            here = begins == begin
-            due = here & (y != UNKNOWN)
-            timely, stalled = due & ~late, here & (apart[:, i] != UNKNOWN)
-            once = np.flatnonzero(timely)[spaced(times[timely], horizon * STEP_MS)]  # calls whose outcomes do not overlap
-            confusion, losses = naive_scores(rules, y[timely], timely)
+            part = whole[begins == begin]
+            due, stalled = part.known, part[part.column("apart") != UNKNOWN]
+            timely = due[~due.column("late")]
+            found, called = timely.score(), timely.answers["tlob"].calls
+            once = spaced(timely.column("timestamp"), horizon * STEP_MS)  # calls whose outcomes do not overlap
+            with_late = Scores.of(due.truth, due.answers["tlob"]).summary()
+            still = Scores.of(stalled.column("apart"), stalled.answers["tlob"])
             yield {
                 "market": market.name,
                 "begins": begin,
                 "head": f"{kind}_{horizon}",
-                "samples": int(timely.sum()),
-                **scores.summary(scores.confusion_matrix(y[timely], called[timely])),
-                "log_loss": scores.log_loss(p[timely], y[timely]),
-                "ece": scores.calibration_error(p[timely], y[timely]) if timely.any() else float("nan"),
-                "luck": luck(called[once], y[once]).chance,
-                **{f"{rule}_{name}": value for rule in rules for name, value in scores.summary(confusion[rule]).items()},
-                **{f"{rule}_log_loss": value for rule, value in losses.items()},
-                **{f"{k}_with_late": v for k, v in scores.summary(scores.confusion_matrix(y[due], called[due])).items()},
-                "late": int((due & late).sum()),
-                "stalled": int(stalled.sum()),
-                "accuracy_stalled": float(scores.accuracy(scores.confusion_matrix(apart[stalled, i], called[stalled]))),
-                "unconfirmed": int((here & lost).sum()),
-                "no_outcome": int((here & ~lost & ~due & ~stalled).sum()),
+                "samples": len(timely),
+                **found["tlob"].summary(),
+                "luck": luck(called[once], timely.truth[once]).chance,
+                **{f"{rule}_{name}": value for rule in NAIVE for name, value in found[rule].summary().items()},
+                **{f"{name}_with_late": value for name, value in with_late.items()},
+                "late": len(due) - len(timely),
+                "stalled": still.samples,
+                "accuracy_stalled": still.summary()["accuracy"],
+                "unconfirmed": int(part.column("lost").sum()),
+                "no_outcome": int((~part.column("lost")).sum()) - len(due) - len(stalled),
             }
 
 

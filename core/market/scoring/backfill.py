@@ -15,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from core.device import use_one_thread
+from core.market.answers.predictions import predict_rows, score_head
 from core.market.book import read_market
-from core.market.evaluation import score_head
 from core.market.labels import UNKNOWN
 from core.market.predictor import Predictor, load_predictor
-from core.market.row_predictions import predict_rows
 from core.market.scoring.recordings import RecordedDay, trained_on
 from core.market.store.segments import write_bytes, write_table
 

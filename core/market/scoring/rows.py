@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.market.answers.predictions import RowPredictions, predict_rows
+from core.market.answers.table import Scores
 from core.market.book import BookRows, FloatArray, read_market
-from core.market.evaluation import score_apart
 from core.market.forecasters.catalogue import find_forecaster
 from core.market.forecasters.comparison import names_of, run_over
 from core.market.forecasters.protocol import Fault, task_of
@@ -18,7 +19,6 @@ from core.market.grid import segments
 from core.market.labels import UNKNOWN, Head
 from core.market.naive_rules import naive_answers
 from core.market.predictor import MarketCard, Predictor
-from core.market.row_predictions import RowPredictions, predict_rows
 from core.market.scoring.recordings import RecordedDay, trained_on
 from core.messages import compose
 
@@ -46,7 +46,7 @@ class ScoredDay:
         timestamps: (n,) milliseconds. seconds: (n,) from the recording's first row. mid, spread: (n,) quote currency.
         volatility: (n,) standard deviation of the mid's last steps before the row, basis points.
         truth: (n,) labels by the first checkpoint's threshold.
-        apart: the first checkpoint's `samples` and `accuracy` at rows of a stalled book, which are not among these.
+        apart: the first checkpoint's scores at rows of a stalled book, which are not among these.
     """
 
     recording: str
@@ -60,7 +60,7 @@ class ScoredDay:
     spread: FloatArray
     volatility: FloatArray
     truth: NDArray[np.int8]
-    apart: Mapping[str, float]
+    apart: Scores
     answers: Mapping[str, RowAnswers] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -118,10 +118,8 @@ def score_day(
         p = peer.probabilities[:, index]
         calls = np.where(there, np.where(there[:, None], p, 0).argmax(axis=1), NO_CALL)
         answers[name] = RowAnswers(probabilities=p.astype(np.float32), calls=calls.astype(np.int8), reason=str(peer.reason))
-    nothing = np.full((len(found), 3), np.nan, dtype=np.float32)
     for rule, naive in naive_answers(found.timestamps, found.truth[:, index], found.momentum[:, index], head[1]).items():
-        given = nothing if naive.probabilities is None else naive.probabilities.astype(np.float32)
-        answers[rule] = RowAnswers(probabilities=given, calls=naive.calls.astype(np.int8))
+        answers[rule] = RowAnswers(probabilities=naive.probabilities.astype(np.float32), calls=naive.calls.astype(np.int8))
     return ScoredDay(
         recording=day.name,
         market=entry.name,
@@ -134,7 +132,7 @@ def score_day(
         spread=found.spread[known],
         volatility=volatility(rows, reference.window)[found.rows[known]],
         truth=found.truth[known, index].astype(np.int8),
-        apart=score_apart(found, index),
+        apart=found.score_apart(index),
         answers={
             name: RowAnswers(probabilities=one.probabilities[known], calls=one.calls[known], reason=one.reason)
             for name, one in answers.items()

@@ -10,7 +10,7 @@ from scipy.special import log_softmax, softmax
 
 from core import scores
 from core.market.adaptive import FEWEST, REFIT_STEPS, SCORED_AFTER, STRIDE, THRESHOLD_OUTCOMES, AdaptiveHead
-from core.market.adaptive_evaluation import RecalibratedRows, recalibrate_rows
+from core.market.answers.recalibrated import RecalibratedRows, recalibrate_rows
 from core.market.calibration import PRIOR, fit_class_biases
 from core.market.labels import UNKNOWN, fit_alpha
 

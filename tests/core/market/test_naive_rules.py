@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
+from core.market.answers.table import Scores
 from core.market.book import STEP_MS
 from core.market.labels import STATIONARY, UNKNOWN
-from core.market.naive_rules import A_THIRD_EACH, HALF_LIFE, NAIVE, PRIOR, base_rates, naive_answers, naive_scores
+from core.market.naive_rules import A_THIRD_EACH, HALF_LIFE, NAIVE, PRIOR, base_rates, naive_answers
 
 TIMES = STEP_MS * np.delete(np.arange(4_000), slice(1_200, 1_260))
 TRUTH = np.random.default_rng(3).choice([UNKNOWN, 0, 1, 2], len(TIMES), p=[0.05, 0.2, 0.5, 0.25])
@@ -42,15 +43,15 @@ def test_every_rule_is_scored_and_those_of_no_book_give_probabilities() -> None:
     answers = naive_answers(TIMES, TRUTH, momentum, 10)
     assert tuple(answers) == NAIVE
     known = TRUTH != UNKNOWN
-    confusion, losses = naive_scores(answers, TRUTH[known], known)
+    found = {rule: Scores.of(TRUTH[known], one[known]) for rule, one in answers.items()}
+    losses = {rule: one.log_loss for rule, one in found.items() if one.log_loss == one.log_loss}
     assert set(losses) == {"uniform", "frequencies", "decayed"}
     assert losses["uniform"] == pytest.approx(math.log(3)) == A_THIRD_EACH
     for rule in ("frequencies", "decayed"):
         given = answers[rule].probabilities
-        assert given is not None
         assert losses[rule] == pytest.approx(log_loss(TRUTH[known], given[known], labels=[0, 1, 2]))
-    assert confusion["stationary"][:, STATIONARY].sum() == known.sum()
-    assert np.ptp(confusion["uniform"].sum(axis=0)) < 0.05 * known.sum()  # each class a third of the time
+    assert found["stationary"].confusion[:, STATIONARY].sum() == known.sum()
+    assert np.ptp(found["uniform"].confusion.sum(axis=0)) < 0.05 * known.sum()  # each class a third of the time
 
 
 def test_lately_forgets_what_long_ago_was() -> None:

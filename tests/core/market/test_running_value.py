@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from core import scores
 from core.market.adaptive import REFIT_STEPS, SCORED_AFTER, AdaptiveHead
-from core.market.adaptive_evaluation import recalibrate_rows
+from core.market.answers.recalibrated import recalibrate_rows
 from core.market.book import STEP_MS, BookRows
 from core.market.labels import UNKNOWN, Head, fit_alpha, moves_after
 from core.market.luck import luck, spaced

@@ -11,11 +11,10 @@ import pandas as pd
 import pytest
 
 from core import scores
+from core.market.answers.predictions import evaluate, predict_rows
 from core.market.book import BookRows
-from core.market.evaluation import call_rows, evaluate
 from core.market.grid import segments, stalled
 from core.market.predictor import MarketCard, Predictions, Predictor, windows_of
-from core.market.row_predictions import predict_rows
 from core.market.scoreboard import ROLLING, RULES, PredictionLog, Scoreboard
 from tests.core.market.helpers import (
     EXCERPTS,
@@ -65,11 +64,13 @@ def test_step_by_step_equals_the_whole_file(predictor: Predictor, entry: MarketC
     expected = evaluate(predictor, HOLED, entry)[head]
     found = board.scores(head)
     for rule in RULES:
-        assert found.session[rule].tolist() == expected.confusion[rule].tolist()
-    assert found.reliability["gap"][0] == pytest.approx(expected.ece, abs=1e-6)
-    assert found.call_reliability["gap"][0] == pytest.approx(expected.call_gap, abs=1e-6)
-    assert found.resolved == expected.confusion["tlob"].sum() > 250
-    assert found.log_loss == pytest.approx(expected.log_loss, abs=1e-5)  # of every rule that gives probabilities
+        assert found.session[rule].tolist() == expected.scores[rule].confusion.tolist()
+    assert found.reliability["gap"][0] == pytest.approx(expected.scores["tlob"].ece, abs=1e-6)
+    assert found.call_reliability["gap"][0] == pytest.approx(expected.scores["tlob"].call_gap, abs=1e-6)
+    assert found.resolved == expected.scores["tlob"].samples > 250
+    assert found.log_loss == pytest.approx(
+        {rule: expected.scores[rule].log_loss for rule in found.log_loss}, abs=1e-5
+    )  # of every rule that gives probabilities
     assert found.since_ms == board.log.tail(10_000)["timestamp"][0]  # the first row that ends a window has a known outcome
     assert (found.session["tlob"].sum(axis=0) > 0).sum() >= 2  # the calls vary: the comparison has something to compare
 
@@ -80,12 +81,12 @@ def test_a_stall_is_counted_apart_as_in_the_whole_file(predictor: Predictor, ent
     for head, expected in enumerate(evaluate(predictor, quiet, entry)):
         found = live.scores(head)
         for rule in RULES:
-            assert found.session[rule].tolist() == expected.confusion[rule].tolist()
-        assert found.log_loss == pytest.approx(expected.log_loss, abs=1e-5)
-        assert found.apart.sum() == expected.apart["samples"] > 600
-        assert np.trace(found.apart) / found.apart.sum() == pytest.approx(expected.apart["accuracy"])
+            assert found.session[rule].tolist() == expected.scores[rule].confusion.tolist()
+        assert found.log_loss == pytest.approx({rule: expected.scores[rule].log_loss for rule in found.log_loss}, abs=1e-5)
+        assert found.apart.sum() == expected.apart.samples > 600
+        assert np.trace(found.apart) / found.apart.sum() == pytest.approx(expected.apart.summary()["accuracy"])
         assert live.adaptive(head).outcomes == found.resolved  # nothing is learnt from it either
-        rows, whole = live.call_rows(head), call_rows(predict_rows(predictor, quiet, entry), head)
+        rows, whole = live.call_rows(head), predict_rows(predictor, quiet, entry).of_head(head).call_rows("tlob", "momentum")
         for rule in ("tlob", "momentum"):
             assert rows[rule].calls.tolist() == whole[rule].calls.tolist()
             assert (rows[rule].direction[-700:-200] == 0).all()

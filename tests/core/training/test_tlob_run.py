@@ -18,12 +18,11 @@ import pytest
 from core import checkpoints
 from core.checkpoints import sha256
 from core.cli import main
+from core.market.answers.predictions import evaluate, predict_rows
 from core.market.book import BookRows, frame_from_rows, read_market
-from core.market.evaluation import evaluate
 from core.market.features import Constants
 from core.market.naive_rules import NAIVE
 from core.market.predictor import POOLED, Predictor
-from core.market.row_predictions import predict_rows
 from core.training.tlob import prepare_market
 from core.training.tlob_run import MarketFiles
 from tests.core.market.helpers import EXCERPTS, random_book, with_hole

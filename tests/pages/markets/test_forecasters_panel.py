@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.market.answers.predictions import predict_rows
 from core.market.book import frame_from_rows, read_market
 from core.market.feeds.recording import RecordingFeed
 from core.market.forecasters.comparison import compare
 from core.market.forecasters.naive import MomentumForecaster
 from core.market.predictor import Predictor
-from core.market.row_predictions import predict_rows
 from core.market.session import MarketSession
 from core.service.access import Role
 from pages.markets.live_controls import ViewChoices

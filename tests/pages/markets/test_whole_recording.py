@@ -9,10 +9,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.market.evaluation import evaluate, summarise_value
+from core.market.answers.predictions import RowPredictions, evaluate, predict_rows, summarise_value
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictor
-from core.market.row_predictions import RowPredictions, predict_rows
 from core.market.session import MarketSession
 from pages.markets import whole_recording
 from pages.markets.live_controls import ViewChoices

@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss, matthews_corrcoef
 
 from core.cli import main
 from core.cli.evaluate_forecasters import table as table_of
+from core.market.answers.predictions import RowPredictions, outcomes, predict_rows
 from core.market.book import BookRows, frame_from_rows
 from core.market.calibration import fit_rule
 from core.market.forecasters import comparison as comparison_module
@@ -21,7 +22,6 @@ from core.market.forecasters.protocol import Fault, ForecastTask, task_of
 from core.market.forecasters.table import TableForecaster
 from core.market.labels import UNKNOWN
 from core.market.predictor import MarketCard, Predictor
-from core.market.row_predictions import RowPredictions, outcomes, predict_rows
 from tests.core.market.helpers import HEADS, random_book, tiny_predictor, with_hole
 
 ROWS = with_hole(random_book(2_400, 1), 1_600, 9)

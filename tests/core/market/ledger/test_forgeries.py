@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core import checkpoints
+from core.market.answers.predictions import outcomes
 from core.market.book import BookRows
 from core.market.labels import UNKNOWN
 from core.market.ledger.chain import GAP, HEADER, PREDICTION, ROW, Entries, LedgerError, LedgerHeader
@@ -21,7 +22,6 @@ from core.market.ledger.scorecard import score_card
 from core.market.ledger.segments import JOURNAL, MAX_JOURNAL, journal_entry, read_header
 from core.market.ledger.verification import NOT_PROVEN, Verification, verify
 from core.market.predictor import Predictor, identity, windows_of
-from core.market.row_predictions import outcomes
 from tests.core.market.helpers import HEADS, random_book, tiny_card, tiny_config, tiny_model
 from tests.core.market.ledger.ledgers import (
     DAYS,

@@ -19,6 +19,7 @@ import pytest
 from sklearn.metrics import confusion_matrix, f1_score, log_loss, matthews_corrcoef
 
 from core.cli import main
+from core.market.answers.predictions import predict_rows
 from core.market.book import BookRows, read_rows
 from core.market.ledger.chain import GAP, HEADER, LedgerError, LedgerHeader
 from core.market.ledger.scorecard import PERIODS, Period, score_card
@@ -26,7 +27,6 @@ from core.market.ledger.segments import JOURNAL, read_journal
 from core.market.ledger.writer import LedgerWriter
 from core.market.predictor import Predictor, identity
 from core.market.recordings.listing import list_recordings
-from core.market.row_predictions import predict_rows
 from tests.core.market.helpers import HEADS, naive_class, naive_label
 from tests.core.market.ledger.ledgers import (
     MARKET,

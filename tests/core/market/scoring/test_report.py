@@ -14,8 +14,8 @@ from sklearn.metrics import f1_score, log_loss, matthews_corrcoef
 
 from core.cli import evaluate_recordings
 from core.figures.score_report import worse_than_nothing
+from core.market.answers.predictions import evaluate
 from core.market.book import STEP_MS, read_market
-from core.market.evaluation import evaluate
 from core.market.naive_rules import worse_recordings
 from core.market.predictor import Predictor
 from core.market.scoring import report

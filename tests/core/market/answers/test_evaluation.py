@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, f1_score, log_loss, matthews_corrcoef
 
+from core.market.answers.predictions import evaluate
 from core.market.book import BookError
-from core.market.evaluation import evaluate
 from core.market.grid import segments
 from core.market.labels import moves_after
 from core.market.predictor import MarketCard, Predictor
@@ -52,7 +52,7 @@ def test_confusion_matrices_equal_the_loop(predictor: Predictor, entry: MarketCa
     (result,) = evaluate(predictor, ROWS, entry, first=first, heads=[head])
     assert result.head == HEADS[head]
     for rule, calls in (("tlob", called), ("momentum", naive), ("stationary", [1] * len(truth))):
-        assert result.confusion[rule].tolist() == confusion_matrix(truth, calls, labels=[0, 1, 2]).tolist()
+        assert result.scores[rule].confusion.tolist() == confusion_matrix(truth, calls, labels=[0, 1, 2]).tolist()
     summary = result.summary()
     assert summary["samples"] == len(truth)
     assert summary["macro_f1"] == pytest.approx(f1_score(truth, called, average="macro"), abs=5e-5)
@@ -88,10 +88,10 @@ def test_calibration_is_of_the_likeliest_class_and_calls_have_a_name_of_their_ow
         return sum((bins == b).mean() * abs(confidence[bins == b].mean() - hit[bins == b].mean()) for b in set(bins.tolist()))
 
     assert (called != p.argmax(axis=1)).mean() > 0.05
-    assert result.ece == pytest.approx(gap(p.argmax(axis=1)), abs=1e-5)
-    assert result.call_gap == pytest.approx(gap(called), abs=1e-5)
-    assert result.log_loss["tlob"] == pytest.approx(log_loss(t, p, labels=[0, 1, 2]), abs=1e-5)
-    assert abs(result.ece - result.call_gap) > 1e-3
+    assert result.scores["tlob"].ece == pytest.approx(gap(p.argmax(axis=1)), abs=1e-5)
+    assert result.scores["tlob"].call_gap == pytest.approx(gap(called), abs=1e-5)
+    assert result.scores["tlob"].log_loss == pytest.approx(log_loss(t, p, labels=[0, 1, 2]), abs=1e-5)
+    assert abs(result.scores["tlob"].ece - result.scores["tlob"].call_gap) > 1e-3
 
 
 def test_heads_come_in_the_order_asked_for(predictor: Predictor, entry: MarketCard) -> None:
@@ -100,7 +100,7 @@ def test_heads_come_in_the_order_asked_for(predictor: Predictor, entry: MarketCa
 
 
 def test_progress_ends_at_the_whole(predictor: Predictor, entry: MarketCard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.market.evaluation.BATCH", 100)
+    monkeypatch.setattr("core.market.answers.predictions.BATCH", 100)
     told: list[tuple[int, int]] = []
     evaluate(predictor, ROWS, entry, heads=[0], progress=lambda done, total: told.append((done, total)))
     windows = 400 - 3 * (predictor.window - 1)
@@ -113,12 +113,12 @@ def test_what_is_asked_of_a_file_too_short_is_refused(predictor: Predictor, entr
     sentence = f"no stretch of {need} rows without a gap: a window of {predictor.window} rows and 20 more to see what happened"
     with pytest.raises(BookError, match=sentence):
         evaluate(predictor, rows[: need - 1], entry)
-    assert [int(r.confusion["tlob"].sum()) for r in evaluate(predictor, rows[:need], entry)] == [11, 11, 1, 16]
+    assert [r.scores["tlob"].samples for r in evaluate(predictor, rows[:need], entry)] == [11, 11, 1, 16]
     with pytest.raises(BookError, match=sentence):
         evaluate(predictor, with_hole(rows, 50, 3)[20:80], entry)
     with pytest.raises(BookError, match="without a gap around or after row 390: a window"):
         evaluate(predictor, rows, entry, first=390)
-    assert evaluate(predictor, rows, entry, first=379)[2].confusion["tlob"].sum() == 1
+    assert evaluate(predictor, rows, entry, first=379)[2].scores["tlob"].samples == 1
 
 
 def test_a_book_that_stands_still_for_minutes_is_scored_apart(predictor: Predictor, entry: MarketCard) -> None:
@@ -137,7 +137,8 @@ def test_a_book_that_stands_still_for_minutes_is_scored_apart(predictor: Predict
             else:
                 truth.append(label)
                 called.append(call)
-        assert result.confusion["tlob"].tolist() == confusion_matrix(truth, called, labels=[0, 1, 2]).tolist()
-        assert result.apart == {"samples": len(apart), "accuracy": pytest.approx(np.mean(apart))}
+        assert result.scores["tlob"].confusion.tolist() == confusion_matrix(truth, called, labels=[0, 1, 2]).tolist()
+        assert result.apart.samples == len(apart)
+        assert result.apart.summary()["accuracy"] == pytest.approx(np.mean(apart))
         assert len(apart) > 1_900
         assert np.isnan(moves_after(quiet, HEADS[head])[680:2_601]).all()  # nor is anything learnt from it

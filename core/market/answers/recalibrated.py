@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core import scores
 from core.market.adaptive import SCORED_AFTER, AdaptiveHead, Recalibrated
+from core.market.answers.predictions import RowPredictions
+from core.market.answers.table import Scores
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.bootstrap import block_length, resampled_sums
 from core.market.conformal import MEMORY, PROMISED
-from core.market.labels import UNKNOWN, Head, classify, momentum_calls, moves_after
-from core.market.naive_rules import baseline_summary, naive_answers, naive_scores
+from core.market.labels import UNKNOWN, classify, momentum_calls, moves_after
+from core.market.naive_rules import baseline_summary
 from core.market.predictor import MarketCard
-from core.market.row_predictions import RowPredictions
 from core.messages import compose
 
 Thresholds = Literal["card", "past"]
@@ -82,58 +83,19 @@ def recalibrate_rows(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class AdaptiveResult:
-    """One head over a file: scores after the first `SCORED_AFTER` outcomes.
-
-    Attributes:
-        thresholds, alpha: where the label threshold came from, and it, a fraction of the price.
-        confusion: "tlob" or naive rule -> counts (3, 3). TLOB's calls are those of the card's rule.
-        naive_loss: log-loss of the naive rules that give probabilities.
-        before, after: log_loss, ece and call_gap (see `HeadResult`) of the probabilities as written, and recalibrated.
-        coverage: `promised`; `delivered` over all scored, with its 95 % interval `low` to `high` (block bootstrap);
-            `delivered_last` over the last `MEMORY` of them; `mean_size` of the sets, and the share that are `empty`.
-    """
-
-    head: Head
-    thresholds: Thresholds
-    alpha: float
-    confusion: dict[str, NDArray[np.int64]]
-    naive_loss: dict[str, float]
-    before: dict[str, float]
-    after: dict[str, float]
-    coverage: dict[str, float]
-
-    def summary(self) -> dict[str, Any]:
-        """Plain numbers, rounded to four decimals; log_loss, ece and call_gap are those after recalibration."""
-
-        def rounded(values: dict[str, float]) -> dict[str, float]:
-            return {name: round(value, 4) for name, value in values.items()}
-
-        return {
-            "label": self.head[0],
-            "horizon": self.head[1],
-            "samples": int(self.confusion["tlob"].sum()),
-            "adaptive": True,
-            "scored_after": SCORED_AFTER,
-            "thresholds": self.thresholds,
-            "alpha": self.alpha,
-            **rounded(scores.summary(self.confusion["tlob"])),
-            **rounded(self.after),
-            "before": rounded(self.before),
-            "coverage": rounded(self.coverage),
-            "confusion": self.confusion["tlob"].tolist(),
-            "baselines": baseline_summary(self.confusion, self.naive_loss),
-        }
-
-
 def score_recalibrated(
     found: RowPredictions, rows: BookRows, market: MarketCard, head: int, *, thresholds: Thresholds = "card"
-) -> AdaptiveResult:
+) -> dict[str, Any]:
     """Recalibrate one head's predictions row by row, and score them after the first `SCORED_AFTER` outcomes.
 
     Args:
         found: predictions at rows of `rows`. head: index into its heads.
+
+    Returns:
+        Plain numbers, rounded to four decimals. Calls are those of the card's rule; log_loss, ece and call_gap are those after
+        recalibration, and `before` has those of the probabilities as written. `coverage` has what was `promised`; `delivered`
+        over all scored, with its 95 % interval `low` to `high` (block bootstrap), and over the last `MEMORY` of them;
+        `mean_size` of the sets, and the share that are `empty`.
 
     Raises:
         BookError: where there are no more outcomes than those left out.
@@ -154,35 +116,37 @@ def score_recalibrated(
                 least=SCORED_AFTER,
             )
         )
-    truth, called = answer.truth[scored], found.calls[scored, head]
-    momentum = found.momentum[:, head] if thresholds == "card" else momentum_calls(rows, horizon, answer.alpha)[found.rows]
-    confusion, losses = naive_scores(naive_answers(found.timestamps, answer.truth, momentum, horizon), truth, scored)
+    momentum = momentum_calls(rows, horizon, answer.alpha)[found.rows] if thresholds == "past" else None
+    table = found.of_head(head, truth=answer.truth, momentum=momentum)[scored]
+    result = table.score()
+    after = Scores.of(table.truth, replace(table.answers["tlob"], probabilities=answer.adapted[scored]))
     covered, sizes = answer.covered[scored], answer.sizes[scored]
     sums = resampled_sums(covered[:, None], block_length(len(covered), horizon)) / len(covered)
     low, high = np.quantile(sums, [0.025, 0.975])
-    return AdaptiveResult(
-        head=(kind, horizon),
-        thresholds=thresholds,
-        alpha=answer.alpha,
-        confusion={"tlob": scores.confusion_matrix(truth, called), **confusion},
-        naive_loss=losses,
-        before=_probability_scores(p[scored], truth, called),
-        after=_probability_scores(answer.adapted[scored], truth, called),
-        coverage={
-            "promised": PROMISED,
-            "delivered": float(covered.mean()),
-            "low": float(low),
-            "high": float(high),
-            "delivered_last": float(covered[-MEMORY:].mean()),
-            "mean_size": float(sizes.mean()),
-            "empty": float((sizes == 0).mean()),
-        },
-    )
-
-
-def _probability_scores(p: FloatArray, truth: NDArray[np.int64], called: NDArray[np.int64]) -> dict[str, float]:
-    return {
-        "log_loss": scores.log_loss(p, truth),
-        "ece": scores.calibration_error(p, truth),
-        "call_gap": float(scores.reliability(p[np.arange(len(called)), called], called == truth)["gap"][0]),
+    coverage = {
+        "promised": PROMISED,
+        "delivered": float(covered.mean()),
+        "low": float(low),
+        "high": float(high),
+        "delivered_last": float(covered[-MEMORY:].mean()),
+        "mean_size": float(sizes.mean()),
+        "empty": float((sizes == 0).mean()),
     }
+    return {
+        "label": kind,
+        "horizon": horizon,
+        "samples": after.samples,
+        "adaptive": True,
+        "scored_after": SCORED_AFTER,
+        "thresholds": thresholds,
+        "alpha": answer.alpha,
+        **_rounded({**after.summary(), "call_gap": after.call_gap}),
+        "before": _rounded({name: getattr(result["tlob"], name) for name in ("log_loss", "ece", "call_gap")}),
+        "coverage": _rounded(coverage),
+        "confusion": after.confusion.tolist(),
+        "baselines": baseline_summary(result),
+    }
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 4) for name, value in values.items()}

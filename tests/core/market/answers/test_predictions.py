@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.market.evaluation import evaluate, score_head
+from core.market.answers.predictions import RowPredictions, evaluate, predict_rows, score_head
 from core.market.grid import segments
 from core.market.predictor import MarketCard, Predictor
-from core.market.row_predictions import RowPredictions, predict_rows
 from core.market.scoreboard import Scoreboard
 from core.scores import confusion_matrix
 from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, tiny_predictor, with_hole
@@ -57,7 +56,7 @@ def test_scores_are_those_of_the_evaluation(predictor: Predictor, entry: MarketC
     known = found.truth[:, head] >= 0
     for rule, calls in (("tlob", found.calls), ("momentum", found.momentum), ("stationary", np.ones_like(found.calls))):
         matrix = confusion_matrix(found.truth[known, head], calls[known, head])
-        assert expected.confusion[rule].tolist() == scored.confusion[rule].tolist() == matrix.tolist()
+        assert expected.scores[rule].confusion.tolist() == scored.scores[rule].confusion.tolist() == matrix.tolist()
 
 
 def plain_beginnings(found: RowPredictions, head: int, *, wrong: bool) -> list[int]:

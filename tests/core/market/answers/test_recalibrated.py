@@ -11,11 +11,11 @@ from sklearn.metrics import log_loss, matthews_corrcoef
 
 from core.cli import main
 from core.market.adaptive import SCORED_AFTER, AdaptiveHead
-from core.market.adaptive_evaluation import recalibrate_rows, score_recalibrated
+from core.market.answers.predictions import RowPredictions, predict_rows
+from core.market.answers.recalibrated import recalibrate_rows, score_recalibrated
 from core.market.book import FILE_COLUMNS, BookError, BookRows
 from core.market.labels import moves_after
 from core.market.predictor import Predictor
-from core.market.row_predictions import RowPredictions, predict_rows
 from tests.core.market.helpers import HEADS, naive_class, naive_label, random_book, save_tiny, tiny_predictor, with_hole
 
 HEAD = 3
@@ -35,7 +35,7 @@ def found(predictor: Predictor) -> RowPredictions:
 def test_scores_count_after_the_first_thousand_outcomes(predictor: Predictor, found: RowPredictions) -> None:
     market = predictor.markets["pooled"]
     kind, horizon = HEADS[HEAD]
-    summary = score_recalibrated(found, ROWS, market, HEAD).summary()
+    summary = score_recalibrated(found, ROWS, market, HEAD)
     known = np.flatnonzero(found.truth[:, HEAD] >= 0)[SCORED_AFTER:]
     truth = found.truth[known, HEAD]
     p = found.probabilities[:, HEAD].astype(np.float64)

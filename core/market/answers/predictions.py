@@ -1,0 +1,356 @@
+"""A checkpoint's answers at every row of a file and their scores, for `evaluate tlob`, cards and whole recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core.market.answers.table import Answers, Scores, Table
+from core.market.book import BookError, BookRows, FloatArray
+from core.market.calibration import RuleKind
+from core.market.grid import segments
+from core.market.labels import STATIONARY, UNKNOWN, Head, all_moves, classify, moves_after
+from core.market.naive_rules import CALLERS, baseline_summary, naive_answers
+from core.market.predictor import MarketCard, Predictor, windows_of
+from core.market.value import call_value, precision_by_confidence
+from core.messages import compose
+from core.models.tlob import CLASSES
+
+BATCH = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowCall:
+    """One head's call at one row.
+
+    Attributes:
+        timestamp: milliseconds since the epoch. probability: of the class called. truth: None where it is not known.
+    """
+
+    timestamp: int
+    call: int
+    probability: float
+    truth: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowPredictions:
+    """Predictions at every row that ends a whole window, n in all, in time order. Never written to.
+
+    Attributes:
+        rows: (n,) number of each row in the file. timestamps: (n,) milliseconds since the epoch.
+        mid, spread: (n,) quote currency.
+        probabilities: (n, heads, 3). calls, momentum: (n, heads) classes called by TLOB and by the momentum rule.
+        truth: (n, heads) what happened, UNKNOWN where the horizon reaches past the end or over a gap, and at stalled rows.
+        stalled: (n,) rows of a stalled book (`core.market.grid.stalled`). apart: (n, heads) what happened after these, UNKNOWN at
+            all others.
+    """
+
+    heads: tuple[Head, ...]
+    rows: NDArray[np.int64]
+    timestamps: NDArray[np.int64]
+    mid: FloatArray
+    spread: FloatArray
+    probabilities: NDArray[np.float32]
+    calls: NDArray[np.int64]
+    momentum: NDArray[np.int64]
+    truth: NDArray[np.int64]
+    stalled: NDArray[np.bool_]
+    apart: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of_head(self, head: int, *, truth: NDArray[np.int64] | None = None, momentum: NDArray[np.int64] | None = None) -> Table:
+        """One head's table: "tlob" and the naive rules.
+
+        Args:
+            truth, momentum: (n,) what came and what momentum calls by another threshold.
+        """
+        truth = self.truth[:, head] if truth is None else truth
+        momentum = self.momentum[:, head] if momentum is None else momentum
+        rows = {"timestamp": self.timestamps, "truth": truth, "mid": self.mid, "spread": self.spread, "stalled": self.stalled}
+        naive = naive_answers(self.timestamps, truth, momentum, self.heads[head][1])
+        return Table(head=self.heads[head], rows=pd.DataFrame(rows), answers={"tlob": self.answers(head), **naive})
+
+    def answers(self, head: int) -> Answers:
+        """The checkpoint's answers alone."""
+        return Answers(calls=self.calls[:, head], probabilities=self.probabilities[:, head])
+
+    def score_apart(self, head: int) -> Scores:
+        """Scores at rows of a stalled book."""
+        there = self.apart[:, head] != UNKNOWN
+        return Scores.of(self.apart[there, head], self.answers(head)[there])
+
+    def at(self, row: int, head: int) -> RowCall | None:
+        """Returns the call at a row, or None where nothing was predicted there."""
+        place = int(np.searchsorted(self.rows, row))
+        if place == len(self.rows) or self.rows[place] != row:
+            return None
+        call, truth = int(self.calls[place, head]), int(self.truth[place, head])
+        return RowCall(
+            timestamp=int(self.timestamps[place]),
+            call=call,
+            probability=float(self.probabilities[place, head, call]),
+            truth=None if truth == UNKNOWN else truth,
+        )
+
+    def next_call(self, head: int, after: int) -> int | None:
+        """The first row after row `after` at which TLOB begins to call Up, or Down; None where there is none."""
+        return _first(self._beginnings(head, self.calls[:, head] != STATIONARY), after)
+
+    def next_mistake(self, head: int, after: int) -> int | None:
+        """The first row after row `after` at which a run of wrong calls of Up, or of Down, begins; None where there is none."""
+        return _first(self._beginnings(head, self._wrong(head)), after)
+
+    def previous_mistake(self, head: int, before: int) -> int | None:
+        """The last such row before row `before`; None where there is none."""
+        rows = self._beginnings(head, self._wrong(head))
+        place = int(np.searchsorted(rows, before, side="left"))
+        return int(rows[place - 1]) if place else None
+
+    def table(self) -> pd.DataFrame:
+        """One line per row, columns as those of `predictions_table`."""
+        return predictions_table(
+            self.heads,
+            timestamps=self.timestamps,
+            mid=self.mid,
+            probabilities=self.probabilities,
+            calls=self.calls,
+            momentum=self.momentum,
+            truth=self.truth,
+        )
+
+    def _wrong(self, head: int) -> NDArray[np.bool_]:
+        called, truth = self.calls[:, head], self.truth[:, head]
+        return (called != STATIONARY) & (truth != UNKNOWN) & (called != truth)
+
+    def _beginnings(self, head: int, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Rows at which a run of wanted rows with the same call begins."""
+        called = self.calls[:, head]
+        begins = wanted.copy()
+        begins[1:] &= ~(wanted[:-1] & (called[1:] == called[:-1]) & (np.diff(self.rows) == 1))
+        return self.rows[begins]
+
+
+def outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
+    """Outcomes after every row, (n, heads): UNKNOWN where `moves_after` is not known."""
+    moves = [moves_after(rows, head) for head in heads]
+    return np.stack([classify(move, alpha) for move, alpha in zip(moves, market.alphas, strict=True)], axis=1)
+
+
+def stalled_outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
+    """Outcomes after every row of a stalled book, (n, heads): UNKNOWN at all other rows, and where it is not known."""
+    apart = np.full((len(rows), len(heads)), UNKNOWN)
+    if rows.stalled.any():
+        every_row = [classify(all_moves(rows, head), alpha) for head, alpha in zip(heads, market.alphas, strict=True)]
+        apart[rows.stalled] = np.stack(every_row, axis=1)[rows.stalled]
+    return apart
+
+
+def predict_rows(
+    predictor: Predictor,
+    rows: BookRows,
+    market: MarketCard,
+    *,
+    first: int = 0,
+    every: int = 1,
+    batch: int = 512,
+    progress: Callable[[int, int], None] | None = None,
+) -> RowPredictions:
+    """Predict at every row from `first` on that ends a whole window. Nothing is predicted or labelled across a gap.
+
+    Args:
+        every: predict at every so many-th of these rows.
+        batch: windows between two calls of `progress`.
+        progress: called with (windows done, windows in all); what it raises ends the work.
+    """
+    stretches, heads = segments(rows.timestamps), len(predictor.heads)
+    ends = np.concatenate([np.arange(max(s.start + predictor.window - 1, first), s.stop) for s in stretches])[::every]
+    probabilities = np.empty((len(ends), heads, 3), dtype=np.float32)
+    calls, momentum = np.empty((2, len(ends), heads), dtype=np.int64)
+    for start in range(0, len(ends), batch):
+        part = slice(start, start + batch)
+        answer = predictor.predict(windows_of(rows.levels, ends[part], predictor.window), market)
+        probabilities[part], calls[part], momentum[part] = answer.probabilities, answer.calls, answer.momentum
+        if progress is not None:
+            progress(min(start + batch, len(ends)), len(ends))
+    truth = outcomes(rows, predictor.heads, market)
+    apart = stalled_outcomes(rows, predictor.heads, market)
+    return RowPredictions(
+        heads=predictor.heads,
+        rows=ends,
+        timestamps=rows.timestamps[ends],
+        mid=rows.mid[ends],
+        spread=rows.levels[ends, 0] - rows.levels[ends, 2],
+        probabilities=probabilities,
+        calls=calls,
+        momentum=momentum,
+        truth=truth[ends],
+        stalled=rows.stalled[ends],
+        apart=apart[ends],
+    )
+
+
+def _first(rows: NDArray[np.int64], after: int) -> int | None:
+    place = int(np.searchsorted(rows, after, side="right"))
+    return int(rows[place]) if place < len(rows) else None
+
+
+def predictions_table(
+    heads: Sequence[Head],
+    *,
+    timestamps: NDArray[np.int64],
+    mid: NDArray[np.float64],
+    probabilities: NDArray[np.float32],
+    calls: NDArray[np.integer],
+    momentum: NDArray[np.integer],
+    truth: NDArray[np.integer],
+) -> pd.DataFrame:
+    """Predictions as a table, one row per step.
+
+    Columns: timestamp, mid, and for each head the three probabilities, the call, momentum's call and what happened (empty until
+    it is known).
+
+    Args:
+        timestamps, mid: (n,). probabilities: (n, heads, 3). calls, momentum, truth: (n, heads) classes, UNKNOWN is left empty.
+    """
+    table: dict[str, NDArray[Any]] = {"timestamp": timestamps, "mid": mid}
+    names = np.array([*CLASSES, ""], dtype=object)  # UNKNOWN is -1: the last
+    for index, (kind, horizon) in enumerate(heads):
+        head = f"{kind}_{horizon}"
+        for k, name in enumerate(CLASSES):
+            table[f"{head}_p_{name.lower()}"] = probabilities[:, index, k]
+        for column, classes in (("call", calls), ("momentum", momentum), ("truth", truth)):
+            table[f"{head}_{column}"] = names[classes[:, index]]
+    return pd.DataFrame(table)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadResult:
+    """One head on one set of rows.
+
+    Attributes:
+        call: how TLOB's calls were made (D25); naive rules keep their plain form.
+        scores: of "tlob" and every naive rule. apart: of TLOB at rows of a stalled book, which nothing else here counts.
+    """
+
+    head: Head
+    call: RuleKind
+    scores: dict[str, Scores]
+    apart: Scores
+
+    def summary(self) -> dict[str, Any]:
+        """Plain numbers, rounded to four decimals."""
+        mine = self.scores["tlob"]
+        return {
+            "label": self.head[0],
+            "horizon": self.head[1],
+            "samples": mine.samples,
+            "call": self.call,
+            **{name: round(value, 4) for name, value in {**mine.summary(), "call_gap": mine.call_gap}.items()},
+            "confusion": mine.confusion.tolist(),
+            "baselines": baseline_summary(self.scores),
+        }
+
+
+def evaluate(
+    predictor: Predictor,
+    rows: BookRows,
+    market: MarketCard,
+    *,
+    first: int = 0,
+    every: int = 1,
+    heads: list[int] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[HeadResult]:
+    """Predict at every row from `first` on that ends a whole window, and score the heads asked for (all by default).
+
+    Label thresholds, constants and call rules are the card's. Nothing is predicted or labelled across a gap.
+
+    Args:
+        every: predict at every so many-th of these rows.
+        heads: indices into the predictor's heads.
+        progress: called with (windows done, windows in all).
+
+    Raises:
+        BookError: where no stretch without a gap is long enough for a window and the longest horizon asked for.
+    """
+    heads = list(range(len(predictor.heads))) if heads is None else heads
+    found = predict_scorable(predictor, rows, market, first=first, every=every, heads=heads, progress=progress)
+    return [score_head(found, market, h) for h in heads]
+
+
+def predict_scorable(
+    predictor: Predictor,
+    rows: BookRows,
+    market: MarketCard,
+    *,
+    first: int,
+    heads: list[int],
+    every: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> RowPredictions:
+    """Predict as `evaluate` does, for every head.
+
+    Raises:
+        BookError: where no row could be scored for the heads asked for.
+    """
+    stretches = segments(rows.timestamps)
+    longest = max(predictor.heads[h][1] for h in heads)
+    if not any(s.stop - max(s.start, first - predictor.window + 1) >= predictor.window + longest for s in stretches):
+        raise _too_short(predictor.window, longest, first)
+    return predict_rows(predictor, rows, market, first=first, every=every, batch=BATCH, progress=progress)
+
+
+def score_head(found: RowPredictions, market: MarketCard, head: int) -> HeadResult:
+    """Score the rows of one head whose outcome is known; NaN where there are none.
+
+    Args:
+        head: index into the predictor's heads.
+    """
+    return HeadResult(
+        head=found.heads[head],
+        call=market.rules[head].kind,
+        scores=found.of_head(head).score(),
+        apart=found.score_apart(head),
+    )
+
+
+def summarise_value(found: RowPredictions, head: int) -> dict[str, Any]:
+    """Measures the value of one head's calls, as JSON's objects: `value` by rule, and TLOB's `precision_by_confidence`.
+
+    Args:
+        found: predictions of consecutive rows; with rows left out no move and no trade is known.
+    """
+    rules = found.of_head(head).call_rows(*CALLERS)
+    return {
+        "value": {rule: call_value(rows).summary() for rule, rows in rules.items()},
+        "precision_by_confidence": precision_by_confidence(rules["tlob"]),
+    }
+
+
+def _too_short(window: int, longest: int, first: int) -> BookError:
+    """Error for data in which no row can be scored."""
+    needed = {"rows": window + longest, "window": window, "longest": longest}
+    if first:
+        return BookError(
+            compose(
+                "the data has no stretch of {rows} rows without a gap around or after row {first}: "
+                "a window of {window} rows and {longest} more to see what happened are needed",
+                first=first,
+                **needed,
+            )
+        )
+    return BookError(
+        compose(
+            "the data has no stretch of {rows} rows without a gap: "
+            "a window of {window} rows and {longest} more to see what happened are needed",
+            **needed,
+        )
+    )

@@ -1,0 +1,254 @@
+"""The table of answers of one label and horizon: a line per row of a book, what came of it, and every forecaster's answer.
+
+Whole files, folders of recordings, ledgers, forecasters beside TLOB and running sessions are all scored by its `Scores`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core import scores
+from core.market.book import FloatArray
+from core.market.bootstrap import FEWEST, block_length, resampled_sums
+from core.market.labels import STATIONARY, UNKNOWN, Head
+from core.market.value import CallRows
+from core.scores import CALIBRATION_BINS
+
+NO_CALL: Final = -1
+"""The call of a forecaster that did not answer."""
+MEASURES: Final = ("accuracy", "macro_f1", "matthews", "log_loss", "ece")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """One forecaster's answers at n rows: calls (n,), `NO_CALL` where missing, and probabilities (n, 3), NaN where it gives none.
+
+    Attributes:
+        reason: a sentence about the first that is missing.
+    """
+
+    calls: NDArray[np.integer]
+    probabilities: NDArray[np.floating]
+    reason: str = ""
+
+    def __getitem__(self, rows: Any) -> Answers:
+        return replace(self, calls=self.calls[rows], probabilities=self.probabilities[rows])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """Counts from which every score follows; leading axes, of labels or forecasters, are kept apart.
+
+    Attributes:
+        confusion: (..., 3, 3) counts. lost: (...) sum of the log-losses, NaN without probabilities.
+        bins: (..., 2, 3, `CALIBRATION_BINS`) of the likeliest class and of the class called: confidence, hits and rows.
+    """
+
+    confusion: NDArray[np.int64]
+    lost: FloatArray
+    bins: FloatArray
+
+    @classmethod
+    def nothing(cls, *shape: int) -> Scores:
+        """Scores of no row, to be counted on."""
+        return cls(
+            confusion=np.zeros((*shape, 3, 3), np.int64), lost=np.zeros(shape), bins=np.zeros((*shape, 2, 3, CALIBRATION_BINS))
+        )
+
+    @classmethod
+    def of(cls, truth: NDArray[np.integer], answers: Answers) -> Scores:
+        """Scores of n answered rows, whose outcomes are known."""
+        p = np.asarray(answers.probabilities, dtype=np.float64)
+        confusion = scores.confusion_matrix(truth, answers.calls)
+        if not np.isfinite(p).all():
+            return replace(cls.nothing(), confusion=confusion, lost=np.array(np.nan))
+        labels = np.stack([p.argmax(axis=1), answers.calls])
+        confidence = p[np.arange(len(p)), labels]
+        place = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
+        sums = [
+            [np.bincount(at, weights, CALIBRATION_BINS) for weights in (sure, hit, None)]
+            for at, sure, hit in zip(place, confidence, labels == truth, strict=True)
+        ]
+        return cls(confusion=confusion, lost=losses(p, truth).sum(), bins=np.array(sums, dtype=np.float64))
+
+    def __getitem__(self, which: Any) -> Scores:
+        """Some of several; arrays are copies."""
+        return Scores(confusion=self.confusion[which].copy(), lost=self.lost[which].copy(), bins=self.bins[which].copy())
+
+    @property
+    def samples(self) -> int:
+        """Rows counted, of one forecaster."""
+        return int(self.confusion.sum())
+
+    @property
+    def log_loss(self) -> float:
+        """Mean log-loss of one forecaster; NaN without rows."""
+        return float(self.lost) / self.samples if self.samples else float("nan")
+
+    @property
+    def reliability(self) -> dict[str, FloatArray]:
+        """As `core.scores.reliability`, of the likeliest class, whose gap is the expected calibration error (D26)."""
+        return scores.reliability_of_bins(*self.bins[0])
+
+    @property
+    def call_reliability(self) -> dict[str, FloatArray]:
+        """The same of the class that was called."""
+        return scores.reliability_of_bins(*self.bins[1])
+
+    @property
+    def ece(self) -> float:
+        """Expected calibration error; NaN without rows or probabilities."""
+        return float(self.reliability["gap"][0]) if self.bins.any() else float("nan")
+
+    @property
+    def call_gap(self) -> float:
+        """How far the probability of the class called lies from how often it came true, by the same bins."""
+        return float(self.call_reliability["gap"][0]) if self.bins.any() else float("nan")
+
+    def summary(self) -> dict[str, float]:
+        """`MEASURES` by name."""
+        return {**scores.summary(self.confusion), "log_loss": self.log_loss, "ece": self.ece}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Rows in time order, of one recording after another where there are several.
+
+    Attributes:
+        rows: columns `timestamp` (milliseconds), `truth` (UNKNOWN where it is not known) and those that are grouped by; `mid`,
+            `spread` (quote currency) and, where a book may stall, `stalled` where the worth of calls is asked for.
+        answers: by the forecaster's name.
+    """
+
+    head: Head
+    rows: pd.DataFrame
+    answers: Mapping[str, Answers]
+
+    @classmethod
+    def joined(cls, tables: Sequence[Table]) -> Table:
+        """Several tables of the same columns and forecasters, one after the other; `recording` stays a category."""
+        rows = pd.concat([table.rows for table in tables], ignore_index=True)
+        answers = {
+            name: Answers(
+                calls=np.concatenate([table.answers[name].calls for table in tables]),
+                probabilities=np.concatenate([table.answers[name].probabilities for table in tables]),
+                reason=next((table.answers[name].reason for table in tables if table.answers[name].reason), ""),
+            )
+            for name in tables[0].answers
+        }
+        return cls(head=tables[0].head, rows=rows, answers=answers)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, rows: Any) -> Table:
+        """Some of the rows, by a mask, indices or a slice."""
+        answers = {name: one[rows] for name, one in self.answers.items()}
+        return replace(self, rows=self.rows.iloc[rows], answers=answers)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """(n,) one of `rows`."""
+        return self.rows[name].to_numpy()
+
+    @property
+    def truth(self) -> NDArray[np.int64]:
+        """(n,) what came, UNKNOWN where it is not known."""
+        return self.column("truth")
+
+    @property
+    def known(self) -> Table:
+        """The rows whose outcome is known."""
+        return self[self.truth != UNKNOWN]
+
+    def score(self) -> dict[str, Scores]:
+        """Each forecaster's scores on the rows that it answered and whose outcome is known."""
+        truth, known = self.truth, self.truth != UNKNOWN
+        there = {name: known & (one.calls != NO_CALL) for name, one in self.answers.items()}
+        return {name: Scores.of(truth[there[name]], one[there[name]]) for name, one in self.answers.items()}
+
+    def call_rows(self, *names: str) -> dict[str, CallRows]:
+        """Calls by forecaster, for the measures of their worth; none of a stalled book, and none where the answer is missing."""
+        found = {}
+        for name in names:
+            one = self.answers[name]
+            silent = one.calls == NO_CALL
+            if "stalled" in self.rows:
+                silent = silent | self.column("stalled")
+            calls = np.where(silent, STATIONARY, one.calls)
+            found[name] = CallRows(
+                horizon=self.head[1],
+                timestamps=self.column("timestamp"),
+                mid=self.column("mid"),
+                spread=self.column("spread"),
+                calls=calls,
+                truth=self.truth,
+                confidence=one.probabilities[np.arange(len(self)), calls].astype(np.float64),
+            )
+        return found
+
+
+def score(table: Table, *, by: Sequence[str] = ()) -> pd.DataFrame:
+    """A line per group of rows and forecaster: columns `by`, `forecaster`, `samples`, `missing`, then `MEASURES`.
+
+    Args:
+        by: columns of the table's rows; groups without a row are left out.
+    """
+    groups: Iterable[tuple[Any, Table]] = [((), table)]
+    if by:
+        keys = table.rows[list(by)].reset_index(drop=True).groupby(list(by), observed=True)
+        groups = ((key, table[part.index.to_numpy()]) for key, part in keys)
+    lines = []
+    for key, part in groups:
+        due = int((part.truth != UNKNOWN).sum())
+        for name, one in part.score().items():
+            counts = {"samples": one.samples, "missing": due - one.samples}
+            lines.append({**dict(zip(by, key, strict=True)), "forecaster": name, **counts, **one.summary()})
+    return pd.DataFrame(lines)
+
+
+def losses(probabilities: NDArray[np.floating], truth: NDArray[np.integer]) -> FloatArray:
+    """(n,) -log of the probability given to what happened, cut at 1e-12; NaN where there is none."""
+    p = np.asarray(probabilities, dtype=np.float64)[np.arange(len(truth)), truth]
+    return -np.log(np.maximum(p, 1e-12))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A forecaster's score less another's on the rows that both answered: value, and the bounds of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def differences(table: Table, mine: str, other: str) -> dict[str, Difference]:
+    """Differences of Matthews correlation and log-loss on the same rows, with intervals of a paired block bootstrap.
+
+    Returns:
+        By `matthews` and `log_loss`; empty where fewer than `FEWEST` rows are shared.
+    """
+    a, b = table.answers[mine], table.answers[other]
+    both = (table.truth != UNKNOWN) & (a.calls != NO_CALL) & (b.calls != NO_CALL)
+    truth = table.truth[both].astype(np.int64)
+    if len(truth) < FEWEST:
+        return {}
+    pair = [one[both] for one in (a, b)]
+    cells = [np.eye(9)[3 * truth + one.calls] for one in pair]
+    columns = np.concatenate([*cells, *(losses(one.probabilities, truth)[:, None] for one in pair)], axis=1)  # 9 + 9 + 1 + 1
+
+    def less(sums: FloatArray) -> FloatArray:
+        mcc = [scores.matthews(sums[:, start : start + 9].reshape(-1, 3, 3)) for start in (0, 9)]
+        return np.stack([mcc[0] - mcc[1], (sums[:, 18] - sums[:, 19]) / len(truth)])
+
+    values = less(columns.sum(axis=0)[None])[:, 0]
+    low, high = np.percentile(less(resampled_sums(columns, block_length(len(truth), table.head[1]))), [2.5, 97.5], axis=1)
+    return {
+        name: Difference(value=float(values[i]), low=float(low[i]), high=float(high[i]))
+        for i, name in enumerate(("matthews", "log_loss"))
+    }
