@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.answers.table import Answers, Scores
+from core.market.answers.table import Answered, Scores
 from core.market.grid import STEP_MS
 from core.market.labels import STATIONARY, UNKNOWN
 
@@ -39,7 +39,7 @@ def worse_recordings(answer: Mapping[str, Any]) -> list[str]:
 
 def naive_answers(
     timestamps: NDArray[np.int64], truth: NDArray[np.integer], momentum: NDArray[np.integer], horizon: int
-) -> dict[str, Answers]:
+) -> dict[str, Answered]:
     """Returns the answers of each rule of `NAIVE` at n rows, in time order.
 
     Args:
@@ -57,7 +57,7 @@ def naive_answers(
         "uniform": in_turn(timestamps),
         **{rule: given[rule].argmax(axis=1) for rule in ("frequencies", "decayed")},
     }
-    return {rule: Answers(calls=calls[rule], probabilities=given.get(rule, none)) for rule in NAIVE}
+    return {rule: Answered(calls=calls[rule], probabilities=given.get(rule, none)) for rule in NAIVE}
 
 
 def baseline_summary(found: Mapping[str, Scores]) -> dict[str, dict[str, float]]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.answers.table import Answers, Scores, Table
+from core.market.answers.table import Answered, Scores, Table
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.calibration import RuleKind
 from core.market.grid import segments
@@ -78,9 +78,9 @@ class RowPredictions:
         naive = naive_answers(self.timestamps, truth, momentum, self.heads[head][1])
         return Table(head=self.heads[head], rows=pd.DataFrame(rows), answers={"tlob": self.answers(head), **naive})
 
-    def answers(self, head: int) -> Answers:
+    def answers(self, head: int) -> Answered:
         """The checkpoint's answers alone."""
-        return Answers(calls=self.calls[:, head], probabilities=self.probabilities[:, head])
+        return Answered(calls=self.calls[:, head], probabilities=self.probabilities[:, head])
 
     def score_apart(self, head: int) -> Scores:
         """Scores at rows of a stalled book."""

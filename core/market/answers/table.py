@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from core import scores
 from core.market.book import FloatArray
-from core.market.bootstrap import FEWEST, block_length, resampled_sums
 from core.market.labels import STATIONARY, UNKNOWN, Head
 from core.market.value import CallRows
 from core.scores import CALIBRATION_BINS
@@ -26,7 +25,7 @@ MEASURES: Final = ("accuracy", "macro_f1", "matthews", "log_loss", "ece")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answers:
+class Answered:
     """One forecaster's answers at n rows: calls (n,), `NO_CALL` where missing, and probabilities (n, 3), NaN where it gives none.
 
     Attributes:
@@ -37,7 +36,7 @@ class Answers:
     probabilities: NDArray[np.floating]
     reason: str = ""
 
-    def __getitem__(self, rows: Any) -> Answers:
+    def __getitem__(self, rows: Any) -> Answered:
         return replace(self, calls=self.calls[rows], probabilities=self.probabilities[rows])
 
 
@@ -62,7 +61,7 @@ class Scores:
         )
 
     @classmethod
-    def of(cls, truth: NDArray[np.integer], answers: Answers) -> Scores:
+    def of(cls, truth: NDArray[np.integer], answers: Answered) -> Scores:
         """Scores of n answered rows, whose outcomes are known."""
         p = np.asarray(answers.probabilities, dtype=np.float64)
         confusion = scores.confusion_matrix(truth, answers.calls)
@@ -128,14 +127,14 @@ class Table:
 
     head: Head
     rows: pd.DataFrame
-    answers: Mapping[str, Answers]
+    answers: Mapping[str, Answered]
 
     @classmethod
     def joined(cls, tables: Sequence[Table]) -> Table:
         """Several tables of the same columns and forecasters, one after the other; `recording` stays a category."""
         rows = pd.concat([table.rows for table in tables], ignore_index=True)
         answers = {
-            name: Answers(
+            name: Answered(
                 calls=np.concatenate([table.answers[name].calls for table in tables]),
                 probabilities=np.concatenate([table.answers[name].probabilities for table in tables]),
                 reason=next((table.answers[name].reason for table in tables if table.answers[name].reason), ""),
@@ -216,39 +215,3 @@ def losses(probabilities: NDArray[np.floating], truth: NDArray[np.integer]) -> F
     """(n,) -log of the probability given to what happened, cut at 1e-12; NaN where there is none."""
     p = np.asarray(probabilities, dtype=np.float64)[np.arange(len(truth)), truth]
     return -np.log(np.maximum(p, 1e-12))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Difference:
-    """A forecaster's score less another's on the rows that both answered: value, and the bounds of its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-def differences(table: Table, mine: str, other: str) -> dict[str, Difference]:
-    """Differences of Matthews correlation and log-loss on the same rows, with intervals of a paired block bootstrap.
-
-    Returns:
-        By `matthews` and `log_loss`; empty where fewer than `FEWEST` rows are shared.
-    """
-    a, b = table.answers[mine], table.answers[other]
-    both = (table.truth != UNKNOWN) & (a.calls != NO_CALL) & (b.calls != NO_CALL)
-    truth = table.truth[both].astype(np.int64)
-    if len(truth) < FEWEST:
-        return {}
-    pair = [one[both] for one in (a, b)]
-    cells = [np.eye(9)[3 * truth + one.calls] for one in pair]
-    columns = np.concatenate([*cells, *(losses(one.probabilities, truth)[:, None] for one in pair)], axis=1)  # 9 + 9 + 1 + 1
-
-    def less(sums: FloatArray) -> FloatArray:
-        mcc = [scores.matthews(sums[:, start : start + 9].reshape(-1, 3, 3)) for start in (0, 9)]
-        return np.stack([mcc[0] - mcc[1], (sums[:, 18] - sums[:, 19]) / len(truth)])
-
-    values = less(columns.sum(axis=0)[None])[:, 0]
-    low, high = np.percentile(less(resampled_sums(columns, block_length(len(truth), table.head[1]))), [2.5, 97.5], axis=1)
-    return {
-        name: Difference(value=float(values[i]), low=float(low[i]), high=float(high[i]))
-        for i, name in enumerate(("matthews", "log_loss"))
-    }

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.answers.predictions import outcomes, stalled_outcomes
-from core.market.answers.table import Answers, Scores, Table
+from core.market.answers.table import Answered, Scores, Table
 from core.market.book import STEP_MS
 from core.market.labels import UNKNOWN, Head, momentum_calls
 from core.market.ledger.recomputation import RECOMPUTED, Told
@@ -72,7 +72,7 @@ def _lines(market: MarketLedger, period: Period | None) -> Iterator[dict[str, An
     for i in sorted(range(len(header.heads)), key=lambda i: (header.heads[i][0] != "forward", header.heads[i][1])):
         kind, horizon = header.heads[i]
         rows = {"timestamp": times, "truth": truth[:, i], "apart": apart[:, i], "late": late, "lost": lost, "begins": begins}
-        mine = {"tlob": Answers(calls=told.calls[made, i], probabilities=told.probabilities[made, i])}
+        mine = {"tlob": Answered(calls=told.calls[made, i], probabilities=told.probabilities[made, i])}
         naive = naive_answers(times, truth[:, i], momentum[:, i], horizon)
         whole = Table(head=header.heads[i], rows=pd.DataFrame(rows), answers=mine | naive)
         for begin in np.unique(begins):
