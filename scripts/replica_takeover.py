@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import re
+import secrets
 import shutil
 import signal
 import subprocess
@@ -37,6 +38,7 @@ from tests.core.market.feeds.binance_server import BinanceServer, read_wire
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN_EVERY_S = 5.0
+TOKEN = secrets.token_urlsafe()
 PATCH = """
 import os
 from core.market.feeds import venues
@@ -124,7 +126,9 @@ def nginx_configuration(folder: Path, listen: int, ports: tuple[int, int]) -> Pa
 async def number(client: aiohttp.ClientSession, replica: Replica, name: str) -> float:
     """A sum over a metric's lines; NaN where the server does not answer."""
     with contextlib.suppress(aiohttp.ClientError, TimeoutError):
-        async with client.get(f"{replica.url}/metrics", timeout=aiohttp.ClientTimeout(total=2)) as answer:
+        async with client.get(
+            f"{replica.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, timeout=aiohttp.ClientTimeout(total=2)
+        ) as answer:
             lines = (await answer.text()).splitlines()
             return sum(float(line.rsplit(" ", 1)[1]) for line in lines if re.match(rf"{name}(_total)?\{{", line))
     return float("nan")
@@ -232,6 +236,7 @@ async def measure(o: argparse.Namespace, folder: Path) -> dict[str, object]:
         for name, port in (("one", first), ("two", second), ("alone", third)):
             ledger = folder / name
             environment = {"PYTHONPATH": f"{folder}:{ROOT}", "LOCAL_EXCHANGE": str(venue), "OBSERVATORY_LEDGER": str(ledger)}
+            environment["OBSERVATORY_TOKEN"] = TOKEN
             if name != "alone":
                 environment["OBSERVATORY_REDIS"] = f"redis://127.0.0.1:{redis}/0"
             command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py", "--server.port", str(port)]

@@ -186,8 +186,11 @@ _PROXY_BEGINNINGS: Final = ("x-forwarded", "cf-", "x-envoy-", "x-amzn-", "x-azur
 
 
 def forwarded(headers: Mapping[str, str]) -> bool:
-    """Tells whether any header says that a proxy passed the request on."""
-    return any(name in _PROXY_HEADERS or name.startswith(_PROXY_BEGINNINGS) for name in map(str.lower, headers))
+    """Tells whether any header says that a proxy passed the request on; the process remembers that there is one."""
+    passed_on = any(name in _PROXY_HEADERS or name.startswith(_PROXY_BEGINNINGS) for name in map(str.lower, headers))
+    if passed_on:
+        PROXY_SEEN.set()
+    return passed_on
 
 
 def client_address(connection: RequestAddress) -> str:
@@ -210,8 +213,7 @@ def is_local(connection: RequestAddress) -> bool:
     for a loopback name or address, and neither this request nor an earlier one was passed on by a proxy.
     """
     headers = connection.headers
-    if forwarded(headers):
-        PROXY_SEEN.set()
+    forwarded(headers)
     origin = urlsplit(headers.get("origin", "")).hostname if headers.get("origin") else "localhost"
     return (
         not PROXY_SEEN.is_set()
@@ -250,12 +252,15 @@ def _on_the_list(user: Mapping[str, object]) -> bool:
 
 
 def requester_of(connection: RequestAddress) -> Visitor:
-    """Visitor who asks for what is no page (metrics, health): the operator, from the machine or by the secret, or a stranger."""
+    """Visitor who asks for what is no page (metrics, health): the operator by the secret alone, or a stranger.
+
+    A bare `proxy_pass` of the same machine names it as host and sends no header of its own, so an address shows nothing (D35).
+    """
+    forwarded(connection.headers)
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     shown = connection.headers.get("authorization", "")
     knows = len(token) >= MIN_TOKEN and hmac.compare_digest(shown.encode(), f"Bearer {token}".encode())
-    role = Role.OPERATOR if is_local(connection) or knows else Role.STRANGER
-    return Visitor(id="", role=role, address=client_address(connection))
+    return Visitor(id="", role=Role.OPERATOR if knows else Role.STRANGER, address=client_address(connection))
 
 
 def listed(variable: str) -> frozenset[str]:

@@ -59,6 +59,10 @@ def ask(
     return sent
 
 
+SECRET = "a-secret-of-20-chars"
+SHOWN = {"authorization": f"Bearer {SECRET}"}
+
+
 def test_healthz_says_whether_it_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     start, body = ask("/healthz")
     assert start["status"] == 200 and json.loads(body["body"])["ready"] is True
@@ -67,8 +71,9 @@ def test_healthz_says_whether_it_is_ready(monkeypatch: pytest.MonkeyPatch) -> No
     assert start["status"] == 503 and json.loads(body["body"])["live"] is True
 
 
-def test_metrics_for_prometheus_and_the_lab_for_a_browser() -> None:
-    prometheus = ask("/metrics", accept="text/plain;version=0.0.4")
+def test_metrics_for_prometheus_and_the_lab_for_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TOKEN_VARIABLE, SECRET)
+    prometheus = ask("/metrics", accept="text/plain;version=0.0.4", **SHOWN)
     assert b"# TYPE observatory_steps_total counter" in prometheus[1]["body"]
     browser = ask("/metrics", accept="text/html,application/xhtml+xml")
     assert b"<html" in browser[1]["body"]
@@ -89,16 +94,22 @@ FAR = {"peer": "203.0.113.9", "host": "203.0.113.7:8501"}
 
 @pytest.mark.parametrize("path", ["/metrics", "/_stcore/metrics"])
 def test_metrics_are_not_for_strangers(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ask(path)[0]["status"] == 200
+    assert ask(path)[0]["status"] == 403  # so arrives what a bare `proxy_pass` hands on from the network
     assert ask(path, **FAR)[0]["status"] == 403
-    monkeypatch.setenv(TOKEN_VARIABLE, "a-secret-of-20-chars")
-    assert ask(path, **FAR, authorization="Bearer a-secret-of-20-chars")[0]["status"] == 200
-    assert ask(path, x_forwarded_for="203.0.113.9")[0]["status"] == 403
-    assert ask(path)[0]["status"] == 403  # there is a proxy: from here on the loopback is anybody
+    monkeypatch.setenv(TOKEN_VARIABLE, SECRET)
+    assert ask(path)[0]["status"] == 403
+    assert ask(path, **SHOWN)[0]["status"] == ask(path, **FAR, **SHOWN)[0]["status"] == 200
 
 
-def test_strangers_read_no_names_of_feeds() -> None:
-    assert {"feeds", "model"} <= json.loads(ask("/healthz")[1]["body"]).keys()
+def test_a_request_that_a_proxy_passed_on_closes_the_machines_doors() -> None:
+    ask("/", x_forwarded_for="203.0.113.9")
+    assert PROXY_SEEN.is_set()
+
+
+def test_strangers_read_no_names_of_feeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TOKEN_VARIABLE, SECRET)
+    assert {"feeds", "model"} <= json.loads(ask("/healthz", **SHOWN)[1]["body"]).keys()
+    assert json.loads(ask("/healthz")[1]["body"]) == {"live": True, "ready": True}
     assert json.loads(ask("/healthz", **FAR)[1]["body"]) == {"live": True, "ready": True}
 
 
