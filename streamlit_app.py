@@ -14,7 +14,7 @@ from typing import Literal
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 from streamlit.runtime.pages_manager import PagesManager
@@ -63,9 +63,19 @@ async def hands_stream(websocket: WebSocket) -> None:
     await live_route.hands_stream(websocket)
 
 
-def to_the_first(request: Request) -> RedirectResponse:
+def redirected(request: Request, path: str) -> RedirectResponse:
+    """Redirect to another path with the same parameters."""
+    return RedirectResponse(f"{request.scope.get('root_path', '')}{path}?{request.url.query}".rstrip("?"))
+
+
+def to_the_first(request: Request) -> Response:
     """Redirect the first page's name to the root, which is its address."""
-    return RedirectResponse(f"{request.scope.get('root_path', '')}/?{request.url.query}".rstrip("?"))
+    return redirected(request, "/")
+
+
+def first_page(request: Request) -> Response:
+    """The front page; the live page where the link is one of those that it had at this address."""
+    return redirected(request, "/live") if navigation.OF_THE_LIVE_PAGE & request.query_params.keys() else page_html(request)
 
 
 def main() -> None:
@@ -73,9 +83,9 @@ def main() -> None:
     # before the navigation, which would have the page's icon fetched from a font service for the tab
     st.set_page_config(page_title="Attention Observatory", page_icon=str(ICON), layout="wide")
     page = st.navigation(navigation.sections(), expanded=True)
-    narrow = controls.presenting() or page.url_path == ""  # the live page: its screen takes the whole width
-    side: Literal["auto", "collapsed"] = "collapsed" if narrow else "auto"
-    st.set_page_config(page_title=f"{page.title} · Attention Observatory", initial_sidebar_state=side)
+    wide = controls.presenting() or page.url_path in ("", "live")  # the live page's screen takes the whole width
+    side: Literal["auto", "collapsed"] = "collapsed" if wide else "auto"
+    st.set_page_config(page_title=navigation.tab_title(page.title), initial_sidebar_state=side)
     controls.apply_frame()
     with st.sidebar:
         if not controls.presenting():
@@ -99,7 +109,7 @@ if get_script_run_ctx(suppress_warning=True) is None:
         WebSocketRoute(navigation.HANDS_STREAM, hands_stream),
         Route("/healthz", service_routes.healthz),
         Route("/metrics", service_routes.metrics),
-        Route("/", page_html),
+        Route("/", first_page),
         Route(first, to_the_first),
         *(Route(url, page_html) for url in others),
     ]

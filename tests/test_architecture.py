@@ -37,6 +37,7 @@ ALLOWED = {
     "core.vision": {*SHARED, "core.scores"},
     "core.signs": SHARED,
     "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market", "core.signs"},
+    "core.front": set[str](),
     "core.receipts": {"core.checkpoints", "core.messages"},
     "core.bench": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.signs"},
     "core.service": {*SHARED, "core.bench", "core.checkpoints", "core.market", "core.runs"},

@@ -18,8 +18,8 @@ HANDS_STREAM: Final = "/stream/hands"
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
-SECTIONS: Final = (N_("Markets"), N_("Images"), N_("Signs"), N_("Learn"), N_("System"))
-"""Sections of the sidebar in their order; one without pages is not shown."""
+SECTIONS: Final = ("", N_("Markets"), N_("Images"), N_("Signs"), N_("Learn"), N_("System"))
+"""Sections of the menu in their order; the front page is in none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,7 @@ class PageEntry:
 
 
 ENTRIES: Final[tuple[PageEntry, ...]] = (
+    PageEntry(file="pages/home.py", section="", title=N_("Attention Observatory"), icon=":material/home:", url="home"),
     PageEntry(
         file="pages/markets/live.py",
         section="Markets",
@@ -258,12 +259,24 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
 )
 """The first page opens at the root address."""
 
+OF_THE_LIVE_PAGE: Final = frozenset(
+    ("at", "colours", "contrast", "cutoff", "ex", "fee", "footprint", "h", "label", "lines", "model", "moves", "peers",
+     "pressure", "profile", "rec", "seed", "source", "span", "speed", "spread", "sure", "sym", "ticks", "vol", "with", "zone")
+)  # fmt: skip
+"""Parameters of links to the live page, which stood at the root address before the front page did: they lead there still."""
+
 
 EMBEDDABLE: Final = frozenset(entry.url for entry in ENTRIES if entry.section == "Learn" or entry.url in ("ctc", "metrics"))
 """Addresses of the lessons, each of which gives the code that shows it in another page."""
 
 _MADE: Final[dict[str, dict[str, list[Any]]]] = {}
 """Streamlit's pages by language: to make them looks at every file, which is too much for every run."""
+
+
+def tab_title(title: str) -> str:
+    """Title of the browser's tab on a page of this title: each says which one it is (WCAG 2.4.2)."""
+    name = ENTRIES[0].title
+    return name if title == _(name) else f"{title} · {name}"
 
 
 def sections() -> dict[str, list[Any]]:

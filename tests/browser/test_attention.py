@@ -79,7 +79,7 @@ def test_a_link_opens_the_exact_view_in_another_browser(attention: Page, new_pag
 
 
 def test_a_window_goes_from_the_live_page_to_a_file_and_back(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
-    page = new_page(app)
+    page = new_page(app, "/live")
     page.wait_for_selector(".terminal[data-drawn-step]", timeout=PATIENCE_MS)
     page.get_by_role("link", name="Freeze this window").click()
     page.wait_for_url(re.compile(r"/attention\?.*frozen=[0-9a-f]{12}"), timeout=PATIENCE_MS)
@@ -101,7 +101,7 @@ def test_a_window_goes_from_the_live_page_to_a_file_and_back(new_page: NewPage, 
 
 
 def test_the_newest_window_of_a_running_feed_is_followed(new_page: NewPage, app: AppServer) -> None:
-    live = new_page(app)
+    live = new_page(app, "/live")
     live.wait_for_selector(".terminal[data-drawn-step]", timeout=PATIENCE_MS)
     page = new_page(app, "/attention?window=live")
     drawn(page, MAP)

@@ -75,7 +75,7 @@ AS_OPENED = f"""() => {{
 
 @pytest.fixture
 def live(same_page: SamePage, app: AppServer) -> Page:
-    page = opened(same_page(app, unchanged=AS_OPENED))
+    page = opened(same_page(app, "/live", unchanged=AS_OPENED))
     page.set_viewport_size({"width": 1440, "height": 900})
     return page
 
@@ -258,13 +258,13 @@ def test_nothing_is_drawn_across_a_jump(live: Page) -> None:
 def test_dates_and_prices_are_written_as_the_reader_writes_them(
     new_page: NewPage, app: AppServer, language: str, date: str, mid: str
 ) -> None:
-    page = opened(new_page(app, f"/?lang={language}"))
+    page = opened(new_page(app, f"/live?lang={language}"))
     expect(page.locator(".terminal-plot .xaxislayer-above").last).to_contain_text(date, timeout=PATIENCE_MS)
     assert re.fullmatch(mid, page.locator(STAT).nth(2).locator("dd").inner_text())
 
 
 def test_playback_belongs_to_a_viewer(new_page: NewPage, app: AppServer) -> None:
-    live, other = (opened(new_page(app)) for _ in range(2))
+    live, other = (opened(new_page(app, "/live")) for _ in range(2))
     live.get_by_role("button", name="Pause").click()
     wait_for_status(live, "Paused")
     wait_for_steps(other, 4)
@@ -279,7 +279,7 @@ def test_playback_belongs_to_a_viewer(new_page: NewPage, app: AppServer) -> None
 
 
 def test_a_shared_playback_is_one_for_all(new_page: NewPage, app: AppServer) -> None:
-    one, two = (opened(new_page(app, "/?with=classroom")) for _ in range(2))
+    one, two = (opened(new_page(app, "/live?with=classroom")) for _ in range(2))
     one.get_by_role("button", name="Pause").click()
     wait_for_status(one, "Paused")
     wait_for_status(two, "Paused")
@@ -289,7 +289,7 @@ def test_a_shared_playback_is_one_for_all(new_page: NewPage, app: AppServer) -> 
 
 def test_a_link_opens_at_its_moment(new_page: NewPage, app: AppServer) -> None:
     # slow enough that the recording, which begins anew at its end, is not over before the assertion on a busy machine
-    page = new_page(app, f"/?rec={ANOTHER.name}&speed=0.5&at=200")
+    page = new_page(app, f"/live?rec={ANOTHER.name}&speed=0.5&at=200")
     page.wait_for_selector(SCREEN, timeout=PATIENCE_MS)
     page.wait_for_function(f"() => ({ROWS}.at(-1)?.time ?? 0) >= {ANOTHER.start_ms + 200_000}", timeout=PATIENCE_MS)
     assert page.evaluate(f"{ROWS}.at(-1).time") < ANOTHER.start_ms + 260_000
@@ -346,7 +346,7 @@ def test_another_source(live: Page) -> None:
 
 
 def test_a_live_exchange_without_a_network_says_so(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/?source=live&ex=binance&sym=BTC%2FUSDT")
+    page = new_page(app, "/live?source=live&ex=binance&sym=BTC%2FUSDT")
     status = page.locator(STAT, has=page.get_by_text("Status", exact=True)).locator("dd").first
     expect(status).to_have_text(re.compile("Reconnecting|Live|Warming up"), timeout=PATIENCE_MS)
     if "Reconnecting" in status.inner_text():
@@ -354,13 +354,13 @@ def test_a_live_exchange_without_a_network_says_so(new_page: NewPage, app: AppSe
 
 
 def test_a_link_opens_the_same_view_in_spanish(new_page: NewPage, app: AppServer) -> None:
-    page = opened(new_page(app, "/?label=forward&h=20&lang=es"))
+    page = opened(new_page(app, "/live?label=forward&h=20&lang=es"))
     expect(page.get_by_role("heading", name=re.compile("20 pasos")).first).to_be_visible(timeout=PATIENCE_MS)
     expect(page.locator(".terminal-call h3")).to_have_text(re.compile("TLOB"))
 
 
 def test_without_the_stream_it_is_drawn_once_a_second(new_page: NewPage, app: AppServer) -> None:
-    page = opened(new_page(app))
+    page = opened(new_page(app, "/live"))
     page.evaluate("document.querySelector('.terminal').terminal.channel.setTriggerValue('fallback', 1)")
     expect(page.get_by_text("The stream could not be reached")).to_be_visible(timeout=PATIENCE_MS)
     wait_for_steps(page, 8)
@@ -403,7 +403,7 @@ def test_it_is_dark_until_another_page_is_opened_or_light_is_chosen(live: Page) 
 
 
 def test_the_footprint_holds_every_trade_by_price_and_column(new_page: NewPage, app: AppServer) -> None:
-    page = opened(new_page(app, "/?footprint=true&span=30"))
+    page = opened(new_page(app, "/live?footprint=true&span=30"))
     page.wait_for_function("() => document.querySelector('.terminal').terminal.footprint?.cells.length", timeout=PATIENCE_MS)
     found = page.evaluate("""() => {
         const t = document.querySelector('.terminal').terminal;

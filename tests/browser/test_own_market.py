@@ -36,7 +36,7 @@ def rows_recorded(page: Page) -> int:
 
 @pytest.mark.timeout(600)
 def test_a_market_is_recorded_found_scored_trained_on_and_watched(new_page: NewPage, own_app: AppServer, tmp_path: Path) -> None:
-    page = new_page(own_app, f"/?rec={RECORDING}")
+    page = new_page(own_app, f"/live?rec={RECORDING}")
     page.wait_for_selector(".terminal[data-drawn-step]", timeout=90_000)
     page.get_by_text("Record this market").click()
     for _ in range(5):  # up to 50 times the clock

@@ -137,7 +137,55 @@ def test_it_stops_when_interrupted_with_a_page_open(new_page: NewPage, tmp_path:
         assert not [child for child in children if child.is_running()]
 
 
-def test_the_first_page_answers_to_its_name_too(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/live?h=20")
-    assert page.url.removeprefix(app.url).startswith("/?")
-    assert "h=20" in page.url
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [("/home?lang=es", "/?lang=es"), ("/?h=20&rec=x", "/live?h=20&rec=x"), ("/?lang=es&present=true", None)],
+)
+def test_old_addresses_lead_to_their_pages(app: AppServer, asked: str, answered: str | None) -> None:
+    """The live page stood at the root before the front page did: links to it, which name its choices, lead there still."""
+    with urllib.request.urlopen(app.url + asked) as answer:
+        assert answer.url == app.url + (answered or asked)
+        assert b"<html" in answer.read()
+
+
+def test_the_front_page_is_understood_without_scrolling_and_stops_when_touched(new_page: NewPage, app: AppServer) -> None:
+    for width in (1440, 390):
+        page = new_page(app, "/", width=width)
+        page.emulate_media(reduced_motion="no-preference")
+        page.reload()
+        page.wait_for_selector(".front-market img")
+        settled(page)
+        last = page.get_by_test_id("stPageLink-NavLink").last
+        expect(last).to_contain_text("word errors")
+        box = last.bounding_box()
+        assert box is not None and box["y"] + box["height"] <= page.evaluate("innerHeight")
+        assert_fits(page)
+        page.wait_for_selector(".front[data-at]", state="attached")
+        page.wait_for_function("n => document.querySelector('.front[data-at]').dataset.at > n", arg=70)
+        dial = page.get_by_role("slider")
+        before = dial.input_value()
+        page.wait_for_function("before => document.querySelector('.front input').value !== before", arg=before)
+        dial.focus()
+        dial.press("Home")
+        page.wait_for_timeout(1500)
+        assert dial.input_value() == "0"  # no longer moves by itself
+
+
+def test_the_front_page_stands_still_for_who_asked_for_less_motion(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/?lang=es")
+    page.wait_for_selector(".front[data-started]", state="attached")
+    words = page.locator(".front").all_inner_texts()
+    page.wait_for_timeout(2000)
+    assert page.locator(".front").all_inner_texts() == words
+
+
+@pytest.mark.parametrize(
+    ("tile", "title"),
+    [("Watch a market", "Live order book"), ("What am I wearing?", "Classify a garment"), ("Open the lecture", "The course")],
+)
+def test_each_tile_is_one_click_from_its_page(new_page: NewPage, app: AppServer, tile: str, title: str) -> None:
+    page = new_page(app, "/")
+    page.locator(".front-picture").nth(
+        ["Watch a market", "What am I wearing?", "Sign a number", "Open the lecture"].index(tile)
+    ).click(position={"x": 4, "y": 4}, force=True)  # anywhere on the tile
+    expect(page.locator("h1")).to_have_text(title, timeout=30_000)

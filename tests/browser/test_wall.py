@@ -25,7 +25,7 @@ def test_a_press_on_a_market_opens_it(new_page: NewPage, app: AppServer) -> None
 
 def test_an_alert_appears_on_the_live_page(new_page: NewPage, app: AppServer) -> None:
     """Any probability above 1 %: it goes off with the next look."""
-    page = new_page(app, "/?source=simulated&seed=13&speed=1.0")
+    page = new_page(app, "/live?source=simulated&seed=13&speed=1.0")
     page.wait_for_selector(".terminal[data-drawn-step]", timeout=PATIENCE_MS)
     page.get_by_role("button", name="Alerts", exact=True).click()
     page.get_by_role("spinbutton", name="Probability, from 0 to 1").fill("0.01")

@@ -1,0 +1,107 @@
+"""The front page's pictures: small, there at once, and moved by `assets/scripts/home.js`.
+
+Drawings are SVG in images, since Streamlit takes SVG out of a page's HTML.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from itertools import groupby
+from typing import Any, Final
+
+HEIGHT: Final = 100
+RIBBON: Final = 11
+"""Height of a ribbon of calls, where the picture is 100 high."""
+COLOURS: Final = ("#D5701F", "#A9AEB6", "#2F7EC7")
+"""Of down, stationary and up."""
+POINT: Final = "#FFD23F"
+BONES: Final = (
+    (0, 1, 2, 3, 4),
+    (0, 5, 6, 7, 8),
+    (5, 9, 10, 11, 12),
+    (9, 13, 14, 15, 16),
+    (13, 17, 18, 19, 20),
+    (0, 17),
+)
+"""Lines through the 21 points of a hand."""
+
+
+def market_picture(mids: Sequence[float], calls: Sequence[int], truths: Sequence[int], *, called: str, came: str) -> str:
+    """The mid-price with two ribbons below: what was called at each row, and what came of it.
+
+    Args:
+        called, came: names of the ribbons, as HTML.
+    """
+    low, high = min(mids), max(mids)
+    room = HEIGHT - 2 * RIBBON - 10
+    points = " ".join(f"{at},{4 + room * (high - mid) / ((high - low) or 1):.2f}" for at, mid in enumerate(mids))
+    line = f'<polyline points="{points}" fill="none" stroke="#6F8196" stroke-width="2" vector-effect="non-scaling-stroke"/>'
+    box = f"0 0 {len(mids)} {HEIGHT}"
+    return (
+        _drawing(line + _ribbon(calls, HEIGHT - 2 * RIBBON - 2), box)
+        + _drawing(_ribbon(truths, HEIGHT - RIBBON), box)
+        + f'<span class="front-called">{called}</span><span class="front-came">{came}</span>'
+    )
+
+
+def _drawing(content: str, box: str) -> str:
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" preserveAspectRatio="none">{content}</svg>'
+    return f'<img alt="" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">'
+
+
+def _ribbon(classes: Sequence[int], top: float) -> str:
+    return "".join(
+        f'<rect x="{first}" y="{top}" width="{count}" height="{RIBBON}" fill="{COLOURS[one]}"/>'
+        for one, first, count in _runs(classes)
+        if one >= 0
+    )
+
+
+def _runs(classes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Each run of one class: the class, its first row, and its rows."""
+    first = 0
+    for one, run in groupby(classes):
+        count = len(list(run))
+        yield one, first, count
+        first += count
+
+
+def photograph_picture(jpeg: str, *, patch: int, grid: int, says: str) -> str:
+    """A square picture (base64) with one of its grid x grid patches marked."""
+    row, column = divmod(patch, grid)
+    share = 100 / grid
+    box = f"left:{column * share:.3f}%;top:{row * share:.3f}%;width:{share:.3f}%;height:{share:.3f}%"
+    return f'<div class="front-square">{_image(jpeg, says)}<i class="front-patch" style="{box}"></i></div>'
+
+
+def signs_picture(frames: Sequence[Mapping[str, Any]], *, says: str) -> str:
+    """One picture for each sign, the first on top, with the hands found there."""
+    return "".join(
+        f'<div class="front-square front-frame{" on" if not at else ""}">{_image(frame["picture"], says)}'
+        f"{_drawing(''.join(map(_hand, frame['hands'])), '0 0 1 1')}</div>"
+        for at, frame in enumerate(frames)
+    )
+
+
+def _hand(points: Sequence[Sequence[float]]) -> str:
+    lines = "".join(f'<polyline points="{" ".join("{},{}".format(*points[at]) for at in bone)}"/>' for bone in BONES)
+    dots = "".join(f'<circle cx="{x}" cy="{y}" r="0.013"/>' for x, y in points)
+    return f'<g fill="none" stroke="{COLOURS[0]}" stroke-width="0.014">{lines}</g><g fill="{POINT}">{dots}</g>'
+
+
+def weights_picture(words: Sequence[str], weights: Sequence[Sequence[float]], *, says: str) -> str:
+    """A heat map of attention weights (percent), a row for each word that looks."""
+    heads = "".join(f"<b>{escape(word)}</b>" for word in words)
+    rows = "".join(
+        f"<b>{escape(word)}</b>" + "".join(f'<i style="--weight:{weight / 100:.3f}"></i>' for weight in row)
+        for word, row in zip(words, weights, strict=True)
+    )
+    return (
+        f'<div class="front-map" role="img" aria-label="{escape(says)}" style="--words:{len(words)}"><b></b>{heads}{rows}</div>'
+    )
+
+
+def _image(jpeg: str, says: str) -> str:
+    return f'<img alt="{escape(says, quote=True)}" src="data:image/jpeg;base64,{jpeg}">'

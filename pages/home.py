@@ -1,0 +1,165 @@
+"""The front page: what there is to do, each with an answer of the model that does it, and what is true of the models today.
+
+No feed runs for a visitor here: the answers were computed beforehand (`core.front`), and the browser moves them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any, Final
+
+import streamlit as st
+
+from core import front
+from core.figures import front as figures
+from pages.images.class_names import garment
+from pages.shared import assets
+from pages.shared.browser_component import style
+from pages.shared.language import _, current, number, percent, regional, significant
+
+PLAYED: Final = 4
+"""Times as fast as it happened the market is shown."""
+
+
+def main() -> None:
+    """The name, four tiles, and a row of scores."""
+    st.title(_("Attention Observatory"), anchor=False)
+    st.markdown(_("Attention models think in the open, on markets, clothes and signs: touch them, and check every number."))
+    st.html(f"<style>{style('home.css')}</style>")
+    tiles: Sequence[tuple[str, str, str, Callable[[], str]]] = (
+        ("pages/markets/live.py", _("Watch a market"), ":material/candlestick_chart:", _market),
+        ("pages/images/classify.py", _("What am I wearing?"), ":material/checkroom:", _photograph),
+        ("pages/signs/recognise.py", _("Sign a number"), ":material/sign_language:", _signs),
+        ("pages/learn/course.py", _("Open the lecture"), ":material/school:", _lecture),
+    )
+    with st.container(key="front_tiles"):
+        for place, (page, title, icon, picture) in enumerate(tiles):
+            with st.container(key=f"front_tile_{place}", border=True):
+                st.page_link(page, label=f"**{title}**", icon=icon)
+                st.html(picture())
+    st.subheader(_("What is true today"), anchor=False)
+    with st.container(key="front_scores"):
+        _scores()
+    st.html(
+        f'<script>import(new URL("{assets.script("home.js")}", location.origin).href).then((home) => home.start());</script>',
+        unsafe_allow_javascript=True,
+    )
+
+
+def _tile(kind: str, picture: str, answer: str, note: str, **moving: Any) -> str:
+    """A picture with its answer and a line under it, and what the script needs to move it."""
+    data = escape(json.dumps(moving | {"kind": kind, "language": regional()}, ensure_ascii=False), quote=True)
+    return (
+        f'<div class="front" data-front="{data}"><div class="front-picture front-{kind}">{picture}</div>'
+        f'<p class="front-answer">{answer}</p><p class="front-note">{note}</p></div>'
+    )
+
+
+def _market() -> str:
+    shown = front.answers()["market"]
+    calls, truths, momentum = shown["calls"], shown["truths"], shown["momentum"]
+    called = _("{call} in {time}")
+    time = f"{significant(shown['horizon'] * shown['step_ms'] / 1000)} s"
+    answers = [called.format(call=name, time=time) for name in (f"▼ {_('Down')}", f"■ {_('Stationary')}", f"▲ {_('Up')}")]
+    known = [at for at, truth in enumerate(truths) if truth >= 0]
+    right = sum(calls[at] == truths[at] for at in known)
+    following = sum(momentum[at] == truths[at] for at in known)
+    score = _("Right so far: {share} of {count} calls. Following the last move: {other}.")
+    now = score.format(share=percent(right / len(known), 0), count=number(len(known)), other=percent(following / len(known), 0))
+    played = escape(_("A recording, {times} times as fast").format(times=number(PLAYED)))
+    return _tile(
+        "market",
+        figures.market_picture(shown["mids"], calls, truths, called=escape(_("called")), came=escape(_("came"))),
+        escape(answers[calls[-1]]),
+        f'{escape(now)} <span class="front-small">{played}</span>',
+        calls=calls,
+        truths=truths,
+        momentum=momentum,
+        horizon=shown["horizon"],
+        every_ms=shown["step_ms"] / PLAYED,
+        answers=answers,
+        score=score,
+    )
+
+
+def _photograph() -> str:
+    shown = front.answers()["photograph"]
+    name = garment(shown["answer"])
+    left = shown["probability"] - shown["loss"]
+    return _tile(
+        "photograph",
+        figures.photograph_picture(
+            shown["picture"],
+            patch=shown["patch"],
+            grid=shown["grid"],
+            says=_("A photograph of a garment; the patch that counts most is marked."),
+        ),
+        f"{escape(name)} · {percent(shown['probability'], 0)}",
+        escape(_("The marked patch counts most: without it {share}.").format(share=percent(left, 0))),
+    )
+
+
+def _signs() -> str:
+    shown = front.answers()["signs"]
+    glosses = "".join(f"<span>{escape(frame['gloss'])}</span> " for frame in shown["frames"])
+    return _tile(
+        "signs",
+        figures.signs_picture(shown["frames"], says=_("Pictures of hands that sign, with the hands that were found drawn.")),
+        f'<span class="front-glosses">{glosses}</span>',
+        escape(_("Read from the points of the hand, sign after sign.")),
+    )
+
+
+def _lecture() -> str:
+    shown = front.answers()["lecture"][current()]
+    words, last = shown["words"], len(shown["temperatures"]) - 1
+    middle = last // 2
+    label = escape(_("Temperature of the attention"), quote=True)
+    dial = f'<input type="range" min="0" max="{last}" value="{middle}" aria-label="{label}">'
+    return _tile(
+        "lecture",
+        figures.weights_picture(words, shown["weights"][middle], says=_("Attention weights of each word to every word.")),
+        f'<span class="front-dial">{dial}<output>{significant(shown["temperatures"][middle], 2)}</output></span>',
+        escape(_("Turn the temperature: cold, each word looks at one other; hot, at all alike.")),
+        weights=shown["weights"],
+        temperatures=shown["temperatures"],
+    )
+
+
+def _scores() -> None:
+    """Scores of the cards, each a link to where it is checked, with what it was measured on."""
+    scores = front.scores()
+    shown: Sequence[tuple[str, str, str, str, dict[str, str]]] = (
+        (
+            "pages/markets/score.py",
+            number(scores.tlob, 2),
+            _("TLOB's calls 12.5 seconds ahead; following the last move: {other}").format(other=number(scores.momentum, 2)),
+            _(
+                "Matthews correlation, mean over three markets on data that the model did not learn from: 0 guesses, 1 is always "
+                "right. Opens the page that scores recordings."
+            ),
+            {},
+        ),
+        (
+            "pages/images/training.py",
+            percent(scores.photographs, 0),
+            _("of {count} photographs of clothes named rightly").format(count=number(scores.photographs_count)),
+            _("Photographs of ten kinds that the model did not learn from. Opens the record of its training."),
+            {},
+        ),
+        (
+            "pages/signs/recognise.py",
+            percent(scores.word_errors, 0),
+            _("word errors in {count} sentences of real signers").format(count=number(scores.sentences)),
+            _("Test sentences of RWTH-BOSTON-104. Opens them one by one, with the model's card below."),
+            {"input": "tracks"},
+        ),
+    )
+    for place, (page, value, words, measured, query) in enumerate(shown):
+        with st.container(key=f"front_score_{place}", border=True):
+            st.page_link(page, label=f"**{value}** {words}", help=measured, query_params=query)
+
+
+main()

@@ -1,0 +1,113 @@
+"""What the front page shows is what the shipped models say now, and what their cards hold."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from base64 import b64decode
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from core import checkpoints, front
+from core.lecture.attention_steps import scaled_scores
+from core.lecture.tokens import embed, random_numbers
+from core.market.book import STEP_MS, read_market
+from core.market.library import recording
+from core.market.predictor import load_predictor
+from core.signs.hands import model_files
+from core.signs.samples import clip_samples
+from core.vision.gallery import photograph_gallery
+from pages.markets.toolbar import OPENS_WITH
+from pages.shared.navigation import OF_THE_LIVE_PAGE
+from scripts import front_page
+
+
+def test_the_market_is_what_the_model_calls_and_what_came() -> None:
+    """The outcomes by D8's own words, a row at a time; the whole by the command that wrote the file."""
+    shown = front.answers()["market"]
+    assert shown["recording"] == OPENS_WITH and shown["horizon"] == front.HEAD[1] and shown["step_ms"] == STEP_MS
+    predictor, of = load_predictor(), recording(OPENS_WITH)
+    rows = read_market(of.paths)
+    first, head = predictor.window - 1, predictor.head("forward", front.HEAD[1])
+    alpha = predictor.market(of.symbol).alphas[head]
+    for at in (0, 100, 429):
+        now = rows.mid[first + at]
+        move = rows.mid[first + at + 1 : first + at + 1 + front.HEAD[1]].mean() / now - 1
+        assert shown["mids"][at] == pytest.approx(now, abs=1e-3)
+        assert shown["truths"][at] == (2 if move > alpha else 0 if move < -alpha else 1)
+    assert set(shown["truths"][-front.HEAD[1] :]) == {-1}, "what came after the last row shown is not known yet"
+    now = front_page.market()
+    for name in ("truths", "mids", "momentum"):
+        assert now[name] == shown[name], "run `python -m scripts.front_page`"
+    assert np.mean(np.array(now["calls"]) != shown["calls"]) < 0.01, "run `python -m scripts.front_page`"
+
+
+def test_the_photograph_has_the_models_answer_and_the_patch_it_misses_most() -> None:
+    shown, now = front.answers()["photograph"], front_page.photograph()
+    for name in ("photo", "labelled", "answer", "patch", "grid", "garment"):
+        assert now[name] == shown[name], "run `python -m scripts.front_page`"
+    assert now["probability"] == pytest.approx(shown["probability"], abs=0.01)
+    assert now["loss"] == pytest.approx(shown["loss"], abs=0.01)
+    assert shown["labelled"] == photograph_gallery()[shown["photo"]].name
+    assert 0 < shown["loss"] < shown["probability"], "the patch counts"
+
+
+def test_the_signs_are_read_from_the_hands_that_are_drawn() -> None:
+    shown = front.answers()["signs"]
+    clip = next(one for one in clip_samples() if one.name == shown["clip"])
+    assert shown["signed"] == list(clip.glosses)
+    assert [frame["gloss"] for frame in shown["frames"]] == shown["read"]
+    for frame in shown["frames"]:
+        points = np.array(frame["hands"])
+        assert points.shape[1:] == (21, 2) and 0 < points.min() < points.max() < 1
+        assert Image.open(io.BytesIO(b64decode(frame["picture"]))).size == (240, 240)
+    if not model_files.available():
+        pytest.skip("the hand finder is not there (make hands)")
+    now = front_page.signs()
+    assert now["read"] == shown["read"], "run `python -m scripts.front_page`"
+    for one, other in zip(now["frames"], shown["frames"], strict=True):
+        np.testing.assert_allclose(one["hands"], other["hands"], atol=0.02)
+
+
+def test_the_heat_map_is_the_lessons_softmax() -> None:
+    for shown in front.answers()["lecture"].values():
+        words, width = shown["words"], front_page.WIDTH
+        x = embed(words, width)
+        q, k = (x @ random_numbers(f"{name} 0 {width}", (width, width), std=width**-0.5) for name in ("W_Q", "W_K"))
+        for temperature, weights in zip(shown["temperatures"], shown["weights"], strict=True):
+            powers = np.exp(scaled_scores(q, k) / temperature)
+            np.testing.assert_allclose(weights, 100 * powers / powers.sum(axis=1, keepdims=True), atol=0.06)
+
+
+def test_the_scores_are_the_cards() -> None:
+    cards = {name: checkpoints.read_card(name, folder=checkpoints.FOLDER)["metrics"] for name in ("tlob", "cct", "iiga_asl")}
+    by_market = {
+        market: next(row for row in rows if row["label"] == "forward" and row["horizon"] == 50)
+        for market, rows in cards["tlob"]["test"].items()
+    }
+    scores = front.scores()
+    assert scores.tlob == pytest.approx(np.mean([row["matthews"] for row in by_market.values()]))
+    assert scores.momentum == pytest.approx(np.mean([row["baselines"]["momentum"]["matthews"] for row in by_market.values()]))
+    assert scores.photographs == cards["cct"]["photographs"]["accuracy"]
+    assert scores.word_errors == cards["iiga_asl"]["test"]["wer"]
+    assert (scores.photographs_count, scores.sentences) == (341, 40)
+
+
+def test_links_that_the_live_page_had_at_the_root_are_known_by_their_parameters() -> None:
+    """Every widget of the page that keeps its value in the URL."""
+    folder = Path(front_page.__file__).resolve().parents[1] / "pages" / "markets"
+    pattern = r'url_state\.\w+\((?:[^()]|\([^()]*\))*?key="(\w+)"|remember\("(\w+)"|query_params\.get\("(\w+)"|key="(\w+)", bind='
+    names = set()
+    for file in ("live", "live_controls", "live_model", "toolbar", "call_value"):
+        text = (folder / f"{file}.py").read_text(encoding="utf-8")
+        names |= {name for groups in re.findall(pattern, text) for name in groups if name}
+    assert {"source", "rec", "h", "footprint", "at", "lines"} <= names
+    assert names <= OF_THE_LIVE_PAGE, names - OF_THE_LIVE_PAGE
+
+
+def test_the_file_is_small() -> None:
+    assert front.FILE.stat().st_size < 150_000 and json.loads(front.FILE.read_text(encoding="utf-8"))
