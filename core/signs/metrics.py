@@ -21,7 +21,7 @@ import numpy as np
 from jiwer import process_words
 from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
-from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.bleu import BLEU, BLEUScore
 
 from core.signs.edits import Edit, Operation
 
@@ -160,12 +160,16 @@ def bleu(
     """
     if not 1 <= order <= MAX_ORDER:
         raise ValueError(f"BLEU counts n-grams of up to 1 to {MAX_ORDER} words, not {order}")
-    scorer = BLEU(tokenize="none", smooth_method=smoothing, max_ngram_order=order, force=True)
-    score = scorer.corpus_score(_lines(hypotheses, references), [_lines(references, hypotheses)])
+    lines = _lines(hypotheses, references), [_lines(references, hypotheses)]
+
+    def scored(method: Smoothing) -> BLEUScore:
+        return BLEU(tokenize="none", smooth_method=method, max_ngram_order=order, force=True).corpus_score(*lines)
+
+    score, counts = scored(smoothing), scored("none")  # "add-k" adds to the library's counts
     return BleuScore(
         score=score.score / 100,
-        matches=tuple(score.counts),
-        totals=tuple(score.totals),
+        matches=tuple(counts.counts),
+        totals=tuple(counts.totals),
         precisions=tuple(precision / 100 for precision in score.precisions),
         brevity=score.bp,
         hypothesis_length=score.sys_len,

@@ -10,13 +10,15 @@ import streamlit as st
 
 from core.figures import metrics as figures
 from core.figures.learn.diagrams.metrics import metrics_diagram
-from core.lecture import notebooks
+from core.lecture import claims, notebooks
+from core.lecture.claims import metrics as said
+from core.messages import translate
 from core.signs import gloss_cleanup, metrics
 from core.signs.edits import edit_table
-from core.signs.metrics import EditCell, Sentence, Smoothing
+from core.signs.metrics import BleuScore, EditCell, Sentence, Smoothing
 from pages.learn import diagram, lesson, predict, questions, take_along
 from pages.shared import controls, url_state
-from pages.shared.language import N_, _, ngettext, number, percent, prose, significant
+from pages.shared.language import N_, _, number, percent, prose, significant
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 from pages.signs.alignment import alignment_table, error_stats
@@ -52,10 +54,10 @@ def page() -> None:
         return
     place = _pick_sentence(len(references))
     predict.ask(lambda: questions.last_word(references, hypotheses, place))
-    _diagram(references, hypotheses, place)
     _wer(references, hypotheses, place)
     _tidied(references, hypotheses)
-    _bleu(references, hypotheses, place)
+    bleu = _bleu(references, hypotheses, place)
+    _diagram(references, hypotheses, place, bleu)
     _rouge(references, hypotheses, place)
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("metrics_reading"))
@@ -80,18 +82,19 @@ def _tell_unequal(references: int, hypotheses: int) -> None:
     controls.error_box(sentence.format(**counts))
 
 
-def _diagram(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:
+def _diagram(references: list[Sentence], hypotheses: list[Sentence], place: int, bleu: BleuScore) -> None:
     """The lesson's diagram: WER and BLEU of all sentences, ROUGE-L of the one shown."""
-    found, grams = metrics.word_errors(references, hypotheses), metrics.bleu(references, hypotheses)
+    errors = metrics.word_errors(references, hypotheses)
     rouge = metrics.rouge_l(references[place], hypotheses[place])
     drawn = metrics_diagram(
-        words=(number(found.words), number(sum(map(len, hypotheses)))),
+        words=(number(errors.words), number(sum(map(len, hypotheses)))),
         table=(len(references[place]) + 1, len(hypotheses[place]) + 1),
-        edits=number(found.errors),
-        matches=number(sum(grams.matches)),
+        edits=number(errors.errors),
+        matches=number(sum(bleu.matches)),
         common=number(rouge.common),
-        rate="–" if found.rate is None else percent(found.rate),
-        bleu=percent(grams.score),
+        rate="–" if errors.rate is None else percent(errors.rate),
+        orders=len(bleu.totals),
+        bleu=percent(bleu.score),
         rouge=percent(rouge.f),
         sentence="" if len(references) == 1 else _("sentence {number}").format(number=number(place + 1)),
     )
@@ -100,8 +103,8 @@ def _diagram(references: list[Sentence], hypotheses: list[Sentence], place: int)
 
 def _taken(references: list[Sentence], hypotheses: list[Sentence]) -> dict[str, Any]:
     """Values for the notebook."""
-    found = metrics.word_errors(references, hypotheses)
-    rate = float("nan") if found.rate is None else found.rate
+    errors = metrics.word_errors(references, hypotheses)
+    rate = float("nan") if errors.rate is None else errors.rate
     given = {"REFERENCES": [list(one) for one in references], "HYPOTHESES": [list(one) for one in hypotheses]}
     return given | notebooks.on_screen({"rate": rate}, 4)
 
@@ -177,11 +180,11 @@ def _take(reference: str, hypothesis: str) -> None:
 
 def _wer(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:
     st.subheader(_("Word error rate"), anchor=False)
-    found = metrics.word_errors(references, hypotheses)
-    stat_strip(error_stats(found))
-    if found.rate is None:
+    errors = metrics.word_errors(references, hypotheses)
+    stat_strip(error_stats(errors))
+    if errors.rate is None:
         controls.notice("empty", _("Without words in the reference the rate divides by zero: it is undefined."))
-    reference, hypothesis, steps = references[place], hypotheses[place], found.alignments[place]
+    reference, hypothesis, steps = references[place], hypotheses[place], errors.alignments[place]
     if _too_long(reference, hypothesis):
         alignment_table(steps, reference, hypothesis, key="metrics_alignment")
         return
@@ -218,13 +221,13 @@ def _tidied(references: list[Sentence], hypotheses: list[Sentence]) -> None:
     }
     rows = []
     for name, tidy in steps.items():
-        found = metrics.word_errors([tidy(one) for one in references], [tidy(one) for one in hypotheses])
+        errors = metrics.word_errors([tidy(one) for one in references], [tidy(one) for one in hypotheses])
         rows.append(
             {
                 _("Corpus"): name,
-                "WER": "–" if found.rate is None else percent(found.rate, 2),
-                _("Errors"): number(found.errors),
-                _("Words"): number(found.words),
+                "WER": "–" if errors.rate is None else percent(errors.rate, 2),
+                _("Errors"): number(errors.errors),
+                _("Words"): number(errors.words),
             }
         )
     with st.expander(_("With the clean-up of a published evaluation"), icon=":material/cleaning_services:"):
@@ -257,34 +260,12 @@ def _plain(markdown: str) -> str:
 def _cell(cell: EditCell, reference: Sentence, hypothesis: Sentence) -> str:
     """One entry of the table in words and numbers."""
     place = _("**Entry ({row}, {column}) = {value}.**").format(row=cell.row, column=cell.column, value=cell.value)
-    if cell.row == 0 or cell.column == 0:
-        count = max(cell.row, cell.column)
-        if count == 0:
-            return place + " " + _("Two empty beginnings need no edit.")
-        sentence = (
-            ngettext("Nothing but {count} deletion.", "Nothing but {count} deletions.", count)
-            if cell.row
-            else ngettext("Nothing but {count} insertion.", "Nothing but {count} insertions.", count)
-        )
-        return place + " " + sentence.format(count=number(count))
-    words = {"reference": f"`{reference[cell.row - 1]}`", "hypothesis": f"`{hypothesis[cell.column - 1]}`"}
-    if cell.same:
-        return (
-            place
-            + " "
-            + _("{reference} equals {hypothesis}: the diagonal entry, {value}, is copied.").format(**words, value=cell.diagonal)
-        )
-    return (
-        place
-        + " "
-        + _(
-            "{reference} differs from {hypothesis}: 1 + the least of {deletion} (above, a deletion), {insertion} (to the left, "
-            "an insertion) and {diagonal} (diagonal, a substitution)."
-        ).format(**words, deletion=cell.deletion, insertion=cell.insertion, diagonal=cell.diagonal)
-    )
+    (sentence,) = claims.told(said.ENTRY, said.Entry(cell=cell, reference=reference, hypothesis=hypothesis))
+    return f"{place} {translate(sentence)}"
 
 
-def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:
+def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) -> BleuScore:
+    """BLEU with all its counts; returns it for the diagram."""
     reference, hypothesis = references[place], hypotheses[place]
     st.subheader(_("BLEU"), anchor=False)
     orders = {str(order): f"BLEU-{order}" for order in range(1, metrics.MAX_ORDER + 1)}
@@ -304,21 +285,21 @@ def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) ->
             width=240,
             help=_("What is done about an order without a match: without smoothing one such order makes the whole score 0."),
         )
-    found = metrics.bleu(references, hypotheses, order=order, smoothing=cast(Smoothing, smoothing))
+    score = metrics.bleu(references, hypotheses, order=order, smoothing=cast(Smoothing, smoothing))
     stat_strip(
         [
-            Stat(name=f"BLEU-{order}", value=percent(found.score, 2)),
-            Stat(name=_("Brevity penalty"), value=number(found.brevity, 4), note=_("min(1, exp(1 − r/c))")),
-            Stat(name=_("Reference length r"), value=number(found.reference_length)),
-            Stat(name=_("Hypothesis length c"), value=number(found.hypothesis_length)),
+            Stat(name=f"BLEU-{order}", value=percent(score.score, 2)),
+            Stat(name=_("Brevity penalty"), value=number(score.brevity, 4), note=_("min(1, exp(1 − r/c))")),
+            Stat(name=_("Reference length r"), value=number(score.reference_length)),
+            Stat(name=_("Hypothesis length c"), value=number(score.hypothesis_length)),
         ]
     )
     counts = pd.DataFrame(
         {
             _("n"): range(1, order + 1),
-            _("Matches"): found.matches,
-            _("In the hypothesis"): found.totals,
-            _("Precision"): [percent(precision, 2) for precision in found.precisions],
+            _("Matches"): score.matches,
+            _("In the hypothesis"): score.totals,
+            _("Precision"): [percent(precision, 2) for precision in score.precisions],
         }
     )
     grams = pd.DataFrame(
@@ -337,33 +318,28 @@ def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) ->
     left, right = st.columns([2, 3])
     with left:
         st.dataframe(counts, hide_index=True)
-        st.latex(_bleu_formula(found, order))
+        st.latex(_bleu_formula(score, order))
     with right:
         if len(grams):
             st.dataframe(grams, hide_index=True, height="content" if len(grams) <= 8 else 320)
-        else:
-            controls.notice("empty", _("An empty hypothesis has no n-grams: BLEU is 0."))
-    if found.score == 0 and len(hypotheses) == 1 and 0 < len(hypothesis) < order:
-        st.caption(
-            _("The hypothesis is shorter than {order} words, so it has no {order}-gram and no precision of that order.").format(
-                order=number(order)
-            )
-        )
+        for sentence in claims.told(said.BLEU, said.Counted(bleu=score, listed=len(hypothesis))):
+            st.caption(translate(sentence))
+    return score
 
 
-def _bleu_formula(found: metrics.BleuScore, order: int) -> str:
+def _bleu_formula(score: metrics.BleuScore, order: int) -> str:
     def tex(value: float) -> str:
         return significant(value).replace(",", "{,}")
 
-    product = r" \cdot ".join(tex(precision) for precision in found.precisions)
+    product = r" \cdot ".join(tex(precision) for precision in score.precisions)
     root = f"({product})^{{1/{order}}}" if order > 1 else product
-    return rf"\text{{BLEU}} = {tex(found.brevity)} \cdot {root} = {tex(found.score)}"
+    return rf"\text{{BLEU}} = {tex(score.brevity)} \cdot {root} = {tex(score.score)}"
 
 
 def _rouge(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:
     st.subheader(_("ROUGE-L"), anchor=False)
     reference, hypothesis = references[place], hypotheses[place]
-    found = metrics.rouge_l(reference, hypothesis)
+    score = metrics.rouge_l(reference, hypothesis)
     if len(references) > 1:
         mean = percent(metrics.corpus_rouge_l(references, hypotheses), 2)
         st.caption(
@@ -373,10 +349,10 @@ def _rouge(references: list[Sentence], hypotheses: list[Sentence], place: int) -
         )
     stat_strip(
         [
-            Stat(name="ROUGE-L F", value=percent(found.f, 2), note="2RP / (R + P)"),
-            Stat(name=_("Common subsequence"), value=number(found.common)),
-            Stat(name=_("Recall R"), value=percent(found.recall, 2), note=f"{found.common} / {found.reference_length}"),
-            Stat(name=_("Precision P"), value=percent(found.precision, 2), note=f"{found.common} / {found.hypothesis_length}"),
+            Stat(name="ROUGE-L F", value=percent(score.f, 2), note="2RP / (R + P)"),
+            Stat(name=_("Common subsequence"), value=number(score.common)),
+            Stat(name=_("Recall R"), value=percent(score.recall, 2), note=f"{score.common} / {score.reference_length}"),
+            Stat(name=_("Precision P"), value=percent(score.precision, 2), note=f"{score.common} / {score.hypothesis_length}"),
         ]
     )
     if _too_long(reference, hypothesis):

@@ -104,7 +104,7 @@ def layer_cost() -> Diagram:
 
 def sentences() -> Diagram:
     return metrics_diagram(
-        words=("7", "7"), table=(8, 8), edits="3", matches="9", common="5", rate="42.9 %", bleu="0.0 %", rouge="71.4 %"
+        words=("7", "7"), table=(8, 8), edits="3", matches="9", common="5", rate="42.9 %", orders=4, bleu="0.0 %", rouge="71.4 %"
     )
 
 

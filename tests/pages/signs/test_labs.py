@@ -8,6 +8,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.figures.learn.diagrams import metrics as diagrams
 from core.signs import ctc_lab
 from pages.learn import questions
 from pages.shared.navigation import ROOT
@@ -197,3 +198,17 @@ def test_each_line_is_a_sentence_of_the_corpus():
     app = opened("metrics", ref="A\nB", hyp="A")
     assert "The reference has 2 sentences and the hypothesis 1" in app.error[0].value
     assert "WER" not in stats(app)
+
+
+def test_the_diagrams_bleu_is_the_one_below(monkeypatch):
+    drawn = []
+    draw = diagrams.metrics_diagram
+    monkeypatch.setattr(diagrams, "metrics_diagram", lambda **values: drawn.append(values) or draw(**values))
+    shown = stats(opened("metrics", ref="A B C D E", hyp="A X C D", ngrams="2", smooth="add-k"))
+    assert drawn[-1]["orders"] == 2 and f"{float(drawn[-1]['bleu'][:-1]):.1f}" == f"{float(shown['BLEU-2'][:-1]):.1f}" != "0.0"
+    assert drawn[-1]["matches"] == "4", "3 words and 1 pair; the smoothing's one more is none"
+
+
+def test_an_empty_sentence_among_others_has_no_score_of_its_own():
+    app = opened("metrics", ref="X\nA B C D", hyp="\nA B C D")
+    assert stats(app)["BLEU-4"] == "77.88%" and "BLEU is of all sentences" in text(app)

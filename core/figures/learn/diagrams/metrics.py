@@ -14,6 +14,7 @@ def metrics_diagram(
     matches: str,
     common: str,
     rate: str,
+    orders: int,
     bleu: str,
     rouge: str,
     sentence: str = "",
@@ -23,7 +24,7 @@ def metrics_diagram(
     Args:
         words: of the references and of the hypotheses. table: rows and columns of the sentence's tables.
         edits, matches, common: errors, matching n-grams, words of the common subsequence.
-        rate, bleu, rouge: the scores. All are written in the reader's language.
+        orders: of the n-grams. rate, bleu, rouge: the scores. All are written in the reader's language.
         sentence: number of the one whose tables and ROUGE-L are shown, where there are several; WER and BLEU are of all.
     """
     return Diagram(
@@ -32,7 +33,7 @@ def metrics_diagram(
             Block(code="reference", label=_("reference"), at=(0, 0.5), note=words[0], kind="data"),
             Block(code="hypothesis", label=_("hypothesis"), at=(0, 1.5), note=words[1], kind="data"),
             Block(code="edits", label=_("edits"), at=(2, 0), note=shape(table), part="#metrics_table"),
-            Block(code="grams", label=_("n-grams"), at=(2, 1), note="n ≤ 4", part="#ngrams"),
+            Block(code="grams", label=_("n-grams"), at=(2, 1), note=f"n ≤ {orders}", part="#ngrams"),
             Block(code="common", label=_("common"), at=(2, 2), note=shape(table), part="#metrics_lcs"),
             Block(code="wer", label="WER", at=(4, 0), note=rate, part="#metrics_table", kind="data"),
             Block(code="bleu", label="BLEU", at=(4, 1), note=bleu, part="#ngrams", kind="data"),
