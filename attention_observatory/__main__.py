@@ -5,11 +5,8 @@ from __future__ import annotations
 import argparse
 import runpy
 import sys
-from pathlib import Path
 
-PACKAGED = Path(__file__).resolve().parent / "app"
-"""Where a wheel has the app's folders."""
-APP = PACKAGED if PACKAGED.is_dir() else Path(__file__).resolve().parents[1]
+from attention_observatory import APP
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,0 +1,254 @@
+"""Answers of the shipped models in a Python session: a book, a photograph, a film of signs.
+
+Each answer is a small dataclass whose `print` is readable and whose `plot()` is a Plotly figure. The models answer as the app's
+pages do: the same preparation, the same choice of a model, the same rule for a call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from PIL import Image
+
+from core import checkpoints
+from core.figures.market import horizons_figure
+from core.figures.pictures import ranking_figure
+from core.figures.signs import clip_figure
+from core.market.book import FILE_COLUMNS, BookError, BookRows, read_market, resample, rows_from_frame
+from core.market.predictor import Predictor, load_predictor
+from core.market.windows import window_ends
+from core.models.tlob import CLASSES
+from core.signs import recognition, video
+from core.signs.hands import model_files
+from core.signs.recogniser import DIGITS, HANDS, Recogniser, load_recogniser
+from core.vision.classifier import Classifier, classifier_names, load_classifier
+from core.vision.pictures import Picture, decode
+from core.vision.preprocessing import Recipe, model_for
+from core.vision.uprightness import prepare_upright
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+File = str | PathLike[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BookPrediction:
+    """TLOB's answer to the last rows of an order book.
+
+    Attributes:
+        market: the card's entry that was used. time: of the newest row, UTC.
+        heads: (label, steps ahead) of each answer. probabilities: (heads, 3) of DOWN, STATIONARY and UP. calls: one a head.
+    """
+
+    market: str
+    time: pd.Timestamp
+    heads: tuple[tuple[str, int], ...]
+    probabilities: NDArray[np.float32]
+    calls: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        lines = [f"{self.market} at {self.time:%Y-%m-%d %H:%M:%S} UTC: down, stationary, up"]
+        for (label, steps), shares, call in zip(self.heads, self.probabilities, self.calls, strict=True):
+            lines.append(f"  {label:>8} {steps:>3} steps: " + ", ".join(f"{share:.3f}" for share in shares) + f"  {call}")
+        return "\n".join(lines)
+
+    def plot(self) -> go.Figure:
+        """One stacked bar a head."""
+        return horizons_figure([f"{label} {steps}" for label, steps in self.heads], self.probabilities, chosen=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhotoAnswer:
+    """The garment in a photograph.
+
+    Attributes:
+        name: the likeliest kind. probability: its share. unsure: whether the picture does not look like a garment to the model.
+        probabilities: kind -> probability, the likeliest first. model: the checkpoint that answered.
+    """
+
+    name: str
+    probability: float
+    unsure: bool
+    probabilities: dict[str, float]
+    model: str
+
+    def __repr__(self) -> str:
+        doubt = ", unsure: it may be no garment at all" if self.unsure else ""
+        others = ", ".join(f"{name} {share:.1%}" for name, share in list(self.probabilities.items())[1:3])
+        return f"{self.name} {self.probability:.1%}{doubt} (then {others})"
+
+    def plot(self) -> go.Figure:
+        """All kinds by probability."""
+        return ranking_figure(list(self.probabilities), np.array(list(self.probabilities.values())))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignReading:
+    """The glosses read in a film.
+
+    Attributes:
+        glosses: the sentence. spans: (gloss, begin, end) in seconds. unsure: glosses left out, with their probability.
+        seconds: (T,) of the model's frames. probabilities: (T, V). names: one a label, the blank first.
+        model: the checkpoint that read.
+    """
+
+    glosses: tuple[str, ...]
+    spans: tuple[tuple[str, float, float], ...]
+    unsure: tuple[tuple[str, float], ...]
+    seconds: NDArray[np.float64]
+    probabilities: NDArray[np.float32]
+    names: tuple[str, ...]
+    model: str
+
+    def __repr__(self) -> str:
+        spans = ", ".join(f"{gloss} {begin:.2f} to {end:.2f} s" for gloss, begin, end in self.spans)
+        return f"{' '.join(self.glosses) or 'no sign'} ({spans})" if spans else "no sign"
+
+    def plot(self) -> go.Figure:
+        """The probability of each gloss through time."""
+        return clip_figure(self.probabilities, self.names, self.seconds)
+
+
+@cache
+def load(name: str) -> Predictor | Classifier | Recogniser:
+    """A shipped checkpoint by name, ready to answer: "tlob", "vit", "cct", "iiga_digits" and their like.
+
+    Raises:
+        CheckpointError: where there is none of this name. ValueError: for a model of the lecture alone.
+    """
+    kind = str(checkpoints.read_card(name)["model"])
+    if kind in ("tlob", "deeplob"):
+        return load_predictor(name)
+    if kind in ("vit", "cct", "cct_28"):
+        return load_classifier(name)
+    if kind == "iiga":
+        return load_recogniser(name)
+    raise ValueError(f"{name!r} is a {kind}, which answers in the lecture alone: tlob, vit, cct and iiga_digits are right")
+
+
+def predict_book(
+    book: File | pd.DataFrame | NDArray[np.floating], *, market: str = "", checkpoint: str = "tlob"
+) -> BookPrediction:
+    """The answer of TLOB to the newest window of an order book.
+
+    Args:
+        book: a Parquet or CSV file or a DataFrame with `timestamp` (ms) and the forty columns of ten levels a side; or an array
+            (rows, 40) in the model's order, ask price, ask size, bid price, bid size from the best level on, 250 ms apart.
+        market: words that name it ("binance spot BTC/USDT"); of a file, its name where left out.
+
+    Raises:
+        BookError: for a book of another form, or with fewer rows without a gap than the model reads.
+    """
+    predictor = cast(Predictor, load(checkpoint))
+    rows = _rows(book)
+    ends = window_ends(rows.timestamps, predictor.window)
+    if not len(ends) or ends[-1] != len(rows) - 1:
+        raise BookError(f"the book's last {predictor.window} rows must follow each other without a gap")
+    spelling = market or (Path(book).name if isinstance(book, str | PathLike) else "")
+    entry = predictor.market(spelling)
+    answer = predictor.predict(rows.levels[None, -predictor.window :], entry)
+    return BookPrediction(
+        market=entry.name,
+        time=pd.Timestamp(int(rows.timestamps[-1]), unit="ms"),
+        heads=tuple((str(label), int(steps)) for label, steps in predictor.heads),
+        probabilities=answer.probabilities[0],
+        calls=tuple(CLASSES[call] for call in answer.calls[0]),
+    )
+
+
+def _rows(book: File | pd.DataFrame | NDArray[np.floating]) -> BookRows:
+    if isinstance(book, str | PathLike):
+        return read_market([Path(book)])
+    if isinstance(book, np.ndarray):
+        if book.ndim != 2 or book.shape[1] != len(FILE_COLUMNS):
+            raise BookError(f"an array of a book is (rows, {len(FILE_COLUMNS)}), not {book.shape}")
+        book = pd.DataFrame(book, columns=list(FILE_COLUMNS)).assign(timestamp=np.arange(len(book), dtype=np.int64) * 250)
+    return resample(rows_from_frame(book))
+
+
+def classify_photo(photo: File | bytes | Image.Image | NDArray[np.uint8], *, checkpoint: str = "") -> PhotoAnswer:
+    """The garment in a picture, by the model that the app takes for such a picture where none is named.
+
+    Args:
+        photo: a picture's file, its bytes, a PIL image, or an array (height, width) or (height, width, 3) uint8.
+
+    Raises:
+        PictureError: for a file that is no picture.
+    """
+    picture = _picture(photo)
+    name = checkpoint or model_for(picture, classifier_names())
+    classifier = cast(Classifier, load(name))
+    prepared = prepare_upright(classifier, picture, Recipe(manner=classifier.manner))
+    answer = classifier.answer(prepared.image, prepared.unturned)
+    shares = answer.probabilities[0]
+    ranked = {classifier.class_names[i]: float(shares[i]) for i in np.argsort(-shares, kind="stable")}
+    first = next(iter(ranked))
+    return PhotoAnswer(
+        name=first,
+        probability=ranked[first],
+        unsure=prepared.empty or bool(answer.strangeness[0] > classifier.threshold),
+        probabilities=ranked,
+        model=name,
+    )
+
+
+def _picture(photo: File | bytes | Image.Image | NDArray[np.uint8]) -> Picture:
+    if isinstance(photo, bytes):
+        return decode(photo)
+    if isinstance(photo, str | PathLike):
+        return decode(Path(photo).read_bytes(), name=Path(photo).name)
+    file = BytesIO()
+    (Image.fromarray(photo) if isinstance(photo, np.ndarray) else photo).save(file, "PNG")
+    return decode(file.getvalue())
+
+
+def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, checkpoint: str = "") -> SignReading:
+    """The glosses of a film of signs.
+
+    Args:
+        film: a video's file or its bytes; an array (T, height, width, 3) uint8; or tracked hands (T, 6), pixels.
+        fps: frames a second of an array, the model's own where left out.
+        checkpoint: where left out the one on landmarks of hands for films, `iiga_digits` where its models are not set up,
+            and the one on tracks for tracks.
+
+    Raises:
+        VideoError: for a file that is no film. ValueError: for an array of another shape.
+    """
+    tracks = isinstance(film, np.ndarray) and film.ndim == 2
+    name = checkpoint or ("iiga_asl" if tracks else HANDS if model_files.available() else DIGITS)
+    recogniser = cast(Recogniser, load(name))
+    clip, seconds = _clip(film, recogniser, fps)
+    reading = recognition.read(recogniser, clip, seconds)
+    at = reading.seconds
+    return SignReading(
+        glosses=reading.greedy,
+        spans=tuple((gloss, float(at[first]), float(at[last])) for gloss, first, last in reading.spans),
+        unsure=reading.doubtful,
+        seconds=at,
+        probabilities=reading.probabilities,
+        names=recogniser.vocabulary.names,
+        model=name,
+    )
+
+
+def _clip(film: File | bytes | NDArray[Any], recogniser: Recogniser, fps: float) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    if isinstance(film, np.ndarray):
+        rate = fps or recogniser.fps
+        if recogniser.front == "frames":
+            if film.ndim != 4 or film.shape[-1] != 3:
+                raise ValueError(f"frames are (T, height, width, 3), not {film.shape}")
+            picked = film[np.arange(0, len(film), rate / recogniser.fps).astype(int)]
+            film, rate = video.of_pictures(picked, size=recogniser.image_size, fps=recogniser.fps).frames, recogniser.fps
+        return film, np.arange(len(film)) / rate
+    data = film if isinstance(film, bytes) else Path(film).read_bytes()
+    footage = video.read_video(data, size=recogniser.image_size, fps=recogniser.fps)
+    return footage.frames, footage.seconds

@@ -1,0 +1,106 @@
+"""The library a user imports: each answer equals the one of the code that the app's pages and commands use."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import attention_observatory as library
+from core.market.book import BookError
+from core.market.library import recordings
+from core.market.predictor import load_predictor
+from core.signs import samples
+from core.vision.classifier import load_classifier
+from core.vision.gallery import photograph_gallery
+from core.vision.photograph_scores import answered
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_a_book_is_answered_alike_as_a_file_a_frame_and_an_array() -> None:
+    recording = recordings()[0]
+    answer = library.predict_book(recording.path)
+    predictor = load_predictor("tlob")
+    frame = pd.read_parquet(recording.path)
+    market = predictor.market(recording.path.name)
+    levels = library.answers._rows(frame).levels
+    expected = predictor.predict(levels[None, -128:], market)
+    np.testing.assert_allclose(answer.probabilities, expected.probabilities[0], atol=1e-5)
+    assert answer.market == market.name and len(answer.calls) == len(predictor.heads)
+    for book in (frame, levels):
+        np.testing.assert_allclose(
+            library.predict_book(book, market=recording.path.name).probabilities, answer.probabilities, atol=1e-5
+        )
+    assert f"{answer.probabilities[0, 2]:.3f}" in repr(answer) and len(answer.plot().data) == 3
+
+
+@pytest.mark.parametrize(
+    ("book", "says"),
+    [
+        (np.ones((200, 39)), "an array of a book is (rows, 40), not (200, 39)"),
+        (pd.DataFrame({"timestamp": [1]}), "lacks the column 'ask_price_1'"),
+    ],
+)
+def test_a_book_of_another_form_is_refused_with_a_sentence(book: object, says: str) -> None:
+    with pytest.raises(BookError) as refused:
+        library.predict_book(book)  # type: ignore[arg-type]
+    assert says in str(refused.value)
+
+
+def test_a_book_with_a_gap_in_its_last_window_is_refused() -> None:
+    frame = pd.read_parquet(recordings()[0].path)
+    frame.loc[len(frame) - 10 :, "timestamp"] += 60_000
+    with pytest.raises(BookError, match="must follow each other without a gap"):
+        library.predict_book(frame)
+
+
+def test_a_photograph_is_answered_as_the_page_scores_it(tmp_path: Path) -> None:
+    row = photograph_gallery()[0]
+    expected = answered(lambda _picture: load_classifier("cct"), row)
+    file = tmp_path / "photo.jpeg"
+    file.write_bytes(row.data)
+    for photo in (file, row.data):
+        answer = library.classify_photo(photo)
+        assert (answer.name, answer.unsure, answer.model) == (expected.name, expected.flagged, "cct")
+        assert answer.probability == pytest.approx(expected.confidence, abs=1e-5)
+    assert sum(answer.probabilities.values()) == pytest.approx(1, abs=1e-5)
+    assert repr(answer).startswith(f"{expected.name} {expected.confidence:.1%}") and len(answer.plot().data) == 1
+    assert library.classify_photo(Image.open(file)).name == library.classify_photo(np.asarray(Image.open(file))).name
+
+
+def test_a_film_of_digits_is_read_as_it_was_signed() -> None:
+    clip = next(one for one in samples.clip_samples() if one.path.name == "digits_314.mp4")
+    reading = library.read_signs(clip.path, checkpoint="iiga_digits")
+    assert reading.glosses == tuple(clip.glosses) and len(reading.spans) == 3
+    assert [begin < end for _gloss, begin, end in reading.spans] == [True] * 3
+    assert reading.plot().data and "0." in repr(reading)
+    one = samples.track_samples()[0]
+    assert library.read_signs(one.tracks).model == "iiga_asl"
+
+
+def test_a_model_of_the_lecture_is_not_given_out() -> None:
+    with pytest.raises(ValueError, match="answers in the lecture alone"):
+        library.load("dates")
+
+
+def test_the_package_alone_imports_no_model() -> None:
+    code = "import sys, json, attention_observatory; print(json.dumps(sorted({'torch', 'pandas', 'core'} & sys.modules.keys())))"
+    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert json.loads(out) == []
+
+
+def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {}
+    for cell in json.loads((ROOT / "docs" / "library.ipynb").read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    said = capsys.readouterr().out
+    assert "steps: " in said and "labelled: " in said and "3 " in said
