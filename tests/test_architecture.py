@@ -164,7 +164,7 @@ def pins(file: str) -> set[str]:
 def test_every_import_is_a_pinned_dependency() -> None:
     pinned = pins("requirements.txt") | pins("requirements-dev.txt")
     distributions = packages_distributions()
-    ours = {"core", "pages", "tests", "streamlit_app", "scripts"}
+    ours = {"attention_observatory", "core", "pages", "tests", "streamlit_app", "scripts"}
     for path in [*CODE, *(ROOT / "tests").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]:
         siblings = {other.stem for other in path.parent.glob("*.py")}
         for name in imports(path):
