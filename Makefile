@@ -4,6 +4,7 @@
 # make ray    the tests of several workers: installs Ray, starts clusters on this machine
 # make hands  the models that find hands in films and before the camera (about 60 MB are downloaded once)
 # make lint   ruff and mypy
+# make check  lint, and the tests of one page or module without a browser: make check PAGE=permutation
 # make messages   take new strings into the catalogues of assets/locale
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ BIN := $(VENV)/bin
 # Compiled modules are kept, whatever the caller's environment says: every process that a test starts would compile torch again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test numeric ray hands lint messages
+.PHONY: run test numeric ray hands lint check messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -43,6 +44,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
+
+check: lint
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/test_architecture.py \
+		$(if $(PAGE),$$(find tests -name 'test_*$(PAGE)*.py' -not -path 'tests/browser/*')) $(ARGS)
 
 messages: $(VENV)/.installed
 	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords compose --no-location --sort-output --output $(VENV)/messages.pot .
