@@ -145,7 +145,7 @@ def convert(
     market: str,
     progress: conversion.Progress | None = None,
 ) -> FileSummary:
-    """As `conversion.convert`, into the library under a name.
+    """As `conversion.convert`, into the library under a name, bounded as `inspect` is.
 
     Args:
         found: what `inspect` said of them.
@@ -157,4 +157,4 @@ def convert(
     if not changes.NAME.fullmatch(name):
         raise FormatError(compose("{name} is no name: letters, digits, - and _ are right, and / between folders.", name=name))
     path = library_folder() / f"{name}.parquet"
-    return conversion.convert(files, path, market=market, levels=found.levels, found=found, progress=progress)
+    return bounded.convert(files, path, found, market=market, progress=progress)

@@ -1,8 +1,9 @@
-"""Inspects files in a process of its own, whose memory and time are bounded: a small file can be made to take hours or gigabytes.
+"""Reads files in a process of its own, whose memory and time are bounded: a small file can be made to take hours or gigabytes.
 
     python -m core.market.formats.bounded
 
-The process reads one line of JSON (files by name, limits), and writes lines of JSON: shares read, then what it saw or why not.
+The process reads one line of JSON (files by name, limits, and what a recording of them is to be), and writes lines of JSON:
+shares read, then what it saw or wrote, or why not.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from typing import Any, Final
 from core.market.formats import conversion
 from core.market.formats.conversion import FORMATS, Inspection, Progress
 from core.market.formats.protocol import FormatError, RowProblem
+from core.market.store.segments import remove_leftovers
+from core.market.store.writer import FileSummary
 from core.messages import Message, compose, packed, unpacked
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -63,17 +66,47 @@ def inspect(files: Mapping[str, Path], *, progress: Progress | None = None, limi
     Raises:
         FormatError: also where a limit is reached, or enough files are being read already.
     """
-    limits = limits or limits_for(files)
+    return _inspection(_asked({}, files, limits or limits_for(files), progress))
+
+
+def convert(
+    files: Mapping[str, Path],
+    path: Path,
+    found: Inspection,
+    *,
+    market: str,
+    progress: Progress | None = None,
+    limits: Limits | None = None,
+) -> FileSummary:
+    """As `conversion.convert`, within limits and ended as `inspect` is; a process that is ended leaves nothing.
+
+    Args:
+        found: what `inspect` said of the files. limits: twice an inspection's where None, as rows are written too.
+
+    Raises:
+        FormatError: as of `inspect`, and where the disk refuses.
+    """
+    limits = limits or Limits(seconds=2 * limits_for(files).seconds)
+    order = {"path": str(path.resolve()), "market": market, "found": _as_json(found)}
+    try:
+        answer = _asked(order, files, limits, progress)
+    finally:
+        remove_leftovers(path.parent, f".{path.name}.part")
+    return FileSummary(**answer | {"mids": tuple(answer["mids"])})
+
+
+def _asked(order: dict[str, Any], files: Mapping[str, Path], limits: Limits, progress: Progress | None) -> dict[str, Any]:
+    """The answer of a process to an order, where one of the places for them is free."""
     if not _places.acquire(blocking=False):
         raise FormatError(compose("{count} files are being read on this server already: try again later", count=MAX_AT_ONCE))
     try:
-        return _asked(files, limits, progress)
+        named = {name: str(path.resolve()) for name, path in files.items()}
+        return _answer(order | vars(limits) | {"files": named}, limits, progress)
     finally:
         _places.release()
 
 
-def _asked(files: Mapping[str, Path], limits: Limits, progress: Progress | None) -> Inspection:
-    order = {"files": {name: str(path.resolve()) for name, path in files.items()}, "seconds": limits.seconds, "mib": limits.mib}
+def _answer(order: dict[str, Any], limits: Limits, progress: Progress | None) -> dict[str, Any]:
     process = subprocess.Popen(
         [sys.executable, "-m", __spec__.name if __spec__ else __name__],
         cwd=ROOT,
@@ -89,16 +122,16 @@ def _asked(files: Mapping[str, Path], limits: Limits, progress: Progress | None)
     try:
         assert process.stdin is not None and process.stdout is not None
         with contextlib.suppress(BrokenPipeError), process.stdin as order_in:
-            order_in.write(json.dumps(order))
+            order_in.write(json.dumps(order, default=_plain))
         for line in process.stdout:
             answer = json.loads(line)
-            if "inspection" in answer:
-                return _inspection(answer["inspection"])
+            if "result" in answer:
+                return dict(answer["result"])
             if "refused" in answer:
                 raise FormatError(unpacked(answer["refused"]))
             if progress:
                 progress(answer["done"])
-        raise FormatError(_why(", ".join(files), process.wait(), limits))
+        raise FormatError(_why(", ".join(order["files"]), process.wait(), limits))
     finally:
         late.cancel()
         process.kill()
@@ -114,14 +147,19 @@ def _why(names: str, code: int, limits: Limits) -> Message:
     return compose("reading {files} ended early: it is damaged, or takes more memory than it may", files=names)
 
 
+def _as_json(seen: Inspection) -> dict[str, Any]:
+    return vars(seen) | {"form": seen.form.key, "problems": [(one.row, packed(one.what)) for one in seen.problems]}
+
+
 def _inspection(answer: dict[str, Any]) -> Inspection:
+    """The inverse of `_as_json`."""
     form = next(one for one in FORMATS if one.key == answer["form"])
     problems = tuple(RowProblem(row=row, what=unpacked(what)) for row, what in answer["problems"])  # type: ignore[arg-type]
     return Inspection(**answer | {"form": form, "problems": problems})
 
 
 def main() -> None:
-    """Inspect what standard input names, within its limits."""
+    """Inspect or convert what standard input names, within its limits."""
     order = json.loads(sys.stdin.readline())
     files = {name: Path(path) for name, path in order["files"].items()}
     _limit(order["seconds"], order["mib"] << 20)
@@ -134,12 +172,16 @@ def main() -> None:
             _say({"done": share})
 
     try:
-        seen = conversion.inspect(files, progress=tell)
-        values = {name: getattr(seen, name) for name in Inspection.__dataclass_fields__}
-        problems = [(one.row, packed(one.what)) for one in seen.problems]
-        _say({"inspection": values | {"form": seen.form.key, "problems": problems}})
+        if "path" in order:
+            found, path = _inspection(order["found"]), Path(order["path"])
+            written = conversion.convert(files, path, market=order["market"], levels=found.levels, found=found, progress=tell)
+            _say({"result": vars(written)})
+        else:
+            _say({"result": _as_json(conversion.inspect(files, progress=tell))})
     except FormatError as error:
         _say({"refused": packed(error.args[0])})
+    except OSError as error:
+        _say({"refused": str(error)})
     except MemoryError:
         what = compose(
             "reading {files} takes more than {most} MiB of memory: split it", files=", ".join(files), most=order["mib"]
@@ -161,8 +203,12 @@ def _limit(seconds: int, memory: int) -> None:
 
 
 def _say(answer: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(answer, default=lambda one: one.item() if hasattr(one, "item") else str(one)) + "\n")
+    sys.stdout.write(json.dumps(answer, default=_plain) + "\n")
     sys.stdout.flush()
+
+
+def _plain(one: Any) -> Any:
+    return one.item() if hasattr(one, "item") else str(one)
 
 
 if __name__ == "__main__":

@@ -155,30 +155,17 @@ def convert(
                 progress(min(1.0, batch.done))
         yield from steps.rest()
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        summary = write_rows(path, _some(grid()), levels=levels, market=market)
-    except _Empty as error:
-        raise FormatError(TOO_FAR_APART) from error
-    if trades:
-        table = pa.concat_tables(trades)
-        beside = trades_path(path)
-        beside.parent.mkdir(exist_ok=True)
-        write_table(beside, table.sort_by("timestamp"))
-    return summary
+    def rows() -> Iterator[RowBlock]:
+        empty = True
+        for block in grid():
+            empty = empty and not len(block[0])
+            yield block
+        if empty:
+            raise FormatError(TOO_FAR_APART)
+        if trades:  # before the recording stands under its name, which so is whole at any moment
+            write_table(trades_path(path), pa.concat_tables(trades).sort_by("timestamp"))
 
-
-class _Empty(Exception):
-    pass
-
-
-def _some(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
-    empty = True
-    for block in blocks:
-        empty = empty and not len(block[0])
-        yield block
-    if empty:
-        raise _Empty
+    return write_rows(path, rows(), levels=levels, market=market)
 
 
 class _Grid:

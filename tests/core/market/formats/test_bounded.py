@@ -6,10 +6,13 @@ import gzip
 import io
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from core.market.formats import bounded, conversion, protocol
@@ -89,6 +92,50 @@ def test_time_and_memory_end_the_process_and_not_this_one(tmp_path: Path) -> Non
     with pytest.raises(FormatError, match=r"takes more than 32 MiB of memory: split it|takes more memory than it may"):
         bounded.inspect(files, limits=Limits(seconds=60, mib=32))
     assert not [child for child in psutil.Process().children() if "core.market.formats.bounded" in child.cmdline()]
+
+
+def test_a_file_is_converted_alike_in_a_process_of_its_own(tmp_path: Path) -> None:
+    for path in (SAMPLE, FIXTURES / "spot_btcusdt_20240808.jsonl.gz"):
+        files, shares = {path.name: path}, list[float]()
+        found = conversion.inspect(files)
+        one, other = tmp_path / "one" / path.name, tmp_path / "other" / path.name
+        here = conversion.convert(files, one, market="BTC/USDT", levels=found.levels, found=found)
+        assert bounded.convert(files, other, found, market="BTC/USDT", progress=shares.append) == here
+        assert [file.read_bytes() for file in written(one.parent)] == [file.read_bytes() for file in written(other.parent)]
+        assert shares and max(shares) <= 1.0
+        with pytest.raises(FormatError, match="there is a recording .* already"):
+            bounded.convert(files, other, found, market="BTC/USDT")
+
+
+def written(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_conversion_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
+    files = npz(tmp_path / "events.npz", 20_000)
+    found = conversion.inspect({SAMPLE.name: SAMPLE})  # says how it is written; what is read ends by its time
+    slow = replace(found, form=next(form for form in conversion.FORMATS if form.key == "hftbacktest"))
+    library = tmp_path / "library"
+
+    def gone(share: float) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        bounded.convert({SAMPLE.name: SAMPLE}, library / "left.parquet", found, market="A", progress=gone)
+    with pytest.raises(FormatError):
+        bounded.convert(files, library / "slow.parquet", slow, market="A", limits=Limits(seconds=1, mib=16))
+    assert written(library) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems know no such limits")
+def test_a_page_of_parquet_that_unpacks_to_far_more_than_it_is_ends_the_process_alone(tmp_path: Path) -> None:
+    path = tmp_path / "small.parquet"
+    constant = pa.array(np.ones(500_000))
+    columns = {"timestamp": pa.array(np.zeros(500_000, np.int64))} | dict.fromkeys(HEADER.split(",")[1:], constant)
+    pq.write_table(pa.table(columns), path, compression="zstd", use_dictionary=False, data_page_size=1 << 30)
+    assert path.stat().st_size < 1 << 20  # of 156 MiB
+    with pytest.raises(FormatError, match=r"of memory: split it|takes more memory than it may"):
+        bounded.inspect({path.name: path}, limits=Limits(seconds=60, mib=128))
 
 
 def test_who_goes_away_ends_the_process_and_a_third_file_waits(tmp_path: Path) -> None:
