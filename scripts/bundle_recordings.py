@@ -21,7 +21,7 @@ from core.checkpoints import sha256
 from core.market.book import STEP_MS, BookRows, frame_from_rows, read_market
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import trades_path, trades_table
-from core.market.library import FOLDER, INDEX
+from core.market.store.index import FOLDER, INDEX
 
 SAMPLES = "nkaz001/hftbacktest, example data, commits c4183c6, 73bfa17 and b73eae7"
 PLAYGROUND = "jeffrey82221/hftbacktest_playground, commit 8862b6d"

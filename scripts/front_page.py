@@ -20,8 +20,8 @@ from core.lecture.attention_steps import random_weights, steps
 from core.lecture.tokens import embed, split_words
 from core.market.book import STEP_MS, read_market
 from core.market.labels import classify, moves_after
-from core.market.library import recording
 from core.market.predictor import load_predictor, windows_of
+from core.market.store.index import find_recording
 from core.signs import recognition, video
 from core.signs.recogniser import HANDS, load_recogniser
 from core.signs.samples import clip_samples
@@ -53,9 +53,9 @@ def market() -> dict[str, Any]:
 
     Classes by number: what TLOB and momentum call, and what came (-1 where it came after the end).
     """
-    predictor, of = load_predictor(), recording(OPENS_WITH)
+    predictor, of = load_predictor(), find_recording(OPENS_WITH)
     rows = read_market(of.paths)
-    entry, head = predictor.market(of.symbol), predictor.head("forward", HEAD[1])
+    entry, head = predictor.market(of.market), predictor.head("forward", HEAD[1])
     ends = np.arange(predictor.window - 1, predictor.window - 1 + ROWS)
     answer = predictor.predict(windows_of(rows.levels, ends, predictor.window), entry)
     came = classify(moves_after(rows, predictor.heads[head]), entry.alphas[head])[ends]
@@ -63,7 +63,7 @@ def market() -> dict[str, Any]:
     calls = answer.calls[:, head]
     return {
         "recording": of.name,
-        "symbol": of.symbol,
+        "symbol": of.market,
         "start_ms": int(rows.timestamps[ends[0]]),
         "step_ms": STEP_MS,
         "horizon": HEAD[1],

@@ -32,9 +32,8 @@ from core.cli.record import record_until_signal
 from core.market.book import BookError, read_market, read_rows
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
-from core.market.library import LibraryError
-from core.market.recordings.finding import find_recording
-from core.market.recordings.place import RecordingPlace
+from core.market.store.index import RecordingError, find_recording
+from core.market.store.places import RecordingPlace
 from core.market.store.writer import restore_recordings
 from tests.core.damaged_files import DAMAGE, read_damaged
 from tests.core.market.helpers import random_book
@@ -133,7 +132,7 @@ def _address(text: str) -> str:
     read_order(text, 5)
     decode_cells(text)
     found = []
-    for ask, errors in ((find_recording, LibraryError), (lambda one: RecordingPlace(one).files(), BookError)):
+    for ask, errors in ((find_recording, RecordingError), (lambda one: RecordingPlace(one).files(), BookError)):
         try:
             ask(text)
             found.append("taken")

@@ -22,7 +22,7 @@ import numpy as np
 from core.market.book import STEP_MS
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.recording import RecordingFeed
-from core.market.recordings.listing import list_recordings
+from core.market.store.index import list_recordings
 from core.market.store.writer import RowBlock, write_rows
 
 DAY_ROWS = 345_600

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import re
@@ -61,23 +60,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Runs before the list of failures is printed."""
     writer = config.get_terminal_writer()
     writer.fullwidth = max(writer.fullwidth, MIN_WIDTH)
-
-
-LEAKS = r"^nanobind: (leaked|this is likely)|^See https://nanobind|^ - (leaked |\.\.\. skipped)"
-"""What nanobind, under DuckDB, prints as a process ends of all that daemon threads still hold."""
-
-
-def leave_out_leaks() -> None:
-    """Let what is said from here on pass through a filter of these lines."""
-    read, write = os.pipe()
-    through = [(os.POSIX_SPAWN_DUP2, read, 0), (os.POSIX_SPAWN_DUP2, 2, 1)]
-    os.posix_spawnp("grep", ["grep", "-vE", LEAKS], os.environ, file_actions=through)
-    os.dup2(write, 2)
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if hasattr(config, "workerinput") and hasattr(os, "posix_spawnp") and shutil.which("grep"):
-        atexit.register(leave_out_leaks)  # pytest itself has to be done with its errors
 
 
 def pytest_report_header() -> str:

@@ -17,7 +17,7 @@ import yaml
 from core.market import alert_monitor
 from core.market.feeds import redis_feed
 from core.market.ledger import keeper
-from core.market.recordings import layout, stores
+from core.market.store import places
 from core.runs import market_training
 from core.service import access, logs
 
@@ -111,9 +111,9 @@ def test_every_path_that_is_written_has_its_variable_in_the_image(monkeypatch: p
     written = [
         alert_monitor.alert_file(),
         keeper.ledger_folder(),
-        layout.library_folder(),
+        places.library_folder(),
         market_training.runs_folder(),
-        stores.below_cache("copies", "s3://bucket/a"),
+        places.below_cache("copies", "s3://bucket/a"),
         Path.home(),
     ]
     assert all(path is not None and path.is_relative_to("/data") for path in written)

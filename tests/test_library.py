@@ -14,8 +14,8 @@ from PIL import Image
 
 import attention_observatory as library
 from core.market.book import BookError
-from core.market.library import recordings
 from core.market.predictor import load_predictor
+from core.market.store.index import recordings
 from core.signs import samples
 from core.vision.classifier import load_classifier
 from core.vision.gallery import photograph_gallery

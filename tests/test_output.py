@@ -32,32 +32,6 @@ def test_a_red_run_ends_with_its_reason_in_one_line(pytester: pytest.Pytester, m
     assert "1 failed" in end
 
 
-LEAVING = """
-import atexit, sys, threading, time
-import duckdb
-
-def hold(ready):
-    connection = duckdb.connect()
-    ready.set()
-    time.sleep(600)
-
-def test_that_leaves_a_thread():
-    ready = threading.Event()
-    threading.Thread(target=hold, args=[ready], daemon=True).start()
-    assert ready.wait(60)
-    atexit.register(lambda: print("said at the end", file=sys.__stderr__))
-"""
-
-
-def test_what_daemon_threads_hold_at_the_end_is_not_listed(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"))
-    pytester.makepyprojecttoml('[tool.pytest.ini_options]\npythonpath = ["' + ROOT.as_posix() + '"]')
-    pytester.makepyfile(LEAVING)
-    ended = pytester.runpytest_subprocess("--numprocesses", "1")
-    assert ended.ret == 0
-    assert "said at the end" in ended.stderr.str() and "nanobind" not in ended.stderr.str() + ended.stdout.str()
-
-
 @pytest.mark.parametrize(("workers", "units"), [(2, ["tests/browser", "tests/browser", "tests/core/a.py"]), (4, None)])
 def test_of_few_workers_one_drives_the_browser(pytester: pytest.Pytester, workers: int, units: list[str] | None) -> None:
     config = pytester.parseconfig("-n", str(workers), "--dist", "loadfile", "--tx", f"{workers}*popen")

@@ -29,9 +29,9 @@ from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.venues import make_exchange, socket_levels
 from core.market.forecasters.catalogue import SHIPPED, find_forecaster
 from core.market.forecasters.protocol import ForecasterError, ask, task_of
-from core.market.library import recordings
 from core.market.predictor import load_predictor
 from core.market.session import MarketSession
+from core.market.store.index import recordings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SYMBOL: Final = "BTC/USDT"
@@ -141,7 +141,7 @@ class _Step:
         """Milliseconds of the whole process per step, turn by turn."""
         predictor = load_predictor()
         recording = recordings()[0]
-        session = MarketSession(RecordingFeed(recording.paths, market=recording.symbol, lead=predictor.window), predictor)
+        session = MarketSession(RecordingFeed(recording.paths, market=recording.market, lead=predictor.window), predictor)
         task = asyncio.create_task(session.run())
         found = []
         with session.frames.stream.subscribe() as viewer:

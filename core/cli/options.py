@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from core import checkpoints
 from core.cli.progress import counting_bar
-from core.market.recordings.stores import copied, is_store
+from core.market.store.places import copied, is_store
 
 if TYPE_CHECKING:
     from core.training.loop import LoopSettings

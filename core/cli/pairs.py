@@ -16,7 +16,7 @@ from core import checkpoints
 from core.cli import options
 from core.device import best_device
 from core.market.book import read_market
-from core.market.library import recordings
+from core.market.store.index import recordings
 from core.training.card import PACKAGES, command
 from core.training.loop import LoopSettings, progress_bar
 from core.training.tlob import TRAIN_END, VALIDATION_END, MarketData, prepare_market

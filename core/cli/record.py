@@ -18,8 +18,7 @@ from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed, FeedFailed
 from core.market.feeds.venues import make_exchange
 from core.market.recorder import RecordingProgress, record
-from core.market.recordings.layout import library_address, library_folder
-from core.market.recordings.sending import SegmentSender, waiting_folder
+from core.market.store.places import SegmentSender, library_address, library_folder
 from core.market.store.segments import market_folder
 
 ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -94,15 +93,14 @@ def _into_folder(folder: Path, recording: Recording, key: str) -> bool:
 def _into_store(address: str, recording: Recording) -> bool:
     """Record into a store, by way of this disk; returns whether something was sent or waits to be."""
     sender = SegmentSender(address).start()
-    folder = waiting_folder(address)
     try:
-        asyncio.run(recording(folder))
+        asyncio.run(recording(sender.folder))
     finally:
         waiting = sender.stop()
         for one in sender.sent:
             print(one)
         if waiting:
-            print(f"{sender.problem}; {waiting} files wait in {folder}: the next recording sends them", file=sys.stderr)
+            print(f"{sender.problem}; {waiting} files wait in {sender.folder}: the next recording sends them", file=sys.stderr)
     return any("rows_" in one for one in sender.sent) or waiting > 0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from core import checkpoints
 from core.cli import options
-from core.market.library import FOLDER as RECORDINGS
+from core.market.store.index import FOLDER as RECORDINGS
 from core.messages import compose
 from core.receipts import OUT, Agreement, Receipt, ReceiptError, make_again, read_receipt
 

@@ -24,8 +24,8 @@ from core.explain.rollout import fuse_heads, rollout
 from core.market.book import STEP_MS, FloatArray, read_market
 from core.market.calibration import MOVING
 from core.market.labels import STATIONARY
-from core.market.library import recordings
 from core.market.predictor import MarketCard, Predictor, windows_of
+from core.market.store.index import recordings
 from core.market.windows import window_ends
 from core.nn import AttentionMaps
 

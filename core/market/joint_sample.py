@@ -10,8 +10,8 @@ from torch import Tensor
 
 from core.explain.queries_keys import JointSample, collect, queries_and_keys
 from core.market.book import read_market
-from core.market.library import recordings
 from core.market.predictor import Predictor, windows_of
+from core.market.store.index import recordings
 from core.market.windows import window_ends
 from core.models.tlob import CLASSES
 from core.nn import AttentionMaps

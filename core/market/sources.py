@@ -9,7 +9,7 @@ from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
-from core.market.recordings.finding import find_recording
+from core.market.store.index import find_recording
 
 LEAD_ROWS = 400
 """Rows of a recording or a simulation that are played at once: a hundred seconds, so that the page opens with predictions, some
@@ -46,7 +46,7 @@ class RecordingSource:
 
     def feed(self) -> RecordingFeed:
         recording = find_recording(self.name)
-        return RecordingFeed(recording.paths, market=recording.symbol, lead=LEAD_ROWS, key=self.key)
+        return RecordingFeed(recording.paths, market=recording.market, lead=LEAD_ROWS, key=self.key)
 
 
 @dataclass(frozen=True, kw_only=True)

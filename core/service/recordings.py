@@ -9,13 +9,11 @@ from core.market.book import BookError
 from core.market.formats import bounded, conversion
 from core.market.formats.conversion import Inspection
 from core.market.formats.protocol import FormatError
-from core.market.recordings import changes
-from core.market.recordings.background_recorder import RecordingStatus, background_recorder
-from core.market.recordings.layout import library_address, library_folder
-from core.market.recordings.listing import LibraryEntry
-from core.market.recordings.place import RecordingPlace
-from core.market.recordings.stores import is_address
 from core.market.session import MarketSession
+from core.market.store import changes
+from core.market.store.background_recorder import RecordingStatus, background_recorder
+from core.market.store.index import Recording
+from core.market.store.places import RecordingPlace, is_address, library_address, library_folder
 from core.market.store.writer import FileSummary
 from core.messages import compose
 from core.service.access import Action, Visitor
@@ -73,7 +71,7 @@ def place(by: Visitor, typed: str) -> RecordingPlace:
     return RecordingPlace(str(wanted))
 
 
-def rename(by: Visitor, folder: Path, entry: LibraryEntry, name: str) -> str:
+def rename(by: Visitor, folder: Path, entry: Recording, name: str) -> str:
     """As `changes.rename`.
 
     Raises:
@@ -83,7 +81,7 @@ def rename(by: Visitor, folder: Path, entry: LibraryEntry, name: str) -> str:
     return changes.rename(folder, entry, name)
 
 
-def delete(by: Visitor, folder: Path, entries: Sequence[LibraryEntry]) -> None:
+def delete(by: Visitor, folder: Path, entries: Sequence[Recording]) -> None:
     """As `changes.delete`, one after another.
 
     Raises:
@@ -95,7 +93,7 @@ def delete(by: Visitor, folder: Path, entries: Sequence[LibraryEntry]) -> None:
 
 
 def merge(
-    by: Visitor, folder: Path, entries: Sequence[LibraryEntry], name: str, *, progress: changes.Progress | None = None
+    by: Visitor, folder: Path, entries: Sequence[Recording], name: str, *, progress: changes.Progress | None = None
 ) -> Path:
     """As `changes.merge`.
 
@@ -106,7 +104,7 @@ def merge(
     return changes.merge(folder, entries, name, progress=progress)
 
 
-def export(by: Visitor, entry: LibraryEntry, form: str = "parquet") -> bytes:
+def export(by: Visitor, entry: Recording, form: str = "parquet") -> bytes:
     """As `changes.export`; what came with the app is everybody's.
 
     Raises:
@@ -116,7 +114,7 @@ def export(by: Visitor, entry: LibraryEntry, form: str = "parquet") -> bytes:
     return changes.export(entry, form)
 
 
-def fetch(by: Visitor, place: RecordingPlace, entry: LibraryEntry, *, progress: changes.Progress | None = None) -> None:
+def fetch(by: Visitor, place: RecordingPlace, entry: Recording, *, progress: changes.Progress | None = None) -> None:
     """As `changes.fetch`, into the library.
 
     Raises:

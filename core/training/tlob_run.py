@@ -19,7 +19,7 @@ from core.market.calibration import CallRule
 from core.market.features import Constants, TransformKind
 from core.market.labels import Head
 from core.market.predictor import POOLED, Predictor
-from core.market.recordings.layout import market_of, recording_of
+from core.market.store.index import market_of, recording_of
 from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 from core.training.card import load_start, origin_entries, save_origin, training_entries

@@ -15,7 +15,7 @@ from core.lecture import leakage, notebooks
 from core.lecture.leakage import MISTAKES, LabScore, Mistake, TrainedLab
 from core.market.book import read_rows
 from core.market.labels import HORIZONS
-from core.market.library import FOLDER
+from core.market.store.index import FOLDER
 from pages.learn import frame
 from pages.shared.language import _, number
 from pages.shared.live_plot import static_plot

@@ -17,7 +17,7 @@ from core.lecture.initialisation import Scheme
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName
 from core.lecture.shown_digits import digits_needed, flat
 from core.market.book import BookError, read_market
-from core.market.library import LibraryError, recordings
+from core.market.store.index import RecordingError, recordings
 from pages.learn import diagram, frame, predict, questions
 from pages.shared import controls
 from pages.shared.language import _, number, percent, regional, significant
@@ -178,7 +178,7 @@ def _book(name: str) -> BookTask:
     """The task on a bundled recording.
 
     Raises:
-        LibraryError, BookError, ValueError: where the recording is missing, damaged or too short.
+        RecordingError, BookError, ValueError: where the recording is missing, damaged or too short.
     """
     rows = read_market([next(one.path for one in recordings() if one.name == name)])
     return book_task.book_task(rows.levels, rows.timestamps)
@@ -197,7 +197,7 @@ def book() -> dict[str, Any]:
     """Five optimisers on a logistic regression over a recorded order book."""
     names = optimiser_names()
     try:
-        labels = {one.name: f"{one.symbol}, {one.venue} {one.kind}" for one in recordings()}
+        labels = {one.name: f"{one.market}, {one.venue} {one.kind}" for one in recordings()}
         first = next((name for name in labels if "nexo" in name), None)
         chosen = frame.dials(
             "book_dial",
@@ -208,7 +208,7 @@ def book() -> dict[str, Any]:
             },
         )
         task = _book(chosen["recording"])
-    except (LibraryError, BookError, ValueError) as problem:
+    except (RecordingError, BookError, ValueError) as problem:
         controls.error_box(str(problem), remedy=_("Choose another recording."))
         return {}
     _diagram("book_dial")

@@ -17,8 +17,8 @@ from core.lecture import attention_steps, claims, notebooks, permutation, positi
 from core.lecture.claims import positions as said
 from core.lecture.shown_digits import digits_needed, flat
 from core.market.book import read_rows
-from core.market.library import recordings
 from core.market.predictor import load_predictor
+from core.market.store.index import recordings
 from core.messages import Message
 from pages.learn import diagram, frame, position_choices, predict, questions, what_moved
 from pages.learn.frame import tex
@@ -77,7 +77,7 @@ def _tlob_content() -> tuple[Any, str]:
     predictor, recording = load_predictor(), recordings()[0]
     window = read_rows(recording.path).levels[: predictor.window]
     market = predictor.market(recording.name)
-    return positions.tlob_content(predictor.model, predictor.inputs(window[None], market)), recording.symbol
+    return positions.tlob_content(predictor.model, predictor.inputs(window[None], market)), recording.market
 
 
 @st.cache_data(show_spinner=False)

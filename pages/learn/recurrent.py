@@ -18,9 +18,9 @@ from core.lecture.claims import recurrent as said
 from core.lecture.moved import Moved, stacked
 from core.lecture.shown_digits import digits_needed
 from core.lecture.tokens import TokenError
-from core.market import library
 from core.market.book import BookError, read_rows
-from core.market.library import LibraryError
+from core.market.store import index
+from core.market.store.index import RecordingError
 from core.messages import Message
 from pages.learn import diagram, frame, matrix_editor, predict, questions, what_moved
 from pages.learn.frame import Dial, tex
@@ -96,7 +96,7 @@ class RecurrentChoices:
 
 @st.cache_data(show_spinner=False)
 def _mid(name: str) -> Any:
-    return read_rows(library.recording(name).path).mid
+    return read_rows(index.find_recording(name).path).mid
 
 
 def read_choices(part: str) -> RecurrentChoices:
@@ -104,11 +104,11 @@ def read_choices(part: str) -> RecurrentChoices:
 
     Raises:
         TokenError: for a sentence, or a stretch of a recording, that cannot be used.
-        LibraryError, BookError: for a bad recording.
+        RecordingError, BookError: for a bad recording.
     """
     kinds = {"wave": _("A wave"), "letters": _("A typed sentence"), "price": _("A recorded mid-price")}
-    recordings = library.recordings()
-    markets = {one.name: f"{one.venue} {one.symbol.split(':')[0]}" for one in recordings}
+    recordings = index.recordings()
+    markets = {one.name: f"{one.venue} {one.market.split(':')[0]}" for one in recordings}
     perpetual = next((one.name for one in recordings if one.kind == "perpetual"), None)  # the first spot price hardly moves
 
     def sentence() -> str:
@@ -408,7 +408,7 @@ def body(which: str) -> None:
         controls.error_box(letters if st.session_state.get("seq") == "letters" else too_short)
         frame.link_only()
         return
-    except (LibraryError, BookError) as problem:
+    except (RecordingError, BookError) as problem:
         controls.error_box(str(problem), remedy=_("Choose another sequence."))
         frame.link_only()
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.market.book import BookError
-from core.market.library import LibraryError
+from core.market.store.index import RecordingError
 from core.market.windows import STORE, FrozenWindow, WindowError
 from pages.markets import attention_window, cached_results
 from pages.markets.attention_window import WindowSource
@@ -55,5 +55,5 @@ def _find(reference: str) -> FrozenWindow | None:
     try:
         name, second, model = reference.split("@")
         return attention_window.recorded(name, cached_results.predictor_of(model).window).window(float(second), predictor=model)
-    except (ValueError, LibraryError, WindowError, BookError):  # CheckpointError is a ValueError too
+    except (ValueError, RecordingError, WindowError, BookError):  # CheckpointError is a ValueError too
         return None

@@ -10,12 +10,12 @@ from typing import Final
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.market import library
 from core.market.book import STEP_MS, BookError, read_market
 from core.market.hub import hub
 from core.market.predictor import DEFAULT
-from core.market.recordings.finding import find_recording
 from core.market.session import MarketSession
+from core.market.store import index
+from core.market.store.index import find_recording
 from core.market.windows import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
 from pages.markets import cached_results, recording_options
 from pages.shared import controls, url_state
@@ -100,7 +100,7 @@ def _pick_model(frozen_with: str) -> str:
 
 
 def _pick_recording() -> tuple[str, str] | None:
-    options = {one.name: f"{one.symbol} · {one.venue} · {duration(one.duration_s)}" for one in library.recordings()}
+    options = {one.name: f"{one.market} · {one.venue} · {duration(one.seconds)}" for one in index.recordings()}
     return url_state.choice(st.selectbox, _("Recording"), options | recording_options.of_folder(), key="rec"), ""
 
 
@@ -193,16 +193,16 @@ def recorded(name: str, steps: int) -> RecordedWindows:
     """All windows of a recording.
 
     Raises:
-        BookError, LibraryError, WindowError: where it cannot be read, is not there, or is too short.
+        BookError, RecordingError, WindowError: where it cannot be read, is not there, or is too short.
     """
     one = find_recording(name)
-    return RecordedWindows(read_market(one.paths), steps, market=f"recording/{one.name} {one.venue} {one.symbol}")
+    return RecordedWindows(read_market(one.paths), steps, market=f"recording/{one.name} {one.venue} {one.market}")
 
 
 def _recorded(source: WindowSource) -> FrozenWindow | None:
     try:
         windows = recorded(source.name, cached_results.predictor_of(source.model).window)
-    except (BookError, library.LibraryError, WindowError) as error:
+    except (BookError, index.RecordingError, WindowError) as error:
         controls.error_box(str(error))
         return None
     second = _place(windows)

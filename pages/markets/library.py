@@ -9,10 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from core.market.book import BookError
-from core.market.library import LibraryError
-from core.market.recordings.layout import library_address, library_folder
-from core.market.recordings.listing import LibraryEntry, bundled_recordings, list_recordings
-from core.market.recordings.place import RecordingPlace
+from core.market.store.index import Recording, RecordingError, bundled_recordings, list_recordings
+from core.market.store.places import RecordingPlace, library_address, library_folder
 from core.market.store.writer import restore_recordings
 from core.service import recordings
 from core.service.access import Action, NotAllowed
@@ -41,7 +39,7 @@ def place() -> RecordingPlace | None:
         return None
 
 
-def entries(where: RecordingPlace) -> list[LibraryEntry] | None:
+def entries(where: RecordingPlace) -> list[Recording] | None:
     """Returns what lies there; None, after an error box, where it cannot be listed. A library without recordings is empty."""
     if not where.remote and not library_folder().is_dir():
         return []
@@ -64,7 +62,7 @@ def entries(where: RecordingPlace) -> list[LibraryEntry] | None:
         bar.empty()
 
 
-def line(entry: LibraryEntry) -> dict[str, Any]:
+def line(entry: Recording) -> dict[str, Any]:
     """An entry as a row of the table: numbers stay numbers, so that they sort as such."""
     return {
         "name": entry.name,
@@ -79,7 +77,7 @@ def line(entry: LibraryEntry) -> dict[str, Any]:
     }
 
 
-def table(shown: list[LibraryEntry]) -> list[LibraryEntry]:
+def table(shown: list[Recording]) -> list[Recording]:
     """The table; returns the entries that are selected."""
     column = st.column_config
     event = st.dataframe(
@@ -115,7 +113,7 @@ listed = entries(where) if where is not None else None
 if where is not None and listed is not None:
     try:
         bundled = [] if where.remote else bundled_recordings()
-    except LibraryError as error:
+    except RecordingError as error:
         controls.error_box(str(error))
         bundled = []
     if not listed and not where.remote:

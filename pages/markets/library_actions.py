@@ -9,9 +9,8 @@ from typing import Any, Final
 import streamlit as st
 
 from core.market.book import BookError
-from core.market.recordings.layout import library_folder
-from core.market.recordings.listing import LibraryEntry
-from core.market.recordings.place import RecordingPlace
+from core.market.store.index import Recording
+from core.market.store.places import RecordingPlace, library_folder
 from core.market.store.segments import is_segment
 from core.service import recordings
 from core.service.access import Action, NotAllowed
@@ -31,7 +30,7 @@ def announce() -> None:
         st.toast(text, icon=":material/check:")
 
 
-def show(place: RecordingPlace, chosen: Sequence[LibraryEntry]) -> None:
+def show(place: RecordingPlace, chosen: Sequence[Recording]) -> None:
     """The actions of these recordings."""
     st.caption(
         ngettext("{count} recording chosen", "{count} recordings chosen", len(chosen)).format(count=number(len(chosen)))
@@ -62,7 +61,7 @@ def show(place: RecordingPlace, chosen: Sequence[LibraryEntry]) -> None:
     _confirm(Path(place.address), own)
 
 
-def _open(place: RecordingPlace, entry: LibraryEntry) -> None:
+def _open(place: RecordingPlace, entry: Recording) -> None:
     """Links to the live page, the explorer and the scorer."""
     root = library_folder().resolve()
     below = Path(place.address).resolve().relative_to(root).as_posix() if not entry.bundled else "."
@@ -76,7 +75,7 @@ def _open(place: RecordingPlace, entry: LibraryEntry) -> None:
         st.page_link(page, label=label, icon=icon, query_params=parameters)
 
 
-def _rename(folder: Path, entry: LibraryEntry) -> None:
+def _rename(folder: Path, entry: Recording) -> None:
     day = is_segment(entry.paths[0])
     now = entry.name.rpartition("/")[0] if day else entry.name
     with st.popover(_("Rename"), icon=":material/edit:", width="content"):
@@ -92,7 +91,7 @@ def _rename(folder: Path, entry: LibraryEntry) -> None:
             _finish(_("Renamed to {name}.").format(name=name))
 
 
-def _export(entry: LibraryEntry) -> None:
+def _export(entry: Recording) -> None:
     by, stem = permissions.visitor(), entry.name.replace("/", "_")
     controls.download_bytes(
         _("Export (Parquet)"),
@@ -111,7 +110,7 @@ def _export(entry: LibraryEntry) -> None:
         )
 
 
-def _merge(folder: Path, chosen: Sequence[LibraryEntry]) -> None:
+def _merge(folder: Path, chosen: Sequence[Recording]) -> None:
     with st.popover(_("Merge"), icon=":material/merge:", width="content"):
         first = min(chosen, key=lambda entry: entry.start_ms)
         name = st.text_input(
@@ -133,13 +132,13 @@ def _moved(bar: Any, done: int, total: int) -> None:
     bar.progress(done / total, text=_("{done} of {total}").format(done=number(done), total=number(total)))
 
 
-def _ask(own: Sequence[LibraryEntry]) -> None:
+def _ask(own: Sequence[Recording]) -> None:
     names = [entry.name for entry in own]
     if st.button(_("Delete"), icon=":material/delete:", key="library:delete_first"):
         st.session_state[ASKED] = names
 
 
-def _confirm(folder: Path, own: Sequence[LibraryEntry]) -> None:
+def _confirm(folder: Path, own: Sequence[Recording]) -> None:
     """The second question, for just the recordings that the first one was asked of."""
     if not own or st.session_state.get(ASKED) != [entry.name for entry in own]:
         return
@@ -164,7 +163,7 @@ def _confirm(folder: Path, own: Sequence[LibraryEntry]) -> None:
             st.rerun()
 
 
-def _fetch(place: RecordingPlace, chosen: Sequence[LibraryEntry]) -> None:
+def _fetch(place: RecordingPlace, chosen: Sequence[Recording]) -> None:
     """Recordings of a URL are copied here before they are opened."""
     if not permissions.guard(Action.SERVER_FOLDER):
         return

@@ -11,11 +11,11 @@ from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.market.book import BookError
 from core.market.hub import TooManyFeeds, hub
-from core.market.library import LibraryError
 from core.market.predictor import DEFAULT, Predictor, load_predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.sources import MarketSource, RecordingSource
+from core.market.store.index import RecordingError
 from pages.markets import (
     alerts_panel,
     call_value,
@@ -61,7 +61,7 @@ def main() -> None:
 
     try:
         session = _session(source, start, predictor)
-    except (BookError, LibraryError) as error:
+    except (BookError, RecordingError) as error:
         controls.error_box(str(error), remedy=_("Choose another source."))
         st.stop()
     except TooManyFeeds as error:

@@ -8,7 +8,6 @@ from typing import Final, cast
 
 import streamlit as st
 
-from core.market import library
 from core.market.book import STEP_MS
 from core.market.feeds import catalogue
 from core.market.feeds.background import background_loop
@@ -20,6 +19,7 @@ from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.labels import LabelKind
 from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
+from core.market.store import index
 from core.messages import translate
 from pages.markets import recording_options
 from pages.shared import controls, url_state
@@ -67,8 +67,8 @@ def pick_source(*, first: str | None = None) -> MarketSource | None:
             return SimulatedSource(seed=int(seed))
         kinds_of_market = {"spot": _("spot"), "perpetual": _("perpetual")}
         options = {
-            one.name: f"{one.symbol} · {one.venue} {kinds_of_market[one.kind]} · {duration(one.duration_s)}"
-            for one in library.recordings()
+            one.name: f"{one.market} · {one.venue} {kinds_of_market[one.kind]} · {duration(one.seconds)}"
+            for one in index.recordings()
         }
         options |= recording_options.of_folder()
         return RecordingSource(name=url_state.choice(st.selectbox, _("Recording"), options, key="rec", default=first))

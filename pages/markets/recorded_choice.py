@@ -8,8 +8,8 @@ import streamlit as st
 
 from core import checkpoints
 from core.market.book import BookError
-from core.market.recordings.layout import library_folder
-from core.market.recordings.listing import LibraryEntry, bundled_recordings, list_recordings
+from core.market.store.index import Recording, bundled_recordings, list_recordings
+from core.market.store.places import library_folder
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number
 
@@ -38,7 +38,7 @@ def by_market(chosen: list[ChosenRecording]) -> tuple[tuple[str, ...], ...]:
     return tuple(groups.values())
 
 
-def _listed() -> list[LibraryEntry]:
+def _listed() -> list[Recording]:
     folder = library_folder()
     try:
         return [*bundled_recordings(), *(list_recordings(folder) if folder.is_dir() else [])]
@@ -47,7 +47,7 @@ def _listed() -> list[LibraryEntry]:
         return []
 
 
-def _label(entry: LibraryEntry) -> str:
+def _label(entry: Recording) -> str:
     name = entry.name if not entry.bundled else f"{entry.market} · {entry.name.rsplit('_', 1)[-1]}"
     return _("{name} · {time} · {rows} rows").format(name=name, time=duration(entry.seconds), rows=number(entry.rows))
 

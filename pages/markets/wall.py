@@ -10,9 +10,9 @@ from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.market.book import BookError
 from core.market.hub import TooManyFeeds, hub
-from core.market.library import LibraryError
 from core.market.predictor import load_predictor
 from core.market.session_view import Status
+from core.market.store.index import RecordingError
 from core.market.wall import WallRow, wall_row
 from core.messages import translate
 from core.service import alerts
@@ -44,7 +44,7 @@ except CheckpointError as error:
     st.stop()
 try:
     sources = wall_markets.chosen()
-except LibraryError as error:
+except RecordingError as error:
     controls.error_box(str(error))
     st.stop()
 watched_feeds.watch_only(source.key for source in sources)
@@ -69,7 +69,7 @@ def rows_now() -> tuple[list[tuple[wall_markets.WallSource, WallRow]], list[str]
                 lambda source=source: watched_feeds.new_session(source.feed(), predictor),  # type: ignore[misc]
                 address=by.limited_by,
             )
-        except (BookError, LibraryError, TooManyFeeds) as error:
+        except (BookError, RecordingError, TooManyFeeds) as error:
             symbol, venue = wall_markets.symbol_of(source), wall_markets.venue_of(source)
             problems.append(f"{symbol} · {venue}: {controls.as_sentence(translate(str(error)))}")
         else:

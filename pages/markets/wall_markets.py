@@ -9,9 +9,9 @@ from typing import Final
 
 import streamlit as st
 
-from core.market import library
 from core.market.hub import MAX_FEEDS_OF_VIEWER
 from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
+from core.market.store import index
 from pages.markets import live_controls, toolbar
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number
@@ -35,10 +35,10 @@ def source_of(code: str, owner: str) -> WallSource | None:
     """The inverse of `code_of`, playbacks as this owner's; None for a code of no market.
 
     Raises:
-        LibraryError: where the bundled recordings cannot be listed.
+        RecordingError: where the bundled recordings cannot be listed.
     """
     kind, _colon, rest = code.partition(":")
-    if kind == "rec" and rest in {one.name for one in library.recordings()}:
+    if kind == "rec" and rest in {one.name for one in index.recordings()}:
         return RecordingSource(name=rest, owner=owner)
     seed = url_state.whole_number(rest, 0, 9_999, None) if kind == "sim" else None
     if seed is not None:
@@ -53,7 +53,7 @@ def chosen() -> list[WallSource]:
     Says which of the link's are left out, and why.
 
     Raises:
-        LibraryError: where the bundled recordings cannot be listed.
+        RecordingError: where the bundled recordings cannot be listed.
     """
     text = st.query_params.get(PARAMETER) or st.session_state.get(KEPT) or _bundled()
     codes = [] if text == NOTHING else list(dict.fromkeys(code for code in text.split(",") if code))
@@ -78,7 +78,7 @@ def keep(sources: Sequence[WallSource]) -> None:
 
 
 def _bundled() -> str:
-    return ",".join(f"rec:{one.name}" for one in library.recordings()[:MAX_FEEDS_OF_VIEWER])
+    return ",".join(f"rec:{one.name}" for one in index.recordings()[:MAX_FEEDS_OF_VIEWER])
 
 
 def full() -> str:
@@ -94,7 +94,7 @@ def symbol_of(source: WallSource) -> str:
     """Its symbol, before any session of it runs."""
     if isinstance(source, LiveSource):
         return source.symbol
-    return library.recording(source.name).symbol if isinstance(source, RecordingSource) else _("simulated")
+    return index.find_recording(source.name).market if isinstance(source, RecordingSource) else _("simulated")
 
 
 def venue_of(source: WallSource) -> str:
@@ -102,7 +102,7 @@ def venue_of(source: WallSource) -> str:
     if isinstance(source, LiveSource):
         return source.exchange
     if isinstance(source, RecordingSource):
-        recording = library.recording(source.name)
+        recording = index.find_recording(source.name)
         kind = {"spot": _("spot"), "perpetual": _("perpetual")}.get(recording.kind, recording.kind)
         return f"{recording.venue} {kind}"
     return _("seed {seed}").format(seed=number(source.seed))

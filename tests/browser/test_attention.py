@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.market.library import recordings
+from core.market.store.index import recordings
 from core.market.windows import from_npz
 from tests.browser.conftest import NewPage
 from tests.browser.reader import PATIENCE_MS, click_in, drawn, rest_in, stat

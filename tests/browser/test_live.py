@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.market.feeds.trades import read_trades, trades_path
-from core.market.library import recording, recordings
+from core.market.store.index import find_recording, recordings
 from pages.markets.toolbar import OPENS_WITH
 from tests.browser.conftest import NewPage, SamePage
 from tests.browser.reader import PATIENCE_MS, place
@@ -82,7 +82,7 @@ def live(same_page: SamePage, app: AppServer) -> Page:
 
 def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
     wait_for_status(live, "Replaying")
-    assert stat(live, "Symbol") == recording(OPENS_WITH).symbol
+    assert stat(live, "Symbol") == find_recording(OPENS_WITH).market
     assert stat(live, "Market") == "Not in training"
     expect(live.get_by_role("heading", name="TLOB calls, 12.5 sec ahead")).to_be_visible()
     scored = live.locator(".terminal-call .score:not(.value) .stat").nth(1)
@@ -240,7 +240,7 @@ def test_it_fits_every_width(live: Page, width: int) -> None:
 def test_nothing_is_drawn_across_a_jump(live: Page) -> None:
     """Rows more than one step apart: the line is broken between them."""
     live.evaluate("document.querySelector('.terminal').terminal.command('seek', 300)")
-    target = recording(OPENS_WITH).start_ms + 300_000
+    target = find_recording(OPENS_WITH).start_ms + 300_000
     live.wait_for_function(f"() => {ROWS}.at(-1).time >= {target}", timeout=PATIENCE_MS)
     joined = live.evaluate("""() => {
         const t = document.querySelector('.terminal').terminal;
@@ -293,7 +293,7 @@ def test_a_link_opens_at_its_moment(new_page: NewPage, app: AppServer) -> None:
     page.wait_for_selector(SCREEN, timeout=PATIENCE_MS)
     page.wait_for_function(f"() => ({ROWS}.at(-1)?.time ?? 0) >= {ANOTHER.start_ms + 200_000}", timeout=PATIENCE_MS)
     assert page.evaluate(f"{ROWS}.at(-1).time") < ANOTHER.start_ms + 260_000
-    assert stat(page, "Symbol") == ANOTHER.symbol
+    assert stat(page, "Symbol") == ANOTHER.market
     assert page.locator(STAT, has_text="No trades here").is_visible()
 
 
@@ -310,7 +310,7 @@ def test_after_a_jump_the_volume_delta_is_that_of_the_trades_since(live: Page) -
     live.get_by_role("button", name="Pause").click()
     wait_for_status(live, "Paused")
     live.evaluate(f"{TERMINAL}.command('seek', 258)")
-    one = recording(OPENS_WITH)
+    one = find_recording(OPENS_WITH)
     live.wait_for_function(f"() => {ROWS}.at(-1).time >= {one.start_ms + 258_000}", timeout=PATIENCE_MS)
     found = live.evaluate(f"({{...{TERMINAL}.store.flow(), now: {ROWS}.at(-1).time, first: {ROWS}[0].time}})")
     assert found["since"] > found["first"] + 1_000  # what was jumped over is no part of it
@@ -411,7 +411,7 @@ def test_the_footprint_holds_every_trade_by_price_and_column(new_page: NewPage, 
         const { column, row, cells, deltas } = t.trades.footprint(t.lib, t.store.trades, t.frame(), t.tick);
         return { left, right, column, row, cells, deltas: deltas.x.map((time, i) => [time, deltas.y[i]]) };
     }""")
-    one = recording(OPENS_WITH)
+    one = find_recording(OPENS_WITH)
     drawn = pd.DataFrame(found["cells"])
     trades = pd.DataFrame([vars(trade) for trade in read_trades(one.path)])
     trades["column"] = trades.exchange_ms // found["column"] * found["column"] + found["column"] / 2

@@ -23,8 +23,8 @@ from core.market.book import BookError, read_rows
 from core.market.feeds.trades import read_trades
 from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
-from core.market.recordings.listing import list_recordings
-from core.market.recordings.rows import RecordedRows
+from core.market.store.index import list_recordings
+from core.market.store.rows import RecordedRows
 from core.market.store.writer import restore_recordings
 from core.receipts import Receipt, ReceiptError, element, read_receipt
 from core.signs.uploaded_weights import load_own

@@ -26,7 +26,7 @@ from core.market.forecasters.table import TableForecaster
 from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
 from core.market.predictor import load_predictor
-from core.market.recordings.listing import list_recordings
+from core.market.store.index import list_recordings
 from core.market.store.writer import SegmentWriter
 from core.market.windows import FrozenWindow, WindowError, from_npz, to_npz
 from core.signs.tracks import POOLED, features, fit_scales, normalised, read_sentences

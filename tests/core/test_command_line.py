@@ -22,8 +22,8 @@ from core.explain import findings
 from core.market.book import read_market
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.simulated import SimulatedFeed
-from core.market.library import recordings
 from core.market.predictor import load_predictor
+from core.market.store.index import recordings
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACKED = ROOT / "tests" / "fixtures" / "signs" / "boston104"

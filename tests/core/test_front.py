@@ -16,8 +16,8 @@ from core import checkpoints, front
 from core.lecture.attention_steps import scaled_scores
 from core.lecture.tokens import embed, random_numbers
 from core.market.book import STEP_MS, read_market
-from core.market.library import recording
 from core.market.predictor import load_predictor
+from core.market.store.index import find_recording
 from core.signs.hands import model_files
 from core.signs.samples import clip_samples
 from core.vision.gallery import photograph_gallery
@@ -30,10 +30,10 @@ def test_the_market_is_what_the_model_calls_and_what_came() -> None:
     """The outcomes by D8's own words, a row at a time; the whole by the command that wrote the file."""
     shown = front.answers()["market"]
     assert shown["recording"] == OPENS_WITH and shown["horizon"] == front.HEAD[1] and shown["step_ms"] == STEP_MS
-    predictor, of = load_predictor(), recording(OPENS_WITH)
+    predictor, of = load_predictor(), find_recording(OPENS_WITH)
     rows = read_market(of.paths)
     first, head = predictor.window - 1, predictor.head("forward", front.HEAD[1])
-    alpha = predictor.market(of.symbol).alphas[head]
+    alpha = predictor.market(of.market).alphas[head]
     for at in (0, 100, 429):
         now = rows.mid[first + at]
         move = rows.mid[first + at + 1 : first + at + 1 + front.HEAD[1]].mean() / now - 1

@@ -16,7 +16,7 @@ from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.trades import TradeColumns
 from core.market.grid import segments
-from core.market.recordings.rows import RecordedRows
+from core.market.store.rows import RecordedRows
 
 BLOCK: Final = 1_024
 """Rows read ahead, up to 3 MB."""

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from core.market.book import DEEP_COLUMNS, FILE_COLUMNS
 from core.market.formats.csv_lines import NumberLines, number_lines
 from core.market.formats.protocol import BATCH, BookBatch, FormatError, RowProblem, first_line
-from core.market.recordings.layout import market_of
+from core.market.store.index import market_of
 from core.messages import Message, compose
 
 

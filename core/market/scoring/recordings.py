@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from core import checkpoints
 from core.market.book import BookError, read_market
-from core.market.recordings.layout import market_of, recording_of
+from core.market.store.index import market_of, recording_of
 from core.market.store.segments import is_segment
 from core.market.windows import FrozenWindow, cut
 from core.messages import compose
@@ -23,7 +23,7 @@ SUFFIXES: Final = (".parquet", ".csv")
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedDay:
-    """One market's files of one day, or one loose file (`core.market.recordings.layout`).
+    """One market's files of one day, or one loose file (`core.market.store.index`).
 
     Attributes:
         name: of the recording, by which a card knows its market. market: as the name tells it.

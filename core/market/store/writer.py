@@ -36,7 +36,7 @@ from core.market.book import (
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import CODES
 from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
-from core.market.grid import GridRow
+from core.market.grid import GridRow, count_pauses
 from core.market.store.segments import (
     EVENTS,
     FREE_SPACE,
@@ -119,6 +119,19 @@ def footer_summary(metadata: pq.FileMetaData) -> FileSummary | None:
     return summary if summary.rows == metadata.num_rows else None
 
 
+def summary_of(times: NDArray[np.int64], mids: FloatArray, *, levels: int, market: str) -> FileSummary:
+    """The numbers of a file with at least one row, by the times and mid-prices of its rows."""
+    return FileSummary(
+        rows=len(times),
+        start_ms=int(times[0]),
+        end_ms=int(times[-1]),
+        gaps=count_pauses(times),
+        mids=tuple(float(part.mean()) for part in np.array_split(mids, min(POINTS, len(mids)))),
+        levels=levels,
+        market=market,
+    )
+
+
 def write_rows(path: Path, blocks: Iterable[RowBlock], *, levels: int, market: str) -> FileSummary:
     """Write rows on the grid, in time order, as a whole file.
 
@@ -143,16 +156,7 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], *, levels: int, market: s
             parquet.add_key_value_metadata({SUMMARY_KEY: json.dumps(summary().__dict__).encode()})
 
     def summary() -> FileSummary:
-        stamps, line = np.concatenate(times), np.concatenate(mids)
-        return FileSummary(
-            rows=len(stamps),
-            start_ms=int(stamps[0]),
-            end_ms=int(stamps[-1]),
-            gaps=int((np.diff(stamps) > STEP_MS).sum()),
-            mids=tuple(float(part.mean()) for part in np.array_split(line, min(POINTS, len(line)))),
-            levels=levels,
-            market=market,
-        )
+        return summary_of(np.concatenate(times), np.concatenate(mids), levels=levels, market=market)
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, write)

@@ -16,7 +16,7 @@ from core.lecture import leakage as lab
 from core.lecture.leakage import Mistake, TrainedLab
 from core.market.book import BookRows, read_rows
 from core.market.labels import classify, future_move
-from core.market.library import FOLDER
+from core.market.store.index import FOLDER
 from tests.core.market.helpers import random_book, with_hole
 
 H = 20

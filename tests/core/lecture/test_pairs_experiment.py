@@ -16,7 +16,7 @@ from core.training.tlob_pairs import PairsSettings
 
 def test_the_bundled_results_are_of_the_bundled_data_and_networks() -> None:
     from core import checkpoints
-    from core.market.library import FOLDER
+    from core.market.store.index import FOLDER
 
     found = load()
     for one in found.data:

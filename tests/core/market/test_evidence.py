@@ -12,8 +12,8 @@ from core.explain.measures import METHODS
 from core.explain.occlusion import occlusion
 from core.market.book import read_market
 from core.market.evidence import evidence, pooled_rows, sample
-from core.market.library import recordings
 from core.market.predictor import load_predictor
+from core.market.store.index import recordings
 from core.models.tlob import TLOB, TLOBConfig
 
 STEPS, MOMENT = 16, 5

@@ -14,8 +14,8 @@ from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange, Trad
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.feeds.trades import read_trades
-from core.market.library import recording
 from core.market.recorder import RecordingProgress, record
+from core.market.store.index import find_recording
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 
@@ -111,8 +111,8 @@ def test_an_empty_recording_writes_nothing_and_a_segment_of_nothing_is_refused(t
 
 
 def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
-    one = recording("binance_spot_ethusdt_2024-08-08")
-    feed = RecordingFeed(one.path, market=one.symbol, speed=None, loop=False)
+    one = find_recording("binance_spot_ethusdt_2024-08-08")
+    feed = RecordingFeed(one.path, market=one.market, speed=None, loop=False)
     reports: list[RecordingProgress] = []
     files = asyncio.run(record(feed, tmp_path, on_progress=reports.append, segment_rows=500))
     assert [len(read_rows(path)) for path in files] == [500, 500, 377]

@@ -164,14 +164,14 @@ def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
 
 
 BELOW = {
-    *("core.market.recordings.changes", "core.market.recordings.background_recorder.background_recorder"),
+    *("core.market.store.changes", "core.market.store.background_recorder.background_recorder"),
     *("core.market.formats.conversion.inspect", "core.market.formats.bounded.inspect", "core.market.formats.conversion.convert"),
     *("core.market.alert_monitor.alert_book", "core.market.alerts.AlertBook", "core.market.webhook"),
     *("core.runs.local_training.shared_trainer", "core.runs.market_training.shared_market_trainer"),
     *("core.runs.market_training.outlook", "core.runs.scoring.shared_scorer", "core.runs.epoch_time.epoch_times"),
     *("core.market.forecasters.catalogue.find_forecaster", "core.market.forecasters.table.TableForecaster"),
     "core.market.ledger.verification.verify",
-    *("core.bench.growth.measured", "core.market.recordings.place.RecordingPlace.__init__"),
+    *("core.bench.growth.measured", "core.market.store.places.RecordingPlace.__init__"),
 }
 """What carries an action out. Pages ask `core.service` for it."""
 

@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from core.market.book import read_market
 from core.market.labels import momentum
-from core.market.library import FOLDER
+from core.market.store.index import FOLDER
 from core.training.tlob import MarketData, predict, prepare_market
 from core.training.tlob_pairs import PairsSettings, accuracies, naive_rules, run_all
 

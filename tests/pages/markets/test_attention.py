@@ -13,10 +13,10 @@ import pytest
 
 from core import checkpoints
 from core.explain import findings
-from core.market import library
 from core.market.book import read_market
 from core.market.hub import shutdown
 from core.market.predictor import load_predictor, windows_of
+from core.market.store import index
 from core.market.windows import STORE, FrozenWindow, cut
 from pages.markets import attention_window, cached_results
 from pages.shared.navigation import ROOT
@@ -25,7 +25,7 @@ from tests.pages.open_page import open_page, words
 
 STEPS = 24
 PAGE = ROOT / "pages" / "markets" / "attention.py"
-RECORDING = library.recordings()[0]
+RECORDING = index.recordings()[0]
 
 
 opened = partial(open_page, PAGE)

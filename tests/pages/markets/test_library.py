@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.market import library
 from core.market.book import read_rows
-from core.market.recordings.listing import list_recordings
+from core.market.store import index
+from core.market.store.index import list_recordings
 from core.market.store.writer import SegmentWriter
 from core.service.access import Role
 from pages.shared.navigation import ROOT
@@ -17,7 +17,7 @@ from tests.core.market.feeds.binance_server import FIXTURES
 from tests.pages.open_page import open_page, ran, words
 
 PAGE = ROOT / "pages" / "markets" / "library.py"
-SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
+SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
 
 
 @pytest.fixture
@@ -48,8 +48,8 @@ def test_an_empty_library_shows_the_bundled_ones_and_says_how_to_fill_it(folder:
     app = open_page(PAGE)
     assert "Nothing has been recorded yet" in words(app)
     table = app.dataframe[0].value
-    assert table["name"].tolist() == [one.name for one in library.recordings()]
-    assert table["rows"].tolist() == [one.rows for one in library.recordings()]
+    assert table["name"].tolist() == [one.name for one in index.recordings()]
+    assert table["rows"].tolist() == [one.rows for one in index.recordings()]
 
 
 def test_recordings_stand_before_the_bundled_ones_with_their_numbers(folder: Path) -> None:
@@ -77,9 +77,8 @@ def test_a_place_that_cannot_be_listed_is_one_sentence(folder: Path, place: str,
 
 def chosen_page() -> None:
     """The actions of every recording of the library, as where all of them are chosen."""
-    from core.market.recordings.layout import library_folder
-    from core.market.recordings.listing import list_recordings
-    from core.market.recordings.place import RecordingPlace
+    from core.market.store.index import list_recordings
+    from core.market.store.places import RecordingPlace, library_folder
     from pages.markets import library_actions
 
     library_actions.announce()

@@ -14,7 +14,7 @@ import streamlit as st
 from core import checkpoints
 from core.cli import main
 from core.market.hub import hub, shutdown
-from core.market.recordings import layout
+from core.market.store import places
 from core.market.windows import STORE
 from core.runs import market_training, scoring
 from core.runs.local_run import TrainError
@@ -50,7 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     scorer, trainer = Scorer(), MarketTrainer(folder=folder / "runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoints, "FOLDER", folder / "checkpoints")
-        patch.setenv(layout.FOLDER_VARIABLE, str(folder / "library"))
+        patch.setenv(places.FOLDER_VARIABLE, str(folder / "library"))
         patch.setattr(scorer, "start", partial(run_here, scorer, folder / "scores"))
         patch.setattr(trainer, "start", partial(run_here, trainer, folder / "runs"))
         patch.setattr(st, "page_link", lambda *a, **k: None)  # a page alone has no navigation to link into

@@ -15,7 +15,6 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.market import library
 from core.market.alerts import AlertBook, AlertRule, MarketState
 from core.market.feeds.protocol import FeedFailed
 from core.market.hub import MAX_FEEDS_OF_VIEWER, hub, shutdown
@@ -27,6 +26,7 @@ from core.market.predictor import Predictor
 from core.market.scoreboard import LATEST
 from core.market.session_view import Status
 from core.market.sources import LiveSource, RecordingSource, SimulatedSource
+from core.market.store import index
 from core.messages import compose
 from core.service import alerts
 from pages.markets import wall_markets, wall_table
@@ -36,7 +36,7 @@ from tests.core.market.helpers import random_book, real_rows, save_tiny
 from tests.core.market.ledger.ledgers import NAME, steps, write_all
 from tests.pages.open_page import open_page, ran, words
 
-BUNDLED = [f"rec:{one.name}" for one in library.recordings()]
+BUNDLED = [f"rec:{one.name}" for one in index.recordings()]
 FIRST = BUNDLED[0]
 opened = partial(open_page, ROOT / "pages" / "markets" / "wall.py")
 
@@ -78,15 +78,15 @@ def keys(app: AppTest) -> list[str]:
 
 def test_it_opens_with_the_bundled_recordings_each_this_visits_own() -> None:
     app = opened()
-    assert table(app)["symbol"].tolist() == [one.symbol for one in library.recordings()]
-    assert keys(app) == sorted(f"recording/{one.name}" for one in library.recordings())
+    assert table(app)["symbol"].tolist() == [one.market for one in index.recordings()]
+    assert keys(app) == sorted(f"recording/{one.name}" for one in index.recordings())
     assert len({feed.key.partition("~")[2] for feed in hub().watched()} - {""}) == 1
     assert "wall" not in app.query_params
 
 
 def test_a_link_names_the_markets() -> None:
     app = opened(wall=f"{BUNDLED[1]},sim:7")
-    assert table(app)["symbol"].tolist() == [library.recordings()[1].symbol, "simulated"]
+    assert table(app)["symbol"].tolist() == [index.recordings()[1].market, "simulated"]
     assert len(keys(app)) == 2
 
 
@@ -128,7 +128,7 @@ def test_a_removed_market_is_left_so_that_another_may_run() -> None:
     "source",
     [
         LiveSource(exchange="binance", symbol="BTC/USDT:USDT"),
-        RecordingSource(name=library.recordings()[2].name, owner="abc"),
+        RecordingSource(name=index.recordings()[2].name, owner="abc"),
         SimulatedSource(seed=12, owner="abc"),
     ],
     ids=["live", "recording", "simulated"],
@@ -164,7 +164,7 @@ def test_a_row_shows_what_its_session_says() -> None:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        (FIRST, {"source": "recording", "rec": library.recordings()[0].name, "with": "shared1"}),
+        (FIRST, {"source": "recording", "rec": index.recordings()[0].name, "with": "shared1"}),
         ("sim:5", {"source": "simulated", "seed": "5", "with": "shared1"}),
     ],
 )

@@ -60,7 +60,7 @@ def test_nearest() -> None:
 def test_ccxt_is_imported_on_first_use_alone() -> None:
     code = """
 import sys
-import core.market.feeds.live, core.market.feeds.catalogue, core.market.library, core.market.recorder
+import core.market.feeds.live, core.market.feeds.catalogue, core.market.store.index, core.market.recorder
 assert "ccxt" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[4], timeout=60, check=True)

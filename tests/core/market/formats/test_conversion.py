@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.market import library
 from core.market.book import BookRows, frame_from_rows, read_rows, resample
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.trades import read_trades
@@ -23,10 +22,11 @@ from core.market.formats.conversion import Inspection, convert, inspect, recogni
 from core.market.formats.protocol import FormatError
 from core.market.grid import segments
 from core.market.recorder import record
-from core.market.recordings.listing import list_recordings
+from core.market.store import index
+from core.market.store.index import list_recordings
 from tests.core.market.feeds.binance_server import FIXTURES
 
-SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
+SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
 Files = dict[str, Path]
 
 

@@ -26,7 +26,7 @@ from core.market.ledger.scorecard import PERIODS, Period, score_card
 from core.market.ledger.segments import JOURNAL, read_journal
 from core.market.ledger.writer import LedgerWriter
 from core.market.predictor import Predictor, identity
-from core.market.recordings.listing import list_recordings
+from core.market.store.index import list_recordings
 from tests.core.market.helpers import HEADS, naive_class, naive_label
 from tests.core.market.ledger.ledgers import (
     MARKET,

@@ -15,7 +15,7 @@ from core.market.feeds.clock import CLOCK
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, StatusChange, Trade
 from core.market.recorder import EventRecorder
-from core.market.recordings.listing import list_recordings
+from core.market.store.index import list_recordings
 from core.market.store.segments import EVENTS, HOUR_MS, TRADES, market_folder, segment_path
 from core.market.store.writer import SegmentWriter, restore_recordings
 
@@ -162,8 +162,8 @@ def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_pla
     from core.market.feeds.simulated import SimulatedFeed
     from core.market.hub import hub, shutdown
     from core.market.predictor import load_predictor
-    from core.market.recordings.background_recorder import BackgroundRecorder
     from core.market.session import MarketSession
+    from core.market.store.background_recorder import BackgroundRecorder
 
     feed = SimulatedFeed(3, start_ms=START_MS, speed=50.0)
     recorder = BackgroundRecorder(folder=lambda: tmp_path)

@@ -7,17 +7,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from core.market import library
 from core.market.book import BookError, BookRows, read_market, read_rows
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import read_trades
-from core.market.recordings import changes
-from core.market.recordings.finding import find_recording
-from core.market.recordings.listing import LibraryEntry, bundled_recordings, list_recordings
+from core.market.store import changes, index
+from core.market.store.index import Recording, bundled_recordings, find_recording, list_recordings
 from core.market.store.writer import SegmentWriter
 
 DAY_MS = 86_400_000
-SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
+SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
 
 
 def rows() -> BookRows:
@@ -35,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def entries(folder: Path) -> dict[str, LibraryEntry]:
+def entries(folder: Path) -> dict[str, Recording]:
     return {entry.name: entry for entry in list_recordings(folder)}
 
 
@@ -100,8 +98,8 @@ def test_an_export_holds_the_rows(folder: Path, tmp_path: Path) -> None:
 def test_the_librarys_recordings_are_found_by_name_beside_the_bundled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OBSERVATORY_RECORDINGS", str(folder))
     one = find_recording("BTC-USDT/2024-08-09")
-    assert (one.symbol, one.rows, one.paths) == ("BTC/USDT", 400, entries(folder)["BTC-USDT/2024-08-09"].paths)
+    assert (one.market, one.rows, one.paths) == ("BTC/USDT", 400, entries(folder)["BTC-USDT/2024-08-09"].paths)
     assert find_recording(SAMPLE.stem).path == SAMPLE
     for name in ("../x", "nothing", "/etc/passwd", "BTC-USDT"):
-        with pytest.raises(library.LibraryError, match="there is no recording"):
+        with pytest.raises(index.RecordingError, match="there is no recording"):
             find_recording(name)

@@ -20,10 +20,9 @@ from typing import Final
 from core.market.feeds.background import background_loop
 from core.market.hub import Hub, TooManyFeeds, hub
 from core.market.recorder import EventRecorder
-from core.market.recordings.layout import library_address, library_folder
-from core.market.recordings.sending import sender
 from core.market.session import MarketSession
 from core.market.session_view import Status
+from core.market.store.places import library_address, library_folder, sender
 from core.market.store.writer import SegmentWriter
 from core.messages import Message, compose
 

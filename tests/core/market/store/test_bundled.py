@@ -11,7 +11,7 @@ from core.checkpoints import sha256
 from core.market.book import STEP_MS, read_market, read_rows
 from core.market.feeds.trades import read_trades
 from core.market.grid import on_grid, segments
-from core.market.library import FOLDER, LibraryError, Recording, recording, recordings
+from core.market.store.index import FOLDER, Recording, RecordingError, find_recording, recordings
 
 
 @pytest.mark.parametrize("one", recordings(), ids=lambda one: one.name)
@@ -19,7 +19,7 @@ def test_a_recording_is_what_the_index_says(one: Recording) -> None:
     rows = read_rows(one.path)
     assert len(rows) == one.rows
     assert int(rows.timestamps[0]) == one.start_ms
-    assert one.duration_s == one.rows * STEP_MS / 1e3
+    assert one.seconds == one.rows * STEP_MS / 1e3
     assert on_grid(rows.timestamps)
     assert len(segments(rows.timestamps)) == 1
     assert sha256(one.path) == one.sha256
@@ -33,15 +33,15 @@ def test_a_recording_is_what_the_index_says(one: Recording) -> None:
 def test_there_are_ten_minutes_of_each_coin_and_an_hour_of_nexo() -> None:
     seconds: dict[str, float] = {}
     for one in recordings():
-        coin = one.symbol.split("/")[0]
-        seconds[coin] = seconds.get(coin, 0) + one.duration_s
+        coin = one.market.split("/")[0]
+        seconds[coin] = seconds.get(coin, 0) + one.seconds
     assert seconds["BTC"] >= 600
     assert seconds["ETH"] >= 600
     assert seconds["NEXO"] >= 3600
 
 
 def test_trades_lie_about_the_book_of_their_moment() -> None:
-    one = recording("binance_spot_btcusdt_2024-08-08")
+    one = find_recording("binance_spot_btcusdt_2024-08-08")
     rows = read_rows(one.path)
     trades = read_trades(one.path)
     assert {trade.side for trade in trades} == {"buy", "sell"}
@@ -57,12 +57,12 @@ def test_trades_lie_about_the_book_of_their_moment() -> None:
 
 
 def test_a_wrong_name_is_answered_with_the_right_ones() -> None:
-    with pytest.raises(LibraryError, match="there is no recording 'x': choose one of binance_spot_nexousdt_2024-07-24, "):
-        recording("x")
+    with pytest.raises(RecordingError, match="there is no recording 'x': choose one of binance_spot_nexousdt_2024-07-24, "):
+        find_recording("x")
 
 
 def test_a_folder_without_an_index_is_said_to_be_one(tmp_path: Path) -> None:
-    with pytest.raises(LibraryError, match="does not list the bundled recordings"):
+    with pytest.raises(RecordingError, match="does not list the bundled recordings"):
         recordings(tmp_path)
 
 
@@ -94,7 +94,7 @@ ENTRY = json.loads((FOLDER / "recordings.json").read_text(encoding="utf-8"))[0]
 )
 def test_a_malformed_index_is_one_sentence(tmp_path: Path, index: Any, reason: str) -> None:
     (tmp_path / "recordings.json").write_text(index if isinstance(index, str) else json.dumps(index), encoding="utf-8")
-    with pytest.raises(LibraryError, match=reason) as raised:
+    with pytest.raises(RecordingError, match=reason) as raised:
         recordings(tmp_path)
     assert "\n" not in str(raised.value)
 

@@ -9,15 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.market import library
 from core.market.book import BookError, BookRows, frame_from_rows, read_market, read_rows
-from core.market.recordings.layout import market_of, recording_of
-from core.market.recordings.listing import bundled_recordings, list_recordings
-from core.market.recordings.rows import RecordedRows
+from core.market.store import index
+from core.market.store.index import bundled_recordings, list_recordings, market_of, recording_of
+from core.market.store.rows import RecordedRows
 from core.market.store.writer import write_rows
 
 START_MS = 1_700_000_000_000
-SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
+SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
 
 
 def gappy(rows: BookRows) -> BookRows:
@@ -71,7 +70,7 @@ def test_a_days_hours_are_one_recording_and_loose_files_are_their_own(folder: Pa
     assert 24 <= len(day.mids) <= 48
     assert min(rows.mid) <= min(day.mids) < max(day.mids) <= max(rows.mid)
     assert found["broken"].rows == 0 and "broken cannot be read" in found["broken"].problem
-    for name in ("eth_usdt_2024-08-08", "foreign"):  # no footer of ours: by query
+    for name in ("eth_usdt_2024-08-08", "foreign"):  # no footer of ours: by its columns
         one = found[name]
         assert (one.rows, one.gaps, one.start_ms, one.end_ms) == (200, 1, rows.timestamps[0], rows.timestamps[199])
         np.testing.assert_allclose(one.mids, [part.mean() for part in np.array_split(rows.mid[:200], 48)], rtol=1e-3)
@@ -98,9 +97,9 @@ def test_what_is_no_place_is_one_sentence(tmp_path: Path) -> None:
 
 def test_the_bundled_ones_are_entries_too() -> None:
     found = {entry.name: entry for entry in bundled_recordings()}
-    for one in library.recordings():
-        assert (found[one.name].rows, found[one.name].start_ms, found[one.name].market) == (one.rows, one.start_ms, one.symbol)
-        assert found[one.name].bundled and found[one.name].seconds == pytest.approx(one.duration_s, abs=0.26)
+    for one in index.recordings():
+        assert (found[one.name].rows, found[one.name].start_ms, found[one.name].market) == (one.rows, one.start_ms, one.market)
+        assert found[one.name].bundled and found[one.name].seconds == pytest.approx(one.seconds, abs=0.26)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Recordings in a store that speaks S3, served by moto on the loopback."""
+"""Recordings in a store that speaks S3, served by moto on the loopback; and every address, answered with files or a sentence."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from moto.server import ThreadedMotoServer
 from pyarrow import fs
 
 from core.cli import main
-from core.market import library
 from core.market.book import BookError, read_rows
-from core.market.recordings import changes
-from core.market.recordings.listing import list_recordings
-from core.market.recordings.place import RecordingPlace
-from core.market.recordings.sending import SegmentSender
-from core.market.recordings.stores import Store, copied, is_store
+from core.market.store import changes, index, places
+from core.market.store.index import list_recordings
+from core.market.store.places import RecordingPlace, SegmentSender, copied, is_store
 from core.market.store.writer import write_rows
 from tests.core.market.helpers import save_tiny
 
-SAMPLE = library.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
+SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
 ADDRESS = "s3://bucket/library"
 
 
@@ -71,7 +69,7 @@ def test_what_is_sent_is_listed_as_here_and_copied_back(server: ThreadedMotoServ
     assert sender.send_waiting() and not sender.waiting()
     assert (waiting / "x-BTC-USDT/2024-08-08/23/.rows_9.parquet.part").exists()  # which is no file yet
 
-    here, there = list_recordings(hours), list_recordings(ADDRESS)  # "foreign" by a query of DuckDB, the others by their footers
+    here, there = list_recordings(hours), list_recordings(ADDRESS)  # "foreign" by its columns, the others by their footers
     assert [(one.name, one.rows, one.gaps, one.start_ms, one.mids, one.market) for one in here] == [
         (one.name, one.rows, one.gaps, one.start_ms, one.mids, one.market) for one in there
     ]
@@ -82,7 +80,7 @@ def test_what_is_sent_is_listed_as_here_and_copied_back(server: ThreadedMotoServ
     assert sorted(path.relative_to(back) for path in back.rglob("*.parquet")) == wanted
     assert all((back / name).read_bytes() == (hours / name).read_bytes() for name in wanted)
     stamp = (back / "foreign.parquet").stat().st_mtime_ns
-    Store(ADDRESS).files_system.rm(f"bucket/library/{wanted[-1].as_posix()}")
+    RecordingPlace(ADDRESS, trusted=True).system.rm(f"bucket/library/{wanted[-1].as_posix()}")
     copied(ADDRESS)
     assert (back / "foreign.parquet").stat().st_mtime_ns == stamp  # not fetched again
     assert not (back / wanted[-1]).exists()
@@ -106,7 +104,7 @@ def test_while_the_store_is_away_recordings_wait_and_then_arrive_whole(
     again.start()
     try:
         assert sender.send_waiting() and not sender.problem
-        assert sorted(file.relative for file in Store(ADDRESS).files()) == sorted(
+        assert sorted(file.relative for file in RecordingPlace(ADDRESS, trusted=True).files()) == sorted(
             path.relative_to(waiting).as_posix() for path in before
         )
     finally:
@@ -114,15 +112,15 @@ def test_while_the_store_is_away_recordings_wait_and_then_arrive_whole(
 
 
 def test_a_file_is_seen_whole_or_not_at_all_and_never_replaced(server: ThreadedMotoServer, tmp_path: Path) -> None:
-    store = Store(ADDRESS)
-    with store.files_system.open("bucket/library/rows_1.parquet", "wb") as file:
+    store = RecordingPlace(ADDRESS, trusted=True)
+    with store.system.open("bucket/library/rows_1.parquet", "wb") as file:
         file.write(b"half")
-        assert store.size_of("rows_1.parquet") is None
+        assert not store.system.exists("bucket/library/rows_1.parquet")
     (tmp_path / "rows_1.parquet").write_bytes(b"another")
     sender = SegmentSender(ADDRESS, tmp_path)
     assert not sender.send_waiting()
     assert "has another file rows_1.parquet already" in sender.problem
-    assert store.files_system.cat_file("bucket/library/rows_1.parquet") == b"half"
+    assert store.system.cat_file("bucket/library/rows_1.parquet") == b"half"
     (tmp_path / "rows_1.parquet").write_bytes(b"half")  # sent before, and the process killed before it was deleted here
     assert sender.send_waiting() and not sender.waiting()
 
@@ -143,14 +141,45 @@ def test_a_command_reads_a_store_as_it_reads_a_folder(
 
 def test_other_stores_of_fsspec_and_what_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_store("s3://a/b") and is_store("memory://a") and not is_store("http://a/b") and not is_store("a/b")
-    store = Store("memory://library")
+    store = RecordingPlace("memory://library", trusted=True)
     store.put("a/rows_1.parquet", b"12")
     assert [(file.relative, file.size) for file in store.files()] == [("a/rows_1.parquet", 2)]
     with pytest.raises(BookError, match="^nowhere://a cannot be used: "):
-        Store("nowhere://a")
+        RecordingPlace("nowhere://a", trusted=True)
     with pytest.raises(BookError, match=r"^s3://a may not be asked: name the hosts of recordings in OBSERVATORY_"):
         RecordingPlace("s3://a/b")
     monkeypatch.setenv("OBSERVATORY_RECORDINGS", "s3://a/b")
     assert RecordingPlace("s3://a/b/c").remote
     with pytest.raises(BookError):
         RecordingPlace("s3://a/b/../../c")
+
+
+def test_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"x")
+    (tmp_path / "b.parquet").symlink_to(tmp_path / "gone.parquet")
+    assert [file.relative for file in RecordingPlace(str(tmp_path)).files()] == ["a.parquet"]
+
+
+def test_too_large_a_folder_is_not_listed_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = 0
+
+    def walk(root: str, **options: object) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+        nonlocal looked
+        while True:
+            looked += 1
+            yield root, {}, {"a": where.system.info(__file__)}
+
+    where = RecordingPlace(str(Path(__file__).parent))
+    monkeypatch.setattr(places, "MAX_FILES", 3)
+    monkeypatch.setattr(where.system, "walk", walk)
+    with pytest.raises(BookError, match="more than 3 files"):
+        where.files()
+    assert looked <= 5
+
+
+@pytest.mark.parametrize(
+    "address", ["http://[", "https://[::1/x", "http://", "http://[x]/", "s3://[", "a://\x00", "\x00", "x" * 9_000]
+)
+def test_a_hostile_address_ends_in_a_sentence(address: str) -> None:
+    with pytest.raises(BookError, match=r"may not be asked|is no folder"):
+        RecordingPlace(address).files()

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.feeds.trades import SCHEMA, TradeColumns, trades_path, trades_table
-from core.market.recordings.listing import LibraryEntry
-from core.market.recordings.place import RecordingPlace
-from core.market.recordings.rows import RecordedRows
+from core.market.store.index import Recording
+from core.market.store.places import RecordingPlace
+from core.market.store.rows import RecordedRows
 from core.market.store.segments import KINDS, is_segment, segment_path, write_table
 from core.market.store.writer import GROUP_ROWS, RowBlock, write_rows
 from core.messages import compose
@@ -28,7 +28,7 @@ TRADES_AT_ONCE: Final = 100_000
 Progress = Callable[[int, int], None]
 
 
-def rename(folder: Path, entry: LibraryEntry, name: str) -> str:
+def rename(folder: Path, entry: Recording, name: str) -> str:
     """Give a recording another name; of a market's day the market's folder, as the day stays. Returns the whole new name.
 
     Raises:
@@ -54,7 +54,7 @@ def rename(folder: Path, entry: LibraryEntry, name: str) -> str:
     return new
 
 
-def delete(folder: Path, entry: LibraryEntry) -> None:
+def delete(folder: Path, entry: Recording) -> None:
     """Remove a recording with all that lies beside its rows.
 
     Raises:
@@ -71,7 +71,7 @@ def delete(folder: Path, entry: LibraryEntry) -> None:
         _remove_empty(path.parent, folder)
 
 
-def merge(folder: Path, entries: Sequence[LibraryEntry], name: str, *, progress: Progress | None = None) -> Path:
+def merge(folder: Path, entries: Sequence[Recording], name: str, *, progress: Progress | None = None) -> Path:
     """One file of several recordings of a market, in time order, their trades beside it; what is merged stays.
 
     Args:
@@ -117,7 +117,7 @@ def write_merged(path: Path, files: Sequence[Path], *, market: str, progress: Pr
     write_rows(path, blocks(), levels=rows.levels, market=market)
 
 
-def export(entry: LibraryEntry, form: str = "parquet") -> bytes:
+def export(entry: Recording, form: str = "parquet") -> bytes:
     """A recording's rows as one file, "parquet" or "csv".
 
     Raises:
@@ -134,7 +134,7 @@ def export(entry: LibraryEntry, form: str = "parquet") -> bytes:
         return path.read_bytes()
 
 
-def fetch(place: RecordingPlace, entry: LibraryEntry, folder: Path, *, progress: Progress | None = None) -> None:
+def fetch(place: RecordingPlace, entry: Recording, folder: Path, *, progress: Progress | None = None) -> None:
     """Copy a recording of a URL into the library, with what lies beside its rows.
 
     Raises:
@@ -142,19 +142,9 @@ def fetch(place: RecordingPlace, entry: LibraryEntry, folder: Path, *, progress:
     """
     wanted = [file for file in place.files() if file.address in entry.files or _belongs(file.relative, entry.name)]
     for done, file in enumerate(wanted, 1):
-        path = folder / file.relative
-        if folder.resolve() not in path.resolve().parents:
-            raise BookError(compose("{name} is no name of a recording", name=file.relative))
-        if path.exists():
+        if (folder / file.relative).exists():
             raise BookError(compose("there is a recording {name} already: choose another name", name=entry.name))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.part")
-        try:
-            place.fetch(file, part)
-            part.replace(path)
-        except Exception as error:
-            part.unlink(missing_ok=True)
-            raise BookError(compose("{name} could not be fetched: {reason}", name=file.relative, reason=error)) from error
+        place.fetch(file, folder)
         if progress:
             progress(done, len(wanted))
 
@@ -169,7 +159,7 @@ def _whole(rows: BookRows) -> FloatArray:
     return rows.levels if rows.deep is None else np.concatenate([rows.levels, rows.deep], axis=1)
 
 
-def _own(entry: LibraryEntry) -> None:
+def _own(entry: Recording) -> None:
     if entry.bundled:
         raise BookError(compose("{name} came with the app: it can be neither renamed nor deleted", name=entry.name))
     if entry.sealed:

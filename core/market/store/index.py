@@ -1,0 +1,328 @@
+"""Index of recordings: those that came with the app, and those of a place, each with its span, gaps and a line of its mid.
+
+A recording of a place is a market's day of hourly segments, or a loose Parquet or CSV file of rows. Its numbers come from the
+footers of files that this program wrote, and from three columns of others. They are kept until a file changes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+
+from core.market.book import LEVELS, STEP_MS
+from core.market.store.places import RecordingPlace, StoredFile, library_folder
+from core.market.store.writer import POINTS, FileSummary, footer_summary, summary_of
+from core.messages import compose
+
+FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "recordings"
+"""Folder of the recordings that come with the app."""
+INDEX: Final = "recordings.json"
+READERS: Final = 2
+"""Threads that read recordings at once."""
+MAX_KEPT: Final = 4_096
+"""Most files whose numbers are kept in memory."""
+NEEDED: Final = ("timestamp", "ask_price_1", "bid_price_1")
+
+_SEGMENT: Final = re.compile(r"(?P<day>.*(?:^|/)\d{4}-\d{2}-\d{2})/\d{2}/rows_\d+(_\d+)?\.parquet$")
+_OTHER: Final = re.compile(r"(trades|updates|events|predictions|lost)_\d+(_\d+)?\.parquet$")
+_DATE: Final = re.compile(r"[_-]?(250ms|native\w*)?[_-]*\d{4}-?\d{2}-?\d{2}.*$")
+_KINDS: Final[dict[str, type | tuple[type, ...]]] = {"str": str, "int": int, "float": (int, float)}
+_ENTRY: Final = {"file": "str", "symbol": "str", "venue": "str", "kind": "str", "start_ms": "int", "duration_s": "float"} | {
+    "rows": "int",
+    "trades": "int",
+    "source": "str",
+    "licence": "str",
+    "note": "str",
+    "sha256": "str",
+}
+"""What an entry of the bundled recordings' index holds, and of which kind."""
+
+
+class RecordingError(ValueError):
+    """A recording, or the index of the bundled ones, is missing or malformed; the message says which."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """One recording: a market's day of the library, a loose file, or a bundled one.
+
+    Attributes:
+        name: unique in its place; links hold that of a bundled one, so it must not change.
+        market: ccxt's symbol, by which a checkpoint's card knows the market, or as much as the names tell.
+        files: of rows, in order of their names.
+        start_ms, end_ms: first and last row, milliseconds since the epoch. rows: their number. gaps: holes between them.
+        size: bytes, trades and updates included. levels: a side, at most.
+        mids: (48 or fewer) mid-prices at even steps, for a sparkline.
+        bundled: whether it came with the app. sealed: whether it belongs to a ledger, which checks its files.
+        problem: why its files cannot be read; "" where they can. The numbers are 0 then.
+        venue, kind: of a bundled one "Binance", and "spot" or "perpetual". trades: of a bundled one, their number.
+        licence: its terms. sha256: of a bundled one's file.
+    """
+
+    name: str
+    market: str
+    files: tuple[str, ...]
+    start_ms: int = 0
+    end_ms: int = 0
+    rows: int = 0
+    gaps: int = 0
+    size: int = 0
+    levels: int = LEVELS
+    mids: tuple[float, ...] = ()
+    bundled: bool = False
+    sealed: bool = False
+    problem: str = ""
+    venue: str = ""
+    kind: str = "recorded"
+    trades: int = 0
+    licence: str = ""
+    sha256: str = ""
+
+    @property
+    def paths(self) -> list[Path]:
+        """Its files of rows, where it lies on this machine."""
+        return [Path(file) for file in self.files]
+
+    @property
+    def path(self) -> Path:
+        """The first of them, of a bundled one the only one."""
+        return self.paths[0]
+
+    @property
+    def seconds(self) -> float:
+        """From the first row to the end of the last, seconds."""
+        return (self.end_ms - self.start_ms + STEP_MS) / 1e3 if self.rows else 0.0
+
+
+def recording_of(relative: str) -> str | None:
+    """Name of the recording to which a file belongs, by its path below the library's folder; None for what holds no rows.
+
+    An hour belongs to its market's day, `market/2024-08-08`; a loose file is a recording of its own, named without its ending.
+    """
+    path = PurePosixPath(relative)
+    if path.suffix.lower() not in (".parquet", ".csv") or any(part.startswith(".") for part in path.parts):
+        return None
+    if segment := _SEGMENT.fullmatch(relative):
+        return segment["day"]
+    if _OTHER.fullmatch(path.name) or "trades" in path.parts[:-1]:
+        return None
+    return str(path.with_suffix(""))
+
+
+def market_of(name: str) -> str:
+    """A market's name as well as a recording's name tells it: the folder before the day, or the file's name before the date."""
+    path = PurePosixPath(name)
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", path.name):
+        return path.parent.name or path.name
+    return _DATE.sub("", path.name) or path.name
+
+
+@cache
+def recordings(folder: Path = FOLDER) -> tuple[Recording, ...]:
+    """All recordings that come with the app, by their index; the first is the default.
+
+    Raises:
+        RecordingError: where the index cannot be read, or an entry is malformed.
+    """
+    path = folder / INDEX
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or compose("it is no JSON")
+        raise _no_index(path, reason) from error
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+        reason = compose("a list of one object per recording is needed")
+        raise _no_index(path, reason)
+    return tuple(_of_index(entry, path, number) for number, entry in enumerate(entries, 1))
+
+
+def _no_index(path: Path, reason: str) -> RecordingError:
+    return RecordingError(compose("{file} does not list the bundled recordings: {reason}", file=path, reason=reason))
+
+
+def _of_index(entry: dict[str, Any], path: Path, number: int) -> Recording:
+    for key, kind in _ENTRY.items():
+        if not isinstance(value := entry.get(key), _KINDS[kind]) or isinstance(value, bool):
+            why = compose("{key} is not given, or not of the kind {kind}", key=key, kind=kind)
+            raise RecordingError(compose("entry {number} of {file}: {reason}", number=number, file=path, reason=why))
+    file = path.with_name(entry["file"])
+    return Recording(
+        name=file.stem,
+        market=entry["symbol"],
+        files=(str(file),),
+        end_ms=entry["start_ms"] + round(entry["duration_s"] * 1e3) - STEP_MS,
+        bundled=True,
+        **{key: entry[key] for key in ("start_ms", "rows", "venue", "kind", "trades", "licence", "sha256")},
+    )
+
+
+def bundled_recordings() -> list[Recording]:
+    """The same, with the numbers of their files.
+
+    Raises:
+        RecordingError: where their index cannot be read.
+    """
+    place = RecordingPlace(str(FOLDER))
+    sizes = {one.name: sum(file.size for file in place.at(one.path, FOLDER / "trades" / one.path.name)) for one in recordings()}
+    return [_read(place, replace(one, size=sizes[one.name]), place.at(one.path)) for one in recordings()]
+
+
+def find_recording(name: str) -> Recording:
+    """The recording of that name, as links hold it: a bundled one, or one of the library's folder.
+
+    Raises:
+        RecordingError: where there is none, which lists the bundled ones, or its files cannot be read.
+    """
+    known = {one.name: one for one in recordings()}
+    one = known.get(name) or entry_of(library_folder(), name)
+    if one is None:
+        raise RecordingError(compose("there is no recording {name!r}: choose one of {names}", name=name, names=", ".join(known)))
+    if one.problem:
+        raise RecordingError(one.problem)
+    return one
+
+
+def entry_of(folder: Path, name: str) -> Recording | None:
+    """One recording of a folder, by its name; None where it has none of that name.
+
+    Raises:
+        BookError: where its files cannot be listed.
+    """
+    inside = folder.resolve()
+    try:
+        where = (inside / name).resolve()
+        day = where.is_dir()
+    except (OSError, ValueError):  # too long a name, or one with a character that no name has
+        return None
+    if inside not in where.parents:
+        return None
+    paths = sorted(where.glob("*/rows_*.parquet")) if day else []
+    paths = paths or [path for ending in (".parquet", ".csv") if (path := where.with_name(where.name + ending)).is_file()][:1]
+    place = RecordingPlace(str(inside))
+    files = place.at(*paths)
+    if not files or any(recording_of(file.relative) != name for file in files):
+        return None
+    return _read(place, Recording(name=name, market="", files=(), size=sum(file.size for file in files)), files)
+
+
+def list_recordings(place: RecordingPlace | Path | str, *, progress: Callable[[int, int], None] | None = None) -> list[Recording]:
+    """The recordings of a folder or a URL, in order of their names.
+
+    Args:
+        progress: called with (recordings read, recordings in all).
+
+    Raises:
+        BookError: where the place is not there or does not answer.
+    """
+    where = place if isinstance(place, RecordingPlace) else RecordingPlace(str(place))
+    groups: dict[str, list[StoredFile]] = {}
+    sizes: dict[str, int] = {}
+    ledgers: set[str] = set()
+    for file in where.files():
+        if where.remote and file.relative.lower().endswith(".csv"):
+            continue  # which would have to be fetched whole
+        if (name := recording_of(file.relative)) is not None:
+            groups.setdefault(name, []).append(file)
+        if file.relative.endswith("ledger.json"):
+            ledgers.add(file.relative.removesuffix("ledger.json"))
+        folder = re.sub(r"(trades/|\d{2}/)?[^/]*$", "", file.relative)
+        for key in (folder.rstrip("/"), file.relative.replace("trades/", "").rpartition(".")[0]):
+            sizes[key] = sizes.get(key, 0) + file.size
+
+    def read(name: str) -> Recording:
+        sealed = any(name.startswith(ledger) for ledger in ledgers)
+        return _read(where, Recording(name=name, market="", files=(), size=sizes.get(name, 0), sealed=sealed), groups[name])
+
+    listed: list[Recording] = []
+    with ThreadPoolExecutor(READERS) as pool:
+        for one in pool.map(read, sorted(groups)):
+            listed.append(one)
+            if progress:
+                progress(len(listed), len(groups))
+    return listed
+
+
+def _read(place: RecordingPlace, one: Recording, files: list[StoredFile]) -> Recording:
+    """A recording with its files and the numbers that they hold."""
+    files = sorted(files, key=lambda file: file.relative)
+    one = replace(one, files=tuple(file.address for file in files))
+    try:
+        parts = sorted((_summary(place, file) for file in files), key=lambda part: part.start_ms)
+    except Exception as error:  # Arrow raises a dozen kinds for a file that is not what its name says, and a store its own
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        problem = compose("{name} cannot be read: {reason}", name=one.name, reason=why)
+        return replace(one, market=one.market or market_of(one.name), problem=problem)
+    mids = [mid for part in parts for mid in part.mids]
+    return replace(
+        one,
+        market=one.market or next((part.market for part in parts if part.market), "") or market_of(one.name),
+        start_ms=parts[0].start_ms,
+        end_ms=max(part.end_ms for part in parts),
+        rows=sum(part.rows for part in parts),
+        gaps=sum(part.gaps for part in parts) + sum(b.start_ms - a.end_ms > STEP_MS for a, b in pairwise(parts)),
+        levels=max(part.levels for part in parts),
+        mids=tuple(mids[:: max(1, -(-len(mids) // POINTS))]),
+    )
+
+
+_kept: OrderedDict[StoredFile, FileSummary] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _summary(place: RecordingPlace, file: StoredFile) -> FileSummary:
+    with _lock:
+        if file in _kept:
+            _kept.move_to_end(file)
+            return _kept[file]
+    with place.open(file) as opened:
+        made = _csv_summary(opened) if file.relative.lower().endswith(".csv") else _parquet_summary(opened)
+    with _lock:
+        _kept[file] = made
+        while len(_kept) > MAX_KEPT:
+            _kept.popitem(last=False)
+    return made
+
+
+def _csv_summary(opened: IO[bytes]) -> FileSummary:
+    names = [name.strip().strip('"') for name in opened.readline().decode(errors="replace").split(",")]
+    opened.seek(0)
+    _need(names)
+    wanted = csv.ConvertOptions(include_columns=NEEDED, column_types=dict.fromkeys(NEEDED, pa.float64()))
+    return _of_columns(names, csv.read_csv(opened, convert_options=wanted))
+
+
+def _parquet_summary(opened: IO[bytes]) -> FileSummary:
+    with pq.ParquetFile(opened) as parquet:
+        if (known := footer_summary(parquet.metadata)) is not None:
+            return known
+        names = parquet.schema_arrow.names
+        _need(names)
+        return _of_columns(names, parquet.read(columns=list(NEEDED)))
+
+
+def _need(names: Iterable[str]) -> None:
+    if missing := sorted(set(NEEDED) - set(names)):
+        raise ValueError(compose("it lacks the column {column}", column=missing[0]))
+
+
+def _of_columns(names: list[str], table: pa.Table) -> FileSummary:
+    times, ask, bid = (table[name].cast(pa.float64()).to_numpy() for name in NEEDED)
+    times, mid = np.sort(times[np.isfinite(times)]).astype(np.int64), (ask + bid) / 2
+    if not len(times):
+        raise ValueError(compose("it has no rows"))
+    levels = sum(name.startswith("ask_price_") for name in names)
+    return summary_of(times, mid[np.isfinite(mid)], levels=levels, market="")

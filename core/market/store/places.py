@@ -1,0 +1,392 @@
+"""Places of recordings: a folder, a store such as `s3://bucket/folder`, a web page whose links are files; and the way to a store.
+
+fsspec knows them all; S3 is pyarrow's. An object of S3 is there whole or not at all; elsewhere a file is written under a hidden
+name first and then moved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import ipaddress
+import logging
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+from urllib.parse import unquote, urlsplit
+
+from core.market.book import BookError
+from core.market.store.segments import ROWS
+from core.messages import Message, compose
+
+FOLDER_VARIABLE: Final = "OBSERVATORY_RECORDINGS"
+"""Environment variable: the folder or the store of the library, where the app records and converts to."""
+CACHE_VARIABLE: Final = "OBSERVATORY_CACHE"
+"""Environment variable: where copies of recordings of a store lie, and recordings that wait to be sent to one."""
+HOSTS_VARIABLE: Final = "OBSERVATORY_RECORDING_HOSTS"
+"""Comma-separated names of hosts, besides this machine, whose recordings may be listed and fetched; and of stores, "s3://bucket"."""
+ENDPOINT_VARIABLES: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+"""Environment variables: address of a store that speaks S3 and is not Amazon's."""
+DEFAULT_FOLDER: Final = Path("recordings")
+MAX_FILES: Final = 50_000
+WEB_DEPTH: Final = 6
+"""Folders below one another that are looked into on a web page."""
+TIMEOUT_S: Final = 20
+CONNECT_S, REQUEST_S, ATTEMPTS = 5.0, 30.0, 2
+"""Limits of a store that speaks S3."""
+LISTING_S: Final = 6.0
+"""Seconds that listing a folder of this machine may take; 50,000 files take one."""
+LOOK_S: Final = 1.0
+"""Seconds between two looks for files to send."""
+RETRY_S: Final = (1.0, 30.0)
+"""Shortest and longest wait after a store refused; it doubles in between."""
+
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://.+", re.IGNORECASE)
+log = logging.getLogger(__name__)
+
+
+def is_address(text: str) -> bool:
+    """Tells whether a text is a URL of any kind and no path."""
+    return bool(_ADDRESS.fullmatch(text.strip()))
+
+
+def is_store(text: str) -> bool:
+    """Tells whether a text is the URL of a store, where files can be written too: not a web page's."""
+    return is_address(text) and not text.strip().lower().startswith(("http://", "https://"))
+
+
+def library_address() -> str | None:
+    """Address of the store that is the library by the environment; None for a folder."""
+    named = os.environ.get(FOLDER_VARIABLE, "").strip().rstrip("/")
+    return named if is_store(named) else None
+
+
+def library_folder() -> Path:
+    """The library's folder by the environment; of a library in a store, this machine's folder for what is fetched from there."""
+    address = library_address()
+    return below_cache("library", address) if address else Path(os.environ.get(FOLDER_VARIABLE, "").strip() or DEFAULT_FOLDER)
+
+
+def below_cache(kind: str, address: str) -> Path:
+    """This machine's folder for an address: of `kind` "copies", "library" or "waiting"."""
+    root, address = os.environ.get(CACHE_VARIABLE, "").strip(), address.strip().rstrip("/")
+    name = re.sub(r"\W+", "-", address).strip("-")[-60:]
+    cache = Path(root) if root else Path.home() / ".cache" / "attention-observatory"
+    return cache / kind / f"{name}-{hashlib.sha256(address.encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredFile:
+    """A file of a place: its path below it, its whole address, its bytes, and a text that changes with its content."""
+
+    relative: str
+    address: str
+    size: int
+    stamp: str
+
+
+class RecordingPlace:
+    """Files below an address.
+
+    Args:
+        trusted: whether its address comes from who runs this program; else hosts and stores have to be allowed.
+
+    Attributes:
+        remote: whether files have to be fetched. system: its file system, as fsspec has it. root: its path there.
+
+    Raises:
+        BookError: for a host or a store that may not be asked, or of no kind that is known.
+    """
+
+    def __init__(self, address: str, *, trusted: bool = False) -> None:
+        self.address = address.strip()
+        self.remote, self._store = is_address(self.address), is_store(self.address)
+        if self.remote:
+            self.address = self.address.rstrip("/") + ("" if self._store else "/")
+            if not trusted:
+                _check(self.address)
+        try:
+            self.system, root = _opened(self.address)
+        except (ValueError, ImportError, OSError) as error:
+            raise BookError(compose("{place} cannot be used: {reason}", place=self.address, reason=_line(error))) from error
+        self.root = root.rstrip("/") or "/"
+        self._top = f"{self.root}/" if self.remote and not self._store else self.root
+
+    def files(self) -> list[StoredFile]:
+        """Every file below it that is not hidden.
+
+        Raises:
+            BookError: where it is not there, does not answer, or holds too many.
+        """
+        if not self.remote and not _is_folder(self.address):
+            raise BookError(compose("{place} is no folder: give a folder of recordings, or a URL", place=self.address))
+        try:
+            self.system.invalidate_cache()
+            self.system.ls(self._top)  # says what is wrong, which a walk does not
+            return self._walk()
+        except BookError:
+            raise
+        except Exception as error:  # whatever the store, the web server or the network does
+            why = compose("it is not there") if isinstance(error, FileNotFoundError) else _line(error)
+            raise BookError(compose("{place} does not list its files: {reason}", place=self.address, reason=why)) from error
+
+    def at(self, *paths: Path) -> list[StoredFile]:
+        """Those of these files of this machine that are there."""
+        return [file for path in paths if path.is_file() and (file := self._file(self.system.info(str(path)))) is not None]
+
+    def _walk(self) -> list[StoredFile]:
+        listed: list[StoredFile] = []
+        began, depth = time.monotonic(), None if self._store or not self.remote else WEB_DEPTH
+        for _, folders, files in self.system.walk(self._top, maxdepth=depth, detail=True):
+            for name in [name for name in folders if name.startswith(".")]:
+                del folders[name]
+            listed += [file for about in files.values() if (file := self._file(about)) is not None]
+            if len(listed) > MAX_FILES:  # no more are looked at: a whole disk takes minutes
+                raise BookError(
+                    compose("{place} holds more than {most} files: choose a folder below it", place=self.address, most=MAX_FILES)
+                )
+            if not self.remote and time.monotonic() - began > LISTING_S:
+                raise BookError(compose("{place} takes too long to list: choose a folder below it", place=self.address))
+        return listed
+
+    def _file(self, about: Mapping[str, Any]) -> StoredFile | None:
+        address = str(about["name"])
+        relative = address.removeprefix(self.root).lstrip("/") or address.rpartition("/")[2]
+        if not address.startswith(self.root) or "/." in f"/{relative}":
+            return None
+        if about.get("islink") or about.get("size") is None:
+            try:
+                about = self.system.info(address)
+            except FileNotFoundError:  # a link to nowhere, or a file that has just been deleted
+                return None
+        if about["type"] != "file":
+            return None
+        stamp = next((str(about[key]) for key in ("mtime", "LastModified", "ETag", "created") if about.get(key)), "")
+        relative = unquote(relative) if self.remote and not self._store else relative
+        return StoredFile(relative=relative, address=address, size=int(about.get("size") or 0), stamp=stamp)
+
+    def open(self, file: StoredFile) -> IO[bytes]:
+        """The file, for reading at any position; whole in memory where a web server cannot send parts of it."""
+        if self.remote and not self._store and not self.system.info(file.address).get("partial"):
+            return io.BytesIO(self.system.cat_file(file.address))
+        return self.system.open(file.address, "rb")
+
+    def fetch(self, file: StoredFile, folder: Path) -> None:
+        """Copy a file into a folder, below which it has the path that it has here.
+
+        Raises:
+            BookError: where it does not come, or would lie elsewhere. OSError: where the disk refuses.
+        """
+        path = folder / file.relative
+        if folder.resolve() not in path.resolve().parents:
+            raise BookError(compose("{name} is no name of a recording", name=file.relative))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.part")
+        try:
+            self.system.get_file(file.address, str(part))
+            part.replace(path)
+        except Exception as error:
+            part.unlink(missing_ok=True)
+            raise BookError(compose("{name} could not be fetched: {reason}", name=file.relative, reason=_line(error))) from error
+
+    def put(self, relative: str, data: bytes) -> None:
+        """Write a file, whole, unless it is there; none is replaced.
+
+        Raises:
+            OSError: where the store does not take it, or has another file of that name.
+        """
+        target = f"{self.root}/{relative}"
+        if (there := self._size_of(target)) is None:
+            if self.address.lower().startswith("s3://"):
+                self.system.pipe_file(target, data)
+            else:
+                folder, _, name = target.rpartition("/")
+                self.system.makedirs(folder, exist_ok=True)
+                self.system.pipe_file(f"{folder}/.{name}.part", data)
+                self.system.mv(f"{folder}/.{name}.part", target)
+            if self._size_of(target) != len(data):
+                raise OSError(compose("{name} did not arrive whole", name=relative))
+        elif there != len(data):
+            raise OSError(compose("it has another file {name} already", name=relative))
+
+    def _size_of(self, path: str) -> int | None:
+        try:
+            return int(self.system.info(path)["size"])
+        except FileNotFoundError:
+            return None
+
+
+def copied(address: str, *, progress: Callable[[int, int], None] | None = None) -> Path:
+    """This machine's copy of a store's recordings, brought up to date: what is there with the same size and age is not fetched.
+
+    Args:
+        address: of a folder or a file. progress: called with (files done, files in all).
+
+    Returns:
+        The folder; the file where the address is one's.
+
+    Raises:
+        BookError: where the store does not answer. OSError: where the disk refuses.
+    """
+    place, folder = RecordingPlace(address, trusted=True), below_cache("copies", address)
+    wanted = [file for file in place.files() if file.relative.lower().endswith((".parquet", ".csv"))]
+    for done, file in enumerate(wanted, 1):
+        path, about = folder / file.relative, f"{file.size} {file.stamp}"
+        mark = path.with_name(f".{path.name}.stamp")
+        if not (path.is_file() and mark.is_file() and mark.read_text() == about):
+            place.fetch(file, folder)
+            mark.write_text(about)
+        if progress:
+            progress(done, len(wanted))
+    there = {folder / file.relative for file in wanted}
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.name.startswith(".") and path not in there:
+            path.unlink()
+    return folder / wanted[0].relative if len(wanted) == 1 and wanted[0].address == place.root else folder
+
+
+class SegmentSender:
+    """A thread that sends whole files of a folder to a store, and deletes them here once they are there.
+
+    The queue is the folder itself, so that it outlives the process: the next recording to the same address sends what is left.
+    Of an hour the rows come last: whoever finds them finds what lies beside them. No file of the store is overwritten.
+
+    Args:
+        address: of the store's folder. folder: where the files wait; `below_cache("waiting", address)` where None.
+
+    Attributes:
+        sent: addresses of the files sent. problem: why the last one could not be, "" where it could.
+    """
+
+    def __init__(self, address: str, folder: Path | None = None) -> None:
+        self.address, self.folder = address.strip().rstrip("/"), folder or below_cache("waiting", address)
+        self.sent: list[str] = []
+        self.problem: Message | str = ""
+        self._place: RecordingPlace | None = None
+        self._ending, self._thread = threading.Event(), threading.Thread(target=self._run, name="sender", daemon=True)
+        self._work = threading.Lock()
+
+    def start(self) -> SegmentSender:
+        """Begin to send."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._thread.start()
+        return self
+
+    def stop(self, *, timeout: float = 20.0) -> int:
+        """Send what is left, for `timeout` seconds at most; returns how many files still wait."""
+        self._ending.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+        end = time.monotonic() + timeout
+        while self.waiting() and time.monotonic() < end and self.send_waiting():
+            pass
+        return len(self.waiting())
+
+    def waiting(self) -> list[Path]:
+        """The files that wait, rows last within their folder."""
+        paths = [path for path in self.folder.rglob("*.parquet") if not any(part.startswith(".") for part in path.parts[-4:])]
+        return sorted(paths, key=lambda path: (path.parent, path.name.startswith(ROWS), path.name))
+
+    def send_waiting(self) -> bool:
+        """Send all files that wait; returns whether the store took them."""
+        with self._work:
+            for path in self.waiting():
+                try:
+                    self._place = self._place or RecordingPlace(self.address, trusted=True)
+                    relative = path.relative_to(self.folder).as_posix()
+                    self._place.put(relative, path.read_bytes())
+                except FileNotFoundError:  # another process has sent it
+                    continue
+                except (OSError, BookError) as error:
+                    self.problem = compose("{place} does not take recordings: {reason}", place=self.address, reason=_line(error))
+                    log.info("%s waits: %r", path.name, error)
+                    return False
+                path.unlink(missing_ok=True)
+                self.sent.append(f"{self.address}/{relative}")
+            self.problem = ""
+            return True
+
+    def _run(self) -> None:
+        wait = RETRY_S[0]
+        while not self._ending.wait(LOOK_S):
+            if self.send_waiting():
+                wait = RETRY_S[0]
+            else:
+                self._ending.wait(wait)
+                wait = min(2 * wait, RETRY_S[1])
+
+
+_senders: dict[str, SegmentSender] = {}
+_senders_lock = threading.Lock()
+
+
+def sender(address: str) -> SegmentSender:
+    """The process's one sender to an address, at work."""
+    with _senders_lock:
+        if address not in _senders:
+            _senders[address] = SegmentSender(address).start()
+        return _senders[address]
+
+
+def _opened(address: str) -> tuple[Any, str]:
+    """The file system of an address, as fsspec has it, and the path in it."""
+    import fsspec
+
+    if not is_address(address):
+        return fsspec.filesystem("file"), os.path.abspath(address)
+    if not is_store(address):
+        options = {"client_kwargs": {"trust_env": True}, "timeout": TIMEOUT_S, "skip_instance_cache": True}
+        return fsspec.filesystem("https", **options), address
+    if not address.lower().startswith("s3://"):
+        return fsspec.core.url_to_fs(address)
+    from fsspec.implementations.arrow import ArrowFSWrapper
+    from pyarrow import fs
+
+    endpoint = next((value for name in ENDPOINT_VARIABLES if (value := os.environ.get(name, "").strip())), None)
+    options = {"endpoint_override": endpoint} if endpoint else {}
+    if region := os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or (endpoint and "us-east-1"):
+        options["region"] = region
+    retries = fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS)
+    system = fs.S3FileSystem(connect_timeout=CONNECT_S, request_timeout=REQUEST_S, retry_strategy=retries, **options)
+    return ArrowFSWrapper(system), address[5:]
+
+
+def _is_folder(address: str) -> bool:
+    try:
+        return Path(address).is_dir()
+    except (OSError, ValueError):  # too long a name, or one with a character that no name has
+        return False
+
+
+def _check(address: str) -> None:
+    """Refuses what the environment does not allow.
+
+    Raises:
+        BookError: for a host or a store that may not be asked.
+    """
+    allowed = {name.strip().rstrip("/") for name in os.environ.get(HOSTS_VARIABLE, "").split(",")} - {""}
+    if is_store(address):
+        host, library = "/".join(address.split("/")[:3]), library_address() or ""
+        fine = (address == library or address.startswith(f"{library}/") or host in allowed) and "/../" not in f"{address}/"
+    else:
+        try:
+            host = urlsplit(address).hostname or ""
+        except ValueError:  # brackets with no address of version 6 between them
+            host = address[:80]
+        try:
+            fine = host == "localhost" or host in allowed or ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            fine = False
+    if not fine:
+        raise BookError(
+            compose("{host} may not be asked: name the hosts of recordings in {variable}", host=host, variable=HOSTS_VARIABLE)
+        )
+
+
+def _line(error: BaseException) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
