@@ -45,7 +45,7 @@ td { border: 0.2mm solid #aaa; padding: 0.6mm 1.6mm; text-align: right; } captio
 """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Worked:
     """An equation and its calculation, LaTeX, and a note in plain words."""
 

@@ -101,16 +101,16 @@ def read_choices(part: str) -> AttentionChoices:
     """
     words: list[str] = []
 
-    def write_words() -> str:
+    def write_words(_values: object) -> str:
         sentence = st.text_input(_("Words, with blanks between"), _(SENTENCE), key="words", bind="query-params", max_chars=120)
         words[:] = tokens.split_words(sentence)
         return sentence
 
-    def pick_query() -> int:  # the options depend on the words, whose dial is drawn first
+    def pick_query(_values: object) -> int:  # the options depend on the words, whose dial is drawn first
         names = {str(index): name for index, name in enumerate(tokens.unique_names(words))}
         return int(url_state.choice(st.segmented_control, _("Query"), names, key=QUERY, required=True))
 
-    def pick_head() -> int:
+    def pick_head(_values: object) -> int:
         options = {str(index): str(index + 1) for index in range(int(st.session_state.get("heads") or 1))}
         return int(url_state.choice(st.segmented_control, _("Head"), options, key="head", required=True))
 
@@ -123,7 +123,7 @@ def read_choices(part: str) -> AttentionChoices:
     }
     offered = {
         "words": Dial(_("Words"), write_words),
-        QUERY: Dial(_("Query"), pick_query, lambda index: tokens.unique_names(words)[index], reads=True),
+        QUERY: Dial(_("Query"), pick_query, lambda index, _values: tokens.unique_names(words)[index], reads=True),
         "t": frame.choice(
             _("Temperature τ"),
             {code: significant(float(code)) for code in TEMPERATURES},
@@ -136,7 +136,7 @@ def read_choices(part: str) -> AttentionChoices:
         "w": frame.slider(_("Window: keys to either side"), 0, 11, key="w", default=1, short=_("Window")),
         "kept": frame.slider(_("Real tokens; the rest is padding"), 1, 12, key="kept", default=4, short=_("Padding")),
         "heads": frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int),
-        "head": Dial(_("Head shown"), pick_head, lambda index: str(index + 1), reads=True),
+        "head": Dial(_("Head shown"), pick_head, lambda index, _values: str(index + 1), reads=True),
         "seed": frame.slider(_("Draw of words and weights"), 0, 20, key="seed", default=0, short=_("Draw")),
     }
     first = {"project": "words", "scores": QUERY, "softmax": "t", "sum": QUERY, "heads": "heads"}[part]

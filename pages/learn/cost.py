@@ -159,16 +159,16 @@ def modules() -> dict[str, Any]:
     setups = cost_count.setups()
     names = setup_names(setups)
 
-    def tokens() -> int:  # the stops depend on the model, whose dial is drawn first
+    def tokens(_values: object) -> int:  # the stops depend on the model, whose dial is drawn first
         code = str(st.session_state["setup"])
         setup = setups[code]
         default = cost.tokens_of(setup.config, setup.tokens)
-        return int(stops(_("Tokens T"), "T", cost_growth.token_choices(setup), default, f"t_{code}").draw())
+        return int(stops(_("Tokens T"), "T", cost_growth.token_choices(setup), default, f"t_{code}").draw({}))
 
-    def width() -> int:
+    def width(_values: object) -> int:
         code = str(st.session_state["setup"])
         setup = setups[code]
-        return int(stops(_("Width D"), "D", cost_growth.width_choices(setup), setup.config.width, f"d_{code}").draw())
+        return int(stops(_("Width D"), "D", cost_growth.width_choices(setup), setup.config.width, f"d_{code}").draw({}))
 
     chosen = frame.dials(
         "cost_dial",

@@ -30,11 +30,16 @@ def begin(part: str, parts: Mapping[str, str]) -> None:
     st.session_state[PARTS] = (part, dict(parts))
 
 
-def slot() -> None:
-    """Make the diagram's place here; `show` fills it once the page's numbers are known."""
+def place() -> Any:
+    """The container for the diagram, here; `draw` fills it once the page's numbers are known."""
     if st.session_state.pop(GO, False):
         st.rerun()
-    st.session_state[PLACE] = st.container(key="learn_diagram")
+    return st.container(key="learn_diagram")
+
+
+def slot() -> None:
+    """As `place`, for a page that is no `LessonPage` yet; `show` fills it."""
+    st.session_state[PLACE] = place()
 
 
 def write(value: float) -> str:
@@ -49,24 +54,28 @@ def show(diagram: Diagram, *, dial: str = "", only: str = "") -> None:
         dial: key of the choice among dials (`frame.dials`), of which the chosen one lights up what it changes.
         only: code of the dial of a part that has no other.
     """
-    query = st.query_params.to_dict()
     part, parts = st.session_state.get(PARTS, ("", {}))
-    look = Look(
-        part=part,
-        dial=only or (str(st.session_state.get(dial) or "") if dial else ""),
-        names=parts,
-        link=lambda code: f"?{urlencode(query | {'part': code})}",
-    )
+    with st.session_state[PLACE]:
+        draw(diagram, part=part, parts=parts, dial=only or (str(st.session_state.get(dial) or "") if dial else ""))
+
+
+def draw(diagram: Diagram, *, part: str, parts: Mapping[str, str], dial: str) -> None:
+    """Draw a diagram here.
+
+    Args:
+        part, dial: those on display, by their codes. parts: name of each part.
+    """
+    query = st.query_params.to_dict()
+    look = Look(part=part, dial=dial, names=parts, link=lambda code: f"?{urlencode(query | {'part': code})}")
     data = {
         "wide": svg(diagram, look, narrow=False),
         "narrow": svg(diagram, look, narrow=True),
         "title": diagram.title,
         "hint": _("A block opens its part; the orange ones change with the dial in play."),
     }
-    with st.session_state[PLACE]:
-        browser_component("diagram", style("diagram.css"))(
-            key="lesson_diagram", data=json.dumps(data, ensure_ascii=False).encode(), on_part_change=_open
-        )
+    browser_component("diagram", style("diagram.css"))(
+        key="lesson_diagram", data=json.dumps(data, ensure_ascii=False).encode(), on_part_change=_open
+    )
 
 
 def _open() -> None:

@@ -14,13 +14,15 @@ The prose is in `assets/text/<language>/learn_<page>.md`, one section `## name` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
 import streamlit as st
 
 from core.device import use_one_thread
+from core.lecture.handout import Worked
+from core.lecture.tokens import split_words
 from core.messages import translate
 from pages.learn import diagram, lesson, take_along
 from pages.learn.tex_lines import lines
@@ -44,14 +46,14 @@ class Dial:
 
     Attributes:
         label: translated, short: it is a button among the other dials.
-        draw: draws the widget, which keeps its value in the URL, and returns the value.
-        shown: text of a value, for the line that lists the dials not on display; see `_value_text` where None.
+        draw: draws the widget, which keeps its value in the URL, and returns the value; takes those of the dials before it.
+        shown: text of a value, given all values, for the line that lists the dials not on display; `_value_text` where None.
         reads: it chooses which numbers are read, and moves none.
     """
 
     label: str
-    draw: Callable[[], Any]
-    shown: Callable[[Any], str] | None = None
+    draw: Callable[[Mapping[str, Any]], Any]
+    shown: Callable[[Any, Mapping[str, Any]], str] | None = None
     reads: bool = False
 
 
@@ -64,7 +66,7 @@ def slider(
         short: name among the other dials; the label where empty. reads: see `Dial`.
         more: for the widget, such as `step`.
     """
-    return Dial(short or label, lambda: url_state.slider(label, low, high, key=key, default=default, **more), reads=reads)
+    return Dial(short or label, lambda _values: url_state.slider(label, low, high, key=key, default=default, **more), reads=reads)
 
 
 def choice(
@@ -88,8 +90,8 @@ def choice(
     labels = {value(code): text for code, text in options.items()}
     return Dial(
         short or label,
-        lambda: value(url_state.choice(widget, label, options, key=key, default=default, **required)),
-        lambda chosen: labels.get(chosen, str(chosen)),
+        lambda _values: value(url_state.choice(widget, label, options, key=key, default=default, **required)),
+        lambda chosen, _values: labels.get(chosen, str(chosen)),
     )
 
 
@@ -98,10 +100,21 @@ def whole_numbers(*values: int) -> dict[str, str]:
     return {str(value): number(value) for value in values}
 
 
+def words(label: str, sentence: str, *, key: str, short: str) -> Dial:
+    """A dial for a sentence, with blanks between its words."""
+
+    def draw(_values: Mapping[str, Any]) -> str:
+        written = st.text_input(label, sentence, key=key, bind="query-params", max_chars=120)
+        split_words(written)
+        return written
+
+    return Dial(short, draw)
+
+
 def switch(label: str, *, key: str, short: str = "") -> Dial:
     """A dial that is on or off."""
 
-    def draw() -> bool:
+    def draw(_values: Mapping[str, Any]) -> bool:
         st.session_state[f"{key}:kept"] = on = st.toggle(label, key=key, bind="query-params")
         return on
 
@@ -149,48 +162,64 @@ def controls_block(key: str = "") -> Any:
     return st.container(key=f"learn_controls{'_' if key else ''}{key}")
 
 
-def dials(key: str, offered: Mapping[str, Dial], *, label: str | None = None, first: str | None = None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Turned:
+    """The dials of a view as the reader has set them.
+
+    Attributes:
+        values: by code. on: code of the dial on display. place: the container beside them, for the equations.
+        moving: label and value of each dial that can move a number, by code.
+    """
+
+    values: dict[str, Any]
+    on: str
+    place: Any
+    moving: dict[str, tuple[str, Any]]
+
+
+def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = None) -> Turned:
     """The dials' names and the widget of the chosen dial, and beside them the place of the view's equations.
 
     The widgets of the other dials are drawn but hidden, so that each keeps its value and its URL parameter. Presentation mode
     shows the chosen dial alone.
 
     Args:
-        key: of the choice of a dial, and its URL parameter.
-        offered: dial by code.
-        label: of the row of names; "Change one thing" where None.
+        key: of the choice of a dial, and its URL parameter. offered: dial by code.
         first: code of the dial on display where the URL names none; the first one where None.
-
-    Returns:
-        The value of each dial, by code.
     """
-    names = {code: dial.label for code, dial in offered.items()}
     values: dict[str, Any] = {}
+    on = next(iter(offered), "")
     presenting = controls.presenting()  # the style sheet then puts the equations beside dial and figure
-    left: AbstractContextManager[Any]
-    right: AbstractContextManager[Any]
-    left, right = (nullcontext(), nullcontext()) if presenting else st.columns(2, gap="large")
-    with left, st.container(key=f"lesson_dials_{key}"):
-        on = next(iter(offered))
+    left, right = (nullcontext(), nullcontext()) if presenting or not offered else st.columns(2, gap="large")
+    with left, st.container(key=f"lesson_dials_{key}") if offered else nullcontext():
         if len(offered) > 1:
             with st.container(key=f"dial_names_{key}"):
-                on = url_state.choice(st.pills, label or _("Change one thing"), names, key=key, default=first, required=True)
+                names = {code: dial.label for code, dial in offered.items()}
+                on = url_state.choice(st.pills, _("Change one thing"), names, key=key, default=first, required=True)
         for code, dial in offered.items():
             with st.container(key=f"dial_{'on' if code == on else 'off'}_{key}_{code}"):
-                values[code] = dial.draw()
-        rest = [f"{dial.label}: {_value_text(dial, values[code])}" for code, dial in offered.items() if code != on]
+                values[code] = dial.draw(values)
+        rest = [f"{dial.label}: {_value_text(dial, code, values)}" for code, dial in offered.items() if code != on]
         if rest:
             with st.container(key=f"dial_rest_{key}"):
                 st.caption(" · ".join(rest))
     with right:
-        st.session_state[SLOT] = st.container(key=f"lesson_equation_{key}")
-    st.session_state[DIALS] = {code: (dial.label, values[code]) for code, dial in offered.items() if not dial.reads}
-    return values
+        place = st.container(key=f"lesson_equation_{key}" if offered else "lesson_equation")
+    moving = {code: (dial.label, values[code]) for code, dial in offered.items() if not dial.reads}
+    return Turned(values, on, place, moving)
 
 
-def _value_text(dial: Dial, value: Any) -> str:
+def dials(key: str, offered: Mapping[str, Dial], *, first: str | None = None) -> dict[str, Any]:
+    """The value of each dial, by code, for a page that is no `LessonPage` yet; see `draw_dials`."""
+    turned = draw_dials(key, offered, first=first)
+    st.session_state[SLOT], st.session_state[DIALS] = turned.place, turned.moving
+    return turned.values
+
+
+def _value_text(dial: Dial, code: str, values: Mapping[str, Any]) -> str:
+    value = values[code]
     if dial.shown is not None:
-        return dial.shown(value)
+        return dial.shown(value, values)
     if isinstance(value, bool):
         return _("on") if value else _("off")
     if isinstance(value, int):
@@ -209,11 +238,16 @@ def equation(formula: str, calculation: str = "", *, note: str = "") -> None:
     slot = st.session_state.get(SLOT)
     if slot is None:
         slot = st.session_state[SLOT] = st.container(key="lesson_equation")
-    broken = lines if controls.presenting() else _whole
     with slot:
-        _formula(broken(formula))
-        if calculation:
-            _calculation(broken(calculation), note)
+        show_equation(Worked(formula, calculation, note))
+
+
+def show_equation(worked: Worked) -> None:
+    """An equation and its calculation, on separate short lines while presenting."""
+    broken = lines if controls.presenting() else _whole
+    _formula(broken(worked.formula))
+    if worked.calculation:
+        _calculation(broken(worked.calculation), worked.note)
 
 
 def equation_here(formula: str, calculation: str, *, note: str = "") -> None:

@@ -2,325 +2,257 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
 
-import pandas as pd
 import streamlit as st
 
 from core.figures.learn.attention_steps import grouped_bars
 from core.figures.learn.diagrams.permutation import permutation_diagram
 from core.figures.matrix import Matrix, matrix_figure
-from core.lecture import attention_steps, claims, notebooks, permutation, tokens
-from core.lecture.claims import permutation as permutation_claims
+from core.lecture import attention_steps, permutation, tokens
+from core.lecture.claims import permutation as said
+from core.lecture.claims import told
+from core.lecture.handout import Worked
+from core.lecture.notebooks import on_screen
 from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MAX_TOKENS, TokenError
-from pages.learn import diagram, frame, predict, questions, what_moved
-from pages.learn.frame import Dial, tex
+from pages.learn import diagram, frame, questions
+from pages.learn.frame import Dial, tex, tex_row
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, table
+from pages.learn.what_moved import Followed
 from pages.shared import controls, url_state
 from pages.shared.language import _, significant
-from pages.shared.live_plot import static_plot
 
-PAGE: Final = "permutation"
 WIDTH: Final = 4
-ORDER: Final = "order"
+ORDER: Final = "order:kept"
 DRAWS: Final = "permutation:draws"
+TYPED: Final = "permutation:typed"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PermutationChoices:
-    """The reader's choices: the words, their new order, and the settings of the layer."""
+class Shuffled:
+    """The reader's words in their new order, through one layer; the fields are the dials."""
 
-    sentence: str
-    names: list[str]
+    said: str
     order: list[int]
     heads: int
-    seed: int
-    positions: bool
-    causal: Causal
-    x: Any
-    weights: dict[str, Any]
+    draw: int
+    places: bool = False
+    causal: Causal = "none"
 
-    def taken(self, part: str, shuffle: Shuffle) -> dict[str, Any]:
-        """Values for a part's notebook."""
-        shown: dict[str, Any] = {
-            "rows": {
-                "first row of PZ": shuffle.moved[0],
-                "first row of Z'": shuffle.after.joined[0],
-                "largest |Z' - PZ|": shuffle.rows,
-            },
-            "maps": {
-                "first row of PAP^T": permutation.permute_map(shuffle.before.weights[0], shuffle.p)[0],
-                "first row of A'": shuffle.after.weights[0][0],
-                "largest |A' - PAP^T|": shuffle.maps,
-            },
-            "pool": {
-                "mean of Z": permutation.pooled(shuffle.before.joined),
-                "mean of Z'": permutation.pooled(shuffle.after.joined),
-            },
-        }
-        if part == "table":
-            found = permutation.compare_settings(self.x, self.weights, self.order, heads=self.heads)
-            shown["table"] = {"equivariant": [one.equivariant for one in found], "invariant": [one.invariant for one in found]}
-        layer = {"HEADS": self.heads} | ({} if part == "table" else {"POSITIONS": self.positions, "CAUSAL": self.causal})
-        words = {"WORDS": self.names, "ORDER": self.order, "X": self.x}
-        words |= {name: self.weights[name] for name in ("W_Q", "W_K", "W_V")}
-        return {**words, **layer, **notebooks.on_screen(shown[part])}
+    @cached_property
+    def names(self) -> list[str]:
+        """The words, each different."""
+        return tokens.unique_names(tokens.split_words(self.said))
+
+    @cached_property
+    def x(self) -> Any:
+        """(words, width)."""
+        return tokens.embed(tokens.split_words(self.said), WIDTH, seed=self.draw)
+
+    @cached_property
+    def weights(self) -> dict[str, Any]:
+        """By name."""
+        return attention_steps.random_weights(WIDTH, seed=self.draw)
+
+    @cached_property
+    def result(self) -> Shuffle:
+        """The layer on the words before and afterwards."""
+        given: dict[str, Any] = {"heads": self.heads, "positions": self.places, "causal": self.causal}
+        return permutation.shuffle(self.x, self.weights, self.order, **given)
 
     @property
     def shuffled(self) -> list[str]:
         """The words in their new order."""
         return [self.names[index] for index in self.order]
 
+    def taken(self, shown: Mapping[str, Any], **layer: Any) -> dict[str, Any]:
+        """Values for a part's notebook."""
+        words = {"WORDS": self.names, "ORDER": self.order, "X": self.x, "HEADS": self.heads}
+        return words | {name: self.weights[name] for name in ("W_Q", "W_K", "W_V")} | layer | on_screen(shown)
+
 
 def current_order(count: int) -> list[int]:
     """The order of the session, else of the link, else a random one."""
-    kept = permutation.read_order(st.session_state.get(f"{ORDER}:kept") or st.query_params.get(ORDER), count)
+    kept = permutation.read_order(st.session_state.get(ORDER) or st.query_params.get("order"), count)
     return kept or permutation.random_order(count, 1)
 
 
 def put_order(order: list[int]) -> None:
     """Keep an order in the session, and in the link unless it is the order the page opens with."""
-    written = permutation.write_order(order)
-    st.session_state[f"{ORDER}:kept"] = written
-    url_state.remember(ORDER, None if order == permutation.random_order(len(order), 1) else written)
+    st.session_state[ORDER] = written = permutation.write_order(order)
+    url_state.remember("order", None if order == permutation.random_order(len(order), 1) else written)
 
 
 def reorder(how: str, count: int) -> None:
     """Change the order as a button says; runs before the page is drawn."""
-    order = current_order(count)
+    order, state = current_order(count), st.session_state
     if how == "shuffle":
-        st.session_state[DRAWS] = st.session_state.get(DRAWS, 1) + 1
-        order = permutation.random_order(count, st.session_state[DRAWS])
-    elif how == "reverse":
-        order = order[::-1]
-    elif how == "original":
-        order = list(range(count))
+        state[DRAWS] = state.get(DRAWS, 1) + 1
+        order = permutation.random_order(count, state[DRAWS])
+    elif how in ("reverse", "original"):
+        order = order[::-1] if how == "reverse" else list(range(count))
     else:
-        chosen = int(st.session_state.get("word") or order[0])
+        chosen = int(state.get("word") or order[0])
         order = permutation.move_token(order, order.index(min(chosen, count - 1)), -1 if how == "earlier" else 1)
     put_order(order)
-    st.session_state.pop("permutation:typed", None)
+    state.pop(TYPED, None)
 
 
 def type_order(count: int) -> None:
     """Take the typed order, or mark it as refused."""
-    typed = permutation.read_order(st.session_state["permutation:typed"], count)
+    typed = permutation.read_order(st.session_state[TYPED], count)
     st.session_state["permutation:refused"] = typed is None
     if typed is not None:
         put_order(typed)
 
 
-def order_editor(names: list[str]) -> list[int]:
+def order_editor(values: Mapping[str, Any]) -> list[int]:
     """Buttons that change the order, one word to move, and a field for a typed order."""
-    count = len(names)
-    order = current_order(count)
+    names = tokens.unique_names(tokens.split_words(values["said"]))
+    count, order = len(names), current_order(len(names))
     put_order(order)
+
+    def button(how: str, label: str, icon: str) -> None:
+        st.button(label, icon=f":material/{icon}:", key=f"permutation_{how}", on_click=reorder, args=(how, count))
+
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        for how, label, icon in (
-            ("shuffle", _("Shuffle"), ":material/shuffle:"),
-            ("reverse", _("Reverse"), ":material/swap_horiz:"),
-            ("original", _("Original order"), ":material/undo:"),
-        ):
-            st.button(label, icon=icon, key=f"permutation_{how}", on_click=reorder, args=(how, count))
+        button("shuffle", _("Shuffle"), "shuffle")
+        button("reverse", _("Reverse"), "swap_horiz")
+        button("original", _("Original order"), "undo")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = {str(index): names[index] for index in order}
         url_state.choice(st.segmented_control, _("Take a word and move it"), words, key="word", required=True)
-        for how, label, icon in (
-            ("earlier", _("Earlier"), ":material/arrow_back:"),
-            ("later", _("Later"), ":material/arrow_forward:"),
-        ):
-            st.button(label, icon=icon, key=f"permutation_{how}", on_click=reorder, args=(how, count))
-        if "permutation:typed" not in st.session_state:
-            st.session_state["permutation:typed"] = permutation.write_order(order)
-        st.text_input(_("Or type the order"), key="permutation:typed", on_change=type_order, args=(count,), width=200)
+        button("earlier", _("Earlier"), "arrow_back")
+        button("later", _("Later"), "arrow_forward")
+        st.session_state.setdefault(TYPED, permutation.write_order(order))
+        st.text_input(_("Or type the order"), key=TYPED, on_change=type_order, args=(count,), width=200)
     if st.session_state.pop("permutation:refused", False):
         controls.error_box(_("This is no order of {count} words: write each number from 1 to {count} once.").format(count=count))
     return order
 
 
-def read_choices(part: str) -> PermutationChoices:
-    """Show the dials of a part and return what they say.
-
-    Raises:
-        TokenError: for words that cannot be used.
-    """
-    words: list[str] = []
-
-    def write_words() -> str:
-        sentence = st.text_input(
-            _("Words, with blanks between"), _(permutation.SENTENCE), key="said", bind="query-params", max_chars=120
-        )
-        words[:] = tokens.split_words(sentence)
-        return sentence
-
+def dials() -> dict[str, Dial]:
+    """The dials of all parts."""
     masks = {"none": _("No mask"), "fixed": _("Causal, by place"), "permuted": _("Causal, shuffled along")}
-    offered = {
-        "said": Dial(_("Words"), write_words),
-        "order": Dial(
-            _("Order"),
-            lambda: order_editor(tokens.unique_names(words)),
-            lambda order: " ".join(tokens.unique_names(words)[index] for index in order),
-        ),
+
+    def words(order: list[int], values: Mapping[str, Any]) -> str:
+        names = tokens.unique_names(tokens.split_words(values["said"]))
+        return " ".join(names[index] for index in order)
+
+    return {
+        "said": frame.words(_("Words, with blanks between"), _(permutation.SENTENCE), key="said", short=_("Words")),
+        "order": Dial(_("Order"), order_editor, words),
         "places": frame.switch(_("Add positions to the words"), key="places", short=_("Positions")),
         "causal": frame.choice(_("Mask"), masks, key="causal"),
         "heads": frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int),
         "draw": frame.slider(_("Draw of words and weights"), 0, 20, key="draw", default=0, short=_("Draw")),
     }
-    if part == "table":  # it has every setting of these two
-        del offered["places"], offered["causal"]
-    values = frame.dials("dial", offered, first="order")
-    return PermutationChoices(
-        sentence=values["said"],
-        names=tokens.unique_names(words),
-        order=values["order"],
-        heads=values["heads"],
-        seed=values["draw"],
-        positions=values.get("places", False),
-        causal=cast(Causal, values.get("causal", "none")),
-        x=tokens.embed(words, WIDTH, seed=values["draw"]),
-        weights=attention_steps.random_weights(WIDTH, seed=values["draw"]),
-    )
 
 
-def matrix(
-    values: Any, name: str, key: str, *, rows: list[str], columns: list[str], signed: bool = True, top: float = 0.0
-) -> None:
+def matrix(values: Any, name: str, key: str, rows: list[str], columns: list[str], **more: Any) -> Item:
     """One matrix with its numbers."""
     square = len(columns) == len(rows) and columns[0] in rows
-    drawn = Matrix(
-        values=values,
-        name=name,
-        rows=rows,
-        columns=columns,
-        x_title=_("Key") if square else _("Channel"),
-        y_title=_("Query") if square else _("Token"),
-        signed=signed,
-        top=top or (None if signed else 1.0),
-    )
-    static_plot(matrix_figure(drawn), key=key, alt=_("{what}, a matrix with one row per token.").format(what=name))
+    titles = {"x_title": _("Key") if square else _("Channel"), "y_title": _("Query") if square else _("Token")}
+    drawn = Matrix(values=values, name=name, rows=rows, columns=columns, **(titles | more))
+    return plot(matrix_figure(drawn), f"permutation_{key}", _("{what}, a matrix with one row per token.").format(what=name))
 
 
-def tell_moved(choices: PermutationChoices, shuffle: Shuffle) -> None:
-    """Tells what the last change moved in each word's own output, wherever the word now stands."""
-    moved = what_moved.track("outputs by word", shuffle.p.T @ shuffle.after.joined, rows=choices.names)
-    still = _("No word's output changed; its row stands where the word now stands.")
-    what_moved.tell("outputs by word", moved, rows=choices.names, still=still)
-
-
-def verdict(shuffle: Shuffle) -> None:
+def verdict(shuffle: Shuffle) -> list[Item]:
     """The two claims, checked."""
-    left, right = st.columns(2)
-    with left:
-        frame.check(
-            (
-                _("Equivariant: largest |Z' − PZ| is {value}.")
-                if shuffle.equivariant
-                else _("Not equivariant: largest |Z' − PZ| is {value}.")
-            ).format(value=f"{shuffle.rows:.1e}" if shuffle.equivariant else significant(shuffle.rows)),
-            holds=shuffle.equivariant,
-        )
-    with right:
-        frame.check(
-            (
-                _("Invariant after pooling: the means differ by {value}.")
-                if shuffle.invariant
-                else _("Not invariant: the means differ by {value}.")
-            ).format(value=f"{shuffle.pool:.1e}" if shuffle.invariant else significant(shuffle.pool)),
-            holds=shuffle.invariant,
-        )
+    kept, pooled = shuffle.equivariant, shuffle.invariant
+    equivariant = _("Equivariant: largest |Z' − PZ| is {value}.") if kept else _("Not equivariant: largest |Z' − PZ| is {value}.")
+    invariant = (
+        _("Invariant after pooling: the means differ by {value}.") if pooled else _("Not invariant: the means differ by {value}.")
+    )
+    return [
+        check(equivariant.format(value=f"{shuffle.rows:.1e}" if kept else significant(shuffle.rows)), kept),
+        check(invariant.format(value=f"{shuffle.pool:.1e}" if pooled else significant(shuffle.pool)), pooled),
+    ]
 
 
-def rows(choices: PermutationChoices, shuffle: Shuffle) -> None:
+def shown(it: Shuffled, equation: Worked, figure: list[Item], numbers: Mapping[str, Any]) -> PartView:
+    """What all parts but the table have: equation and figure, the verdict, the words' outputs followed wherever they stand."""
+    own = it.result.p.T @ it.result.after.joined
+    still = _("No word's output changed; its row stands where the word now stands.")
+    return PartView(
+        equations=[equation],
+        figure=[*figure, verdict(it.result)],
+        followed=Followed(name="outputs by word", values=own, rows=it.names, still=still),
+        taken=lambda: it.taken(numbers, POSITIONS=it.places, CAUSAL=it.causal),
+    )
+
+
+def rows(it: Shuffled) -> PartView:
     """P, PZ, Z' and their difference."""
-    frame.equation(
+    found, names = it.result, it.shuffled
+    channels, top = [str(index + 1) for index in range(WIDTH)], found.largest
+    equation = Worked(
         r"\begin{aligned} X' = PX \;\Rightarrow\; & Q' = PQ,\ K' = PK,\ V' = PV \\ & Z' = A'V' = PAP^\top PV = PZ \end{aligned}"
-        if shuffle.equivariant
+        if found.equivariant
         else r"Z = AV, \qquad Z' = A'V' \neq PZ",
-        rf"\begin{{aligned}} (PZ)_1 &= {frame.tex_row(shuffle.moved[0])} \\ Z'_1 &= {frame.tex_row(shuffle.after.joined[0])} \\ "
-        rf"\max\lvert Z' - PZ \rvert &= {tex(shuffle.rows, 6)} \end{{aligned}}",
-        note=_("Row 1 is now the word {word}.").format(word=choices.shuffled[0]),
+        rf"\begin{{aligned}} (PZ)_1 &= {tex_row(found.moved[0])} \\ Z'_1 &= {tex_row(found.after.joined[0])} \\ "
+        rf"\max\lvert Z' - PZ \rvert &= {tex(found.rows, 6)} \end{{aligned}}",
+        _("Row 1 is now the word {word}.").format(word=names[0]),
     )
-    channels = [str(index + 1) for index in range(WIDTH)]
-    columns = st.columns(4)
-    with columns[0]:
-        static_plot(
-            matrix_figure(
-                Matrix(
-                    values=shuffle.p,
-                    name="P",
-                    rows=choices.shuffled,
-                    columns=choices.names,
-                    x_title=_("Was"),
-                    y_title=_("Is now"),
-                    signed=False,
-                    top=1.0,
-                ),
-                form=".0f",
-            ),
-            key="permutation_p",
-            alt=_("The permutation matrix: a one in each row and column."),
-        )
-    parts = (("PZ", "pz", shuffle.moved), ("Z'", "after", shuffle.after.joined), ("Z' − PZ", "off", shuffle.off))
-    top = shuffle.largest
-    for column, (name, key, values) in zip(columns[1:], parts, strict=True):
-        with column:
-            matrix(values, name, f"permutation_{key}", rows=choices.shuffled, columns=channels, top=top)
+    p = Matrix(
+        values=found.p, name="P", rows=names, columns=it.names, x_title=_("Was"), y_title=_("Is now"), signed=False, top=1.0
+    )
+    figure: list[Item] = [
+        plot(matrix_figure(p, form=".0f"), "permutation_p", _("The permutation matrix: a one in each row and column.")),
+        matrix(found.moved, "PZ", "pz", names, channels, top=top),
+        matrix(found.after.joined, "Z'", "after", names, channels, top=top),
+        matrix(found.off, "Z' − PZ", "off", names, channels, top=top),
+    ]
+    numbers = {"first row of PZ": found.moved[0], "first row of Z'": found.after.joined[0], "largest |Z' - PZ|": found.rows}
+    return replace(shown(it, equation, [figure], numbers), notes=told(said.ROWS, found))
 
 
-def maps(choices: PermutationChoices, shuffle: Shuffle) -> None:
+def maps(it: Shuffled) -> PartView:
     """A, P A P^T and A' of the first head."""
-    frame.equation(
+    found, names = it.result, it.shuffled
+    equation = Worked(
         r"A' = \mathrm{softmax}\!\left(\frac{PQK^\top P^\top}{\sqrt{d_k}}\right) = PAP^\top"
-        if shuffle.maps < permutation.EXACT
+        if found.maps < permutation.EXACT
         else r"A' \neq PAP^\top",
-        rf"\max\lvert A' - PAP^\top \rvert = {tex(shuffle.maps, 6)}",
-        note=_("Over all heads; the maps shown are those of head 1."),
+        rf"\max\lvert A' - PAP^\top \rvert = {tex(found.maps, 6)}",
+        _("Over all heads; the maps shown are those of head 1."),
     )
-    turned = permutation.permute_map(shuffle.before.weights[0], shuffle.p)
-    for column, (name, key, names, values) in zip(
-        st.columns(3),
-        (
-            ("A", "map", choices.names, shuffle.before.weights[0]),
-            ("PAPᵀ", "turned", choices.shuffled, turned),
-            ("A'", "map_after", choices.shuffled, shuffle.after.weights[0]),
-        ),
-        strict=True,
-    ):
-        with column:
-            matrix(values, name, f"permutation_{key}", rows=names, columns=names, signed=False)
+    before, after = found.before.weights[0], found.after.weights[0]
+    turned = permutation.permute_map(before, found.p)
+    figure: list[Item] = [
+        matrix(before, "A", "map", it.names, it.names, signed=False, top=1.0),
+        matrix(turned, "PAPᵀ", "turned", names, names, signed=False, top=1.0),
+        matrix(after, "A'", "map_after", names, names, signed=False, top=1.0),
+    ]
+    numbers = {"first row of PAP^T": turned[0], "first row of A'": after[0], "largest |A' - PAP^T|": found.maps}
+    return replace(shown(it, equation, [figure], numbers), notes=told(said.MAPS, found))
 
 
-def pool(choices: PermutationChoices, shuffle: Shuffle) -> None:
+def pool(it: Shuffled) -> PartView:
     """The mean over rows, before and after."""
-    before, after = permutation.pooled(shuffle.before.joined), permutation.pooled(shuffle.after.joined)
-    frame.equation(
-        r"\bar Z = \tfrac{1}{T}\mathbf{1}^\top Z, \qquad "
-        + (
-            r"\mathbf{1}^\top P = \mathbf{1}^\top \;\Rightarrow\; \bar Z' = \bar Z"
-            if shuffle.invariant
-            else r"\bar Z' \neq \bar Z"
-        ),
-        rf"\begin{{aligned}} \bar Z &= {frame.tex_row(before, 4)} \\ \bar Z' &= {frame.tex_row(after, 4)} \end{{aligned}}",
-        note=_("Means over {count} words.").format(count=len(choices.names)),
+    found = it.result
+    before, after = permutation.pooled(found.before.joined), permutation.pooled(found.after.joined)
+    equal = r"\mathbf{1}^\top P = \mathbf{1}^\top \;\Rightarrow\; \bar Z' = \bar Z"
+    equation = Worked(
+        r"\bar Z = \tfrac{1}{T}\mathbf{1}^\top Z, \qquad " + (equal if found.invariant else r"\bar Z' \neq \bar Z"),
+        rf"\begin{{aligned}} \bar Z &= {tex_row(before, 4)} \\ \bar Z' &= {tex_row(after, 4)} \end{{aligned}}",
+        _("Means over {count} words.").format(count=len(it.names)),
     )
-    static_plot(
-        grouped_bars({_("in order"): before, _("shuffled"): after}, x_title=_("Channel"), y_title=_("Mean output")),
-        key="permutation_pool",
-        alt=_("The mean of the outputs in each channel, before and after the shuffle."),
-    )
+    bars = grouped_bars({_("in order"): before, _("shuffled"): after}, x_title=_("Channel"), y_title=_("Mean output"))
+    alt = _("The mean of the outputs in each channel, before and after the shuffle.")
+    numbers = {"mean of Z": before, "mean of Z'": after}
+    return replace(shown(it, equation, [plot(bars, "permutation_pool", alt)], numbers), notes=told(said.POOL, found))
 
 
-def table(choices: PermutationChoices, _shuffle: Shuffle) -> None:
+def settings(it: Shuffled) -> PartView:
     """Equivariance and invariance in each setting, for this order."""
-    frame.equation(
-        r"Z' \overset{?}{=} PZ, \qquad \bar Z' \overset{?}{=} \bar Z",
-        rf"P: {','.join(str(index + 1) for index in choices.order)}",
-        note=_("Each word's place in the sentence, in the new order."),
-    )
     masks = {"none": _("no mask"), "fixed": _("causal, by place"), "permuted": _("causal, shuffled along")}
     yes = {True: "✓", False: "✗"}
-    compared = permutation.compare_settings(choices.x, choices.weights, choices.order, heads=choices.heads)
+    compared = permutation.compare_settings(it.x, it.weights, it.order, heads=it.heads)
     lines = [
         {
             _("Positions"): _("on") if positions else _("off"),
@@ -332,68 +264,57 @@ def table(choices: PermutationChoices, _shuffle: Shuffle) -> None:
         }
         for (positions, causal), result in zip(permutation.SETTINGS, compared, strict=True)
     ]
-    settings = pd.DataFrame(lines)
-    st.dataframe(settings, hide_index=True, width="stretch")
-    with frame.controls_block("table"):
-        controls.download_table(_("Table"), lambda: settings, key="permutation_table", filename="permutation", formats=("csv",))
-    frame.look_for(*claims.told(permutation_claims.TABLE, compared))
-
-
-part = frame.open_page(
-    PAGE,
-    _("Order and permutation"),
-    parts={
-        "rows": _("Rows: Z' = PZ"),
-        "maps": _("Maps: A' = PAPᵀ"),
-        "pool": _("Pooling"),
-        "table": _("Which property holds when"),
-    },
-)
-
-
-SAID: Final = {"rows": permutation_claims.ROWS, "maps": permutation_claims.MAPS, "pool": permutation_claims.POOL}
-
-
-@st.fragment
-def body(which: str) -> None:
-    """Everything that changes with the order or a dial."""
-    diagram.slot()
-    try:
-        choices = read_choices(which)
-    except TokenError:
-        controls.error_box(_("Write 1 to {most} words, with blanks between.").format(most=MAX_TOKENS))
-        frame.link_only()
-        return
-    shuffle = permutation.shuffle(
-        choices.x, choices.weights, choices.order, heads=choices.heads, positions=choices.positions, causal=choices.causal
+    equation = Worked(
+        r"Z' \overset{?}{=} PZ, \qquad \bar Z' \overset{?}{=} \bar Z",
+        rf"P: {','.join(str(index + 1) for index in it.order)}",
+        _("Each word's place in the sentence, in the new order."),
     )
-    diagram.show(
-        permutation_diagram(shuffle, choices.order, heads=choices.heads, write=diagram.write, size=lambda value: f"{value:.1e}"),
-        dial="dial",
+    numbers = {"equivariant": [one.equivariant for one in compared], "invariant": [one.invariant for one in compared]}
+    return PartView(
+        equations=[equation],
+        figure=[table(lines, "permutation")],
+        notes=told(said.TABLE, compared),
+        taken=lambda: it.taken(numbers),
     )
-    predict.ask(
-        lambda: questions.backwards(
-            choices.x,
-            choices.weights,
-            count=choices.heads,
-            positions=choices.positions,
-            causal=choices.causal,
-            names=choices.names,
+
+
+VIEWS: Final = {"rows": rows, "maps": maps, "pool": pool, "table": settings}
+
+
+def part(code: str, title: str) -> Part:
+    """One part: its dials, and its view with the diagram and the question that all parts have."""
+
+    def offered() -> dict[str, Dial]:  # the table has every setting of two of them
+        return {name: dial for name, dial in dials().items() if code != "table" or name not in ("places", "causal")}
+
+    def view(**values: Any) -> PartView:
+        it = Shuffled(**values)
+        layer: dict[str, Any] = {"count": it.heads, "positions": it.places, "causal": it.causal, "names": it.names}
+        return replace(
+            VIEWS[code](it),
+            drawing=permutation_diagram(
+                it.result, it.order, heads=it.heads, write=diagram.write, size=lambda value: f"{value:.1e}"
+            ),
+            question=lambda: questions.backwards(it.x, it.weights, **layer),
         )
-    )
-    {"rows": rows, "maps": maps, "pool": pool, "table": table}[which](choices, shuffle)
-    if which != "table":
-        verdict(shuffle)
-        tell_moved(choices, shuffle)
-        frame.look_for(*claims.told(SAID[which], shuffle))
-    frame.close_page(
-        PAGE,
-        sources=_(
+
+    return Part(code, title, offered, view, first="order")
+
+
+render(
+    LessonPage(
+        "permutation",
+        _("Order and permutation"),
+        [
+            part("rows", _("Rows: Z' = PZ")),
+            part("maps", _("Maps: A' = PAPᵀ")),
+            part("pool", _("Pooling")),
+            part("table", _("Which property holds when")),
+        ],
+        _(
             "attention-notebook (self-attention under permutation, sections 1 to 3; it calls equivariance invariance: D21), "
             "iiga-equations 5, vit-report 2.2 for the causal mask."
         ),
-        values=choices.taken(which, shuffle),
+        {TokenError: (_("Write 1 to {most} words, with blanks between.").format(most=MAX_TOKENS), "")},
     )
-
-
-body(part)
+)

@@ -137,7 +137,7 @@ def dials_of(part: str, shipped: ShippedPositions | None) -> tuple[dict[str, Dia
         return shipped.matrix.shape if shipped else (int(st.session_state["n"]), int(st.session_state["d"]))
 
     def bounded(label: str, key: str, low: int, default: int, high: Callable[[], int]) -> Dial:
-        def draw() -> int:  # the bound depends on the matrix, whose dials are drawn first
+        def draw(_values: object) -> int:  # the bound depends on the matrix, whose dials are drawn first
             most = max(low + 1, high())
             return url_state.slider(label, low, most, key=key, default=min(default, most))
 

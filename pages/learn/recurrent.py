@@ -111,7 +111,7 @@ def read_choices(part: str) -> RecurrentChoices:
     markets = {one.name: f"{one.venue} {one.market.split(':')[0]}" for one in recordings}
     perpetual = next((one.name for one in recordings if one.kind == "perpetual"), None)  # the first spot price hardly moves
 
-    def sentence() -> str:
+    def sentence(_values: object) -> str:
         return st.text_input(_("Sentence, one step per letter"), _(SENTENCE), key="text", bind="query-params", max_chars=60)
 
     offered: dict[str, Dial] = {

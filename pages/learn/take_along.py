@@ -1,17 +1,11 @@
-"""Things to take along from a view: its notebook, a handout to print, its frame for another page, and a QR code of its link.
-
-`frame` tells it what the view is made of, in the order of the page:
-
-    take_along.begin("norms", _("Norms, activations, dropout"), "depth", _("Post-norm, pre-norm"))
-    take_along.remember(r"y = x W", r"1 = 1", "")        # each equation
-    take_along.foot({"X": x, "ON_SCREEN": {"z": z}})     # values for the template assets/snippets/norms/depth.py
-"""
+"""Things to take along from a view: its notebook, a handout to print, its frame for another page, and a QR code of its link."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -28,6 +22,8 @@ VIEW: Final = "take_along:view"
 """Session state: name, title, part and title of the part of the view on display."""
 WORKED: Final = "take_along:worked"
 """Session state: the equations shown since the last foot."""
+OPENED: Final = "take_along"
+"""Session state: whether the box is open."""
 ASKED: Final = "ON_SCREEN"
 """The template's variable that holds the numbers on screen, by name."""
 COLAB: Final = "https://colab.research.google.com/"
@@ -53,6 +49,24 @@ EMBED_CSS: Final = """
 """In another page's frame: the figure and the dials, nothing else."""
 
 
+@dataclass(frozen=True)
+class Taken:
+    """A view to take along.
+
+    Attributes:
+        page, part: names of its template. title, part_title: translated, as are the rest. worked: its equations.
+        lead, look: the page's first sentence and what to look for, Markdown, for the handout.
+    """
+
+    page: str
+    title: str
+    part: str
+    part_title: str
+    worked: Sequence[Worked]
+    lead: str
+    look: str
+
+
 def embedded() -> bool:
     """Tells whether the view is shown in another page's frame (`?embed=true`)."""
     return bool(getattr(st.context, "is_embedded", False))
@@ -68,7 +82,7 @@ def begin(page: str, title: str, part: str, part_title: str = "") -> None:
 
 def remember(formula: str, calculation: str, note: str) -> None:
     """An equation that the view shows, for the handout."""
-    st.session_state.setdefault(WORKED, []).append(Worked(formula=formula, calculation=calculation, note=note))
+    st.session_state.setdefault(WORKED, []).append(Worked(formula, calculation, note))
 
 
 def address(**parameters: str) -> str:
@@ -94,12 +108,6 @@ def frame_code(title: str) -> str:
     )
 
 
-def code_of_view(values: Mapping[str, Any]) -> str:
-    """The code of the view on display, with its values."""
-    page, _title, part, _name = st.session_state[VIEW]
-    return notebooks.fill(notebooks.template(page, part), values)
-
-
 def _cut(code: str) -> str:
     """The code as it is shown: long lines of data end in dots, as only the downloads need them whole."""
     return "\n".join(line if len(line) <= LONGEST else f"{line[:LONGEST]} …" for line in code.splitlines())
@@ -122,61 +130,62 @@ def _plain(markdown: str) -> str:
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"[*`$]|\\\\", "", markdown))
 
 
-def sheet(values: Mapping[str, Any], worked: list[Worked], *, lead: str, look: str) -> Callable[[], str]:
-    """A function that writes the handout of the view on display, HTML; it needs no session, as a download is made without one.
-
-    Args:
-        worked: its equations. lead, look: the page's first sentence and what to look for, Markdown.
-    """
-    _page, title, _part, name = st.session_state[VIEW]
+def sheet(view: Taken, values: Mapping[str, Any]) -> Callable[[], str]:
+    """A function that writes the handout of a view, HTML; it needs no session, as a download is made without one."""
     link = address()
     content = Handout(
-        title=title, part=name, lead=_plain(lead), look=_plain(look), worked=worked, address=link, qr=qr_code(link),
-        given={key: value for key, value in values.items() if key != ASKED}, asked=values.get(ASKED, {}),
+        title=view.title, part=view.part_title, lead=_plain(view.lead), look=_plain(view.look), worked=view.worked, address=link,
+        given={key: value for key, value in values.items() if key != ASKED}, asked=values.get(ASKED, {}), qr=qr_code(link),
     )  # fmt: skip
     words = _words()
     return lambda: handout.page(content, words)
 
 
 def foot(values: Mapping[str, Any], *, lead: str = "", look: str = "") -> None:
-    """The view's code, and everything to take along.
+    """As `offer`, for a page that is no `LessonPage` yet."""
+    page, title, part, part_title = st.session_state[VIEW]
+    offer(Taken(page, title, part, part_title, st.session_state.pop(WORKED, []), lead, look), lambda: values)
+
+
+def offer(view: Taken, values: Callable[[], Mapping[str, Any]]) -> None:
+    """The view's code, and everything to take along, made once the reader opens the box.
 
     Args:
-        values: for the view's template. lead, look: for the handout, Markdown.
+        values: for the view's template.
     """
-    page, title, part, name = st.session_state[VIEW]
-    worked: list[Worked] = st.session_state.pop(WORKED, [])
-    code, label = code_of_view(values), f"{title}: {name}" if name else title
-    filename = f"{page}-{part}" if part else page
+    box = st.expander(_("Take it along"), icon=":material/backpack:", key=OPENED, on_change="rerun")
+    if box.open:
+        with box:
+            _downloads(view, values())
+
+
+def _downloads(view: Taken, values: Mapping[str, Any]) -> None:
+    code, write = notebooks.fill(notebooks.template(view.page, view.part), values), sheet(view, values)
+    label = f"{view.title}: {view.part_title}" if view.part_title else view.title
+    name = f"{view.page}-{view.part}" if view.part else view.page
     heading = f"# {label}\n\n{address()}"
-    write = sheet(values, worked, lead=lead, look=look)
-    with st.expander(_("Take it along"), icon=":material/backpack:"):
-        st.caption(
-            _("Numpy or PyTorch is all it needs. Its last lines assert that it finds the numbers that are on this screen.")
-        )
-        with st.container(horizontal=True):
-            controls.download_bytes(
-                _("Notebook (.ipynb)"), lambda: notebooks.notebook(code, heading).encode(), key=f"{filename}_notebook",
-                filename=f"{filename}.ipynb", mime="application/x-ipynb+json",
-            )  # fmt: skip
-            controls.download_bytes(
-                _("Script (.py)"), code.encode, key=f"{filename}_snippet", filename=f"{filename}.py", mime="text/x-python"
-            )
-            controls.download_bytes(
-                _("Handout to print (A4)"), lambda: write().encode(),
-                key=f"{filename}_handout", filename=f"{filename}.html", mime="text/html",
-            )  # fmt: skip
-        st.code(_cut(code), language="python", height=360)
-        st.markdown(
-            _(
-                "**[Colab]({colab})** opens notebooks from your own disk: download the notebook, open the page, and choose "
-                "File → Upload notebook. **marimo:** `uvx marimo convert {file}.ipynb -o {file}.py`, then "
-                "`uvx marimo edit {file}.py`; code that needs numpy alone also runs in the browser, pasted at "
-                "[marimo.new]({marimo})."
-            ).format(colab=COLAB, marimo=MARIMO, file=filename)
-        )
-        st.caption(_("For another page or a slide: the figure and its dials alone."))
-        st.code(frame_code(label), language="html", wrap_lines=True)
-        label = html.escape(_("QR code of this view"), quote=True)
-        st.html(f'<figure style="margin:0;width:9rem" aria-label="{label}">{qr_code(address())}</figure>')
-        st.caption(_("The code leads to this view with all its choices."))
+    st.caption(_("Numpy or PyTorch is all it needs. Its last lines assert that it finds the numbers that are on this screen."))
+
+    def download(button: str, make: Callable[[], str], kind: str, suffix: str, mime: str) -> None:
+        key, filename = f"{name}_{kind}", f"{name}.{suffix}"
+        controls.download_bytes(button, lambda: make().encode(), key=key, filename=filename, mime=mime)
+
+    with st.container(horizontal=True):
+        whole = "application/x-ipynb+json"
+        download(_("Notebook (.ipynb)"), lambda: notebooks.notebook(code, heading), "notebook", "ipynb", whole)
+        download(_("Script (.py)"), lambda: code, "snippet", "py", "text/x-python")
+        download(_("Handout to print (A4)"), write, "handout", "html", "text/html")
+    st.code(_cut(code), language="python", height=360)
+    st.markdown(
+        _(
+            "**[Colab]({colab})** opens notebooks from your own disk: download the notebook, open the page, and choose "
+            "File → Upload notebook. **marimo:** `uvx marimo convert {file}.ipynb -o {file}.py`, then "
+            "`uvx marimo edit {file}.py`; code that needs numpy alone also runs in the browser, pasted at "
+            "[marimo.new]({marimo})."
+        ).format(colab=COLAB, marimo=MARIMO, file=name)
+    )
+    st.caption(_("For another page or a slide: the figure and its dials alone."))
+    st.code(frame_code(label), language="html", wrap_lines=True)
+    label = html.escape(_("QR code of this view"), quote=True)
+    st.html(f'<figure style="margin:0;width:9rem" aria-label="{label}">{qr_code(address())}</figure>')
+    st.caption(_("The code leads to this view with all its choices."))

@@ -139,10 +139,10 @@ def _choose(model: TextReader) -> tuple[TextReading, Kind, str, int, int]:
     found: list[TextReading] = []
     kinds = {"trained": _("Trained"), "random": _("Random, before training")}
 
-    def write() -> str:
+    def write(_values: object) -> str:
         return st.text_input(_("A sentence"), _(SENTENCE), key="sentence", bind="query-params", max_chars=LONGEST)
 
-    def pick_word() -> int:  # the words depend on the sentence, whose dial is drawn first
+    def pick_word(_values: object) -> int:  # the words depend on the sentence, whose dial is drawn first
         kind = cast(Kind, st.session_state.get("weights") or "trained")
         found.append(_read(model, _digest(), st.session_state["sentence"], kind))
         names = {str(index): name for index, name in enumerate(unique_names(found[0].word_names))}
@@ -153,7 +153,7 @@ def _choose(model: TextReader) -> tuple[TextReading, Kind, str, int, int]:
     offered = {
         "sentence": Dial(_("Sentence"), write),
         "weights": frame.choice(_("Weights"), kinds, key="weights"),
-        QUERY: Dial(_("Query"), pick_word, lambda index: unique_names(found[0].word_names)[index]),
+        QUERY: Dial(_("Query"), pick_word, lambda index, _values: unique_names(found[0].word_names)[index]),
         "tl": frame.choice(_("Layer"), frame.whole_numbers(*range(1, len(model.layers) + 1)), key="tl", value=int),
         "th": frame.choice(_("Head"), frame.whole_numbers(*range(1, model.heads + 1)), key="th", value=int),
     }

@@ -95,7 +95,7 @@ def _forward(key: str, last: int) -> None:
 def step_dial(last: int) -> frame.Dial:
     """The symbol of the answer being decoded, with a button for the next one."""
 
-    def draw() -> int:
+    def draw(_values: object) -> int:
         left, right = st.columns([5, 2], vertical_alignment="bottom")
         with right:
             st.button(_("Next"), key="next_symbol", icon=":material/skip_next:", on_click=_forward, args=("symbol", last))

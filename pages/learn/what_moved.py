@@ -1,13 +1,8 @@
-"""Changes by the last move of a dial: the state before it is kept for each view, told in a sentence, and can be brought back.
-
-moved = what_moved.track("attention weights", steps.weights[head], rows=names)
-...the figure, with moved.before as a ghost and moved.rectangles outlined...
-what_moved.tell("attention weights", moved, rows=names, columns=names)
-"""
+"""Changes by the last move of a dial: the state before it is kept for each view, told in a sentence, and can be brought back."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -51,51 +46,75 @@ class _View:
     undoing: bool = False
 
 
-def track(view: str, values: Any, *, rows: Sequence[str]) -> Moved | None:
-    """Compare a view's numbers with those before the last change of a dial; None where there is nothing to compare yet.
+@dataclass(frozen=True, kw_only=True)
+class Followed:
+    """A matrix of a view, of which the last change is told.
+
+    Attributes:
+        name: the same on every run. values: (rows, columns).
+        rows, columns: names; columns by their numbers where None; with other rows, or another shape, the comparison starts anew.
+        still: said where nothing moved; that all rows are as before where empty.
+    """
+
+    name: str
+    values: Any
+    rows: Sequence[str]
+    columns: Sequence[str] | None = None
+    still: str = ""
+
+
+def follow(it: Followed, moving: Mapping[str, tuple[str, Any]]) -> Moved | None:
+    """Compare the numbers with those before the last change of a dial; None where there is nothing to compare yet.
 
     Where a dial that can move numbers (`Dial.reads`) changed and the numbers did not, that is a finding too.
 
     Args:
-        view: a name, the same on every run. values: (rows, columns).
-        rows: names; with other names, or another shape, the comparison starts anew.
+        moving: label and value of each such dial, by code.
     """
-    state, signature = st.session_state, (values.shape, tuple(rows))
-    kept: _View | None = state.get(KEY + view)
-    dials, now = deepcopy(state.get(frame.DIALS, {})), _choices()
+    state, signature = st.session_state, (it.values.shape, tuple(it.rows))
+    kept: _View | None = state.get(KEY + it.name)
+    dials, now = deepcopy(dict(moving)), _choices()
     if kept is None or kept.signature != signature:
-        state[KEY + view] = _View(signature, values.copy(), dials, now)
+        state[KEY + it.name] = _View(signature, it.values.copy(), dials, now)
         return None
-    found = core_moved.compare(kept.shown, values)
+    change = core_moved.compare(kept.shown, it.values)
     by = tuple(label for code, (label, value) in dials.items() if kept.dials.get(code, (label, value))[1] != value)
-    if found.rows or by:
+    if change.rows or by:
         if not kept.undoing:
             changed = {name: kept.choices.get(name) for name in kept.choices | now if kept.choices.get(name) != now.get(name)}
             kept.history = [*kept.history, changed][-MAX_UNDO:]
-        kept.moved, kept.by, kept.shown = found, by, values.copy()
+        kept.moved, kept.by, kept.shown = change, by, it.values.copy()
     kept.undoing = False
     kept.dials, kept.choices = kept.dials | dials, now
     return kept.moved
 
 
-def tell(view: str, moved: Moved | None, *, rows: Sequence[str], columns: Sequence[str] | None = None, still: str = "") -> None:
-    """The sentence on what moved and by which dial, and the button that takes the change back; nothing before the first change.
-
-    Args:
-        rows, columns: names; columns by their numbers where None.
-        still: said where nothing moved; that all rows are as before where empty.
-    """
+def say(it: Followed, moved: Moved | None) -> None:
+    """The sentence on what moved and by which dial, and the button that takes it back; nothing before the first change."""
     if moved is None:
         return
-    kept: _View = st.session_state[KEY + view]
+    kept: _View = st.session_state[KEY + it.name]
     by = f"**{', '.join(kept.by)}** · " if kept.by else ""
-    with frame.controls_block(f"moved_{view.replace(' ', '_')}"), st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/compare_arrows: {by}{sentence(moved, rows, columns, still=still)}", width="stretch")
+    with (
+        st.container(key=f"learn_controls_moved_{it.name.replace(' ', '_')}"),
+        st.container(horizontal=True, vertical_alignment="center"),
+    ):
+        st.markdown(f":material/compare_arrows: {by}{sentence(moved, it.rows, it.columns, still=it.still)}", width="stretch")
         if kept.history:
             st.button(
-                _("Undo"), icon=":material/undo:", key=f"{KEY}undo:{view}", on_click=_undo, args=(view,),
+                _("Undo"), icon=":material/undo:", key=f"{KEY}undo:{it.name}", on_click=_undo, args=(it.name,),
                 help=_("Back to the state before this change."),
             )  # fmt: skip
+
+
+def track(view: str, values: Any, *, rows: Sequence[str]) -> Moved | None:
+    """As `follow`, for a page that is no `LessonPage` yet."""
+    return follow(Followed(name=view, values=values, rows=rows), st.session_state.get(frame.DIALS, {}))
+
+
+def tell(view: str, moved: Moved | None, *, rows: Sequence[str], columns: Sequence[str] | None = None, still: str = "") -> None:
+    """As `say`, for a page that is no `LessonPage` yet."""
+    say(Followed(name=view, values=None, rows=rows, columns=columns, still=still), moved)
 
 
 def sentence(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None = None, *, still: str = "") -> str:

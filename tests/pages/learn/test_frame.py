@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -67,22 +68,31 @@ def test_both_languages_have_the_same_sections(name: str) -> None:
     assert found[0] and all(one == found[0] for one in found)
 
 
-def parts_of(url: str) -> list[str]:
-    """Codes of the parts that a lesson's page hands to `frame.open_page`, read from its source; [""] of a page without parts."""
-    (source,) = (
-        path for path in (ROOT / "pages").glob("*/*.py") if path.stem == url.replace("-", "_") and path.parent.name != "images"
-    )
+def parts_of(source: Path) -> list[str]:
+    """Codes of a page's parts, read from its source; [""] of a page without parts."""
+    codes = []
     for call in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("Part", "part") and isinstance(call.args[0], ast.Constant):
+            codes.append(str(call.args[0].value))
         if isinstance(call, ast.Call) and ast.unparse(call.func) == "frame.open_page":
             given = next((word.value for word in call.keywords if word.arg == "parts"), None)
-            return [ast.literal_eval(key) for key in given.keys if key] if isinstance(given, ast.Dict) else [""]
-    return [""]
+            codes += [ast.literal_eval(key) for key in given.keys if key] if isinstance(given, ast.Dict) else []
+    return codes or [""]
+
+
+def file_of(url: str) -> Path:
+    """Source of a lesson's page."""
+    return next(
+        path for path in (ROOT / "pages").glob("*/*.py") if path.stem == url.replace("-", "_") and path.parent.name != "images"
+    )
 
 
 def test_every_part_of_a_lesson_has_its_story_in_both_languages() -> None:
     for lesson in course.LESSONS:
         wanted = [
-            f"story_{part}" if part else "story" for part in parts_of(lesson.url) if not lesson.parts or part in lesson.parts
+            f"story_{part}" if part else "story"
+            for part in parts_of(file_of(lesson.url))
+            if not lesson.parts or part in lesson.parts
         ]
         for code in ("en", "es"):
             told = sections((ASSETS / "text" / code / f"course_{lesson.code}.md").read_text(encoding="utf-8"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,10 @@ from nbclient import NotebookClient
 
 from core.lecture import handout, notebooks
 from pages.learn import take_along
+from pages.learn.take_along import Taken
 from pages.shared import live_plot
 from pages.shared.navigation import ROOT
+from tests.pages.learn.test_frame import parts_of
 from tests.pages.open_page import open_page
 
 PAGES = {path.parent.name for path in notebooks.templates()}
@@ -47,14 +49,12 @@ def taken() -> dict[str, tuple[str, str]]:
     """Code and handout of every view, as its page makes them."""
     found: dict[str, tuple[str, str]] = {}
 
-    def keep(values: Mapping[str, Any], **_more: Any) -> None:
-        page, _title, part, _name = st.session_state[take_along.VIEW]
-        worked = st.session_state.pop(take_along.WORKED, [])
-        sheet = take_along.sheet(values, worked, lead="*Lead*", look="Look")()
-        found[f"{page}/{part or 'all'}"] = (take_along.code_of_view(values), sheet)
+    def keep(view: Taken, values: Callable[[], Mapping[str, Any]]) -> None:
+        code = notebooks.fill(notebooks.template(view.page, view.part), values())
+        found[f"{view.page}/{view.part or 'all'}"] = (code, take_along.sheet(view, values())())
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(take_along, "foot", keep)
+        patch.setattr(take_along, "offer", keep)
         patch.setattr(live_plot, "live_plot", lambda *_args, **_more: None)  # what is drawn is no part of this
         patch.setattr(st, "page_link", lambda *_args, **_more: None)  # a page opened alone knows no other
         for path in notebooks.templates():
@@ -67,9 +67,16 @@ def taken() -> dict[str, tuple[str, str]]:
 def test_every_view_has_a_template(taken: dict[str, tuple[str, str]]) -> None:
     assert set(taken) == {f"{path.parent.name}/{path.stem}" for path in notebooks.templates()}
     for page in PAGES:
-        called = re.search(r"open_page\(\n(.*?)\n\)", file_of(page).read_text(encoding="utf-8"), re.DOTALL)
-        parts = re.findall(r'"(\w+)": (?:_\(|"[A-Z])', called[1]) if called else []
-        assert set(parts) <= {path.stem for path in notebooks.templates() if path.parent.name == page}
+        templates = {path.stem for path in notebooks.templates() if path.parent.name == page}
+        assert set(parts_of(file_of(page))) - {""} <= templates
+
+
+def test_nothing_is_made_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(notebooks, "fill", lambda code, _values: made.append(code) or code)
+    closed = open_page(file_of("permutation"), opened=False)
+    assert not made and not any(block.label.startswith("Notebook") for block in closed.get("download_button"))
+    assert any("Notebook" in one.label for one in open_page(file_of("permutation")).get("download_button")) and len(made) == 1
 
 
 def test_notebooks_stand_alone(taken: dict[str, tuple[str, str]]) -> None:
