@@ -3,7 +3,7 @@
     def dropout(rate: float, draw: int) -> PartView:        # the dials' values, by their codes
         example = norm_examples.dropout_example(rate, seed=draw)
         return PartView(
-            equations=[Worked(r"y = x / p", rf"1 / {tex(1 - rate)}")],
+            equation=Worked(r"y = x / p", rf"1 / {tex(1 - rate)}"),
             figure=[[plot(before, "dropout_before", _("A matrix before dropout.")), plot(after, ...)]],
             notes=[frame.passage("norms", "dropout"), *told(said.DROPOUT, example)],
             taken=lambda: {"X": example.before, **on_screen({"kept": example.kept})},
@@ -49,7 +49,7 @@ class PartView:
     """Everything that a part shows at one state of its dials.
 
     Attributes:
-        equations: with this state's numbers, beside the dials.
+        equation: with this state's numbers, beside the dials; several where the part has them.
         figure: above what the last change moved and the notes; a function of that change where it is drawn, too.
         notes: what to look for: passages, and the claims that are true. more: below the notes.
         drawing: the block diagram. question: made where the reader predicts first; None where this state has none.
@@ -58,7 +58,7 @@ class PartView:
         taken: values for the part's template in `assets/snippets`, made where they are asked for.
     """
 
-    equations: Sequence[Worked] = ()
+    equation: Worked | Sequence[Worked] = ()
     figure: Sequence[Item] | Callable[[Moved | None], Sequence[Item]] = ()
     notes: Sequence[str | Message] = ()
     more: Sequence[Item] = ()
@@ -195,7 +195,7 @@ def _body(page: LessonPage, part: Part) -> None:
 def _show(view: PartView, turned: Turned) -> None:
     """Equations, figure, what moved, what to look for, and the rest."""
     with turned.place:
-        for worked in view.equations:
+        for worked in _all(view.equation):
             frame.show_equation(worked)
     moved = what_moved.follow(view.followed, turned.moving) if view.followed else None
     for item in view.figure(moved) if callable(view.figure) else view.figure:
@@ -217,6 +217,10 @@ def _draw(item: Item) -> None:
                     _draw(one)
 
 
+def _all(equation: Worked | Sequence[Worked]) -> Sequence[Worked]:
+    return (equation,) if isinstance(equation, Worked) else equation
+
+
 def _sentences(view: PartView) -> str:
     return " ".join(translate(one) for one in view.notes)
 
@@ -231,7 +235,8 @@ def _foot(page: LessonPage, part: Part, view: PartView | None) -> None:
     with frame.controls_block("foot"):
         lead = frame.passage(page.name, "lead")
         take_along.offer(
-            take_along.Taken(page.name, page.title, part.code, part.title, view.equations, lead, _sentences(view)), view.taken
+            take_along.Taken(page.name, page.title, part.code, part.title, _all(view.equation), lead, _sentences(view)),
+            view.taken,
         )
         controls.link_to_view()
     st.caption(_("Sources: {sources}").format(sources=page.sources))

@@ -179,7 +179,7 @@ def shown(it: Shuffled, equation: Worked, figure: list[Item], numbers: Mapping[s
     own = it.result.p.T @ it.result.after.joined
     still = _("No word's output changed; its row stands where the word now stands.")
     return PartView(
-        equations=[equation],
+        equation=equation,
         figure=[*figure, verdict(it.result)],
         followed=Followed(name="outputs by word", values=own, rows=it.names, still=still),
         taken=lambda: it.taken(numbers, POSITIONS=it.places, CAUSAL=it.causal),
@@ -271,7 +271,7 @@ def settings(it: Shuffled) -> PartView:
     )
     numbers = {"equivariant": [one.equivariant for one in compared], "invariant": [one.invariant for one in compared]}
     return PartView(
-        equations=[equation],
+        equation=equation,
         figure=[table(lines, "permutation")],
         notes=told(said.TABLE, compared),
         taken=lambda: it.taken(numbers),
