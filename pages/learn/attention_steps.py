@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from functools import cached_property
+from typing import Any, Final
 
 import streamlit as st
 
@@ -11,127 +13,125 @@ from core.explain.summaries import even_entropy, strongest
 from core.figures.learn.attention_steps import row_bars
 from core.figures.learn.diagrams.attention import attention_diagram
 from core.figures.matrix import Matrix, matrix_figure
-from core.lecture import attention_steps, claims, notebooks, tokens
-from core.lecture.attention_steps import Mask, Steps
-from core.lecture.claims import attention as attention_claims
+from core.lecture import attention_steps, tokens
+from core.lecture.attention_steps import Mask, Steps, concatenate_heads
+from core.lecture.claims import attention as said
+from core.lecture.claims import told
+from core.lecture.handout import Worked
 from core.lecture.moved import Moved
+from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MAX_TOKENS, TokenError
-from pages.learn import diagram, frame, matrix_editor, predict, questions, what_moved
-from pages.learn.frame import Dial, tex
-from pages.shared import controls, url_state
+from pages.learn import diagram, frame, matrix_editor, questions
+from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats
+from pages.learn.what_moved import Followed
+from pages.shared import url_state
 from pages.shared.language import N_, _, number, significant
-from pages.shared.live_plot import Point, live_plot, static_plot
-from pages.shared.stat_strip import Stat, stat_strip
+from pages.shared.live_plot import Point, live_plot
+from pages.shared.stat_strip import Stat
 
-PAGE: Final = "attention_steps"
 WIDTH: Final = 4
 SENTENCE: Final = N_("the cat sat on the mat")
-QUERY: Final = "q"
 TEMPERATURES: Final = ("0.05", "0.1", "0.2", "0.5", "0.7", "1", "1.5", "2", "5", "10", "50")
 KEYS: Final = {"X": "x", "W_Q": "wq", "W_K": "wk", "W_V": "wv", "W_O": "wo"}
 """URL parameter of each matrix's edits."""
+MAP: Final = {"signed": False, "top": 1.0}
+"""A matrix of attention weights."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionChoices:
-    """The reader's choices.
+class Attended:
+    """The reader's words through one layer; the fields are the dials, query and head counted from 0."""
 
-    Attributes:
-        sentence: as typed. names: the words, each different. x: (n, 4). weights: by name, edits included.
-        query, head: counted from 0.
-        mask: (n, n), True where a query may look, built from kind, window and kept (real tokens before the padding).
-    """
-
-    sentence: str
-    names: list[str]
-    seed: int
-    x: Any
-    weights: dict[str, Any]
-    query: int
+    words: str
+    q: int
+    t: float
+    mask: Mask
+    w: int
+    kept: int
     heads: int
     head: int
-    mask: Any
-    kind: Mask
-    window: int
-    kept: int
-    temperature: float
+    seed: int
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The words, each different."""
+        return tokens.unique_names(self.words.split())
+
+    @cached_property
+    def drawn(self) -> dict[str, Any]:
+        """X (words, width) and the weights, by name, before any edit."""
+        weights = attention_steps.random_weights(WIDTH, seed=self.seed)
+        return {"X": tokens.embed(self.words.split(), WIDTH, seed=self.seed)} | weights
+
+    @cached_property
+    def edited(self) -> dict[str, Any]:
+        """The same with the reader's edits."""
+        return {name: matrix_editor.edited(values, key=KEYS[name]) for name, values in self.drawn.items()}
+
+    @cached_property
+    def steps(self) -> Steps:
+        """Every number of the layer."""
+        count = len(self.names)
+        mask = attention_steps.build_mask(self.mask, count, window=self.w, kept=min(self.kept, count))
+        weights = {name: self.edited[name] for name in KEYS if name != "X"}
+        return attention_steps.steps(self.edited["X"], weights, heads=self.heads, mask=mask, temperature=self.t)
 
     @property
-    def count(self) -> int:
-        """Tokens."""
-        return len(self.names)
+    def query(self) -> int:
+        """Row that is read."""
+        return min(self.q, len(self.names) - 1)
+
+    @property
+    def of(self) -> int:
+        """Head that is read."""
+        return min(self.head, self.heads - 1)
+
+    @property
+    def key(self) -> int:
+        """The key with the largest weight of the query."""
+        return strongest(self.steps.weights[self.of, self.query], 1)[0][0]
 
     @property
     def even_entropy(self) -> float:
         """Entropy of equal weights on all tokens, nats."""
-        return even_entropy(self.count)
+        return even_entropy(len(self.names))
 
-    def strongest(self, steps: Steps) -> int:
-        """The key with the largest weight of the chosen query."""
-        return strongest(steps.weights[self.head, self.query], 1)[0][0]
+    def followed(self, view: str, values: Any, *, keys: bool = False) -> Followed:
+        """A head's matrix with one row per token."""
+        name = f"{view} {self.of + 1} of {self.heads}"
+        return Followed(name=name, values=values, rows=self.names, columns=self.names if keys else None)
 
-    def taken(self, part: str, steps: Steps) -> dict[str, Any]:
+    def taken(self, **shown: Any) -> dict[str, Any]:
         """Values for a part's notebook."""
-        i, head = self.query, self.head
-        q, k, v = (attention_steps.concatenate_heads(one)[i] for one in (steps.q, steps.k, steps.v))
-        weights = steps.weights[head, i]
-        shown = {
-            "project": {"q": q, "k": k, "v": v},
-            "scores": {"q k": steps.raw[head, i], "scores": steps.scaled[head, i]},
-            "softmax": {"weights": weights, "entropy": steps.entropy[head, i]},
-            "sum": {"weights": weights, "z": steps.mixed[head, i]},
-            "heads": {"concat": steps.joined[i], "output": steps.output[i]},
-        }[part]
-        layer = {"HEADS": self.heads, "MASK": self.mask.astype(int), "TEMPERATURE": self.temperature}
-        place = {"QUERY": i, "HEAD": head}
-        return {"WORDS": self.names, "X": self.x, **self.weights, **layer, **place, **notebooks.on_screen(shown)}
+        layer = {"HEADS": self.heads, "MASK": self.steps.mask.astype(int), "TEMPERATURE": self.t}
+        return {"WORDS": self.names, **self.edited, **layer, "QUERY": self.query, "HEAD": self.of, **on_screen(shown)}
 
 
-def read_query(row: int) -> None:
-    """Choose this row as the query; call before the dials are drawn."""
-    st.session_state[QUERY] = str(row)
+def dials() -> dict[str, Dial]:
+    """The dials of all parts."""
 
+    def names(values: Mapping[str, Any]) -> list[str]:
+        return tokens.unique_names(values["words"].split())
 
-def read_choices(part: str) -> AttentionChoices:
-    """Show the dials of a part and return what they say.
+    def pick_query(values: Mapping[str, Any]) -> int:
+        options = {str(index): name for index, name in enumerate(names(values))}
+        return int(url_state.choice(st.segmented_control, _("Query"), options, key="q", required=True))
 
-    Raises:
-        TokenError: for words that cannot be used.
-    """
-    words: list[str] = []
-
-    def write_words(_values: object) -> str:
-        sentence = st.text_input(_("Words, with blanks between"), _(SENTENCE), key="words", bind="query-params", max_chars=120)
-        words[:] = tokens.split_words(sentence)
-        return sentence
-
-    def pick_query(_values: object) -> int:  # the options depend on the words, whose dial is drawn first
-        names = {str(index): name for index, name in enumerate(tokens.unique_names(words))}
-        return int(url_state.choice(st.segmented_control, _("Query"), names, key=QUERY, required=True))
-
-    def pick_head(_values: object) -> int:
-        options = {str(index): str(index + 1) for index in range(int(st.session_state.get("heads") or 1))}
+    def pick_head(values: Mapping[str, Any]) -> int:
+        options = {str(index): str(index + 1) for index in range(values["heads"])}
         return int(url_state.choice(st.segmented_control, _("Head"), options, key="head", required=True))
 
     masks = {
-        "none": _("No mask"),
-        "causal": _("Causal"),
-        "window": _("Window"),
-        "padding": _("Padding"),
+        "none": _("No mask"), "causal": _("Causal"), "window": _("Window"), "padding": _("Padding"),
         "causal_padding": _("Causal and padding"),
-    }
-    offered = {
-        "words": Dial(_("Words"), write_words),
-        QUERY: Dial(_("Query"), pick_query, lambda index, _values: tokens.unique_names(words)[index], reads=True),
-        "t": frame.choice(
-            _("Temperature τ"),
-            {code: significant(float(code)) for code in TEMPERATURES},
-            key="t",
-            default="1",
-            widget=st.select_slider,
-            value=float,
-        ),
+    }  # fmt: skip
+    stops: dict[str, Any] = {"default": "1", "widget": st.select_slider, "value": float}
+    return {
+        "words": frame.words(_("Words, with blanks between"), _(SENTENCE), key="words", short=_("Words")),
+        "q": Dial(_("Query"), pick_query, lambda index, values: names(values)[index], reads=True),
+        "t": frame.choice(_("Temperature τ"), {code: significant(float(code)) for code in TEMPERATURES}, key="t", **stops),
         "mask": frame.choice(_("Mask"), masks, key="mask"),
         "w": frame.slider(_("Window: keys to either side"), 0, 11, key="w", default=1, short=_("Window")),
         "kept": frame.slider(_("Real tokens; the rest is padding"), 1, 12, key="kept", default=4, short=_("Padding")),
@@ -139,306 +139,236 @@ def read_choices(part: str) -> AttentionChoices:
         "head": Dial(_("Head shown"), pick_head, lambda index, _values: str(index + 1), reads=True),
         "seed": frame.slider(_("Draw of words and weights"), 0, 20, key="seed", default=0, short=_("Draw")),
     }
-    first = {"project": "words", "scores": QUERY, "softmax": "t", "sum": QUERY, "heads": "heads"}[part]
-    values = frame.dials("dial", offered, first=first)
-    count, kind = len(words), cast(Mask, values["mask"])
-    kept = min(values["kept"], count)
-    choices = AttentionChoices(
-        sentence=values["words"],
-        names=tokens.unique_names(words),
-        seed=values["seed"],
-        x=tokens.embed(words, WIDTH, seed=values["seed"]),
-        weights=attention_steps.random_weights(WIDTH, seed=values["seed"]),
-        query=min(values[QUERY], count - 1),
-        heads=values["heads"],
-        head=min(values["head"], values["heads"] - 1),
-        mask=attention_steps.build_mask(kind, count, window=values["w"], kept=kept),
-        kind=kind,
-        window=values["w"],
-        kept=kept,
-        temperature=values["t"],
-    )
-    return choices if part == "project" else with_edits(choices)
 
 
-def editors(choices: AttentionChoices) -> None:
+def editors(**values: Any) -> None:
     """The tokens and the weights as tables to edit."""
+    it = Attended(**values)
     with frame.controls_block("editors"), st.expander(_("Edit the numbers"), icon=":material/edit:"):
         channels = [str(index + 1) for index in range(WIDTH)]
-        shown = [("X", choices.x), *((name, choices.weights[name]) for name in ("W_Q", "W_K", "W_V"))]
-        for column, (name, values) in zip([*st.columns(2), *st.columns(2)], shown, strict=True):
+        for column, name in zip([*st.columns(2), *st.columns(2)], ("X", "W_Q", "W_K", "W_V"), strict=True):
             with column:
-                rows = choices.names if name == "X" else [f"{index}·" for index in channels]
-                matrix_editor.editor(values, key=KEYS[name], label=name, rows=rows, columns=channels)
+                rows = it.names if name == "X" else [f"{index}·" for index in channels]
+                matrix_editor.editor(it.drawn[name], key=KEYS[name], label=name, rows=rows, columns=channels)
 
 
-def with_edits(choices: AttentionChoices) -> AttentionChoices:
-    """The same choices with the edited numbers in them."""
-    return replace(
-        choices,
-        x=matrix_editor.edited(choices.x, key=KEYS["X"]),
-        weights={name: matrix_editor.edited(values, key=KEYS[name]) for name, values in choices.weights.items()},
-    )
-
-
-def matrix(
-    values: Any,
-    choices: AttentionChoices,
-    name: str,
-    key: str,
-    *,
-    keys: bool = False,
-    signed: bool = True,
-    outlined: bool = True,
-    moved: Moved | None = None,
-) -> None:
-    """One matrix with its numbers; hovering over a row, or clicking it, chooses that query.
+def matrix(it: Attended, values: Any, name: str, key: str, *, moved: Moved | None = None, **more: Any) -> Item:
+    """One matrix with its numbers; hovering over a row chooses that query.
 
     Args:
-        keys: columns are tokens, else channels. outlined: outline the query's row.
-        moved: what the last change of a dial moved in it.
+        moved: what the last change of a dial moved in it. more: for the `Matrix`.
     """
-    row = choices.query
-    figure = matrix_figure(
-        Matrix(
-            values=values,
-            name=name,
-            rows=choices.names,
-            columns=choices.names if keys else None,
-            x_title=_("Key") if keys else _("Channel"),
-            y_title=_("Query") if keys else _("Token"),
-            signed=signed,
-            top=None if signed else 1.0,
-            outlined=((row, row, 0, values.shape[1] - 1),) if outlined else (),
-            moved=moved.rectangles if moved else (),
-            before=moved.before if moved else None,
-        )
-    )
+    given: dict[str, Any] = {"x_title": _("Channel"), "y_title": _("Token")}
+    given["outlined"] = ((it.query, it.query, 0, values.shape[1] - 1),)
+    if moved:
+        given |= {"moved": moved.rectangles, "before": moved.before}
+    drawn = Matrix(values=values, name=name, rows=it.names, **(given | more))
+    figure, alt = matrix_figure(drawn), _("{what}, a matrix with one row per token.").format(what=name)
 
     def choose_row(point: Point) -> None:
-        if point.y is not None and outlined:
-            read_query(int(float(point.y)))
+        if point.y is not None:
+            st.session_state["q"] = str(int(float(point.y)))
 
-    alt = _("{what}, a matrix with one row per token.").format(what=name)
-    live_plot(figure, key=key, height=int(figure.layout.height), alt=alt, on_hover=choose_row if outlined else None)
-
-
-def follow(view: str, values: Any, choices: AttentionChoices) -> Moved | None:
-    """Finds what the last change of a dial moved in a head's matrix with one row per token."""
-    return what_moved.track(f"{view} {choices.head + 1} of {choices.heads}", values, rows=choices.names)
+    hover = choose_row if drawn.outlined else None
+    return lambda: live_plot(figure, key=f"steps_{key}", height=int(figure.layout.height), alt=alt, on_hover=hover)
 
 
-def tell(view: str, moved: Moved | None, choices: AttentionChoices, *, keys: bool = False) -> None:
-    """The sentence on it."""
-    name = f"{view} {choices.head + 1} of {choices.heads}"
-    what_moved.tell(name, moved, rows=choices.names, columns=choices.names if keys else None)
+def by_key(it: Attended, values: Any, name: str, key: str, **more: Any) -> Item:
+    """A matrix of queries by keys."""
+    return matrix(it, values, name, key, columns=it.names, x_title=_("Key"), y_title=_("Query"), **more)
 
 
-def project(choices: AttentionChoices, steps: Steps) -> None:
+def weight_bars(it: Attended, key: str, moved: Moved | None = None) -> Item:
+    """The weights of the query."""
+    i, count = it.query, len(it.names)
+    before = moved.before[i] if moved and i in moved.rows else None
+    bars = row_bars(it.steps.weights[it.of, i], it.names, y_title=_("Weight"), even=1 / count, before=before)
+    return plot(bars, key, _("Weights of the chosen query, one bar per key."))
+
+
+def project(it: Attended) -> PartView:
     """X, and Q, K and V from it."""
-    i, w_q = choices.query, frame.tex_matrix(choices.weights["W_Q"])
-    frame.equation(
-        r"Q = XW_Q, \qquad K = XW_K, \qquad V = XW_V",
-        rf"\begin{{aligned}} X_{{{i + 1}}} &= {frame.tex_row(choices.x[i])} \\ W_Q &= {w_q} \\ "
-        rf"Q_{{{i + 1}}} = X_{{{i + 1}}} W_Q &= {frame.tex_row(attention_steps.concatenate_heads(steps.q)[i])} \end{{aligned}}",
-        note=_("Query {number}: {word}.").format(number=i + 1, word=choices.names[i]),
+    i, x = it.query, it.edited["X"]
+    q, k, v = (concatenate_heads(one) for one in (it.steps.q, it.steps.k, it.steps.v))
+
+    def weights(name: str) -> Item:
+        drawn = Matrix(values=it.edited[name], name=name, x_title=_("Channel"), y_title=_("Channel of X"))
+        return plot(matrix_figure(drawn), f"steps_{name}", _("The matrix {name}.").format(name=name))
+
+    return PartView(
+        equation=Worked(
+            r"Q = XW_Q, \qquad K = XW_K, \qquad V = XW_V",
+            rf"\begin{{aligned}} X_{{{i + 1}}} &= {tex_row(x[i])} \\ W_Q &= {tex_matrix(it.edited['W_Q'])} \\ "
+            rf"Q_{{{i + 1}}} = X_{{{i + 1}}} W_Q &= {tex_row(q[i])} \end{{aligned}}",
+            _("Query {number}: {word}.").format(number=i + 1, word=it.names[i]),
+        ),
+        figure=lambda moved: [
+            [matrix(it, x, "X", "X"), matrix(it, q, "Q", "Q", moved=moved), matrix(it, k, "K", "K"), matrix(it, v, "V", "V")],
+            [None, weights("W_Q"), weights("W_K"), weights("W_V")],
+        ],
+        followed=it.followed("queries", q),
+        question=lambda: questions.projected_rows(x, it.edited["W_Q"], i, it.names[i]),
+        taken=lambda: it.taken(q=q[i], k=k[i], v=v[i]),
     )
-    joined = [attention_steps.concatenate_heads(one) for one in (steps.q, steps.k, steps.v)]
-    moved = follow("queries", joined[0], choices)
-    for column, name, values in zip(st.columns(4), ("X", "Q", "K", "V"), (choices.x, *joined), strict=True):
-        with column:
-            matrix(values, choices, name, f"steps_{name}", moved=moved if name == "Q" else None)
-    tell("queries", moved, choices)
-    for column, name in zip(st.columns(4)[1:], ("W_Q", "W_K", "W_V"), strict=True):
-        with column:
-            drawn = Matrix(values=choices.weights[name], name=name, x_title=_("Channel"), y_title=_("Channel of X"))
-            static_plot(matrix_figure(drawn), key=f"steps_{name}", alt=_("The matrix {name}.").format(name=name))
 
 
-def scores(choices: AttentionChoices, steps: Steps) -> None:
+def scores(it: Attended) -> PartView:
     """The scores Q K^T, scaled and masked."""
-    i, head = choices.query, choices.head
-    j = choices.strongest(steps)
-    raw = steps.raw[head, i, j]
+    steps, i, j, head = it.steps, it.query, it.key, it.of
+    raw, q, k = steps.raw[head, i, j], steps.q[head, i], steps.k[head, j]
     digits = max(
-        digits_needed(dot, *flat(steps.q[head, i], steps.k[head, j])),
-        digits_needed(attention_steps.scaled_score, raw, choices.temperature, steps.key_width),
+        digits_needed(dot, *flat(q, k)), digits_needed(attention_steps.scaled_score, raw, steps.temperature, steps.key_width)
     )
-    pairs = " + ".join(rf"({tex(a, digits)})({tex(b, digits)})" for a, b in zip(steps.q[head, i], steps.k[head, j], strict=True))
-    frame.equation(
-        r"S = \frac{QK^\top}{\tau\sqrt{d_k}}, \qquad S_{ij} = \frac{Q_i \cdot K_j}{\tau\sqrt{d_k}}",
-        rf"\begin{{aligned}} Q_{{{i + 1}}} \cdot K_{{{j + 1}}} &= {pairs} = {tex(raw, digits)} \\ "
-        rf"S_{{{i + 1},{j + 1}}} &= \frac{{{tex(raw, digits)}}}{{{tex(choices.temperature, 2)} \cdot "
-        rf"\sqrt{{{steps.key_width}}}}} = {tex(steps.scaled[head, i, j])} \end{{aligned}}",
-        note=_("Query {query} and the key it looks at most, {key}.").format(query=choices.names[i], key=choices.names[j]),
-    )
-    moved = follow("scores", steps.masked[head], choices)
-    for column, (name, key, values) in zip(
-        st.columns(3),
-        (
-            (_("QKᵀ"), "raw", steps.raw[head]),
-            (_("QKᵀ / (τ √d_k)"), "scaled", steps.scaled[head]),
-            (_("masked"), "masked", steps.masked[head]),
+    pairs = " + ".join(rf"({tex(a, digits)})({tex(b, digits)})" for a, b in zip(q, k, strict=True))
+    return PartView(
+        equation=Worked(
+            r"S = \frac{QK^\top}{\tau\sqrt{d_k}}, \qquad S_{ij} = \frac{Q_i \cdot K_j}{\tau\sqrt{d_k}}",
+            rf"\begin{{aligned}} Q_{{{i + 1}}} \cdot K_{{{j + 1}}} &= {pairs} = {tex(raw, digits)} \\ "
+            rf"S_{{{i + 1},{j + 1}}} &= \frac{{{tex(raw, digits)}}}{{{tex(it.t, 2)} \cdot "
+            rf"\sqrt{{{steps.key_width}}}}} = {tex(steps.scaled[head, i, j])} \end{{aligned}}",
+            _("Query {query} and the key it looks at most, {key}.").format(query=it.names[i], key=it.names[j]),
         ),
-        strict=True,
-    ):
-        with column:
-            matrix(values, choices, name, f"steps_{key}", keys=True, moved=moved if key == "masked" else None)
-    tell("scores", moved, choices, keys=True)
+        figure=lambda moved: [
+            [
+                by_key(it, steps.raw[head], _("QKᵀ"), "raw"),
+                by_key(it, steps.scaled[head], _("QKᵀ / (τ √d_k)"), "scaled"),
+                by_key(it, steps.masked[head], _("masked"), "masked", moved=moved),
+            ],
+            summary(it),
+        ],
+        followed=it.followed("scores", steps.masked[head], keys=True),
+        taken=lambda: it.taken(**{"q k": steps.raw[head, i], "scores": steps.scaled[head, i]}),
+    )
 
 
-def softmax(choices: AttentionChoices, steps: Steps) -> None:
+def softmax(it: Attended) -> PartView:
     """The weights of all queries, of one query, and their entropy."""
-    i, head = choices.query, choices.head
-    raw, row, weights = steps.raw[head, i], steps.masked[head, i], steps.weights[head, i]
-    frame.equation(
-        r"S_i = \frac{Q_i K^\top}{\tau\sqrt{d_k}}, \quad A_{ij} = \frac{e^{S_{ij}}}{\sum_{j'} e^{S_{ij'}}}, \quad "
-        r"\mathrm{entropy}_i = -\sum_j A_{ij} \ln A_{ij}",
-        rf"\begin{{aligned}} Q_{{{i + 1}}} K^\top &= {frame.tex_row(raw, 4)} \\ "
-        rf"\tau\sqrt{{d_k}} &= {tex(choices.temperature, 2)} \cdot \sqrt{{{steps.key_width}}} \\ "
-        rf"S_{{{i + 1}}} &= {frame.tex_row(row, 4)} \\ A_{{{i + 1}}} &= {frame.tex_row(weights, 4)} \\ "
-        rf"\mathrm{{entropy}}_{{{i + 1}}} &= {tex(steps.entropy[head, i])} \end{{aligned}}",
-        note=_("In nats; looking at all {count} keys alike would be {entropy}.").format(
-            count=choices.count, entropy=number(choices.even_entropy, 3)
+    steps, i, head = it.steps, it.query, it.of
+    weights, entropy = steps.weights[head], steps.entropy[head]
+    entropies = row_bars(entropy, it.names, y_title=_("Entropy, nats"), even=it.even_entropy, mark=i)
+    note = _("In nats; looking at all {count} keys alike would be {entropy}.")
+    return PartView(
+        equation=Worked(
+            r"S_i = \frac{Q_i K^\top}{\tau\sqrt{d_k}}, \quad A_{ij} = \frac{e^{S_{ij}}}{\sum_{j'} e^{S_{ij'}}}, \quad "
+            r"\mathrm{entropy}_i = -\sum_j A_{ij} \ln A_{ij}",
+            rf"\begin{{aligned}} Q_{{{i + 1}}} K^\top &= {tex_row(steps.raw[head, i], 4)} \\ "
+            rf"\tau\sqrt{{d_k}} &= {tex(it.t, 2)} \cdot \sqrt{{{steps.key_width}}} \\ "
+            rf"S_{{{i + 1}}} &= {tex_row(steps.masked[head, i], 4)} \\ A_{{{i + 1}}} &= {tex_row(weights[i], 4)} \\ "
+            rf"\mathrm{{entropy}}_{{{i + 1}}} &= {tex(entropy[i])} \end{{aligned}}",
+            note.format(count=len(it.names), entropy=number(it.even_entropy, 3)),
         ),
+        figure=lambda moved: [
+            [
+                by_key(it, weights, _("A, the attention weights"), "weights", moved=moved, **MAP),
+                [
+                    weight_bars(it, "steps_row", moved),
+                    plot(entropies, "steps_entropy", _("Entropy of each query's weights; the chosen query is orange.")),
+                ],
+            ],
+            summary(it),
+        ],
+        followed=it.followed("weights", weights, keys=True),
+        taken=lambda: it.taken(weights=weights[i], entropy=entropy[i]),
     )
-    moved = follow("weights", steps.weights[head], choices)
-    left, right = st.columns(2)
-    with left:
-        name = _("A, the attention weights")
-        matrix(steps.weights[head], choices, name, "steps_weights", keys=True, signed=False, moved=moved)
-        tell("weights", moved, choices, keys=True)
-    with right:
-        static_plot(
-            row_bars(
-                weights,
-                choices.names,
-                y_title=_("Weight"),
-                even=1 / choices.count,
-                before=moved.before[i] if moved and i in moved.rows else None,
-            ),
-            key="steps_row",
-            alt=_("Weights of the chosen query, one bar per key."),
-        )
-        static_plot(
-            row_bars(steps.entropy[head], choices.names, y_title=_("Entropy, nats"), even=choices.even_entropy, mark=i),
-            key="steps_entropy",
-            alt=_("Entropy of each query's weights; the chosen query is orange."),
-        )
 
 
-def weighted(choices: AttentionChoices, steps: Steps) -> None:
+def weighted(it: Attended) -> PartView:
     """One query's output as a sum over the value rows."""
-    i, head = choices.query, choices.head
-    terms = [rf"{tex(weight, 2)}\,V_{{{j + 1}}}" for j, weight in enumerate(steps.weights[head, i]) if steps.mask[i, j]]
-    frame.equation(
-        r"Z = AV, \qquad Z_i = \sum_j A_{ij} V_j",
-        rf"\begin{{aligned}} Z_{{{i + 1}}} &= {' + '.join(terms) or '0'} \\ "
-        rf"&= {frame.tex_row(steps.mixed[head, i])} \end{{aligned}}",
-    )
-    first, second, third = st.columns([2, 2, 2])
-    with first:
-        static_plot(
-            row_bars(steps.weights[head, i], choices.names, y_title=_("Weight"), even=1 / choices.count),
-            key="steps_sum_row",
-            alt=_("Weights of the chosen query, one bar per key."),
-        )
-    with second:
-        matrix(steps.weighted_values(head, i), choices, _("A_ij V_j of this query"), "steps_parts", outlined=False)
-    with third:
-        moved = follow("outputs", steps.mixed[head], choices)
-        matrix(steps.mixed[head], choices, _("Z, one row per query"), "steps_mixed", moved=moved)
-    tell("outputs", moved, choices)
-
-
-def multi_head(choices: AttentionChoices, steps: Steps) -> None:
-    """Each head's map, their outputs side by side, and W_O, compared with PyTorch's layer."""
-    i, count = choices.query, len(steps.q)
-    frame.equation(
-        r"Z = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_N), \qquad O = Z W_O",
-        rf"\begin{{aligned}} Z_{{{i + 1}}} &= {frame.tex_row(steps.joined[i])} \\ "
-        rf"O_{{{i + 1}}} &= {frame.tex_row(steps.output[i])} \end{{aligned}}",
-        note=_("N × d_k = {heads} × {width} = {total} columns.").format(
-            heads=count, width=steps.key_width, total=steps.joined.shape[1]
+    steps, i, head = it.steps, it.query, it.of
+    row, z = steps.weights[head, i], steps.mixed[head]
+    terms = [rf"{tex(weight, 2)}\,V_{{{j + 1}}}" for j, weight in enumerate(row) if steps.mask[i, j]]
+    parts = matrix(it, steps.weighted_values(head, i), _("A_ij V_j of this query"), "parts", outlined=())
+    return PartView(
+        equation=Worked(
+            r"Z = AV, \qquad Z_i = \sum_j A_{ij} V_j",
+            rf"\begin{{aligned}} Z_{{{i + 1}}} &= {' + '.join(terms) or '0'} \\ &= {tex_row(z[i])} \end{{aligned}}",
         ),
-    )
-    for head, column in enumerate(st.columns(max(count, 2))[:count]):
-        with column:
-            name = _("A of head {number}").format(number=head + 1)
-            matrix(steps.weights[head], choices, name, f"steps_head_{head}", keys=True, signed=False)
-    left, right = st.columns(2)
-    with left:
-        matrix(steps.joined, choices, _("Z: the heads side by side"), "steps_joined")
-    with right:
-        matrix(steps.output, choices, _("O = Z W_O, the output"), "steps_output")
-    off = attention_steps.deviation_from_torch(steps, choices.weights)
-    frame.check(
-        _("Largest difference from torch.nn.MultiheadAttention with these weights: {value}.").format(value=f"{off:.1e}"),
-        holds=off < 1e-9,
+        figure=lambda moved: [
+            [weight_bars(it, "steps_sum_row"), parts, matrix(it, z, _("Z, one row per query"), "mixed", moved=moved)],
+            summary(it),
+        ],
+        followed=it.followed("outputs", z),
+        taken=lambda: it.taken(weights=row, z=z[i]),
     )
 
 
-part = frame.open_page(
-    PAGE,
-    _("Attention step by step"),
-    parts={
-        "project": _("1 · Q, K, V"),
-        "scores": _("2 · Scores"),
-        "softmax": _("3 · Softmax"),
-        "sum": _("4 · Weighted sum"),
-        "heads": _("5 · Heads"),
-    },
-)
-
-
-@st.fragment
-def body(which: str) -> None:
-    """Everything that changes with a dial or a row hovered over; a fragment, which reruns on its own."""
-    diagram.slot()
-    try:
-        choices = read_choices(which)
-    except TokenError:
-        controls.error_box(_("Write 1 to {most} words, with blanks between.").format(most=MAX_TOKENS))
-        frame.link_only()
-        return
-    shown, below = st.container(), st.container()
-    if which == "project":
-        with below:
-            editors(choices)
-        choices = with_edits(choices)
-    steps = attention_steps.steps(
-        choices.x, choices.weights, heads=choices.heads, mask=choices.mask, temperature=choices.temperature
+def multi_head(it: Attended) -> PartView:
+    """Each head's map, their outputs side by side, and W_O, compared with PyTorch's layer."""
+    steps, i, count = it.steps, it.query, it.heads
+    weights = {name: it.edited[name] for name in KEYS if name != "X"}
+    off = attention_steps.deviation_from_torch(steps, weights)
+    agree = _("Largest difference from torch.nn.MultiheadAttention with these weights: {value}.").format(value=f"{off:.1e}")
+    name = _("A of head {number}")
+    maps = [by_key(it, steps.weights[one], name.format(number=one + 1), f"head_{one}", **MAP) for one in range(count)]
+    note = _("N × d_k = {heads} × {width} = {total} columns.")
+    return PartView(
+        equation=Worked(
+            r"Z = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_N), \qquad O = Z W_O",
+            rf"\begin{{aligned}} Z_{{{i + 1}}} &= {tex_row(steps.joined[i])} \\ "
+            rf"O_{{{i + 1}}} &= {tex_row(steps.output[i])} \end{{aligned}}",
+            note.format(heads=count, width=steps.key_width, total=steps.joined.shape[1]),
+        ),
+        figure=[
+            [*maps, *([None] if count == 1 else [])],
+            [
+                matrix(it, steps.joined, _("Z: the heads side by side"), "joined"),
+                matrix(it, steps.output, _("O = Z W_O, the output"), "output"),
+            ],
+            check(agree, off < 1e-9),
+            summary(it),
+        ],
+        question=lambda: questions.heads(steps, weights),
+        taken=lambda: it.taken(concat=steps.joined[i], output=steps.output[i]),
     )
-    key = choices.strongest(steps)
-    diagram.show(attention_diagram(steps, head=choices.head, query=choices.query, key=key, write=diagram.write), dial="dial")
-    with shown:
-        predict.ask(lambda: questions.attention(which, choices, steps))
-        {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": multi_head}[which](choices, steps)
-        if which != "project":
-            _summary(choices, steps)
-        general = () if which == "heads" else (frame.passage(PAGE, which),)
-        reading = attention_claims.Reading(steps=steps, names=choices.names, head=choices.head, query=choices.query)
-        frame.look_for(*general, *claims.told(attention_claims.CLAIMS[which], reading))
-    frame.close_page(
-        PAGE,
-        sources=_(
+
+
+def summary(it: Attended) -> Item:
+    """The query, the key it looks at most, and its entropy."""
+    entropy = _("{value} nats").format(value=significant(abs(it.steps.entropy[it.of, it.query])))
+    return stats(
+        Stat(name=_("Query"), value=it.names[it.query]),
+        Stat(name=_("Looks most at"), value=it.names[it.key]),
+        Stat(name=_("Entropy"), value=entropy),
+        Stat(name=_("Head"), value=f"{it.of + 1} / {it.heads}"),
+    )
+
+
+VIEWS: Final = {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": multi_head}
+
+
+def part(code: str, title: str, first: str) -> Part:
+    """One part: its view with the diagram, the notes and the question that all parts have."""
+
+    def view(**values: Any) -> PartView:
+        it = Attended(**values)
+        shown, reading = VIEWS[code](it), said.Reading(steps=it.steps, names=it.names, head=it.of, query=it.query)
+        weights = {name: it.edited[name] for name in KEYS if name != "X"}
+        place: dict[str, Any] = {"head": it.of, "query": it.query}
+        return replace(
+            shown,
+            drawing=attention_diagram(it.steps, key=it.key, write=diagram.write, **place),
+            notes=[*([] if code == "heads" else [passage("attention_steps", code)]), *told(said.CLAIMS[code], reading)],
+            question=shown.question or (lambda: questions.temperature(it.steps, weights, names=it.names, **place)),
+        )
+
+    return Part(code, title, dials, view, first=first, below=editors if code == "project" else None)
+
+
+render(
+    LessonPage(
+        "attention_steps",
+        _("Attention step by step"),
+        [
+            part("project", _("1 · Q, K, V"), "words"),
+            part("scores", _("2 · Scores"), "q"),
+            part("softmax", _("3 · Softmax"), "t"),
+            part("sum", _("4 · Weighted sum"), "q"),
+            part("heads", _("5 · Heads"), "heads"),
+        ],
+        _(
             "iiga-equations 5.1 to 5.7, vit-report 2.2 and 4, sequence-modelling (dot-product and multi-head attention), "
             "attention-notebook (self-attention); masks by D20. The temperature is ours: the documents have 1."
         ),
-        values=choices.taken(which, steps),
+        {TokenError: (_("Write 1 to {most} words, with blanks between.").format(most=MAX_TOKENS), "")},
     )
-
-
-def _summary(choices: AttentionChoices, steps: Steps) -> None:
-    head = choices.head
-    stat_strip(
-        [
-            Stat(name=_("Query"), value=choices.names[choices.query]),
-            Stat(name=_("Looks most at"), value=choices.names[choices.strongest(steps)]),
-            Stat(name=_("Entropy"), value=_("{value} nats").format(value=significant(abs(steps.entropy[head, choices.query])))),
-            Stat(name=_("Head"), value=f"{head + 1} / {choices.heads}"),
-        ]
-    )
-
-
-body(part)
+)

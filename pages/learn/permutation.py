@@ -116,18 +116,18 @@ def order_editor(values: Mapping[str, Any]) -> list[int]:
     count, order = len(names), current_order(len(names))
     put_order(order)
 
-    def button(how: str, label: str, icon: str) -> None:
+    def offer(how: str, label: str, icon: str) -> None:
         st.button(label, icon=f":material/{icon}:", key=f"permutation_{how}", on_click=reorder, args=(how, count))
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        button("shuffle", _("Shuffle"), "shuffle")
-        button("reverse", _("Reverse"), "swap_horiz")
-        button("original", _("Original order"), "undo")
+        offer("shuffle", _("Shuffle"), "shuffle")
+        offer("reverse", _("Reverse"), "swap_horiz")
+        offer("original", _("Original order"), "undo")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = {str(index): names[index] for index in order}
         url_state.choice(st.segmented_control, _("Take a word and move it"), words, key="word", required=True)
-        button("earlier", _("Earlier"), "arrow_back")
-        button("later", _("Later"), "arrow_forward")
+        offer("earlier", _("Earlier"), "arrow_back")
+        offer("later", _("Later"), "arrow_forward")
         st.session_state.setdefault(TYPED, permutation.write_order(order))
         st.text_input(_("Or type the order"), key=TYPED, on_change=type_order, args=(count,), width=200)
     if st.session_state.pop("permutation:refused", False):
