@@ -40,7 +40,8 @@ from pages.shared.language import _
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
-Item = Callable[[], object] | Sequence[Any] | None
+Show = Callable[[], object]
+Item = Show | Sequence[Any] | None
 """Something to show. A sequence: its items side by side, and a sequence in it one under the other; None: an empty column."""
 
 
@@ -53,7 +54,7 @@ class PartView:
         figure: above what the last change moved and the notes; a function of that change where it is drawn, too.
         notes: what to look for: passages, and the claims that are true. more: below the notes.
         drawing: the block diagram. question: made where the reader predicts first; None where this state has none.
-        covered: figure, equation and code hold the question's answer, and wait for it.
+        covered: figure, equation and code hold the question's answer, and wait for it. spoils: the diagram does, too.
         followed: the matrix of which the last change of a dial is told and can be taken back.
         taken: values for the part's template in `assets/snippets`, made where they are asked for.
     """
@@ -65,6 +66,7 @@ class PartView:
     drawing: Diagram | None = None
     question: Callable[[], Question | None] | None = None
     covered: bool = False
+    spoils: bool = False
     followed: Followed | None = None
     taken: Callable[[], Mapping[str, Any]] = dict
 
@@ -106,32 +108,32 @@ class LessonPage:
     errors: Mapping[type[Exception], tuple[str, str]] = field(default_factory=dict)
 
 
-def plot(figure: Any, key: str, alt: str, **more: Any) -> Item:
+def plot(figure: Any, key: str, alt: str, **more: Any) -> Show:
     """A figure; see `static_plot`."""
     return lambda: static_plot(figure, key=key, alt=alt, **more)
 
 
-def check(sentence: str, holds: bool) -> Item:
+def check(sentence: str, holds: bool) -> Show:
     """A claim about the numbers on the page: green where it holds, else yellow."""
     return lambda: frame.check(sentence, holds=holds)
 
 
-def caption(sentence: str) -> Item:
+def caption(sentence: str) -> Show:
     """A line in small print."""
     return lambda: st.caption(sentence)
 
 
-def markdown(text: str) -> Item:
+def markdown(text: str) -> Show:
     """A paragraph."""
     return lambda: st.markdown(text)
 
 
-def stats(*strip: Stat) -> Item:
+def stats(*strip: Stat) -> Show:
     """A row of named values."""
     return lambda: stat_strip(strip)
 
 
-def table(rows: Any, filename: str = "", **more: Any) -> Item:
+def table(rows: Any, filename: str = "", **more: Any) -> Show:
     """Rows as a table, with a download where the file has a name."""
     data = pd.DataFrame(rows)
 
@@ -185,7 +187,7 @@ def _body(page: LessonPage, part: Part) -> None:
             _show(view, turned)
         else:
             st.caption(_("Figure, equation and table are shown with the answer: guess, then reveal."))
-    if view.drawing and (seen or not view.covered):
+    if view.drawing and (seen or not view.spoils):
         names = {one.code: one.title for one in page.parts}
         with place:
             diagram.draw(view.drawing, part=part.code, parts=names, dial=turned.on)

@@ -45,8 +45,9 @@ def by_word(label: str, key: str) -> Any:
 
 def matrix(values: Any, name: str, key: str, rows: list[str], columns: list[str], *, top: float | None = 1.0) -> Item:
     """Queries by keys; with signs where it has no top."""
-    titles = {"x_title": _("Key"), "y_title": _("Query")}
-    it = Matrix(values=values, name=name, rows=rows, columns=columns, signed=top is None, top=top, **titles)
+    it = Matrix(
+        values=values, name=name, rows=rows, columns=columns, x_title=_("Key"), y_title=_("Query"), signed=top is None, top=top
+    )
     return plot(matrix_figure(it), key, _("{what}, a matrix with one row per token.").format(what=name))
 
 
