@@ -256,3 +256,10 @@ def test_the_glossarys_spanish_is_that_of_the_screen() -> None:
     assert len(spanish) > 50
     stems = {one: [word[: max(4, len(word) - 2)] for word in one.lower().split() if len(word) > 3] for one in spanish}
     assert not [one for one, words in stems.items() if any(word not in shown for word in words)]
+
+
+def test_the_readme_is_short_and_its_pictures_are_light() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 900
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+    assert len(pictures) == 5 and all((ROOT / one).stat().st_size < 2 * 1024**2 for one in pictures)
