@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Literal
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -23,6 +22,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from core.garbage_collection import freeze_loaded
 from pages.shared import closed_tabs, controls, language, log_output, navigation, permissions, service_routes, upload_caps
 from pages.shared.assets import Assets, page_html
+from pages.shared.language import _
 
 SWITCH_S = 0.0005
 """Seconds for which a thread that computes may keep others waiting. Each frame to each viewer ends in a system call, after which
@@ -82,16 +82,18 @@ def main() -> None:
     """One run: the frame around the page, then the page."""
     # before the navigation, which would have the page's icon fetched from a font service for the tab
     st.set_page_config(page_title="Attention Observatory", page_icon=str(ICON), layout="wide")
-    page = st.navigation(navigation.sections(), expanded=True)
-    wide = controls.presenting() or page.url_path in ("", "live")  # the live page's screen takes the whole width
-    side: Literal["auto", "collapsed"] = "collapsed" if wide else "auto"
-    st.set_page_config(page_title=navigation.tab_title(page.title), initial_sidebar_state=side)
+    page = st.navigation(navigation.sections(), position="top")
+    st.set_page_config(page_title=navigation.tab_title(page.title))
     controls.apply_frame()
-    with st.sidebar:
+    with st.container(key="frame_controls", horizontal=True, vertical_alignment="center", width="content"):
         if not controls.presenting():
             language.switch()
             permissions.sign_in_button()
         controls.presentation_switch()
+    if (family := navigation.beside(page.url_path)) and not controls.presenting():
+        with st.container(key="frame_family", horizontal=True, gap="small"):
+            for entry in family:
+                st.page_link(entry.file, label=_(entry.title), icon=entry.icon, disabled=entry.url == page.url_path)
     upload_caps.show_refusal()
     page.run()
     freeze_loaded()

@@ -11,6 +11,7 @@ from core.lecture.course import Lesson
 from pages.learn import lesson
 from pages.shared import controls
 from pages.shared.language import _, number, prose_section
+from pages.shared.navigation import ENTRIES
 
 PAGE: Final = "learn_course"
 
@@ -36,6 +37,12 @@ def page() -> None:
         for column, one in zip(st.columns(2), (left_lesson, right_lesson), strict=True):
             with column, st.container(border=True, height="stretch"):
                 _card(one)
+    st.subheader(_("Beside the course"), anchor=False)
+    in_course = {one.url for one in course.LESSONS}
+    with st.container(horizontal=True):
+        for entry in ENTRIES:
+            if entry.under == "learn" and entry.url not in in_course:
+                st.page_link(entry.file, label=_(entry.title), icon=entry.icon, width="content")
     controls.link_to_view()
 
 

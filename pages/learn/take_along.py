@@ -34,7 +34,7 @@ LONGEST: Final = 160
 """Characters of a line of code on display."""
 
 EMBED_CSS: Final = """
-[data-testid="stSidebar"], [data-testid="stSidebarCollapsedControl"], [data-testid="stExpandSidebarButton"],
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], .st-key-frame_controls,
 [class*="st-key-learn_controls_foot"], [class*="st-key-learn_controls_lesson"], [data-testid="stHeading"],
 [class*="st-key-lesson_"]:not([class*="st-key-lesson_dials"]), .st-key-learn_diagram, .st-key-predict,
 [data-testid="stAlert"], [data-testid="stExpander"],

@@ -3,8 +3,8 @@
 English is the source; another language is a folder `assets/locale/<code>` with a `.po` catalogue (`make messages` extracts
 and updates it) and a folder `assets/text/<code>`. Catalogues are compiled when first read, so a fresh clone needs no step.
 
-The browser's language decides. The sidebar's switch overrides it and lives in the URL (`?lang=es`). Numbers and dates are written
-as the browser's region does, where its language is the one on screen: 1,234.5 in Peru and 1.234,5 in Spain.
+The browser's language decides. The switch at the top overrides it and lives in the URL (`?lang=es`). Numbers and dates are
+written as the browser's region does, where its language is the one on screen: 1,234.5 in Peru and 1.234,5 in Spain.
 
     from pages.shared.language import _, ngettext, number
     st.metric(_("Spread"), _("{value} bps").format(value=number(spread, 2)))
@@ -113,7 +113,13 @@ def from_browser() -> str:
 def switch() -> None:
     """The language switch."""
     url_state.choice(
-        st.segmented_control, _("Language"), LANGUAGES, key=PARAMETER, default=from_browser(), required=True, width="stretch"
+        st.segmented_control,
+        _("Language"),
+        LANGUAGES,
+        key=PARAMETER,
+        default=from_browser(),
+        required=True,
+        label_visibility="collapsed",
     )
     _of_run.set(None)
 

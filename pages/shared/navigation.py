@@ -1,4 +1,4 @@
-"""All pages, in the order of the sidebar; a test compares the list with the files in `pages/`."""
+"""All pages, in the order of the menu; a test compares the list with the files in `pages/`."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class PageEntry:
         section: one of SECTIONS. title: in English, marked with N_.
         icon: a Material symbol that Streamlit contains.
         url: path of the page, unique. It never changes, as shared links contain it.
+        under: url of the page of the menu that leads to this one, which the menu leaves out; empty for those it shows.
     """
 
     file: str
@@ -38,6 +39,7 @@ class PageEntry:
     title: str
     icon: str
     url: str
+    under: str = ""
 
 
 ENTRIES: Final[tuple[PageEntry, ...]] = (
@@ -76,6 +78,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Score recordings"),
         icon=":material/grading:",
         url="score",
+        under="recordings",
     ),
     PageEntry(
         file="pages/markets/train.py",
@@ -83,6 +86,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Train on recordings"),
         icon=":material/model_training:",
         url="train",
+        under="recordings",
     ),
     PageEntry(
         file="pages/images/classify.py",
@@ -104,6 +108,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Patches to tokens"),
         icon=":material/view_module:",
         url="tokens",
+        under="garment-attention",
     ),
     PageEntry(
         file="pages/images/training.py",
@@ -118,6 +123,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Train here"),
         icon=":material/model_training:",
         url="train-here",
+        under="garment-training",
     ),
     PageEntry(
         file="pages/images/own_classes.py",
@@ -147,8 +153,6 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         icon=":material/videocam:",
         url="sign-live",
     ),
-    PageEntry(file="pages/signs/ctc.py", section="Signs", title=N_("CTC lab"), icon=":material/timeline:", url="ctc"),
-    PageEntry(file="pages/signs/metrics.py", section="Signs", title=N_("Metrics lab"), icon=":material/rule:", url="metrics"),
     PageEntry(
         file="pages/learn/course.py",
         section="Learn",
@@ -162,6 +166,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Recurrent cells"),
         icon=":material/replay:",
         url="recurrent",
+        under="learn",
     ),
     PageEntry(
         file="pages/learn/attention_steps.py",
@@ -169,6 +174,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Attention step by step"),
         icon=":material/stairs:",
         url="attention-steps",
+        under="learn",
     ),
     PageEntry(
         file="pages/learn/trained_text.py",
@@ -176,6 +182,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Trained attention"),
         icon=":material/text_fields:",
         url="trained-attention",
+        under="learn",
     ),
     PageEntry(
         file="pages/learn/permutation.py",
@@ -183,6 +190,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Order and permutation"),
         icon=":material/shuffle:",
         url="permutation",
+        under="learn",
     ),
     PageEntry(
         file="pages/learn/positions.py",
@@ -190,6 +198,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Positional encoding"),
         icon=":material/waves:",
         url="positions",
+        under="learn",
     ),
     PageEntry(
         file="pages/learn/norms.py",
@@ -197,6 +206,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Norms, activations, dropout"),
         icon=":material/balance:",
         url="norms",
+        under="learn",
     ),
     PageEntry(
         file="pages/learn/transformer.py",
@@ -204,6 +214,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Encoder and decoder"),
         icon=":material/translate:",
         url="transformer",
+        under="learn",
     ),
     PageEntry(
         file="pages/learn/backprop.py",
@@ -211,6 +222,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Backpropagation"),
         icon=":material/undo:",
         url="backprop",
+        under="learn",
     ),
     PageEntry(
         file="pages/learn/optimisers.py",
@@ -218,14 +230,27 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Optimisers and schedules"),
         icon=":material/trending_down:",
         url="optimisers",
+        under="learn",
     ),
-    PageEntry(file="pages/learn/cost.py", section="Learn", title=N_("Cost"), icon=":material/speed:", url="cost"),
+    PageEntry(file="pages/learn/cost.py", section="Learn", title=N_("Cost"), icon=":material/speed:", url="cost", under="learn"),
+    PageEntry(
+        file="pages/signs/ctc.py", section="Learn", title=N_("CTC lab"), icon=":material/timeline:", url="ctc", under="learn"
+    ),
+    PageEntry(
+        file="pages/signs/metrics.py",
+        section="Learn",
+        title=N_("Metrics lab"),
+        icon=":material/rule:",
+        url="metrics",
+        under="learn",
+    ),
     PageEntry(
         file="pages/learn/matrices.py",
         section="Learn",
         title=N_("Matrix operations"),
         icon=":material/calculate:",
         url="matrices",
+        under="learn",
     ),
     PageEntry(
         file="pages/learn/uses.py",
@@ -233,6 +258,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("Uses and notation"),
         icon=":material/hub:",
         url="uses",
+        under="learn",
     ),
     PageEntry(
         file="pages/learn/pairs.py",
@@ -240,6 +266,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("How many pairs?"),
         icon=":material/layers:",
         url="pairs",
+        under="learn",
     ),
     PageEntry(
         file="pages/learn/leakage.py",
@@ -247,6 +274,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         title=N_("The leakage lab"),
         icon=":material/water_damage:",
         url="leakage",
+        under="learn",
     ),
     PageEntry(
         file="pages/learn/equations.py",
@@ -266,7 +294,7 @@ OF_THE_LIVE_PAGE: Final = frozenset(
 """Parameters of links to the live page, which stood at the root address before the front page did: they lead there still."""
 
 
-EMBEDDABLE: Final = frozenset(entry.url for entry in ENTRIES if entry.section == "Learn" or entry.url in ("ctc", "metrics"))
+EMBEDDABLE: Final = frozenset(entry.url for entry in ENTRIES if entry.section == "Learn")
 """Addresses of the lessons, each of which gives the code that shows it in another page."""
 
 _MADE: Final[dict[str, dict[str, list[Any]]]] = {}
@@ -277,6 +305,16 @@ def tab_title(title: str) -> str:
     """Title of the browser's tab on a page of this title: each says which one it is (WCAG 2.4.2)."""
     name = ENTRIES[0].title
     return name if title == _(name) else f"{title} · {name}"
+
+
+def beside(url: str) -> list[PageEntry]:
+    """A page of the menu and those under it, for the page of this path; empty where it stands alone, and for lessons.
+
+    A lesson has links to the course and to the lessons around it.
+    """
+    head = next((entry.under or entry.url for entry in ENTRIES if entry.url == url), "")
+    family = [entry for entry in ENTRIES if head and head in (entry.url, entry.under)]
+    return family if len(family) > 1 and head != "learn" else []
 
 
 def sections() -> dict[str, list[Any]]:
@@ -295,7 +333,14 @@ def _sections() -> dict[str, list[Any]]:
         entries = [entry for entry in ENTRIES if entry.section == section]
         if entries:
             shown[_(section)] = [
-                st.Page(ROOT / entry.file, title=_(entry.title), icon=entry.icon, url_path=entry.url, default=entry is ENTRIES[0])
+                st.Page(
+                    ROOT / entry.file,
+                    title=_(entry.title),
+                    icon=entry.icon,
+                    url_path=entry.url,
+                    default=entry is ENTRIES[0],
+                    visibility="hidden" if entry.under else "visible",
+                )
                 for entry in entries
             ]
     return shown

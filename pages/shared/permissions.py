@@ -50,7 +50,7 @@ def guard(*actions: Action) -> bool:
     elif st.user.is_logged_in:
         why = _("Your account is not on the list of those who may.")
     else:
-        why = _("Sign in first, in the sidebar.")
+        why = _("Sign in first, at the top.")
     closed = "; ".join(translate(RIGHTS[action].what) for action in actions if not who.may(action))
     controls.notice("closed", _("Closed here: {actions}.").format(actions=closed) + f" {why}")
     return False

@@ -65,10 +65,11 @@ def test_a_hidden_patch_changes_the_ranking_and_its_link_opens_the_same_view(new
 
 
 def test_the_picture_comes_along_to_the_next_page(new_page: NewPage, app: AppServer) -> None:
-    """By the sidebar too, which leaves the query behind: pages share the choice, though each has a select box of its own."""
+    """By the menu too, which leaves the query behind: pages share the choice, though each has a select box of its own."""
     page = new_page(app, "/classify?item=4&vlayer=2")
     drawn(page, ".st-key-classify_overlay .live-plot")
-    page.get_by_role("link", name="What the ViT looks at").press("Enter")
+    page.get_by_test_id("stTopNavSection").filter(has_text="Images").click()
+    page.get_by_test_id("stTopNavDropdownLink").filter(has_text="What the ViT looks at").click()
     page.wait_for_url(re.compile(r"/garment-attention\?.*item=4"), timeout=PATIENCE_MS)
     drawn(page, ".st-key-classify_overlay .live-plot")
     assert re.search("vlayer=2(&|$)", page.url)

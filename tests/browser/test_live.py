@@ -370,7 +370,7 @@ def test_presentation_keeps_the_figure_the_call_and_the_score_and_escape_returns
     live.locator(".terminal").focus()
     live.keyboard.press("p")
     expect(live.locator(".terminal-ladder")).to_be_hidden(timeout=PATIENCE_MS)
-    for gone in (".terminal-map", "[data-testid=stHeader]", "[data-testid=stSidebar]", "[data-testid=stDataFrame]"):
+    for gone in (".terminal-map", "[data-testid=stHeader]", ".st-key-frame_controls", "[data-testid=stDataFrame]"):
         expect(live.locator(gone).locator("visible=true")).to_have_count(0)
     expect(live.get_by_role("button", name="Market", exact=True)).to_be_hidden()
     for kept in (".terminal-plot", ".terminal-call .called", ".terminal-call .score >> nth=0"):
@@ -390,16 +390,16 @@ def test_it_is_dark_until_another_page_is_opened_or_light_is_chosen(live: Page) 
     background = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
     dark, light = "rgb(20, 24, 29)", "rgb(251, 250, 247)"
     assert live.evaluate(background) == dark  # the tests' browser prefers light
-    live.get_by_test_id("stExpandSidebarButton").click()
-    live.get_by_test_id("stSidebarNavLink").filter(has_text="System").click()
+    live.get_by_test_id("stTopNavSection").filter(has_text="System").click()
+    live.get_by_test_id("stTopNavDropdownLink").filter(has_text="System").click()
     live.wait_for_function(f"{background} === '{light}'", timeout=PATIENCE_MS)
     live.go_back()
     live.wait_for_function(f"{background} === '{dark}'", timeout=PATIENCE_MS)
-    live.evaluate("localStorage.setItem('stActiveTheme-/-v2', JSON.stringify('Light'))")
+    live.evaluate("localStorage.setItem('stActiveTheme-/live-v2', JSON.stringify('Light'))")
     live.reload()
     opened(live)
     assert live.evaluate(background) == light
-    live.evaluate("localStorage.removeItem('stActiveTheme-/-v2')")
+    live.evaluate("localStorage.removeItem('stActiveTheme-/live-v2')")
 
 
 def test_the_footprint_holds_every_trade_by_price_and_column(new_page: NewPage, app: AppServer) -> None:

@@ -25,8 +25,9 @@ def address(entry: PageEntry) -> str:
     return "/" if entry is FIRST else f"/{entry.url}"
 
 
-def navigate(page: Page, title: str) -> None:
-    page.get_by_test_id("stSidebarNavLink").filter(has_text=title).click()
+def navigate(page: Page, section: str, title: str) -> None:
+    page.get_by_test_id("stTopNavSection").filter(has_text=section).click()
+    page.get_by_test_id("stTopNavDropdownLink").filter(has_text=title).click()
 
 
 def test_plotly_comes_from_the_installed_package(app: AppServer) -> None:
@@ -42,21 +43,44 @@ def test_every_page_opens_on_every_screen(entry: PageEntry, app: AppServer, scre
         assert_fits(page)
 
 
-def test_tab_stops_nowhere_off_the_screen_and_the_sidebar_opens_by_key(new_page: NewPage, app: AppServer) -> None:
-    """The front page's sidebar is collapsed, which puts its links left of the screen."""
-    page = new_page(app, "/", width=1400)  # a profile of its own: one in which the sidebar was opened keeps it open
-    expect(page).to_have_title(f"{FIRST.title} · Attention Observatory")
+def test_tab_reaches_the_first_tile_soon_and_stops_nowhere_off_the_screen(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/")
+    expect(page).to_have_title(FIRST.title)
     settled(page)
-    edges = []
-    for _ in range(45):
+    reached = []
+    for _ in range(20):
         page.keyboard.press("Tab")
-        edges.append(page.evaluate("document.activeElement.getBoundingClientRect().right"))
-    assert min(edges) > 0
+        assert page.evaluate("document.activeElement.getBoundingClientRect().right") > 0
+        reached.append(page.evaluate("document.activeElement.textContent").endswith("Watch a market"))
+    assert any(reached[:12])
+
+
+def test_a_phones_menu_opens_by_key_and_takes_no_stops_while_closed(new_page: NewPage, app: AppServer) -> None:
+    """Closed, it lies left of the screen."""
+    page = new_page(app, "/", width=390)
+    settled(page)
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.getBoundingClientRect().right") > 0
     page.get_by_test_id("stExpandSidebarButton").press("Enter")
     link = page.get_by_test_id("stSidebarNavLink").first
     expect(link).to_be_visible()
     link.focus()
     assert page.evaluate("document.activeElement.dataset.testid") == "stSidebarNavLink"
+
+
+def test_the_menu_shows_sixteen_pages_at_most_and_leads_to_all(new_page: NewPage, app: AppServer) -> None:
+    """Those that it leaves out are a click from one that it shows."""
+    shown = [entry for entry in ENTRIES if not entry.under]
+    assert len(shown) <= 16
+    page = new_page(app, "/train-here")
+    expect(page.locator("h1")).to_have_text("Train here")
+    page.get_by_test_id("stPageLink-NavLink").filter(has_text="Training run").click()
+    expect(page.locator("h1")).to_have_text("Training run", timeout=30_000)
+    page.goto(app.url + "/learn")
+    settled(page)
+    leads = {link.get_attribute("href") or "" for link in page.get_by_test_id("stPageLink-NavLink").all()}
+    assert {entry.url for entry in ENTRIES if entry.under == "learn"} <= {link.split("?")[0].rpartition("/")[2] for link in leads}
 
 
 def test_nothing_is_sent_by_reference(new_page: NewPage, app: AppServer) -> None:
@@ -102,7 +126,7 @@ def test_the_browser_decides_the_language_and_the_switch_overrides(new_page: New
 
 def test_language_and_choices_go_along_and_back_leads_to_the_page_before(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/system?lang=es&present=false")
-    navigate(page, "Libro de órdenes en vivo")
+    navigate(page, "Mercados", "Libro de órdenes en vivo")
     expect(page.locator("h1")).to_have_text("Libro de órdenes en vivo", timeout=30_000)
     page.wait_for_url(lambda url: "lang=es" in url and "/system" not in url)
     settled(page)

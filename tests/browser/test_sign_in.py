@@ -56,7 +56,7 @@ def test_who_is_on_the_list_signs_in_and_may_change_the_machine(
     ).new_page()  # unwatched: the provider's own pages ask for a style sheet
     page.route("https://**", lambda route: route.abort())
     page.goto(f"{closed_app.url}/train-here")
-    expect(page.get_by_text(f"{CLOSED} Sign in first, in the sidebar.")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(f"{CLOSED} Sign in first, at the top.")).to_be_visible(timeout=60_000)
     sign_in(page, TEACHER)
     page.goto(f"{closed_app.url}/train-here")
     expect(page.get_by_role("button", name="Start training")).to_be_enabled(timeout=60_000)

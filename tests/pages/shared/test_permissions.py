@@ -83,7 +83,7 @@ def test_behind_a_proxy_and_without_a_connection_it_is_closed(
 @pytest.mark.parametrize(
     ("email", "why"),
     [
-        (None, "Sign in first, in the sidebar."),
+        (None, "Sign in first, at the top."),
         ("pupil@class.example", "Your account is not on the list of those who may."),
         ("Teacher@class.example", None),
     ],
