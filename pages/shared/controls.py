@@ -49,10 +49,8 @@ def presenting() -> bool:
 
 
 def presentation_switch() -> None:
-    """The switch of presentation mode."""
-    st.toggle(
-        _("Presentation"), key=PRESENTATION, bind="query-params", help=_("Larger text and fewer controls, for a projector.")
-    )
+    """The switch of presentation mode: larger text and fewer controls, for a projector."""
+    st.toggle(_("Presentation"), key=PRESENTATION, bind="query-params")
 
 
 def page_header(title: str, lead: str = "") -> None:

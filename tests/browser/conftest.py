@@ -182,6 +182,12 @@ def page(new_page: NewPage, app: AppServer) -> Page:
     return new_page(app)
 
 
+def navigate(page: Page, section: str, title: str) -> None:
+    """Open a page by the menu."""
+    page.get_by_test_id("stTopNavSection").filter(has_text=section).click()
+    page.get_by_test_id("stTopNavDropdownLink").filter(has_text=title).click()
+
+
 def settled(page: Page) -> None:
     """Wait until a page has its title and the script has run to its end."""
     page.wait_for_selector("h1", timeout=60_000)

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core.runs import data_folders
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, navigate
 from tests.browser.server import ROOT, AppServer, serve
 from tests.core.vision.test_idx import write
 
@@ -57,9 +57,9 @@ def test_a_run_continues_while_its_visitor_is_on_another_page_and_is_stopped(
     page = new_page(open_app, f"/train-here?data={data}&images=1000&epochs=40&width=24&layers=1&patch=14")
     page.get_by_role("button", name="Start training").click()
     expect(page.get_by_text(re.compile(r"Starting:|Epoch \d+ of 40"))).to_be_visible(timeout=PATIENCE_MS)
-    page.get_by_role("link", name="System").first.click()
+    navigate(page, "System", "System")
     expect(page.get_by_role("heading", name="System", exact=True)).to_be_visible(timeout=PATIENCE_MS)
-    page.get_by_role("link", name="Train here").first.click()
+    page.go_back()
     page.wait_for_selector(".st-key-here_accuracy .live-plot[data-updates]", timeout=PATIENCE_MS)
     stop = page.get_by_role("button", name="Stop", exact=True)
     if stop.is_visible():

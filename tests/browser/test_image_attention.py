@@ -10,7 +10,7 @@ from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
 from core.vision.evidence import hidden_answer, mask_of
 from core.vision.gallery import gallery
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, navigate
 from tests.browser.reader import PATIENCE_MS, click_in, drawn, rest_in
 from tests.browser.server import AppServer
 
@@ -68,8 +68,7 @@ def test_the_picture_comes_along_to_the_next_page(new_page: NewPage, app: AppSer
     """By the menu too, which leaves the query behind: pages share the choice, though each has a select box of its own."""
     page = new_page(app, "/classify?item=4&vlayer=2")
     drawn(page, ".st-key-classify_overlay .live-plot")
-    page.get_by_test_id("stTopNavSection").filter(has_text="Images").click()
-    page.get_by_test_id("stTopNavDropdownLink").filter(has_text="What the ViT looks at").click()
+    navigate(page, "Images", "What the ViT looks at")
     page.wait_for_url(re.compile(r"/garment-attention\?.*item=4"), timeout=PATIENCE_MS)
     drawn(page, ".st-key-classify_overlay .live-plot")
     assert re.search("vlayer=2(&|$)", page.url)

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from core.market.feeds.trades import read_trades, trades_path
 from core.market.store.index import find_recording, recordings
 from pages.markets.toolbar import OPENS_WITH
-from tests.browser.conftest import NewPage, SamePage
+from tests.browser.conftest import NewPage, SamePage, navigate
 from tests.browser.reader import PATIENCE_MS, place
 from tests.browser.server import AppServer
 
@@ -390,8 +390,7 @@ def test_it_is_dark_until_another_page_is_opened_or_light_is_chosen(live: Page) 
     background = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
     dark, light = "rgb(20, 24, 29)", "rgb(251, 250, 247)"
     assert live.evaluate(background) == dark  # the tests' browser prefers light
-    live.get_by_test_id("stTopNavSection").filter(has_text="System").click()
-    live.get_by_test_id("stTopNavDropdownLink").filter(has_text="System").click()
+    navigate(live, "System", "System")
     live.wait_for_function(f"{background} === '{light}'", timeout=PATIENCE_MS)
     live.go_back()
     live.wait_for_function(f"{background} === '{dark}'", timeout=PATIENCE_MS)

@@ -14,7 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.shared.assets import PLOTLY
 from pages.shared.navigation import ENTRIES, PageEntry
-from tests.browser.conftest import NewPage, assert_fits, settled
+from tests.browser.conftest import NewPage, assert_fits, navigate, settled
 from tests.browser.server import ROOT, AppServer, serve
 
 SYSTEM = next(entry for entry in ENTRIES if entry.url == "system")
@@ -23,11 +23,6 @@ FIRST = ENTRIES[0]
 
 def address(entry: PageEntry) -> str:
     return "/" if entry is FIRST else f"/{entry.url}"
-
-
-def navigate(page: Page, section: str, title: str) -> None:
-    page.get_by_test_id("stTopNavSection").filter(has_text=section).click()
-    page.get_by_test_id("stTopNavDropdownLink").filter(has_text=title).click()
 
 
 def test_plotly_comes_from_the_installed_package(app: AppServer) -> None:
