@@ -309,14 +309,14 @@ def gallery_figure(
 
 def photographs_figure(
     photographs: Sequence[Bytes],
-    right: Sequence[bool],
+    right: Sequence[bool | None],
     *,
     columns: int,
     side: int = 64,
     chosen: int | None = None,
     height: int = 230,
 ) -> go.Figure:
-    """Coloured pictures as one sheet, each framed in blue where it was answered rightly and in orange where not.
+    """Coloured pictures as one sheet, each framed in blue where it was answered rightly, in orange where not, in grey for None.
 
     Args:
         photographs: each (height, width, 3); they are fitted into squares. chosen: the one with the thick frame.
@@ -337,7 +337,10 @@ def photographs_figure(
     for index, is_right in enumerate(right):
         row, column = divmod(index, columns)
         frame = _frame_of(column * side + 1, row * side + 1, side - 2)
-        frame["line"] = {"color": BLUE if is_right else ORANGE, "width": 5 if index == chosen else 1.5}
+        frame["line"] = {
+            "color": GREY if is_right is None else BLUE if is_right else ORANGE,
+            "width": 5 if index == chosen else 1.5,
+        }
         layout["shapes"].append(frame)
     return figure_of([trace], layout)
 

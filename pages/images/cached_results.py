@@ -29,6 +29,7 @@ from core.vision.preprocessing import PreparedPicture, Recipe
 from core.vision.uprightness import prepare_upright
 from core.vision.walkthrough import ViTWalkthrough
 from pages.shared.kept_results import KeptResults
+from pages.shared.load_ahead import load_ahead
 
 ROLLOUT: Final = "rollout"
 EVIDENCE_SHARE: Final = 0.7
@@ -176,6 +177,19 @@ def photograph_hits(classifier: Classifier) -> list[bool]:
     use_one_thread()
     answers = [photograph_scores.answered(lambda _picture: classifier, row) for row in photograph_gallery()]
     return [one.right for one in answers]
+
+
+_hits: Final[KeptResults[list[bool]]] = KeptResults(4)
+
+
+def photograph_hits_if_known(classifier: Classifier) -> list[bool] | None:
+    """`photograph_hits`, which takes some seconds; None until a thread has them."""
+
+    def count(_key: str) -> None:
+        _hits.get(classifier.fingerprint, lambda: photograph_hits(classifier))
+
+    load_ahead(count, [classifier.fingerprint])
+    return _hits.known(classifier.fingerprint)
 
 
 def gallery_labels() -> list[int]:

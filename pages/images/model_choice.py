@@ -18,6 +18,16 @@ from pages.shared.load_ahead import load_ahead
 BY_PICTURE = "auto"
 
 
+def model_name(name: str) -> str:
+    """A checkpoint's name in words; those of a visitor's own keep theirs."""
+    names = {
+        "vit": _("the one of small grey images"),
+        "cct": _("the one of photographs"),
+        "cct_28": _("the other one of small grey images"),
+    }
+    return names.get(name, name)
+
+
 def show_if_possible(body: Callable[[], None]) -> None:
     """Show a page's body; a message in its place where there is no garment model, or after it where one cannot be loaded."""
     try:
@@ -26,10 +36,7 @@ def show_if_possible(body: Callable[[], None]) -> None:
         else:
             controls.notice(
                 "empty",
-                _(
-                    "There is no garment model here yet: "
-                    "train one with `python -m core train vit --data DIR --folder assets/checkpoints`."
-                ),
+                _("There is no garment model here yet: whoever runs this server may train one (see the README)."),
             )
     except CheckpointError as error:
         show_checkpoint_error(error)
@@ -47,24 +54,22 @@ def pick_classifier(picture: Picture) -> Classifier:
         url_state.choice(
             st.selectbox,
             _("Model"),
-            {BY_PICTURE: _("By the picture: {name}").format(name=name)} | {one: one for one in names},
+            {BY_PICTURE: _("By the picture: {name}").format(name=model_name(name))} | {one: model_name(one) for one in names},
             key="vit",
             default=BY_PICTURE,
             width=260,
             help=_(
                 "Grey pictures of 28 x 28 pixels, and those on black that are no finer, are read by the documented ViT, trained "
-                "on Fashion-MNIST; all others by the compact convolutional transformer, trained on photographs in colour. One "
-                "of Fashion-MNIST, cct_28, can be chosen to compare."
+                "on Fashion-MNIST; all others by the compact convolutional transformer, trained on photographs in colour. "
+                "Another one of Fashion-MNIST can be chosen to compare."
             ),
         )
     classifier = chosen_classifier(picture)
-    name = classifier.card["name"]
     load_ahead(cached_results.ready, names)
     if classifier.photographs is not None and classifier.benchmark is not None:
-        sentence = _("{name} is right on {real} of {count} real photographs, and on {share} of the benchmark's images.")
+        sentence = _("It is right on {real} of {count} real photographs, and on {share} of the benchmark's images.")
         st.caption(
             sentence.format(
-                name=name,
                 real=percent(classifier.photographs.accuracy),
                 count=number(classifier.photographs.samples),
                 share=percent(classifier.benchmark),

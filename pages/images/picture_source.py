@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import streamlit as st
 
+from core import front
 from core.figures import pictures as figures
 from core.messages import translate
 from core.models.vit import CLASSES
-from core.vision.classifier import default_name
+from core.vision.classifier import PHOTOGRAPHS, default_name
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
@@ -61,7 +62,9 @@ def pick() -> ChosenPicture | None:
         "draw": _("Drawing"),
     }
     with st.container(border=True):
-        kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", default="gallery", required=True)
+        photographs = PHOTOGRAPHS in cached_results.model_names() and "item" not in st.query_params
+        default = "photos" if photographs else "gallery"
+        kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", default=default, required=True)
         if kind == "gallery":
             url_state.remember(SET, None)
             url_state.remember("photo", None)
@@ -132,22 +135,21 @@ def _pick_photograph() -> ChosenPicture:
 
     names = {str(i): f"{garment(KINDS[one.kind])} {i % rows + 1}" for i, one in enumerate(photographs)}
     name = default_name(cached_results.model_names(), photograph=True)
-    hits = cached_results.photograph_hits(cached_results.classifier_of(name))
-    default = str(hits.index(True) if True in hits else 0)  # the misses stay in the sheet, and are counted
+    hits = cached_results.photograph_hits_if_known(cached_results.classifier_of(name))
+    default = str(front.answers()["photograph"]["photo"])  # that of the front page
     left, right = st.columns([3, 2], vertical_alignment="center")
     with right:
         item = int(url_state.choice(st.selectbox, _("Photograph (or click one)"), names, key="photo", default=default))
-        st.caption(
-            _(
-                "The first three of each kind among photographs that no model was trained on; {name} answers {hits} of {count} "
-                "rightly (blue frames)."
-            ).format(name=name, hits=number(sum(hits)), count=number(len(hits)))
-        )
+        st.caption(_("The first three of each kind among photographs that no model was trained on."))
+        if hits is not None:
+            st.caption(
+                _("{hits} of {count} are answered rightly (blue frames).").format(hits=number(sum(hits)), count=number(len(hits)))
+            )
     with left:
         live_plot(
             figures.photographs_figure(
                 [pictures[i].rgb for i in sheet],
-                [hits[i] for i in sheet],
+                [hits[i] if hits is not None else None for i in sheet],
                 columns=COLUMNS,
                 side=PHOTO_SIDE,
                 chosen=sheet.index(item),

@@ -118,24 +118,28 @@ def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
         controls.notice("stale", sentence.format(degrees=number(90 * min(turn["quarters"], 4 - turn["quarters"]))))
     if analysis.garment:
         return
-    controls.notice("stale", doubt(analysis))
+    classifier = analysis.classifier
+    sentence = (
+        _("I am unsure: this may be none of the ten garments I know.")
+        if classifier.rejects
+        else _("I am unsure: this does not look like a garment to me.")
+    )
+    controls.notice("stale", f"{sentence} " + _("The classes are the nearest I know, no more."))
+    with st.expander(_("Details"), icon=":material/info:"):
+        st.caption(doubt(analysis))
 
 
 def doubt(analysis: PictureAnalysis) -> str:
-    """Says why the picture is not taken for one of the ten garments, and how often that is said of garments too."""
+    """Numbers by which the picture is not taken for one of the ten garments, and how often that is said of garments too."""
     classifier = analysis.classifier
     if classifier.rejects:
-        sentence = _(
-            "I doubt that this is one of the ten garments I know: an output trained on other things says so with {value}, over "
-            "the limit of {limit}. The classes are the nearest I know, no more."
-        ).format(
+        sentence = _("An output trained on other things says “none of these” with {value}; the limit is {limit}.").format(
             value=percent(classifier.none_probability(analysis.strangeness)),
             limit=percent(classifier.none_probability(classifier.threshold)),
         )
     else:
         sentence = _(
-            "This does not look like a garment to me: its strangeness is {value}, over the limit of {limit} that {share} of the "
-            "data set's own validation images stay under. The classes are the nearest I know, no more."
+            "Its strangeness is {value}; {share} of the data set's own validation images stay under the limit of {limit}."
         ).format(
             value=number(analysis.strangeness, 2),
             limit=number(classifier.threshold, 2),

@@ -21,6 +21,11 @@ class KeptResults(Generic[Result]):
         self._most, self._lock = most, threading.Lock()
         self._found: OrderedDict[Hashable, Result] = OrderedDict()
 
+    def known(self, key: Hashable) -> Result | None:
+        """The result of this key; None where it is not kept."""
+        with self._lock:
+            return self._found.get(key)
+
     def get(self, key: Hashable, compute: Callable[[], Result]) -> Result:
         """The result of this key, computed where it is not kept; what `compute` raises is raised, and nothing is kept."""
         with self._lock:

@@ -354,29 +354,30 @@ def two_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: Path) ->
 
 def test_photographs_and_the_data_sets_kind_are_answered_by_the_model_trained_on_them(two_models: Path) -> None:
     app = opened(item="4")
-    assert "By the picture: vit" in app.selectbox(key="vit").options
+    assert "By the picture: the one of small grey images" in app.selectbox(key="vit").options
     photograph = photograph_gallery()[0].data
     framed = png(np.asarray(ImageOps.expand(Image.fromarray(decode(photograph).rgb), 9, "white")))
     for given in (shop_picture(0), framed):
         upload(app := opened(**{"from": "upload"}), ("given.png", given))
-        assert "By the picture: cct" in app.selectbox(key="vit").options
+        assert "By the picture: the one of photographs" in app.selectbox(key="vit").options
     assert "A uniform border is cut off" in words(app)
     upload(app := opened(**{"from": "upload"}), ("blouse.jpg", photograph))
-    assert "By the picture: cct" in app.selectbox(key="vit").options and "vit" not in app.query_params
+    assert "By the picture: the one of photographs" in app.selectbox(key="vit").options and "vit" not in app.query_params
     expected = analyse(load_classifier("cct", folder=two_models), prepare(decode(photograph), PHOTOGRAPH, side=128).image)
     assert app.subheader[0].value == f"{NAMES[expected.likeliest]}, perhaps"
-    assert "I doubt that this is one of the ten garments I know" in words(app)
+    assert "I am unsure: this may be none of the ten garments I know" in words(app)
     app.selectbox(key="vit").set_value("vit").run()
     chosen = analyse(load_classifier("vit", folder=two_models), prepare(decode(photograph)).image)
     assert CLASSES[chosen.likeliest] in app.subheader[0].value and app.query_params["vit"] == "vit"
 
 
 def test_a_photograph_of_the_sheet_is_answered_and_marked_right_or_wrong(two_models: Path) -> None:
-    row = photograph_gallery()[0]
+    row = photograph_gallery()[4]
     image = prepare(decode(row.data), PHOTOGRAPH, side=128).image
     expected = analyse(load_classifier("cct", folder=two_models), image)
-    app = opened(**{"from": "photos"})
-    verdict = "as labelled" if NAMES[expected.likeliest] == row.name else "wrong: it is labelled T-shirt"
+    app = opened()  # on a photograph, where there is a model of photographs
+    assert app.segmented_control(key="from").value == "photos" and app.selectbox(key="photo").value == "4"
+    verdict = "as labelled" if NAMES[expected.likeliest] == row.name else "wrong: it is labelled Long sleeve"
     assert verdict in app.get("progress")[0].proto.text and NAMES[expected.likeliest] in app.subheader[0].value
     app.selectbox(key="vit").set_value("vit").run()
     assert "labelled" not in app.get("progress")[0].proto.text  # the documented ViT has other classes
@@ -408,7 +409,7 @@ def test_shoes_are_shoes() -> None:
 @pytest.mark.parametrize("page", ["attention", "tokens"])
 def test_the_explorers_read_a_photograph_with_the_shipped_model_that_answered_it(page: str) -> None:
     app = open_page(PAGE.with_name(f"{page}.py"), **{"from": "photos", "photo": "9", "stage": "embedding"})
-    assert "By the picture: cct" in app.selectbox(key="vit").options
+    assert "By the picture: the one of photographs" in app.selectbox(key="vit").options
     row = photograph_gallery()[9]
     expected = analyse(load_classifier("cct"), prepare(decode(row.data), PHOTOGRAPH, side=128).image)
     assert (NAMES[expected.likeliest] if page == "attention" else "The patch") in words(app)
