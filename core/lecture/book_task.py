@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.lecture.optimisers import Array, OptimiserName, OptimiserWalk, Rate, make_optimiser, walk
+from core.market.book import BookError
 from core.messages import compose
 
 AHEAD: Final = 20
@@ -47,7 +48,7 @@ def book_task(levels: NDArray[np.floating], timestamps: NDArray[np.int64]) -> Bo
         timestamps: (rows,) ms; rows around a gap are left out.
 
     Raises:
-        ValueError: where too few rows are left.
+        BookError: where too few rows are left.
     """
     book = np.asarray(levels, dtype=np.float64)
     mid = (book[:, 0] + book[:, 2]) / 2
@@ -57,7 +58,7 @@ def book_task(levels: NDArray[np.floating], timestamps: NDArray[np.int64]) -> Bo
     ahead = (total[rows + AHEAD + 1] - total[rows + 1]) / AHEAD - mid[rows]
     rows, ahead = rows[whole & (ahead != 0)], ahead[whole & (ahead != 0)]
     if len(rows) < 200:
-        raise ValueError(compose("{count} rows with a move are too few for the task: it takes 200 or more", count=len(rows)))
+        raise BookError(compose("{count} rows with a move are too few for the task: it takes 200 or more", count=len(rows)))
     asks, bids = book[rows, 1:20:4], book[rows, 3:20:4]
     imbalance = (bids - asks) / (bids + asks)
     spread = (book[rows, 0] - book[rows, 2]) / mid[rows]

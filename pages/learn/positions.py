@@ -2,73 +2,343 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import truediv
 from typing import Any, Final
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core.checkpoints import CheckpointError, names
 from core.figures.learn import positions as figures
 from core.figures.learn.diagrams.positions import positions_diagram
 from core.figures.matrix import Matrix, matrix_figure
-from core.lecture import attention_steps, claims, notebooks, permutation, positions, tokens
+from core.lecture import attention_steps, permutation, positions, tokens
 from core.lecture.claims import positions as said
+from core.lecture.claims import told
+from core.lecture.handout import Worked
+from core.lecture.notebooks import on_screen
+from core.lecture.positions import EncodingEntry, ShippedPositions
 from core.lecture.shown_digits import digits_needed, flat
 from core.market.book import read_rows
 from core.market.predictor import load_predictor
 from core.market.store.index import recordings
-from core.messages import Message
-from pages.learn import diagram, frame, position_choices, predict, questions, what_moved
-from pages.learn.frame import tex
-from pages.learn.position_choices import PositionChoices
+from pages.learn import diagram, frame, questions
+from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats
 from pages.learn.predict import Question
-from pages.shared import controls, url_state
+from pages.learn.what_moved import Followed
+from pages.shared import url_state
 from pages.shared.language import _, number, percent, significant
-from pages.shared.live_plot import static_plot
-from pages.shared.stat_strip import Stat, stat_strip
+from pages.shared.stat_strip import Stat
 
-PAGE: Final = "positions"
+WIDTHS: Final = (4, 8, 16, 32, 64, 128)
+BASES: Final = (10, 100, 1_000, 10_000, 100_000)
+LENGTH: Final = 64
+WIDTH: Final = 32
 ORDER: Final = [3, 4, 2, 0, 1]
 """The words' new order on the part without positions."""
 PASSAGES: Final = ("matrix_learned", "waves", "similarity", "similarity_learned", "rotation", "rotation_learned", "scale")
 """Names of the passages for a part in each of its states."""
-Shown = tuple[dict[str, Any], list[Message]]
-"""Values for the notebook, and what can be said of the figure."""
 OMEGA: Final = r"\omega_i = \mathrm{base}^{-2i/D}"
 """The pace of a pair of channels, radians a position."""
 
 
-def large_matrix(
-    values: Any,
-    name: str,
-    *,
-    row: int | None = None,
-    signed: bool = True,
-    height: int = 400,
-    square: bool = False,
-    channels: bool = False,
-) -> go.Figure:
-    """A large matrix without numbers: positions down, and across positions (square) or channels.
+@dataclass(frozen=True, kw_only=True)
+class Encoding:
+    """An encoding and where it is read; the fields are the dials, of which each part has some.
+
+    Attributes:
+        pe: "sinusoidal" or the name of a checkpoint. n, d: length and channels. pos, i, k: position, pair of channels, shift.
+        s: scale. of: content that positions are added to. positions: whether they are added to the words.
+    """
+
+    pe: str = "sinusoidal"
+    n: int = LENGTH
+    d: int = WIDTH
+    base: float = 10_000
+    pos: int = 5
+    i: int = 2
+    k: int = 3
+    s: float = 1.0
+    of: str = "tlob"
+    positions: bool = False
+
+    @cached_property
+    def shipped(self) -> ShippedPositions | None:
+        """Positions of the checkpoint."""
+        return None if self.pe == "sinusoidal" else positions.shipped(self.pe)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """(length, width)."""
+        return self.shipped.matrix if self.shipped else positions.encoding(self.n, self.d, base=float(self.base))
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Positions and channels."""
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    @property
+    def scale(self) -> float:
+        """Factor on the encoding."""
+        return self.shipped.scale if self.shipped else self.s
+
+    @property
+    def sinusoidal(self) -> bool:
+        """Tells whether the encoding follows the sinusoidal formula."""
+        return self.shipped is None or self.shipped.kind == "sinusoidal"
+
+    @property
+    def at(self) -> int:
+        """Position that is read, inside the matrix."""
+        return min(self.pos, self.size[0] - 1)
+
+    @property
+    def pair(self) -> int:
+        """Pair of channels that is read."""
+        return min(self.i, self.size[1] // 2 - 1)
+
+    @property
+    def shift(self) -> int:
+        """The k of PE(pos + k)."""
+        return min(self.k, self.size[0] // 2)
+
+    @property
+    def other(self) -> int:
+        """The position that the chosen one is compared with."""
+        return max(0, self.at - 3) if self.at >= 3 else min(self.size[0] - 1, self.at + 3)
+
+    @cached_property
+    def entry(self) -> EncodingEntry:
+        """The chosen pair of entries at the chosen position, with the numbers in between."""
+        return positions.entry(self.at, self.pair, self.size[1], base=float(self.base), scale=self.scale)
+
+    @property
+    def claimed(self) -> said.Encoded:
+        """Encoding that the claims are about."""
+        return said.Encoded(matrix=self.matrix, sinusoidal=self.sinusoidal, base=float(self.base), pos=self.at, pair=self.pair)
+
+    def taken(self, shown: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """Values for a part's notebook."""
+        values = {"LENGTH": self.size[0], "WIDTH": self.size[1], "BASE": float(self.base), "SCALE": self.scale}
+        values |= {"POS": self.at, "PAIR": self.pair, "SHIFT": self.shift}
+        return values | ({} if self.sinusoidal else {"LEARNED": self.matrix}) | more | on_screen(shown)
+
+
+def kind() -> dict[str, Any]:
+    """The choice between the formula and the positions of a shipped model, above the dials."""
+    kinds = {"sinusoidal": _("Sinusoidal"), "tlob": _("TLOB's, learned")}
+    if names("vit"):
+        kinds["vit"] = _("ViT's, sinusoidal × 0.1")
+    with frame.controls_block("kind"):
+        return {"pe": url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", required=True)}
+
+
+def dials(part: str, pe: str = "sinusoidal") -> dict[str, Dial]:
+    """The dials of a part by their URL parameter."""
+    shipped = None if pe == "sinusoidal" else positions.shipped(pe)
+
+    def shape(values: Mapping[str, Any]) -> tuple[int, int]:
+        return shipped.matrix.shape if shipped else (values["n"], values["d"])
+
+    def bounded(label: str, key: str, low: int, default: int, high: Callable[[Mapping[str, Any]], int]) -> Dial:
+        def draw(values: Mapping[str, Any]) -> int:
+            most = max(low + 1, high(values))
+            return url_state.slider(label, low, most, key=key, default=min(default, most))
+
+        return Dial(label, draw, reads=True)
+
+    def stops(label: str, key: str, values: tuple[int, ...], default: int) -> Dial:
+        options = frame.whole_numbers(*values)
+        return frame.choice(label, options, key=key, default=str(default), widget=st.select_slider, value=int)
+
+    contents = {"tlob": _("A book window, as TLOB embeds it")}
+    if names("vit"):
+        contents["vit"] = _("A garment, as the ViT embeds it")
+    contents["drawn"] = _("Drawn from N(0, 1), as embeddings start")
+    offered = {
+        "n": frame.slider(_("Length"), 8, 256, key="n", default=LENGTH),
+        "d": stops(_("Channels d"), "d", WIDTHS, WIDTH),
+        "base": stops(_("Base"), "base", BASES, 10_000),
+        "k": bounded(_("Shift k"), "k", 1, 3, lambda values: shape(values)[0] // 2),
+        "i": bounded(_("Pair of channels i"), "i", 0, 2, lambda values: shape(values)[1] // 2 - 1),
+        # the shifted position is in the matrix, too
+        "pos": bounded(_("Position"), "pos", 0, 5, lambda values: shape(values)[0] - 1 - values.get("k", 0)),
+        "s": frame.slider(_("Scale s"), 0.0, 2.0, key="s", default=0.1, step=0.05),
+        "of": frame.choice(_("Added to"), contents, key="of", widget=st.radio),
+        "positions": frame.switch(_("Add positions to the words"), key="positions"),
+    }
+    size = () if shipped else ("n", "d", "base")
+    codes = {
+        "matrix": (*size, "pos", "i"), "waves": (*size, "i"), "similarity": (*size, "pos"), "rotation": (*size, "k", "i", "pos"),
+        "scale": ("s", "of"), "exponent": size, "without": ("positions",),
+    }  # fmt: skip
+    return {code: offered[code] for code in codes[part]}
+
+
+def heat(values: Any, name: str, key: str, alt: str, *, row: int | None = None, height: int = 400, **more: Any) -> Item:
+    """A large matrix without numbers: positions down, channels across.
 
     Args:
-        row: row that is outlined. channels: channels down, too.
+        row: row that is outlined. more: for the `Matrix`.
     """
-    return matrix_figure(
-        Matrix(
-            values=values,
-            name=name,
-            rows=[str(index) for index in range(values.shape[0])],
-            columns=[str(index) for index in range(values.shape[1])],
-            x_title=_("Position") if square else _("Channel"),
-            y_title=_("Channel") if channels else _("Position"),
-            signed=signed,
-            outlined=() if row is None else ((row, row, 0, values.shape[1] - 1),),
-        ),
-        numbers=False,
-        height=height,
+    given: dict[str, Any] = {"x_title": _("Channel"), "y_title": _("Position")}
+    given["outlined"] = () if row is None else ((row, row, 0, values.shape[1] - 1),)
+    rows, columns = ([str(index) for index in range(size)] for size in values.shape)
+    drawn = Matrix(values=values, name=name, rows=rows, columns=columns, **(given | more))
+    return plot(matrix_figure(drawn, numbers=False, height=height), key, alt)
+
+
+def matrix(it: Encoding) -> PartView:
+    """The whole encoding, and one entry of it calculated."""
+    if it.sinusoidal:
+        one, s, pair = it.entry, tex(it.scale, 1) + r"\," if it.scale != 1 else "", 2 * it.pair
+        digits = digits_needed(positions.wave_pair, one.angle, it.scale, result=4)
+        equation = Worked(
+            rf"PE_{{pos,2i}} = {'s' if s else ''}\sin\frac{{pos}}{{\mathrm{{base}}^{{2i/D}}}} \qquad "
+            rf"PE_{{pos,2i+1}} = {'s' if s else ''}\cos\frac{{pos}}{{\mathrm{{base}}^{{2i/D}}}}",
+            rf"\begin{{aligned}} PE_{{{it.at},{pair}}} &= {s}\sin\frac{{{it.at}}}"
+            rf"{{{tex(it.base, 0)}^{{{pair}/{it.size[1]}}}}} "
+            rf"= {s}\sin {tex(one.angle, digits)} = {tex(one.sine, 4)} \\ "
+            rf"PE_{{{it.at},{pair + 1}}} &= {s}\cos {tex(one.angle, digits)} = {tex(one.cosine, 4)} \end{{aligned}}",
+            _("Angles in radians; channels are counted from 0."),
+        )
+    else:
+        equation = Worked(
+            r"X_{pe} = X + PE, \qquad PE \in \mathbb{R}^{T \times D} \text{ trained}",
+            rf"PE_{{{it.at}}} = " + tex_row(it.matrix[it.at]),
+            _("Row {number} of the shipped TLOB's positions.").format(number=it.at),
+        )
+    spread, still = positions.root_mean_square(it.matrix), number(positions.still_channels(it.matrix))
+    strip = stats(
+        Stat(name=_("Positions × channels"), value=f"{it.size[0]} × {it.size[1]}"),
+        Stat(name=_("Channels that hardly change"), value=still, note=_("they span under 1 % of the largest span")),
+        Stat(name=_("Root mean square"), value=significant(spread)),
     )
+    alt = _("The encoding as a heatmap: positions down, channels across.")
+    rows = [_("position {n}").format(n=index) for index in range(it.size[0])]
+    shown = {"pair": it.matrix[it.at, 2 * it.pair : 2 * it.pair + 2], "rms": spread}
+    return PartView(
+        equation=equation,
+        figure=[heat(it.matrix, _("PE"), "pe_matrix", alt, row=it.at, height=430), strip],
+        notes=told(said.MATRIX, it.claimed),
+        followed=Followed(name="encoding", values=it.matrix, rows=rows),
+        taken=lambda: it.taken(shown),
+    )
+
+
+def waves(it: Encoding) -> PartView:
+    """A pair and its neighbours along the positions."""
+    one, pair = it.entry, 2 * it.pair
+    if it.sinusoidal:
+        equation = Worked(
+            rf"{OMEGA}, \qquad \Lambda_i = \frac{{2\pi}}{{\omega_i}}",
+            rf"\omega_{{{it.pair}}} = {tex(it.base, 0)}^{{-{pair}/{it.size[1]}}} = {tex(one.frequency, 5)}, "
+            rf"\qquad \Lambda_{{{it.pair}}} = {tex(one.wavelength, 1)}",
+            _("Wavelength in positions; the sequence has {number} of them.").format(number=it.size[0]),
+        )
+    else:
+        equation = Worked(r"PE_{pos,j}, \quad j = 2i,\ 2i+1", rf"j = {pair},\ {pair + 1}")
+    drawn = figures.waves_figure(it.matrix, [channel for channel in (pair, pair + 1, pair + 2) if channel < it.size[1]])
+    shown = {"omega": one.frequency, "wavelength": one.wavelength} if it.sinusoidal else {"wave": it.matrix[:12, pair]}
+    return PartView(
+        equation=equation,
+        figure=[plot(drawn, "pe_waves", _("Three channels of the encoding along the positions."))],
+        notes=told(said.WAVES, it.claimed),
+        taken=lambda: it.taken(shown),
+    )
+
+
+def similarity(it: Encoding) -> PartView:
+    """Dot product and distance of every two positions, and one row of each as a curve."""
+    products, apart = positions.dot_products(it.matrix), positions.distances(it.matrix)
+    at, other = it.at, it.other
+    square: dict[str, Any] = {"x_title": _("Position"), "row": at}
+    scale = "s^2" if it.scale != 1 else ""
+    cosines = rf"PE_{{pos}} \cdot PE_{{pos'}} = {scale}\sum_i \cos\big((pos-pos')\,\omega_i\big), \quad {OMEGA}"
+    alt = _("{what} of every two positions, a heatmap.")
+    lines = [(_("dot product with position {number}").format(number=at), products[at])]
+    if it.sinusoidal:
+        sums = positions.dot_product_from(at, *it.size, base=float(it.base), scale=it.scale)
+        lines.append((_("the sum of cosines"), sums))
+    curve = figures.from_one_figure(lines, at=at, y_title=_("Dot product"))
+    dot, distance = _("Dot product"), _("Distance")
+    return PartView(
+        equation=Worked(
+            cosines if it.sinusoidal else r"PE_{pos} \cdot PE_{pos'} = \sum_j PE_{pos,j} PE_{pos',j}",
+            rf"PE_{{{at}}} \cdot PE_{{{other}}} = {tex(products[at, other], 3)}, \qquad "
+            rf"\lVert PE_{{{at}}} - PE_{{{other}}} \rVert = {tex(apart[at, other], 3)}",
+        ),
+        figure=[
+            [
+                heat(products, dot, "pe_dot", alt.format(what=dot), **square),
+                heat(apart, distance, "pe_distance", alt.format(what=distance), signed=False, **square),
+            ],
+            plot(curve, "pe_curve", _("The dot product of one position with all others.")),
+        ],
+        notes=told(said.SIMILARITY, it.claimed),
+        taken=lambda: it.taken({"dot": products[at, other], "distance": apart[at, other]}, OTHER=other),
+    )
+
+
+def rotation(it: Encoding) -> PartView:
+    """PE(pos + k) = M PE(pos): the block with numbers, its residual, and the rotation on a circle."""
+    k, at, both = it.shift, it.at, slice(2 * it.pair, 2 * it.pair + 2)
+    if it.sinusoidal:
+        moved = positions.apply_shift(it.matrix, k, positions.rotation(it.size[1], k, base=float(it.base)))
+        equation, verdict = turned_pair(it, moved)
+    else:
+        moved = positions.fitted_shift(it.matrix, k)
+        equation = Worked(
+            r"M = \arg\min_M \sum_{pos} \lVert PE_{pos+k} - M\,PE_{pos} \rVert^2",
+            rf"\frac{{\lVert PE_{{+{k}}} - M\,PE \rVert}}{{\lVert PE_{{+{k}}} \rVert}} = {tex(moved.share, 3)}",
+        )
+        left = _(
+            "The best matrix for a shift of {shift} leaves {share} of the learned encoding unexplained: it is no rotation."
+        ).format(shift=k, share=percent(moved.share))
+        verdict = check(left, False)
+    turned = moved.turned(it.matrix, at)[both]
+    circle = figures.turn_figure(it.matrix[:, both], at=at, shift=k, turned=turned)
+    alt = _("The matrix that shifts positions: blocks of two along its diagonal where it is a rotation.")
+    return PartView(
+        equation=equation,
+        figure=[
+            verdict,
+            [
+                plot(circle, "pe_turn", _("One pair of channels on a circle: a position, and where the matrix turns it.")),
+                heat(moved.matrix, _("M for k = {number}").format(number=k), "pe_rotation", alt, y_title=_("Channel")),
+            ],
+        ],
+        notes=told(said.ROTATION, moved),
+        taken=lambda: it.taken({"turned": turned, "share": moved.share}),
+    )
+
+
+def turned_pair(it: Encoding, moved: positions.Shift) -> tuple[Worked, Item]:
+    """One pair of a position turned, with its numbers, and whether the rotation is exact."""
+    both = slice(2 * it.pair, 2 * it.pair + 2)
+    block, here, there = moved.matrix[both, both], it.matrix[it.at, both], it.matrix[it.at + it.shift, both]
+    digits = digits_needed(positions.turned_pair, *flat(block, here), result=3)
+    column = tex_matrix([[value] for value in here], digits)
+    result = tex_matrix([[value] for value in moved.turned(it.matrix, it.at)[both]], 3)
+    note = _("Pair {pair} of position {first}, turned by {shift} steps. Position {second} itself has {sine} and {cosine}.")
+    rounding = _("Largest residual over all positions and channels: {value}, which is rounding error.")
+    return Worked(
+        r"\begin{bmatrix} PE_{pos+k,2i} \\ PE_{pos+k,2i+1} \end{bmatrix} = \begin{bmatrix} \cos k\omega_i & \sin k\omega_i \\ "
+        r"-\sin k\omega_i & \cos k\omega_i \end{bmatrix} \begin{bmatrix} PE_{pos,2i} \\ PE_{pos,2i+1} \end{bmatrix}"
+        rf", \quad {OMEGA}",
+        rf"{tex_matrix(block, digits)} {column} = {result}",
+        note.format(
+            first=it.at,
+            shift=it.shift,
+            second=it.at + it.shift,
+            pair=it.pair,
+            sine=number(there[0], 3),
+            cosine=number(there[1], 3),
+        ),
+    ), check(rounding.format(value=f"{moved.largest:.1e}"), moved.largest < 1e-5)
 
 
 @st.cache_data(show_spinner=False)
@@ -90,366 +360,158 @@ def _vit_content() -> Any:
     return positions.vit_content(classifier.model, classifier.normalise(gallery()[0][:1]))
 
 
-def scale(chosen: PositionChoices) -> Shown:
-    """X + s PE: the size of the position beside that of the content."""
-    if chosen.content == "tlob":
+def content_of(code: str) -> tuple[Any, str]:
+    """What positions are added to, and where it is from."""
+    if code == "tlob":
         content, market = _tlob_content()
         source = _("Content: the first window of {market}, after BiN and embedding of the shipped TLOB.").format(market=market)
-    elif chosen.content == "vit":
-        content = _vit_content()
+        return content, source
+    if code == "vit":
         source = _(
             "Content: the first bundled garment as the shipped ViT embeds it, class token first; it was trained with s = 0.1."
         )
-    else:
-        content = positions.random_embeddings(position_choices.LENGTH, position_choices.WIDTH)
-        source = _("Content: numbers from N(0, 1), as `nn.Embedding` starts; nothing here was trained.")
-    places = positions.encoding(*content.shape, scale=chosen.scale)
-    found = positions.balance(content, places)
+        return _vit_content(), source
+    source = _("Content: numbers from N(0, 1), as `nn.Embedding` starts; nothing here was trained.")
+    return positions.random_embeddings(LENGTH, WIDTH), source
+
+
+def scale(it: Encoding) -> PartView:
+    """X + s PE: the size of the position beside that of the content."""
+    content, source = content_of(it.of)
+    places = positions.encoding(*content.shape, scale=it.scale)
+    balance = positions.balance(content, places)
     top, bottom = positions.root_mean_square(places), positions.root_mean_square(content)
     digits = digits_needed(truediv, top, bottom, result=3)
-    frame.equation(
-        r"X_{pe} = X + s \cdot PE, \qquad \frac{\mathrm{rms}(s\,PE)}{\mathrm{rms}(X)}",
-        rf"s = {tex(chosen.scale, 2)}: \quad \frac{{{tex(top, digits)}}}{{{tex(bottom, digits)}}} = {tex(found.ratio, 3)}",
-        note=_("Root mean squares over all positions and channels."),
-    )
-    left, right = st.columns(2)
-    with left:
-        static_plot(
-            figures.balance_figure(found.content, found.position),
-            key="pe_balance",
-            alt=_("Root mean square of the content and of the scaled encoding, along the positions."),
-        )
-        st.caption(source)
-        st.markdown(_("The encoding is {share} of the content in size.").format(share=percent(found.ratio)))
-    with right:
-        static_plot(
-            large_matrix(found.cosines, _("Cosine similarity of the rows of X + s PE"), height=420, square=True),
-            key="pe_cosines",
-            alt=_("Cosine similarity of every two rows of content plus positions."),
-        )
-    length, width = content.shape
-    shown = notebooks.on_screen({"ratio": found.ratio})
-    size = {"LENGTH": length, "WIDTH": width, "BASE": 10_000.0, "SCALE": chosen.scale, "RMS_OF_CONTENT": bottom}
-    without_places = positions.balance(content, 0 * places)
-    return size | shown, claims.told(said.SCALE, (without_places, found))
-
-
-def shuffled_words(*, with_positions: bool) -> permutation.Shuffle:
-    """Five words through one untrained attention layer, in order and shuffled."""
-    x = tokens.embed(_(permutation.SENTENCE).split(), 8)
-    return permutation.shuffle(x, attention_steps.random_weights(8), ORDER, positions=with_positions)
-
-
-def pick_kind() -> str:
-    """The choice between the formula and the positions of a shipped model."""
-    kinds = {"sinusoidal": _("Sinusoidal"), "tlob": _("TLOB's, learned")}
-    if names("vit"):
-        kinds["vit"] = _("ViT's, sinusoidal × 0.1")
-    return url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", required=True)
-
-
-def choose(which: str) -> PositionChoices:
-    """Show the dials of a part and return what they say."""
-    kind = "sinusoidal"
-    if which in ("matrix", "waves", "similarity", "rotation"):
-        with frame.controls_block("kind"):
-            kind = pick_kind()
-    shipped = positions.shipped(kind) if kind != "sinusoidal" else None
-    offered, first = position_choices.dials_of(which, shipped)
-    return PositionChoices.of(kind, shipped, frame.dials("dial", offered, first=first))
-
-
-def matrix(chosen: PositionChoices) -> Shown:
-    """The whole encoding, and one entry of it calculated."""
-    if chosen.sinusoidal:
-        one = chosen.entry()
-        s = tex(chosen.scale, 1) + r"\," if chosen.scale != 1 else ""
-        digits = digits_needed(positions.wave_pair, one.angle, chosen.scale, result=4)
-        frame.equation(
-            rf"PE_{{pos,2i}} = {'s' if s else ''}\sin\frac{{pos}}{{\mathrm{{base}}^{{2i/D}}}} \qquad "
-            rf"PE_{{pos,2i+1}} = {'s' if s else ''}\cos\frac{{pos}}{{\mathrm{{base}}^{{2i/D}}}}",
-            rf"\begin{{aligned}} PE_{{{chosen.pos},{2 * chosen.pair}}} &= {s}\sin\frac{{{chosen.pos}}}"
-            rf"{{{tex(chosen.base, 0)}^{{{2 * chosen.pair}/{chosen.width}}}}} "
-            rf"= {s}\sin {tex(one.angle, digits)} = {tex(one.sine, 4)} \\ "
-            rf"PE_{{{chosen.pos},{2 * chosen.pair + 1}}} &= {s}\cos {tex(one.angle, digits)} = "
-            rf"{tex(one.cosine, 4)} \end{{aligned}}",
-            note=_("Angles in radians; channels are counted from 0."),
-        )
-    else:
-        frame.equation(
-            r"X_{pe} = X + PE, \qquad PE \in \mathbb{R}^{T \times D} \text{ trained}",
-            rf"PE_{{{chosen.pos}}} = " + frame.tex_row(chosen.matrix[chosen.pos]),
-            note=_("Row {number} of the shipped TLOB's positions.").format(number=chosen.pos),
-        )
-    static_plot(
-        large_matrix(chosen.matrix, _("PE"), row=chosen.pos, height=430),
-        key="pe_matrix",
-        alt=_("The encoding as a heatmap: positions down, channels across."),
-    )
-    names = [str(index) for index in range(chosen.length)]
-    moved = what_moved.track("encoding", chosen.matrix, rows=names)
-    what_moved.tell("encoding", moved, rows=[_("position {n}").format(n=name) for name in names])
-    still = positions.still_channels(chosen.matrix)
-    stat_strip(
-        [
-            Stat(name=_("Positions × channels"), value=f"{chosen.length} × {chosen.width}"),
-            Stat(name=_("Channels that hardly change"), value=number(still), note=_("they span under 1 % of the largest span")),
-            Stat(name=_("Root mean square"), value=significant(chosen.spread)),
-        ]
-    )
-    return {}, claims.told(said.MATRIX, chosen.encoded)
-
-
-def waves(chosen: PositionChoices) -> Shown:
-    """A pair and its neighbours along the positions."""
-    if chosen.sinusoidal:
-        one = chosen.entry()
-        frame.equation(
-            rf"{OMEGA}, \qquad \Lambda_i = \frac{{2\pi}}{{\omega_i}}",
-            rf"\omega_{{{chosen.pair}}} = {tex(chosen.base, 0)}^{{-{2 * chosen.pair}/{chosen.width}}} = {tex(one.frequency, 5)}, "
-            rf"\qquad \Lambda_{{{chosen.pair}}} = {tex(one.wavelength, 1)}",
-            note=_("Wavelength in positions; the sequence has {number} of them.").format(number=chosen.length),
-        )
-    else:
-        frame.equation(r"PE_{pos,j}, \quad j = 2i,\ 2i+1", rf"j = {2 * chosen.pair},\ {2 * chosen.pair + 1}")
-    shown = [channel for channel in (2 * chosen.pair, 2 * chosen.pair + 1, 2 * chosen.pair + 2) if channel < chosen.width]
-    static_plot(
-        figures.waves_figure(chosen.matrix, shown),
-        key="pe_waves",
-        alt=_("Three channels of the encoding along the positions."),
-    )
-    return {}, claims.told(said.WAVES, chosen.encoded)
-
-
-def similarity(chosen: PositionChoices) -> Shown:
-    """Dot product and distance of every two positions, and one row of each as a curve."""
-    products, apart = positions.dot_products(chosen.matrix), positions.distances(chosen.matrix)
-    other = chosen.other
-    scale = "s^2" if chosen.scale != 1 else ""
-    cosines = rf"PE_{{pos}} \cdot PE_{{pos'}} = {scale}\sum_i \cos\big((pos-pos')\,\omega_i\big), \quad {OMEGA}"
-    formula = cosines if chosen.sinusoidal else r"PE_{pos} \cdot PE_{pos'} = \sum_j PE_{pos,j} PE_{pos',j}"
-    frame.equation(
-        formula,
-        rf"PE_{{{chosen.pos}}} \cdot PE_{{{other}}} = {tex(products[chosen.pos, other], 3)}, \qquad "
-        rf"\lVert PE_{{{chosen.pos}}} - PE_{{{other}}} \rVert = {tex(apart[chosen.pos, other], 3)}",
-    )
-    left, right = st.columns(2)
-    for column, values, name, key, signed in (
-        (left, products, _("Dot product"), "pe_dot", True),
-        (right, apart, _("Distance"), "pe_distance", False),
-    ):
-        with column:
-            static_plot(
-                large_matrix(values, name, row=chosen.pos, signed=signed, height=400, square=True),
-                key=key,
-                alt=_("{what} of every two positions, a heatmap.").format(what=name),
-            )
-    lines = [(_("dot product with position {number}").format(number=chosen.pos), products[chosen.pos])]
-    if chosen.sinusoidal:
-        lines.append((_("the sum of cosines"), chosen.cosine_sums()))
-    static_plot(
-        figures.from_one_figure(lines, at=chosen.pos, y_title=_("Dot product")),
-        key="pe_curve",
-        alt=_("The dot product of one position with all others."),
-    )
-    return {}, claims.told(said.SIMILARITY, chosen.encoded)
-
-
-def rotation(chosen: PositionChoices) -> Shown:
-    """PE(pos + k) = M PE(pos): the block with numbers, its residual, and the rotation on a circle."""
-    i, k, pos = chosen.pair, chosen.shift, chosen.pos
-    symbols = (
-        r"\begin{bmatrix} PE_{pos+k,2i} \\ PE_{pos+k,2i+1} \end{bmatrix} = \begin{bmatrix} \cos k\omega_i & \sin k\omega_i \\ "
-        r"-\sin k\omega_i & \cos k\omega_i \end{bmatrix} \begin{bmatrix} PE_{pos,2i} \\ PE_{pos,2i+1} \end{bmatrix}"
-        rf", \quad {OMEGA}"
-    )
-    found = chosen.moved()
-    block = found.matrix[2 * i : 2 * i + 2, 2 * i : 2 * i + 2]
-    here, there = chosen.matrix[pos, 2 * i : 2 * i + 2], chosen.matrix[pos + k, 2 * i : 2 * i + 2]
-    turned = found.turned(chosen.matrix, pos)[2 * i : 2 * i + 2]
-    if chosen.sinusoidal:
-        digits = digits_needed(positions.turned_pair, *flat(block, here), result=3)
-        column = frame.tex_matrix([[value] for value in here], digits)
-        result = frame.tex_matrix([[value] for value in turned], 3)
-        frame.equation(
-            symbols,
-            rf"{frame.tex_matrix(block, digits)} {column} = {result}",
-            note=_(
-                "Pair {pair} of position {first}, turned by {shift} steps. Position {second} itself has {sine} and {cosine}."
-            ).format(first=pos, shift=k, second=pos + k, pair=i, sine=number(there[0], 3), cosine=number(there[1], 3)),
-        )
-        frame.check(
-            _("Largest residual over all positions and channels: {value}, which is rounding error.").format(
-                value=f"{found.largest:.1e}"
-            ),
-            holds=found.largest < 1e-5,
-        )
-    else:
-        frame.equation(
-            r"M = \arg\min_M \sum_{pos} \lVert PE_{pos+k} - M\,PE_{pos} \rVert^2",
-            rf"\frac{{\lVert PE_{{+{k}}} - M\,PE \rVert}}{{\lVert PE_{{+{k}}} \rVert}} = {tex(found.share, 3)}",
-        )
-        frame.check(
-            _(
-                "The best matrix for a shift of {shift} leaves {share} of the learned encoding unexplained: it is no rotation."
-            ).format(shift=k, share=percent(found.share)),
-            holds=False,
-        )
-    left, right = st.columns(2)
-    with left:
-        static_plot(
-            figures.turn_figure(chosen.matrix[:, 2 * i : 2 * i + 2], at=pos, shift=k, turned=turned),
-            key="pe_turn",
-            alt=_("One pair of channels on a circle: a position, and where the matrix turns it."),
-        )
-    with right:
-        static_plot(
-            large_matrix(found.matrix, _("M for k = {number}").format(number=k), height=400, channels=True),
-            key="pe_rotation",
-            alt=_("The matrix that shifts positions: blocks of two along its diagonal where it is a rotation."),
-        )
-    return {}, claims.told(said.ROTATION, found)
-
-
-def exponent(chosen: PositionChoices) -> Shown:
-    """The standard form and the report's listing side by side (D11)."""
-    both = {
-        doubled: positions.encoding(chosen.length, chosen.width, base=chosen.base, doubled_exponent=doubled)
-        for doubled in (False, True)
-    }
-    last = chosen.width // 2 - 1
-    ends = {doubled: positions.entry(1, last, chosen.width, base=chosen.base, doubled_exponent=doubled) for doubled in both}
-    frame.equation(
-        r"\text{standard: } \frac{pos}{\mathrm{base}^{2i/D}} \qquad "
-        r"\text{listing: } \frac{pos}{\mathrm{base}^{2(2i)/D}} = \frac{pos}{(\mathrm{base}^2)^{2i/D}}",
-        rf"\Lambda_{{{last}}} = {tex(ends[False].wavelength, 0)} \qquad \Lambda'_{{{last}}} = {tex(ends[True].wavelength, 0)}",
-        note=_("Wavelength of the last pair, in positions; the sequence has {number}.").format(number=chosen.length),
-    )
-    for column, (doubled, values) in zip(st.columns(2), both.items(), strict=True):
-        with column:
-            static_plot(
-                large_matrix(values, _("The report's listing") if doubled else _("Standard"), height=400),
-                key=f"pe_{'doubled' if doubled else 'standard'}",
-                alt=_("The encoding as a heatmap: positions down, channels across."),
-            )
-            st.caption(
-                _("{count} of {all} channels hardly change.").format(count=positions.still_channels(values), all=chosen.width)
-            )
-    waves_at_the_end = [ends[doubled].wavelength for doubled in (False, True)]
-    still = [positions.still_channels(both[doubled]) for doubled in (False, True)]
-    forms = said.Exponents(standard=both[False], doubled=both[True], base=chosen.base)
-    shown = notebooks.on_screen({"last wavelengths": waves_at_the_end, "channels that hardly change": still})
-    return shown, claims.told(said.EXPONENT, forms)
-
-
-def without(chosen: PositionChoices) -> Shown:
-    """Shuffled rows with and without positions; see also the page on permutation."""
-    found = shuffled_words(with_positions=chosen.with_positions)
-    frame.equation(
-        r"X' = PX \;\Rightarrow\; Z' = PZ \quad \text{(no positions)}",
-        rf"\max \lvert Z' - PZ \rvert = {tex(found.rows, 6)}",
-    )
-    frame.check(
-        _("The outputs are the same rows, shuffled (largest deviation {value}).").format(value=f"{found.rows:.1e}")
-        if found.equivariant
-        else _("The outputs are other rows: the largest deviation is {value}.").format(value=significant(found.rows)),
-        holds=found.equivariant,
-    )
-    words = _(permutation.SENTENCE).split()
-    names = tokens.unique_names(words)
-    shuffled = [names[index] for index in ORDER]
-    channels = [str(index) for index in range(found.moved.shape[1])]
-    for column, (code, title, rows, values) in zip(
-        st.columns(3),
-        (
-            ("z", _("Z, in order"), names, found.before.joined),
-            ("pz", _("PZ, those rows shuffled"), shuffled, found.moved),
-            ("after", _("Z', of the shuffled words"), shuffled, found.after.joined),
+    sizes = figures.balance_figure(balance.content, balance.position)
+    given = {"LENGTH": content.shape[0], "WIDTH": content.shape[1], "BASE": 10_000.0, "RMS_OF_CONTENT": bottom}
+    return PartView(
+        equation=Worked(
+            r"X_{pe} = X + s \cdot PE, \qquad \frac{\mathrm{rms}(s\,PE)}{\mathrm{rms}(X)}",
+            rf"s = {tex(it.scale, 2)}: \quad \frac{{{tex(top, digits)}}}{{{tex(bottom, digits)}}} = {tex(balance.ratio, 3)}",
+            _("Root mean squares over all positions and channels."),
         ),
-        strict=True,
-    ):
-        with column:
-            static_plot(
-                matrix_figure(Matrix(values=values, name=title, rows=rows, columns=channels)),
-                key=f"pe_without_{code}",
-                alt=_("{what}: one row per word.").format(what=title),
-            )
+        figure=[[
+            [
+                plot(sizes, "pe_balance", _("Root mean square of the content and of the scaled encoding, along the positions.")),
+                caption(source),
+                markdown(_("The encoding is {share} of the content in size.").format(share=percent(balance.ratio))),
+            ],
+            heat(
+                balance.cosines, _("Cosine similarity of the rows of X + s PE"), "pe_cosines",
+                _("Cosine similarity of every two rows of content plus positions."), height=420, x_title=_("Position"),
+            ),
+        ]],
+        notes=told(said.SCALE, (positions.balance(content, 0 * places), balance)),
+        taken=lambda: it.taken({"ratio": balance.ratio}, **given),
+    )  # fmt: skip
+
+
+def exponent(it: Encoding) -> PartView:
+    """The standard form and the report's listing side by side (D11)."""
+    last, width, base, forms = it.size[1] // 2 - 1, it.size[1], float(it.base), (False, True)
+    both = [positions.encoding(*it.size, base=base, doubled_exponent=doubled) for doubled in forms]
+    waves = [positions.entry(1, last, width, base=base, doubled_exponent=doubled).wavelength for doubled in forms]
+    still = [positions.still_channels(values) for values in both]
+    alt, hardly = _("The encoding as a heatmap: positions down, channels across."), _("{count} of {all} channels hardly change.")
+
+    def one(form: int, name: str, key: str) -> list[Item]:
+        return [heat(both[form], name, key, alt), caption(hardly.format(count=still[form], all=width))]
+
+    return PartView(
+        equation=Worked(
+            r"\text{standard: } \frac{pos}{\mathrm{base}^{2i/D}} \qquad "
+            r"\text{listing: } \frac{pos}{\mathrm{base}^{2(2i)/D}} = \frac{pos}{(\mathrm{base}^2)^{2i/D}}",
+            rf"\Lambda_{{{last}}} = {tex(waves[0], 0)} \qquad \Lambda'_{{{last}}} = {tex(waves[1], 0)}",
+            _("Wavelength of the last pair, in positions; the sequence has {number}.").format(number=it.size[0]),
+        ),
+        figure=[[one(0, _("Standard"), "pe_standard"), one(1, _("The report's listing"), "pe_doubled")]],
+        notes=told(said.EXPONENT, said.Exponents(standard=both[0], doubled=both[1], base=base)),
+        taken=lambda: it.taken({"last wavelengths": waves, "channels that hardly change": still}),
+    )
+
+
+def without(it: Encoding) -> PartView:
+    """Shuffled rows with and without positions; see also the page on permutation."""
+    words = _(permutation.SENTENCE).split()
+    x, weights, rows = tokens.embed(words, 8), attention_steps.random_weights(8), tokens.unique_names(words)
+    shuffle = permutation.shuffle(x, weights, ORDER, positions=it.positions)
+    shuffled, channels = [rows[index] for index in ORDER], [str(index) for index in range(8)]
+    same = _("The outputs are the same rows, shuffled (largest deviation {value}).").format(value=f"{shuffle.rows:.1e}")
+    others = _("The outputs are other rows: the largest deviation is {value}.").format(value=significant(shuffle.rows))
+
+    def one(code: str, title: str, names: list[str], values: Any) -> Item:
+        drawn = matrix_figure(Matrix(values=values, name=title, rows=names, columns=channels))
+        return plot(drawn, f"pe_without_{code}", _("{what}: one row per word.").format(what=title))
+
     language = f"?lang={st.query_params['lang']}" if "lang" in st.query_params else ""
     title = _("Order and permutation: shuffle the words yourself")
-    st.markdown(f"[{title}](permutation{language})")
-    weights = attention_steps.random_weights(8)
-    layer = {"X": tokens.embed(words, 8), **{name: weights[name] for name in ("W_Q", "W_K", "W_V")}}
-    shown = notebooks.on_screen({"largest |Z' - PZ|": found.rows})
-    return layer | {"ORDER": ORDER, "WITH": chosen.with_positions} | shown, claims.told(said.WITHOUT, found)
-
-
-def question(which: str, chosen: PositionChoices) -> Question | None:
-    """Asks the question of this part."""
-    if which in ("matrix", "waves", "exponent") and chosen.shipped is None:
-        return questions.still(chosen.length, chosen.width, chosen.base, positions.still_channels(chosen.matrix))
-    if which in ("matrix", "waves", "similarity", "rotation"):
-        return questions.alike(chosen.matrix, chosen.pos, chosen.kind)
-    return None
-
-
-part = frame.open_page(
-    PAGE,
-    _("Positional encoding"),
-    parts={
-        "matrix": _("The matrix"),
-        "waves": _("Waves"),
-        "similarity": _("Near and far"),
-        "rotation": _("A shift is a rotation"),
-        "scale": _("Scale"),
-        "exponent": _("Doubled exponent"),
-        "without": _("Without it"),
-    },
-)
-
-SHOW: Final[dict[str, Callable[[PositionChoices], Shown]]] = {
-    "matrix": matrix,
-    "waves": waves,
-    "similarity": similarity,
-    "rotation": rotation,
-    "scale": scale,
-    "exponent": exponent,
-    "without": without,
-}
-
-
-def show_diagram(which: str, chosen: PositionChoices) -> None:
-    """The lesson's diagram with this page's numbers."""
-    drawn = positions_diagram(
-        chosen.entry() if chosen.sinusoidal else None,
-        pos=chosen.pos,
-        pair=chosen.pair,
-        size=(chosen.length, chosen.width),
-        scale=chosen.scale,
-        shift=chosen.shift,
-        other=chosen.other,
-        product=float(chosen.matrix[chosen.pos] @ chosen.matrix[chosen.other]),
-        write=diagram.write,
+    given = {"X": x, **{name: weights[name] for name in ("W_Q", "W_K", "W_V")}, "ORDER": ORDER, "WITH": it.positions}
+    return PartView(
+        equation=Worked(
+            r"X' = PX \;\Rightarrow\; Z' = PZ \quad \text{(no positions)}",
+            rf"\max \lvert Z' - PZ \rvert = {tex(shuffle.rows, 6)}",
+        ),
+        figure=[
+            check(same if shuffle.equivariant else others, shuffle.equivariant),
+            [
+                one("z", _("Z, in order"), rows, shuffle.before.joined),
+                one("pz", _("PZ, those rows shuffled"), shuffled, shuffle.moved),
+                one("after", _("Z', of the shuffled words"), shuffled, shuffle.after.joined),
+            ],
+            markdown(f"[{title}](permutation{language})"),
+        ],
+        notes=told(said.WITHOUT, shuffle),
+        taken=lambda: it.taken({"largest |Z' - PZ|": shuffle.rows}, **given),
     )
-    diagram.show(drawn, dial="dial", only={"without": "positions"}.get(which, ""))
 
 
-diagram.slot()
-try:
-    chosen = choose(part)
-    show_diagram(part, chosen)
-    predict.ask(lambda: question(part, chosen))
-    shown, sentences = SHOW[part](chosen)
-except CheckpointError as problem:
-    controls.error_box(str(problem), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
-    frame.link_only()
-    st.stop()
-general = part if chosen.sinusoidal else f"{part}_learned"
-frame.look_for(*([frame.passage(PAGE, general)] if general in PASSAGES else []), *sentences)
-frame.close_page(
-    PAGE,
-    sources=_(
-        "sequence-modelling (Arquitectura General), attention-notebook (positional encoding), iiga-equations 4, vit-report 2.1 "
-        "(its listing: D11), tlob-architecture 2.4; Vaswani et al. 2017, section 3.5."
-    ),
-    values=chosen.taken(part) | shown,
+VIEWS: Final = {
+    "matrix": matrix, "waves": waves, "similarity": similarity, "rotation": rotation, "scale": scale, "exponent": exponent,
+    "without": without,
+}  # fmt: skip
+
+
+def question(code: str, it: Encoding) -> Question | None:
+    """Asks the question of a part."""
+    if code in ("matrix", "waves", "exponent") and it.shipped is None:
+        return questions.still(*it.size, float(it.base), positions.still_channels(it.matrix))
+    return questions.alike(it.matrix, it.at, it.pe) if code in ("matrix", "waves", "similarity", "rotation") else None
+
+
+def part(code: str, title: str, first: str) -> Part:
+    """One part: its view with the diagram, the question and the passage that all parts have."""
+
+    def view(**values: Any) -> PartView:
+        it = Encoding(**values)
+        shown, general = VIEWS[code](it), code if it.sinusoidal else f"{code}_learned"
+        drawn = positions_diagram(
+            it.entry if it.sinusoidal else None, pos=it.at, pair=it.pair, size=it.size, scale=it.scale, shift=it.shift,
+            other=it.other, product=float(it.matrix[it.at] @ it.matrix[it.other]), write=diagram.write,
+        )  # fmt: skip
+        notes = [*([passage("positions", general)] if general in PASSAGES else []), *shown.notes]
+        return replace(shown, drawing=drawn, notes=notes, question=lambda: question(code, it))
+
+    above = kind if code in ("matrix", "waves", "similarity", "rotation") else dict
+    return Part(code, title, lambda **pe: dials(code, **pe), view, first=first, above=above)
+
+
+render(
+    LessonPage(
+        "positions",
+        _("Positional encoding"),
+        [
+            part("matrix", _("The matrix"), "pos"),
+            part("waves", _("Waves"), "i"),
+            part("similarity", _("Near and far"), "pos"),
+            part("rotation", _("A shift is a rotation"), "k"),
+            part("scale", _("Scale"), "s"),
+            part("exponent", _("Doubled exponent"), "base"),
+            part("without", _("Without it"), "positions"),
+        ],
+        _(
+            "sequence-modelling (Arquitectura General), attention-notebook (positional encoding), iiga-equations 4, vit-report "
+            "2.1 (its listing: D11), tlob-architecture 2.4; Vaswani et al. 2017, section 3.5."
+        ),
+        {CheckpointError: ("", _("Restore the files in assets/checkpoints, or train a model (see the README)."))},
+    )
 )
