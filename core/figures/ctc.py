@@ -166,7 +166,7 @@ def trellis_play(figure: go.Figure, captions: Sequence[str]) -> Play:
 
 
 def _quantity(quantity: Quantity) -> str:
-    return {"gamma": _("P(state | target)"), "alpha": _("ln α"), "beta": _("ln β")}[quantity]
+    return {"gamma": _("P(state | target)"), "alpha": _("ln α"), "beta": _("ln backward")}[quantity]
 
 
 def _edges(trellis: Lattice, reachable: NDArray[np.bool_], *, skips: bool) -> tuple[list[float | None], list[float | None]]:

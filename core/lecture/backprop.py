@@ -17,6 +17,8 @@ from core.lecture import gradients as g
 
 Part = Literal["softmax", "linear", "layer_norm", "gelu", "attention", "multi_head", "ffn", "layer"]
 PARTS: Final[tuple[Part, ...]] = ("softmax", "linear", "layer_norm", "gelu", "attention", "multi_head", "ffn", "layer")
+SMOOTHING: Final = 0.1
+"""Share of a label that is spread over all classes, where the scores are taken as logits."""
 
 Array = NDArray[np.float64]
 
@@ -92,9 +94,11 @@ def _arrays(tensors: dict[str, Tensor]) -> dict[str, Array]:
 
 def _softmax(_draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
     weights = activations.softmax(x)
+    by_logits = g.cross_entropy_gradient(x, torch.zeros(len(x), dtype=torch.long), smoothing=SMOOTHING)
     return _finish(
-        {"S": x}, upstream, lambda t: t["S"].softmax(dim=-1), {"S": g.softmax_gradient(weights, upstream)}, {"A": weights}
-    )
+        {"S": x}, upstream, lambda t: t["S"].softmax(dim=-1), {"S": g.softmax_gradient(weights, upstream)},
+        {"A": weights, "by_logits": by_logits},
+    )  # fmt: skip
 
 
 def _linear(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:

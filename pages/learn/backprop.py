@@ -15,7 +15,7 @@ from core.lecture.backprop import Example, Part
 from core.lecture.claims import backprop as said
 from core.lecture.shown_digits import digits_needed, dot, flat
 from pages.learn import diagram, frame, predict, questions
-from pages.shared.language import _, percent, significant
+from pages.shared.language import _, number, percent, significant
 from pages.shared.live_plot import static_plot
 
 PAGE: Final = "backprop"
@@ -96,11 +96,13 @@ def show(part: Part) -> dict[str, Any]:
         )  # fmt: skip
     three = figures.compared_figures(written, autograd, name=f"∇{name}", entry=(0, 0))
     alts = (_("The gradient by the written formulas."), _("The gradient by autograd."), _("Their difference."))
-    for number, column in enumerate(st.columns(3)):
+    for place, column in enumerate(st.columns(3)):
         with column:
-            static_plot(three[number], key=f"bp_compared_{number}", alt=alts[number])
+            static_plot(three[place], key=f"bp_compared_{place}", alt=alts[place])
     frame.look_for(frame.passage(PAGE, part), *claims.told(said.CLAIMS.get(part, ()), example))
     frame.equation(FORMULAS[part], _calculation(part, example, name), note=_("one entry, the outlined one: row 1, column 1"))
+    if part == "softmax":
+        _under_a_loss(example)
     frame.check(
         _("The formulas and autograd differ by {gap} at most over all {count} gradients of this part (float64).").format(
             gap=f"{max(example.gap(each) for each in example.written):.0e}", count=len(example.written)
@@ -119,8 +121,8 @@ def show(part: Part) -> dict[str, Any]:
         matrices = example.inputs | {"output": example.output} | example.inner
         top = largest_size(list(matrices.values()))
         columns = st.columns(3)
-        for number, (key, matrix) in enumerate(matrices.items()):
-            with columns[number % 3]:
+        for place, (key, matrix) in enumerate(matrices.items()):
+            with columns[place % 3]:
                 static_plot(
                     matrix_figure(
                         Matrix(values=matrix, name=key, top=top), numbers=True, height=90 + 40 * len(matrix), keep="inputs"
@@ -129,6 +131,23 @@ def show(part: Part) -> dict[str, Any]:
                     alt=_("The matrix {name}.").format(name=key),
                 )  # fmt: skip
     return _taken(part, example, name) | ({"CAUSAL": bool(chosen["causal"])} if part in ATTENTION_PARTS else {})
+
+
+def _under_a_loss(example: Example) -> None:
+    """The last softmax of a classifier, whose gradient cross-entropy makes simple: the same scores as logits."""
+    weight, by = float(example.inner["A"][0, 0]), example.inner["by_logits"]
+    rows, classes = by.shape
+    wanted = 1 - backprop.SMOOTHING + backprop.SMOOTHING / classes
+    digits = digits_needed(lambda one: (one - wanted) / rows, weight, result=4)
+    tex = frame.tex
+    frame.equation(
+        r"\nabla z = \frac{\hat y - y}{n},\quad \hat y = \mathrm{softmax}(z)",
+        rf"(\nabla z)_{{11}} = \frac{{{tex(weight, digits)} - {tex(wanted, 3)}}}{{{rows}}} = {tex(float(by[0, 0]), 4)}",
+        note=_(
+            "under a cross-entropy, as after a classifier's last layer: the same scores as logits of {n} samples of class 1, the "
+            "label smoothed by {smoothing}"
+        ).format(n=number(rows), smoothing=number(backprop.SMOOTHING, 1)),
+    )
 
 
 def _taken(part: Part, example: Example, name: str) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def _too_short(problem: Problem, skip: bool) -> None:
 
 def _trellis(found: Lattice, problem: Problem) -> None:
     st.subheader(_("The trellis"), anchor=False)
-    quantities = {"gamma": _("Posterior γ"), "alpha": _("Forward α"), "beta": _("Backward β")}
+    quantities = {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward")}
     quantity = cast(Quantity, url_state.choice(st.segmented_control, _("Shown"), quantities, key="show", required=True))
     best = ctc.best_path(found)
     cell = _cell(found)

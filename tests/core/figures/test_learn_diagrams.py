@@ -185,8 +185,8 @@ def test_ctcs_wires_have_the_loss_of_torch() -> None:
         torch.tensor(np.log(problem.probabilities))[:, None], torch.tensor([list(problem.target)]), torch.tensor([6]),
         torch.tensor([2]), reduction="sum",
     )  # fmt: skip
-    assert label(labels(), "loss", "gradient") == f"−ln P = {general(float(loss))}"
-    assert label(labels(), "paths", "loss") == f"P = {general(math.exp(-float(loss)))}"
+    assert label(labels(), "loss", "gradient") == f"−ln P(y) = {general(float(loss))}"
+    assert label(labels(), "paths", "loss") == f"P(y) = {general(math.exp(-float(loss)))}"
     assert ctc.count_paths(problem.target, 6) == 70
 
 

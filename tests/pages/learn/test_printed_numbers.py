@@ -53,6 +53,8 @@ def test_softmaxs_gradient() -> None:
         shown = latex("backprop", part="softmax", bp_seed=seed)
         weight, upstream, total, entry = numbers(r"_{11} = #\,(# - (#)) = #", shown)
         assert decimals(weight * (upstream - total), 4) == decimals(entry, 4)
+        weight, wanted, rows, entry = numbers(r"(\nabla z)_{11} = \frac{# - #}{#} = #", shown)
+        assert wanted == 0.925 and decimals((weight - wanted) / rows, 4) == decimals(entry, 4)
 
 
 @pytest.mark.parametrize("norm", ["layer", "batch", "instance"])

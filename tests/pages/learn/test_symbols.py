@@ -1,14 +1,17 @@
-"""One symbol, one meaning over all lessons (D36): the formulas of the pages against the table in the glossary."""
+"""One symbol, one meaning over all lessons (D36): formulas, diagrams and the index of equations against the glossary."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from core.lecture.course import LESSONS
+from core.lecture.equations import equations
 from pages.shared.navigation import ENTRIES, ROOT
+from tests.core.figures.test_learn_diagrams import DIAGRAMS
 
 GREEK = "alpha|beta|gamma|delta|epsilon|varepsilon|eta|theta|kappa|lambda|Lambda|mu|pi|sigma|tau|phi|Phi|omega|nabla|Delta"
 SYMBOL = re.compile(
@@ -18,13 +21,19 @@ SUBSCRIPT = re.compile(r"_(?:\{(?P<long>[A-Za-z0-9]+)\}|(?P<short>[A-Za-z0-9]))"
 WORDS = re.compile(
     r"\\(?:text|mathrm|mathbb)\s*\{(?:[^{}]|\{[^{}]*\})*\}|\\(?:begin|end)\{\w+\}|\\(?:right|left|big|Big)[a-z]*|\\\\(?:\[\w+\])?|pt\]"
 )
-FUNCTIONS = ("P", "f")
+FUNCTIONS = ("P", "f", "O")
 """Names of a function where a bracket follows, of something else where none does."""
 
+LETTERS = {"ℒ": r"\mathcal{L}", "∇": r"\nabla ", "ε": r"\varepsilon"} | {
+    unicodedata.lookup(f"GREEK SMALL LETTER {name.upper()}"): rf"\{name}"
+    for name in ("alpha", "beta", "gamma", "eta", "theta", "mu", "sigma", "tau", "omega")
+}
+"""Letters of diagrams, for LaTeX."""
+
 DEFINED = {
-    "Z": (r"AV", r"\mathrm{Concat}", r"\sum_j A_{ij} V_j", "A'V'", "0"),
+    "Z": (r"AV", r"\mathrm{Concat}", r"\sum_j A_{ij} V_j", r"\sum_{j=1}^{T} A_{ij} V_j", "A'V'", "0"),
     "O": (r"Z W_O", r"\mathrm{MultiHead}"),
-    "X_{pe}": ("X +",),
+    "X_{pe}": ("X +", "X_{cnn} +", r"W_e[\text{symbols}] +"),
 }
 """What stands on the other side where a formula defines the symbol."""
 DEFINITION = re.compile(r"(?<![\w'}|])(?<!\\bar )(?<!\\nabla )(Z|O|X_\{pe\})(?:_(?:\{[^{}]*\}|\w))? &?= (.{0,40})")
@@ -78,17 +87,42 @@ def table() -> dict[str, set[str]]:
     return {name: set(pages.split(", ")) for cell, pages in rows for name in re.findall(r"`([^`]+)`", cell)}
 
 
-def used() -> dict[str, set[str]]:
-    """Lessons' pages by symbol, as their sources have them; a subscript counts where the table lists it."""
+def in_latex(label: str) -> str:
+    """A diagram's label as a formula: without its words, amounts and accents."""
+    plain = "".join(one for one in unicodedata.normalize("NFD", label) if not unicodedata.combining(one))
+    for sign, name in LETTERS.items():
+        plain = plain.replace(sign, name)
+    return re.sub(
+        r"[\d.,]+(?:\s[kMGB]\b|e[+-])|n-grams|(?<![\\_{A-Za-z])(?!pos\b)(?:[A-Za-z]{3,}(?:-[A-Za-z]+)?|[a-z]{2})(?![A-Za-z])",
+        "",
+        plain,
+    )
+
+
+def labels(page: str) -> Iterator[str]:
+    """Labels and notes of a lesson's diagrams, but for the words that a reader typed."""
+    for diagram in DIAGRAMS.get(page.replace("-", "_"), []):
+        blocks = (block for block in diagram.blocks if block.code not in ("text", "answer", "target"))
+        yield from (text for block in blocks for text in (block.label, block.note))
+        yield from (wire.label for wire in diagram.wires)
+
+
+def listed(formulas: Iterable[str]) -> set[str]:
+    """Symbols of formulas, by the name that the table lists them under."""
     known = table()
+    names = {name: name.partition("_")[0] for formula in formulas for name in symbols(formula)}
+    return {next((one for one in (name, base, base.rstrip("'")) if one in known), name) for name, base in names.items()}
+
+
+def used() -> dict[str, set[str]]:
+    """Pages by symbol, as the lessons' sources and diagrams have them; the index counts for what no lesson has."""
     files = {entry.url: str(entry.file) for entry in ENTRIES}
     listing: dict[str, set[str]] = {}
     for url in dict.fromkeys(lesson.url for lesson in LESSONS):
-        for formula in formulas(files[url]):
-            for name in symbols(formula):
-                base = name.partition("_")[0]
-                listed = next((one for one in (name, base, base.rstrip("'")) if one in known), name)
-                listing.setdefault(listed, set()).add(url)
+        for name in listed([*formulas(files[url]), *map(in_latex, labels(url))]):
+            listing.setdefault(name, set()).add(url)
+    for name in listed(entry.latex for entry in equations()) - listing.keys():
+        listing[name] = {"equations"}
     return listing
 
 
@@ -102,9 +136,10 @@ def test_every_symbol_has_its_row_and_every_row_its_lessons() -> None:
 def test_what_is_defined_has_one_definition() -> None:
     files = {entry.url: str(entry.file) for entry in ENTRIES}
     seen = set()
-    for url in dict.fromkeys(lesson.url for lesson in LESSONS):
-        for formula in formulas(files[url]):
-            for name, right in DEFINITION.findall(formula):
-                assert right.startswith(DEFINED[name]), (url, name, right)
-                seen.add(name)
+    index = [(entry.id, entry.latex) for entry in equations()]
+    urls = dict.fromkeys(lesson.url for lesson in LESSONS)
+    for place, formula in [*index, *((url, formula) for url in urls for formula in formulas(files[url]))]:
+        for name, right in DEFINITION.findall(formula):
+            assert right.startswith(DEFINED[name]), (place, name, right)
+            seen.add(name)
     assert seen == DEFINED.keys()

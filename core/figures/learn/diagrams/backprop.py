@@ -30,7 +30,7 @@ def backprop_diagram(part: str, example: Example, name: str, *, write: Write) ->
         ("ffn", "FFN", (4, 0), "ffn", "step"),
         ("linear", "xW + b", (4, 1), "linear", "step"),
         ("gelu", "GELU", (5, 1), "gelu", "step"),
-        ("loss", "L", (5, 0), "layer", "data"),
+        ("loss", "ℒ", (5, 0), "layer", "data"),
     )
     blocks = tuple(
         Block(

@@ -20,6 +20,7 @@ def ctc_diagram(lattice: Lattice, names: Sequence[str], *, paths: str, cell: tup
     frames, labels = lattice.log_probabilities.shape
     t, s = cell
     target = " ".join(names[label] for label in lattice.target) or "–"
+    counted, states = _("{count} labels").format(count=len(lattice.target)), _("{count} states").format(count=len(lattice.states))
     probability = write(float(np.exp(lattice.log_probability)))
     return Diagram(
         title=_("Block diagram of CTC"),
@@ -29,24 +30,26 @@ def ctc_diagram(lattice: Lattice, names: Sequence[str], *, paths: str, cell: tup
                 code="target",
                 label=_("target"),
                 at=(0, 1),
-                note=target if len(target) < 12 else f"U = {len(lattice.target)}",
+                note=target if len(target) < 12 else counted,
                 kind="data",
             ),
-            Block(code="extended", label=_("with blanks"), at=(1, 1), note=f"S = {len(lattice.states)}", part="#ctc_trellis"),
-            Block(code="alpha", label="α, β", at=(2, 0.5), note=f"{frames}×{len(lattice.states)}", part="#ctc_trellis"),
+            Block(code="extended", label=_("with blanks"), at=(1, 1), note=states, part="#ctc_trellis"),
+            Block(
+                code="alpha", label=_("α, both ways"), at=(2, 0.5), note=f"{frames}×{len(lattice.states)}", part="#ctc_trellis"
+            ),
             Block(code="paths", label=_("paths"), at=(3, 1), note=paths, part="#ctc_paths_csv"),
-            Block(code="loss", label="−ln P", at=(4, 0.5), note=write(lattice.loss), part="#ctc_trellis", kind="data"),
+            Block(code="loss", label="−ln P(y)", at=(4, 0.5), note=write(lattice.loss), part="#ctc_trellis", kind="data"),
             Block(
                 code="gradient", label=_("gradient"), at=(5, 0.5), note=f"{frames}×{labels}", part="#ctc_gradient", kind="data"
             ),
         ),
         wires=(
             Wire(source="frames", target="alpha", label=f"{frames}×{labels}"),
-            Wire(source="target", target="extended", label=f"U = {len(lattice.target)}"),
-            Wire(source="extended", target="alpha", label=f"S = {len(lattice.states)}"),
+            Wire(source="target", target="extended", label=counted),
+            Wire(source="extended", target="alpha", label=states),
             Wire(source="alpha", target="loss", label=f"α({t + 1}, {s}) = {write(float(np.exp(lattice.alpha[t, s])))}"),
             Wire(source="alpha", target="paths"),
-            Wire(source="paths", target="loss", label=f"P = {probability}"),
-            Wire(source="loss", target="gradient", label=f"−ln P = {write(lattice.loss)}"),
+            Wire(source="paths", target="loss", label=f"P(y) = {probability}"),
+            Wire(source="loss", target="gradient", label=f"−ln P(y) = {write(lattice.loss)}"),
         ),
     )

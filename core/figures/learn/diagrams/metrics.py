@@ -33,7 +33,7 @@ def metrics_diagram(
             Block(code="reference", label=_("reference"), at=(0, 0.5), note=words[0], kind="data"),
             Block(code="hypothesis", label=_("hypothesis"), at=(0, 1.5), note=words[1], kind="data"),
             Block(code="edits", label=_("edits"), at=(2, 0), note=shape(table), part="#metrics_table"),
-            Block(code="grams", label=_("n-grams"), at=(2, 1), note=f"n ≤ {orders}", part="#ngrams"),
+            Block(code="grams", label=_("n-grams"), at=(2, 1), note=_("up to {count}").format(count=orders), part="#ngrams"),
             Block(code="common", label=_("common"), at=(2, 2), note=shape(table), part="#metrics_lcs"),
             Block(code="wer", label="WER", at=(4, 0), note=rate, part="#metrics_table", kind="data"),
             Block(code="bleu", label="BLEU", at=(4, 1), note=bleu, part="#ngrams", kind="data"),

@@ -28,7 +28,7 @@ def optimiser_diagram(step: AdamStep, *, write: Write, clip: str = "", rate: str
             ),
             Block(
                 code="loss",
-                label="∇L(θ)",
+                label="∇ℒ(θ)",
                 at=(1, 1),
                 note=few(step.g, write),
                 part="book",
