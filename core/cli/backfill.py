@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from core.cli import options
 from core.cli.progress import counting_bar
+from core.device import use_one_thread
+from core.market.answers.predictions import predict_rows, score_head
+from core.market.answers.recordings import RecordedDay, find_recordings, trained_on
+from core.market.book import read_market
+from core.market.labels import UNKNOWN
+from core.market.predictor import DEFAULT, load_predictor
+from core.market.store.segments import write_bytes, write_table
 from core.parallel import each
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    from core.market.predictor import DEFAULT
-
     p = commands.add_parser(
         "backfill",
         help="predict at every row of every recording of a folder, and score it",
@@ -39,29 +48,76 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _run(o: argparse.Namespace) -> None:
-    from core.market.scoring.backfill import BackfillTask, backfill
-    from core.market.scoring.recordings import find_recordings
-
     if o.every < 1:
         raise ValueError(f"every {o.every}-th row is none: give 1 or more")
     days = find_recordings(options.here(o.data))
-    tasks = [
-        BackfillTask(day=day, checkpoint=o.checkpoint, checkpoints=o.folder.resolve(), out=o.out.resolve(), every=o.every)
-        for day in days
-    ]
+    work = partial(backfill, checkpoint=o.checkpoint, folder=o.folder.resolve(), out=o.out.resolve(), every=o.every)
     bar = counting_bar("recording")
     scored: dict[int, dict[str, Any]] = {}
     skipped: dict[str, str] = {}
-    for done, (number, found) in enumerate(each(backfill, tasks, ray=o.ray), 1):
+    for done, (number, found) in enumerate(each(work, days, ray=o.ray), 1):
         if isinstance(found, Exception):
             skipped[days[number].name] = str(found)
         else:
             scored[number] = found
-        bar(done, len(tasks))
+        bar(done, len(days))
     if not scored:
         raise ValueError(next(iter(skipped.values())))
     answer = {"checkpoint": o.checkpoint, "recordings": [scored[number] for number in sorted(scored)], "skipped": skipped}
     print(json.dumps(answer) if o.json else table(answer))
+
+
+def backfill(day: RecordedDay, *, checkpoint: str, folder: Path, out: Path, every: int = 1) -> dict[str, Any]:
+    """Predict at every row of a recording, write the predictions and then their scores; returns the scores.
+
+    What is there already for the same checkpoint and the same files is not made again.
+
+    Raises:
+        BookError: where a file cannot be read. CheckpointError: where the checkpoint cannot be. OSError: where the disk refuses.
+    """
+    use_one_thread()
+    predictor = load_predictor(checkpoint, folder=folder)
+    scores = out / "scores" / f"{day.name}.json"
+    files = day.hashes()
+    made_of = {"files": files, "weights": predictor.card["weights_sha256"], "every": every}
+    if (known := _known(scores, made_of)) is not None:
+        return known
+    rows = read_market(day.paths)
+    entry = predictor.market(day.name)
+    found = predict_rows(predictor, rows, entry, every=every)
+    predictions = out / "predictions" / f"{day.name}.parquet"
+    for path in (predictions, scores):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_table(predictions, pa.Table.from_pandas(found.table(), preserve_index=False))
+    heads = []
+    for index, (label, horizon) in enumerate(predictor.heads):
+        known_rows = int((found.truth[:, index] != UNKNOWN).sum())
+        summary = score_head(found, entry, index).summary() if known_rows else {}
+        heads.append({"label": label, "horizon": horizon, "scored": known_rows, **summary})
+    answer = {
+        "recording": day.name,
+        "market": entry.name,
+        "trained_on": trained_on(predictor.card, list(files.values())),
+        "rows": len(rows),
+        "predictions": len(found),
+        "heads": heads,
+        **made_of,
+    }
+    answer = json.loads(json.dumps(answer, default=_plain))
+    write_bytes(scores, (json.dumps(answer, indent=1, ensure_ascii=False) + "\n").encode())  # last: then both are whole
+    return answer
+
+
+def _known(scores: Path, made_of: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        values: dict[str, Any] = json.loads(scores.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return values if all(values.get(key) == value for key, value in made_of.items()) else None
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def table(answer: dict[str, Any]) -> str:

@@ -19,11 +19,11 @@ from core.cli import (
 from core.cli.progress import counting_bar
 from core.market.answers.predictions import predict_scorable, score_head, summarise_value
 from core.market.answers.recalibrated import score_recalibrated
+from core.market.answers.recordings import find_recordings
 from core.market.book import BookRows, read_market
 from core.market.bootstrap import score_intervals
 from core.market.labels import LABEL_KINDS, UNKNOWN
 from core.market.predictor import DEFAULT, MarketCard, Predictor, load_predictor
-from core.market.scoring.recordings import find_recordings
 from core.training.tlob import VALIDATION_END
 
 

@@ -10,6 +10,8 @@ from core.cli.progress import counting_bar
 from core.market.answers.predictions import RowPredictions
 from core.market.book import BookRows
 from core.market.bootstrap import block_length
+from core.market.forecasters.catalogue import find_forecaster
+from core.market.forecasters.comparison import compare, names_of
 from core.market.forecasters.protocol import task_of
 from core.market.predictor import MarketCard, Predictor
 
@@ -41,10 +43,6 @@ def scores(
     Raises:
         ForecasterError: where a forecaster cannot be used.
     """
-    # Only here, as a bare training machine has no orjson, by which forecasters at an address are asked.
-    from core.market.forecasters.catalogue import find_forecaster
-    from core.market.forecasters.comparison import COVERAGE, compare, names_of
-
     spelling = o.market or o.data[0].name
     task = task_of(predictor, market, spelling)
     peers = {name: find_forecaster(wanted, task) for wanted, name in names_of(o.forecaster).items()}
@@ -67,8 +65,8 @@ def scores(
     return {
         "rules_fitted_on": fitted_on if fit_rows else "nothing, as there are too few rows",
         "fit_rows": fit_rows,
-        "block": block_length(boards[0].rows, predictor.heads[head][1]),
-        "coverage": COVERAGE / 100,
+        "block": block_length(boards[0].scores.samples, predictor.heads[head][1]),
+        "coverage": 0.95,
         "scores": {board.name: board.summary() for board in boards},
     }
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,20 +17,17 @@ from numpy.typing import NDArray
 from core.cli import options
 from core.cli.progress import counting_bar
 from core.device import use_one_thread
-from core.market.answers.table import Scores
+from core.market.answers import report as reports
+from core.market.answers.recordings import RecordedDay, ScoredDay, find_recordings, score_day
+from core.market.answers.table import Scores, Table
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
 from core.market.naive_rules import A_THIRD_EACH, NAIVE, worse_recordings
 from core.market.predictor import Predictor, load_predictor
-from core.market.scoring.recordings import RecordedDay, find_recordings
 from core.messages import compose
 from core.parallel import each
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt, element
 from core.training.progress_file import EVERY_S, write_values
-
-if TYPE_CHECKING:  # a bare training machine has no orjson, by which forecasters at an address are asked
-    from core.market.scoring.report import Pooled
-    from core.market.scoring.rows import ScoredDay
 
 ROWS_PER_REPORT = 5
 """Scores with fewer rows than so many times the horizon mean nothing and are refused."""
@@ -66,21 +64,18 @@ def run(o: argparse.Namespace) -> dict[str, Any]:
     Raises:
         ValueError: where nothing can be scored.
     """
-    from core.market.scoring import report as reports
-    from core.market.scoring.report import Pooled
-
-    use_one_thread()
     if o.every < 1:
         raise ValueError(compose("every {every}-th row is none: give 1 or more", every=o.every))
     days = find_recordings(o.data)
-    models = {name: load_predictor(name, folder=o.folder) for name in dict.fromkeys([o.checkpoint, *o.beside])}
+    names = list(dict.fromkeys([o.checkpoint, *o.beside]))
+    models = {name: load_predictor(name, folder=o.folder) for name in names}
     first = models[o.checkpoint]
     head: Head = first.heads[first.head_or_first(o.label, o.horizon)]
     o.label = head[0]  # which the receipt names
-    scored, skipped = _score_all(days, models, head, o) if o.ray is None else _score_on_ray(days, list(models), head, o)
+    scored, skipped = _score_all(days, names, head, o)
     if not scored:
         raise ValueError(next(iter(skipped.values())))
-    rows = Pooled.of(scored, head)
+    rows = Table.joined({day.recording: day.table for day in scored})
     tables = reports.all_tables(rows)
     receipt = _receipt(o, scored, models, tables)
     answer = _answer(o.checkpoint, rows, scored, skipped, tables) | {"receipt": receipt.to_dict()}
@@ -89,70 +84,51 @@ def run(o: argparse.Namespace) -> dict[str, Any]:
     return answer
 
 
+def score_named(day: RecordedDay, *, names: Sequence[str], folder: Path, **options: Any) -> ScoredDay:
+    """As `core.market.answers.recordings.score_day`, the checkpoints by their names: a task that another process can do."""
+    use_one_thread()
+    return score_day(day, {name: load_predictor(name, folder=folder) for name in names}, **options)
+
+
 def _score_all(
-    days: list[RecordedDay], models: Mapping[str, Predictor], head: Head, o: argparse.Namespace
+    days: list[RecordedDay], names: Sequence[str], head: Head, o: argparse.Namespace
 ) -> tuple[list[ScoredDay], dict[str, str]]:
     """The recordings that could be scored, and by name why the others could not."""
-    from core.market.scoring.rows import score_day
-
-    scored: list[ScoredDay] = []
-    skipped: dict[str, str] = {}
-    bar = counting_bar("window")
+    bar = counting_bar("window" if o.ray is None else "recording")
     began = written = time.monotonic()
     sizes = [sum(path.stat().st_size for path in day.paths) for day in days]
-    for place, day in enumerate(days):
-
-        def moved(done: int, total: int, place: int = place, name: str = day.name) -> None:
-            nonlocal written
-            bar(done, total)
-            now = time.monotonic()
-            if o.progress is None or (now - written < EVERY_S and done < total):
-                return
-            written = now
-            step = sum(sizes[:place]) + sizes[place] * done // total  # bytes, as recordings are read one after another
-            values = {"step": step, "total": sum(sizes), "epoch": place, "epochs": len(days), "recording": name}
-            write_values(o.progress, values | {"elapsed": round(now - began, 2)})
-
-        try:
-            found = score_day(day, models, o.forecaster, head, market=o.market, every=o.every, part=o.part, progress=moved)
-        except ValueError as error:
-            if len(days) == 1:
-                raise
-            skipped[day.name] = str(error)
-            continue
-        _keep(found, scored, skipped)
-    return scored, skipped
-
-
-def _score_on_ray(
-    days: list[RecordedDay], names: list[str], head: Head, o: argparse.Namespace
-) -> tuple[list[ScoredDay], dict[str, str]]:
-    """As `_score_all`, each recording a task of a Ray cluster."""
-    from core.market.scoring.tasks import ScoreTask, score
-
-    folder = o.folder.resolve()
-    tasks = [
-        ScoreTask(
-            day=day,
-            names=names,
-            folder=folder,
-            forecasters=o.forecaster,
-            head=head,
-            market=o.market,
-            every=o.every,
-            part=o.part,
-        )
-        for day in days
-    ]
-    bar = counting_bar("recording")
-    began = time.monotonic()
     answers: dict[int, ScoredDay | ValueError | OSError] = {}
-    for number, found in each(score, tasks, ray=o.ray):
-        answers[number] = found
-        bar(len(answers), len(days))
+
+    def write_progress(values: dict[str, Any]) -> None:
         if o.progress is not None:
-            values = {"step": len(answers), "total": len(days), "epoch": len(answers), "epochs": len(days)}
-            write_values(o.progress, values | {"recording": days[number].name, "elapsed": round(time.monotonic() - began, 2)})
+            write_values(o.progress, values | {"epochs": len(days), "elapsed": round(time.monotonic() - began, 2)})
+
+    def moved(done: int, total: int) -> None:
+        nonlocal written
+        bar(done, total)
+        if done < total and time.monotonic() - written < EVERY_S:
+            return
+        written, place = time.monotonic(), len(answers)
+        step = sum(sizes[:place]) + sizes[place] * done // total  # bytes, as recordings are read one after another
+        write_progress({"step": step, "total": sum(sizes), "epoch": place, "recording": days[place].name})
+
+    work = partial(
+        score_named,
+        names=names,
+        folder=o.folder.resolve(),
+        forecasters=o.forecaster,
+        head=head,
+        market=o.market,
+        every=o.every,
+        part=o.part,
+        progress=moved if o.ray is None else None,
+    )
+    for number, found in each(work, days, ray=o.ray):
+        answers[number] = found
+        if o.ray is not None:
+            bar(len(answers), len(days))
+            done = len(answers)
+            write_progress({"step": done, "total": len(days), "epoch": done, "recording": days[number].name})
     scored: list[ScoredDay] = []
     skipped: dict[str, str] = {}
     for number, day in enumerate(days):
@@ -161,28 +137,21 @@ def _score_on_ray(
             if len(days) == 1:
                 raise found
             skipped[day.name] = str(found)
+        elif len(found.table) < ROWS_PER_REPORT:
+            skipped[day.name] = str(compose("no stretch without a gap is long enough for a window and the horizon"))
         else:
-            _keep(found, scored, skipped)
+            scored.append(found)
     return scored, skipped
-
-
-def _keep(found: ScoredDay, scored: list[ScoredDay], skipped: dict[str, str]) -> None:
-    if len(found) < ROWS_PER_REPORT:
-        skipped[found.recording] = str(compose("no stretch without a gap is long enough for a window and the horizon"))
-    else:
-        scored.append(found)
 
 
 def _answer(
     checkpoint: str,
-    rows: Pooled,
+    rows: Table,
     scored: list[ScoredDay],
     skipped: dict[str, str],
     tables: Mapping[str, pd.DataFrame],
 ) -> dict[str, Any]:
     """Answer that is printed as JSON (docs/evaluate_json.md)."""
-    from core.market.scoring import report as reports
-
     lines = {line.pop("forecaster"): _with_interval(line) for line in reports.plain(tables["forecasters"])}
     pooled = {line.pop("forecaster"): line for line in reports.plain(tables["pooled"])}
     mine = lines[checkpoint]
@@ -197,7 +166,8 @@ def _answer(
         "forecasters": lines,
         "pooled": pooled,
         "recordings": [
-            recording_entry(day.recording, day.market, day.part, day.alpha, day.timestamps, day.apart) for day in scored
+            recording_entry(day.recording, day.market, day.part, day.alpha, day.table.column("timestamp"), day.apart)
+            for day in scored
         ],
         "skipped": skipped,
         "reasons": {name: one.reason for name, one in rows.answers.items() if one.reason},
@@ -237,8 +207,6 @@ def _with_interval(line: dict[str, Any]) -> dict[str, Any]:
 def _receipt(
     o: argparse.Namespace, scored: list[ScoredDay], models: Mapping[str, Predictor], tables: Mapping[str, pd.DataFrame]
 ) -> Receipt:
-    from core.market.scoring import report as reports
-
     options = {"--checkpoint": [o.checkpoint], "--beside": o.beside, "--forecaster": o.forecaster, "--label": [o.label]}
     options |= {"--horizon": [str(o.horizon)] if o.horizon is not None else [], "--market": [o.market] if o.market else []}
     options |= {"--every": [str(o.every)], "--folder": [CHECKPOINTS], "--out": [OUT]}
@@ -252,10 +220,9 @@ def _receipt(
     )
 
 
-def write(folder: Path, answer: dict[str, Any], rows: Pooled, tables: Mapping[str, pd.DataFrame], receipt: Receipt) -> None:
+def write(folder: Path, answer: dict[str, Any], rows: Table, tables: Mapping[str, pd.DataFrame], receipt: Receipt) -> None:
     """Write `report.html`, `report.json`, each table as CSV and Parquet, and `rows.parquet`."""
     from core.figures.score_report import report_html  # which needs plotly
-    from core.market.scoring import report as reports
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():

@@ -11,11 +11,11 @@ from typing import Any
 
 from core import checkpoints
 from core.cli import options
+from core.market.answers.recordings import find_recordings
 from core.market.book import read_market
 from core.market.features import TRANSFORM_KINDS, directed_inputs, input_names
 from core.market.labels import HORIZONS, LABEL_KINDS, Head
 from core.market.predictor import Predictor
-from core.market.scoring.recordings import find_recordings
 from core.market.store.segments import is_segment
 from core.models.deeplob import DeepLOBConfig
 from core.models.tlob import TLOBConfig

@@ -29,7 +29,7 @@ def groups_figure(
     """One measure by group, a series per forecaster.
 
     Args:
-        table: as `core.market.scoring.report.group_table`. by: which groups. measure: a key of `measure_names`.
+        table: as `core.market.answers.report.group_table`. by: which groups. measure: a key of `measure_names`.
         names: forecasters' names for a person, by code. labels: likewise of groups.
     """
     figure = Draft()

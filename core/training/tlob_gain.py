@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from core import scores
-from core.market.bootstrap import block_length, resampled_sums
+from core.market.answers.table import Answered, Table, differences
 from core.market.calibration import CallRule
+from core.market.labels import Head
 from core.market.predictor import Predictor, load_predictor, windows_of
 from core.training.tlob import MarketData, fit_rules
 
@@ -72,21 +74,12 @@ def _earlier(before: Predictor, market: MarketData, ends: NDArray[np.int64]) -> 
     return probabilities(entry.rules), probabilities(rules)
 
 
-def _head_gain(
-    head: tuple[str, int], truth: NDArray[np.int64], answers: dict[str, NDArray[np.float64]], index: int
-) -> dict[str, Any]:
-    losses = {
-        name: -np.log(np.maximum(p[np.arange(len(truth)), index, truth], 1e-12)) for name, p in answers.items()
-    }  # (n,) each
+def _head_gain(head: Head, truth: NDArray[np.int64], answers: dict[str, NDArray[np.float64]], index: int) -> dict[str, Any]:
+    given = {name: Answered(calls=p[:, index].argmax(axis=1), probabilities=p[:, index]) for name, p in answers.items()}
+    table = Table(head=head, rows=pd.DataFrame({"truth": truth}), answers=given)
     entry: dict[str, Any] = {"label": head[0], "horizon": head[1], "samples": len(truth)}
-    entry |= {f"{name}_log_loss": round(scores.log_loss(p[:, index], truth), 5) for name, p in answers.items()}
-    block = block_length(len(truth), head[1])
-    for name, loss in losses.items():
-        if name == "trained":
-            continue
-        difference = losses["trained"] - loss
-        sums = resampled_sums(difference[:, None], block)[:, 0] / len(truth)
-        low, high = np.percentile(sums, [2.5, 97.5])
-        bounds = {"value": difference.mean(), "low": low, "high": high}
-        entry[f"less_{name}"] = {key: round(float(value), 5) for key, value in bounds.items()}
+    entry |= {f"{name}_log_loss": round(one.log_loss, 5) for name, one in table.score().items()}
+    for name in list(given)[1:]:
+        less = differences(table, "trained", name, fewest=1)["log_loss"]
+        entry[f"less_{name}"] = {bound: round(value, 5) for bound, value in asdict(less).items()}
     return entry

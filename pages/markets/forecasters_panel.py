@@ -7,14 +7,14 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from core import scores
 from core.device import use_one_thread
 from core.market.answers.predictions import RowPredictions
+from core.market.answers.table import PairedDifference, Scores
 from core.market.book import BookRows, read_market
 from core.market.feeds.recording import RecordingFeed
 from core.market.forecasters.catalogue import AnyForecaster
-from core.market.forecasters.comparison import Comparison, PairedDifference, compare, names_of
-from core.market.forecasters.live import FIRST_FIT, PeerScore
+from core.market.forecasters.comparison import Comparison, ForecasterScore, compare, names_of
+from core.market.forecasters.live import FIRST_FIT
 from core.market.forecasters.protocol import ForecasterError
 from core.market.forecasters.table import SUFFIXES
 from core.market.session import MarketSession
@@ -50,7 +50,7 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
     if not chosen:
         return
     found = [score for score in session.peers.scores(choices.head) if score.name in chosen]
-    st.dataframe(_running_table(found), hide_index=True, width="stretch", height="content")
+    st.dataframe(_table(found, running=True), hide_index=True, width="stretch", height="content")
     for score in found:
         if score.reason:
             st.caption(f":material/warning: {controls.as_sentence(translate(score.reason))}")
@@ -81,33 +81,30 @@ def _choose() -> list[str]:
     return [by_code[code] for code in codes]
 
 
-def _running_table(found: list[PeerScore]) -> pd.DataFrame:
+def _table(found: list[ForecasterScore], *, running: bool) -> pd.DataFrame:
     names = shown_names()
     return pd.DataFrame(
         {
             _("Forecaster"): names.get(score.name, score.name),
-            _("Samples"): number(score.rows),
+            _("Samples"): number(score.scores.samples),
             _("Missing"): number(sum(score.missing.values())),
-            **_score_columns(score.rows, _matthews(score.confusion), score.log_loss),
-            _("TLOB's Matthews"): number(_matthews(score.tlob_confusion), 3) if score.rows else "",
-            _("TLOB's log loss"): number(score.tlob_log_loss, 3) if score.rows else "",
-            **_difference_columns(score.matthews_difference, score.log_loss_difference),
-            _("Call rule"): _("fitted") if score.fitted else _("likeliest class"),
+            _("Matthews"): _value(score.scores, "matthews"),
+            _("Log loss"): _value(score.scores, "log_loss"),
+            **(
+                {_("TLOB's Matthews"): _value(score.tlob, "matthews"), _("TLOB's log loss"): _value(score.tlob, "log_loss")}
+                if running
+                else {}
+            ),
+            _("Difference in Matthews"): _interval(score.less_tlob.get("matthews")),
+            _("Difference in log loss"): _interval(score.less_tlob.get("log_loss")),
+            **({_("Call rule"): _("likeliest class") if score.rule is None else _("fitted")} if running else {}),
         }
         for score in found
     )
 
 
-def _matthews(confusion: Any) -> float:
-    return scores.summary(confusion)["matthews"]
-
-
-def _score_columns(rows: int, matthews: float, log_loss: float) -> dict[str, str]:
-    return {_("Matthews"): number(matthews, 3) if rows else "", _("Log loss"): number(log_loss, 3) if rows else ""}
-
-
-def _difference_columns(matthews: PairedDifference | None, log_loss: PairedDifference | None) -> dict[str, str]:
-    return {_("Difference in Matthews"): _interval(matthews), _("Difference in log loss"): _interval(log_loss)}
+def _value(found: Scores, measure: str) -> str:
+    return number(found.summary()[measure], 3) if found.samples else ""
 
 
 def _interval(difference: PairedDifference | None) -> str:
@@ -188,19 +185,8 @@ def _compared(session: MarketSession, feed: RecordingFeed, whole: RowPredictions
 
 
 def _show_comparison(comparison: Comparison, choices: ViewChoices) -> None:
-    names = shown_names()
     boards = comparison.scores(choices.head)
-    table = pd.DataFrame(
-        {
-            _("Forecaster"): names.get(score.name, score.name),
-            _("Samples"): number(score.rows),
-            _("Missing"): number(sum(score.missing.values())),
-            **_score_columns(score.rows, _matthews(score.confusion), score.log_loss),
-            **_difference_columns(score.matthews_difference, score.log_loss_difference),
-        }
-        for score in boards
-    )
-    st.dataframe(table, hide_index=True, width="stretch", height="content")
+    st.dataframe(_table(boards, running=False), hide_index=True, width="stretch", height="content")
     for score in boards:
         if score.reason:
             st.caption(f":material/warning: {controls.as_sentence(translate(score.reason))}")

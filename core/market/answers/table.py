@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from core import scores
 from core.market.book import FloatArray
+from core.market.bootstrap import FEWEST, block_length, resampled_sums
 from core.market.labels import STATIONARY, UNKNOWN, Head
 from core.market.value import CallRows
 from core.scores import CALIBRATION_BINS
@@ -130,18 +131,20 @@ class Table:
     answers: Mapping[str, Answered]
 
     @classmethod
-    def joined(cls, tables: Sequence[Table]) -> Table:
-        """Several tables of the same columns and forecasters, one after the other; `recording` stays a category."""
-        rows = pd.concat([table.rows for table in tables], ignore_index=True)
+    def joined(cls, tables: Mapping[str, Table]) -> Table:
+        """Tables of recordings by name, of the same columns and forecasters: one after the other, named in `recording`."""
+        each, names = list(tables.values()), list(tables)
+        number = np.repeat(np.arange(len(each)), [len(table) for table in each])
+        rows = pd.concat([table.rows for table in each], ignore_index=True)
         answers = {
             name: Answered(
-                calls=np.concatenate([table.answers[name].calls for table in tables]),
-                probabilities=np.concatenate([table.answers[name].probabilities for table in tables]),
-                reason=next((table.answers[name].reason for table in tables if table.answers[name].reason), ""),
+                calls=np.concatenate([table.answers[name].calls for table in each]),
+                probabilities=np.concatenate([table.answers[name].probabilities for table in each]),
+                reason=next((table.answers[name].reason for table in each if table.answers[name].reason), ""),
             )
-            for name in tables[0].answers
+            for name in each[0].answers
         }
-        return cls(head=tables[0].head, rows=rows, answers=answers)
+        return cls(head=each[0].head, rows=rows.assign(recording=pd.Categorical.from_codes(number, names)), answers=answers)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -215,3 +218,39 @@ def losses(probabilities: NDArray[np.floating], truth: NDArray[np.integer]) -> F
     """(n,) -log of the probability given to what happened, cut at 1e-12; NaN where there is none."""
     p = np.asarray(probabilities, dtype=np.float64)[np.arange(len(truth)), truth]
     return -np.log(np.maximum(p, 1e-12))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedDifference:
+    """A forecaster's score less another's on the rows that both answered: value, and the bounds of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def differences(table: Table, mine: str, other: str, *, fewest: int = FEWEST) -> dict[str, PairedDifference]:
+    """Differences of Matthews correlation and log-loss on the same rows, with intervals of a paired block bootstrap.
+
+    Returns:
+        By `matthews` and `log_loss`; empty where fewer than `fewest` rows are shared.
+    """
+    a, b = table.answers[mine], table.answers[other]
+    both = (table.truth != UNKNOWN) & (a.calls != NO_CALL) & (b.calls != NO_CALL)
+    truth = table.truth[both].astype(np.int64)
+    if len(truth) < fewest:
+        return {}
+    pair = [one[both] for one in (a, b)]
+    cells = [np.eye(9)[3 * truth + one.calls] for one in pair]
+    columns = np.concatenate([*cells, *(losses(one.probabilities, truth)[:, None] for one in pair)], axis=1)  # 9 + 9 + 1 + 1
+
+    def less(sums: FloatArray) -> FloatArray:
+        mcc = [scores.matthews(sums[:, start : start + 9].reshape(-1, 3, 3)) for start in (0, 9)]
+        return np.stack([mcc[0] - mcc[1], (sums[:, 18] - sums[:, 19]) / len(truth)])
+
+    values = less(columns.sum(axis=0)[None])[:, 0]
+    low, high = np.percentile(less(resampled_sums(columns, block_length(len(truth), table.head[1]))), [2.5, 97.5], axis=1)
+    return {
+        name: PairedDifference(value=float(values[i]), low=float(low[i]), high=float(high[i]))
+        for i, name in enumerate(("matthews", "log_loss"))
+    }

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from core import scores
 from core.market.answers.predictions import outcomes
+from core.market.answers.table import NO_CALL, Answered, PairedDifference, Scores, Table, differences
 from core.market.book import STEP_MS, BookRows
-from core.market.bootstrap import block_length, resampled_sums
+from core.market.bootstrap import FEWEST
 from core.market.calibration import CallRule, fit_rule
 from core.market.forecasters.catalogue import AnyForecaster
 from core.market.forecasters.naive import StationaryForecaster
@@ -24,21 +26,8 @@ from core.market.windows import window_ends
 BATCH = 256
 FAILURES = 3
 """Batches in a row that may fail before a forecaster is not asked any more."""
-FEWEST = 200
-"""Rows with a known outcome below which neither a rule nor an interval is computed."""
 FIT_FROM = 1_000
 """Rows of a recording below which none are set apart to fit call rules: rules of fewer are noise."""
-COVERAGE = 95
-"""Per cent of the resampled differences that an interval holds."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairedDifference:
-    """A forecaster's score less TLOB's on the rows that both answered: value, and the bounds of its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,37 +35,31 @@ class ForecasterScore:
     """One forecaster on one head.
 
     Attributes:
-        rows: scored; those of the same outcomes that it did not answer are `missing`, by fault. reason: a sentence about the
-            first fault. rule: how its calls were made; None where the likeliest class was called, for want of rows to fit.
-        confusion: (3, 3) counts. log_loss, ece: of its calibrated probabilities.
-        matthews_difference, log_loss_difference: from TLOB; None for TLOB itself, and where too few rows are shared.
+        scores: of its calibrated probabilities. tlob: TLOB's on the same rows.
+        missing: by fault, its rows of the same outcomes that it did not answer. reason: a sentence about a fault.
+        rule: how its calls were made; None where the likeliest class was called, for want of rows to fit.
+        less_tlob: differences from TLOB's `matthews` and `log_loss`; none for TLOB itself, and where too few rows are shared.
     """
 
     name: str
-    rows: int
+    scores: Scores
+    tlob: Scores
     missing: dict[str, int]
     reason: str
     rule: CallRule | None
-    confusion: NDArray[np.int64]
-    log_loss: float
-    ece: float
-    matthews_difference: PairedDifference | None = None
-    log_loss_difference: PairedDifference | None = None
+    less_tlob: dict[str, PairedDifference]
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, rounded to four decimals; None for a score of no rows, as JSON has no NaN."""
-        differences = {"matthews": self.matthews_difference, "log_loss": self.log_loss_difference}
-        measured = {**scores.summary(self.confusion), "log_loss": self.log_loss, "ece": self.ece}
+        rows = self.scores.samples
         return {
-            "rows": self.rows,
+            "rows": rows,
             "missing": self.missing,
             **({"reason": str(self.reason)} if self.reason else {}),
             "call": self.rule.kind if self.rule is not None else "likeliest",
-            **{name: round(value, 4) if self.rows else None for name, value in measured.items()},
+            **{name: round(value, 4) if rows else None for name, value in self.scores.summary().items()},
             "less_tlob": {
-                name: {"value": round(d.value, 4), "low": round(d.low, 4), "high": round(d.high, 4)}
-                for name, d in differences.items()
-                if d is not None
+                name: {bound: round(value, 4) for bound, value in asdict(d).items()} for name, d in self.less_tlob.items()
             },
         }
 
@@ -98,54 +81,29 @@ class Comparison:
 
     def scores(self, head: int) -> list[ForecasterScore]:
         """Every forecaster's scores on one head, TLOB first."""
-        known = self.truth[:, head] != UNKNOWN
-        scored: dict[str, tuple[CallRule | None, NDArray[np.float64], NDArray[np.int64]]] = {}
+        truth, first = self.truth[:, head], next(iter(self.answers))
+        rules: dict[str, CallRule | None] = {}
+        calibrated: dict[str, Answered] = {}
         for name, answer in self.answers.items():
-            there = answer.faults[:, head] == Fault.NONE
-            rule = self._rule(name, answer, head, there & known & self.fit)
-            scored[name] = (rule, *_calls(rule, answer.probabilities[:, head]))
-        first = next(iter(self.answers))
+            p, rows = answer.probabilities[:, head], (truth != UNKNOWN) & self.fit & (answer.faults[:, head] == Fault.NONE)
+            plain, kind = name in self.plain, self.heads[head][0]
+            rules[name] = fit_peer_rule(p[rows], truth[rows], kind, plain=plain) if rows.sum() >= FEWEST else None
+            calibrated[name] = _calibrated(rules[name] or CallRule(), p)
+        scored = (truth != UNKNOWN) & ~self.fit
+        table = Table(head=self.heads[head], rows=pd.DataFrame({"truth": truth}), answers=calibrated)[scored]
+        found = table.score()
         return [
-            self._score(name, head, known & ~self.fit, scored[name], None if name == first else scored[first], first)
-            for name in self.answers
-        ]
-
-    def _rule(self, name: str, answer: Checked, head: int, rows: NDArray[np.bool_]) -> CallRule | None:
-        if rows.sum() < FEWEST:
-            return None
-        kind, _ = self.heads[head]
-        return fit_peer_rule(answer.probabilities[rows, head], self.truth[rows, head], kind, plain=name in self.plain)
-
-    def _score(
-        self,
-        name: str,
-        head: int,
-        rows: NDArray[np.bool_],
-        mine: tuple[CallRule | None, NDArray[np.float64], NDArray[np.int64]],
-        tlob: tuple[CallRule | None, NDArray[np.float64], NDArray[np.int64]] | None,
-        first: str,
-    ) -> ForecasterScore:
-        rule, p, called = mine
-        faults = self.answers[name].faults[:, head]
-        there = rows & (faults == Fault.NONE)
-        truth = self.truth[there, head]
-        differences: dict[str, PairedDifference | None] = {}
-        if tlob is not None:
-            both = there & (self.answers[first].faults[:, head] == Fault.NONE)
-            differences = paired_differences(
-                self.truth[both, head], (called[both], p[both]), (tlob[2][both], tlob[1][both]), self.heads[head][1]
+            ForecasterScore(
+                name=name,
+                scores=found[name],
+                tlob=found[first],
+                missing=count_missing(answer.faults[scored, head]),
+                reason=answer.reason,
+                rule=rules[name],
+                less_tlob=differences(table, name, first) if name != first else {},
             )
-        return ForecasterScore(
-            name=name,
-            rows=int(there.sum()),
-            missing=count_missing(faults[rows]),
-            reason=self.answers[name].reason,
-            rule=rule,
-            confusion=scores.confusion_matrix(truth, called[there]),
-            log_loss=scores.log_loss(p[there], truth),
-            ece=scores.calibration_error(p[there], truth) if there.any() else float("nan"),
-            **differences,
-        )
+            for name, answer in self.answers.items()
+        ]
 
 
 def fit_peer_rule(
@@ -165,41 +123,6 @@ def count_missing(faults: NDArray[np.int8]) -> dict[str, int]:
     """Counts the missing answers by the fault's name in lower case; heads that a forecaster does not offer do not count."""
     counts = {fault.name.lower(): int((faults == fault).sum()) for fault in Fault if fault > Fault.NOT_OFFERED}
     return {name: count for name, count in counts.items() if count}
-
-
-def paired_differences(
-    truth: NDArray[np.int64],
-    mine: tuple[NDArray[np.int64], NDArray[np.float64]],
-    tlob: tuple[NDArray[np.int64], NDArray[np.float64]],
-    horizon: int,
-) -> dict[str, PairedDifference | None]:
-    """Differences of Matthews correlation and log-loss on the same rows, with block-bootstrap intervals.
-
-    Args:
-        truth: (n,) in time order. mine, tlob: calls (n,) and probabilities (n, 3). horizon: steps; sets the length of a block.
-
-    Returns:
-        `matthews_difference` and `log_loss_difference`, None where there are fewer than `FEWEST` rows.
-    """
-    if len(truth) < FEWEST:
-        return {"matthews_difference": None, "log_loss_difference": None}
-    rows = np.arange(len(truth))
-    cells = [np.eye(9)[3 * truth + called] for called, _ in (mine, tlob)]
-    losses = [-np.log(np.maximum(p[rows, truth], 1e-12))[:, None] for _, p in (mine, tlob)]
-    columns = np.concatenate([*cells, *losses], axis=1)  # 9 + 9 + 1 + 1
-
-    def differences(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        mcc = [scores.matthews(sums[:, start : start + 9].reshape(-1, 3, 3)) for start in (0, 9)]
-        return np.stack([mcc[0] - mcc[1], (sums[:, 18] - sums[:, 19]) / len(truth)])
-
-    values = differences(columns.sum(axis=0)[None])[:, 0]
-    tail = (100 - COVERAGE) / 2
-    resampled = differences(resampled_sums(columns, block_length(len(truth), horizon)))
-    bounds = np.percentile(resampled, [tail, 100 - tail], axis=1)
-    return {
-        name: PairedDifference(value=float(values[i]), low=float(bounds[0, i]), high=float(bounds[1, i]))
-        for i, name in enumerate(("matthews_difference", "log_loss_difference"))
-    }
 
 
 def run_over(
@@ -246,16 +169,6 @@ def run_over(
         faults=np.concatenate([part.faults for part in done]),
         reason=next((part.reason for part in done if part.reason), ""),
     )
-
-
-class _PredictorForecaster:
-    """TLOB's calibrated probabilities, by the entry of its card for the market."""
-
-    def __init__(self, predictor: Predictor, market: MarketCard) -> None:
-        self.predictor, self.market = predictor, market
-
-    def predict(self, windows: NDArray[np.float64]) -> NDArray[np.float32]:
-        return self.predictor.predict(windows, self.market).probabilities
 
 
 def split_ends(
@@ -327,7 +240,7 @@ def _tlob_answers(
     known: tuple[NDArray[np.int64], NDArray[np.float32]] | None,
     progress: Callable[[int, int], None] | None,
 ) -> Checked:
-    tlob = _PredictorForecaster(predictor, market)
+    tlob = SimpleNamespace(predict=lambda windows: predictor.predict(windows, market).probabilities)
     if known is None:
         return run_over(tlob, "TLOB", rows, ends, task, progress=progress)
     there = np.isin(ends, known[0])
@@ -337,15 +250,13 @@ def _tlob_answers(
     return Checked(probabilities=p, faults=np.zeros(p.shape[:2], dtype=np.int8))
 
 
-def _calls(rule: CallRule | None, raw: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Calibrated probabilities and calls of raw ones; rows that are NaN stay so, and their calls mean nothing."""
+def _calibrated(rule: CallRule, raw: NDArray[np.float64]) -> Answered:
+    """Calibrated probabilities and calls of raw ones; rows that are NaN stay so."""
     there = np.isfinite(raw).all(axis=-1)
-    rule = CallRule() if rule is None else rule
-    p = np.full(raw.shape, np.nan)
+    p, called = np.full(raw.shape, np.nan), np.full(len(raw), NO_CALL)
     p[there] = rule.probabilities(np.log(np.maximum(raw[there], 1e-12)))
-    called = np.full(len(raw), UNKNOWN)
     called[there] = rule.call(p[there])
-    return p, called
+    return Answered(calls=called, probabilities=p)
 
 
 def names_of(spellings: Sequence[str]) -> dict[str, str]:

@@ -15,7 +15,6 @@ import os
 from urllib.parse import urlsplit
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from core.market.book import FloatArray
@@ -90,6 +89,8 @@ class HttpForecaster:
         return _answer(content, kind)
 
     def _request(self, timestamps: NDArray[np.int64], windows: FloatArray) -> tuple[bytes, dict[str, str]]:
+        import orjson  # which a bare training machine lacks
+
         heads = [list(head) for head in self.task.heads]
         if self.sends_npy:
             buffer = io.BytesIO()
@@ -113,6 +114,8 @@ def allowed_host(host: str) -> bool:
 
 
 def _answer(content: bytes, kind: str) -> Answer:
+    import orjson
+
     wrong = ForecasterError(compose('the answer is no JSON with "probabilities", nor .npy'))
     try:
         if kind == NPY:

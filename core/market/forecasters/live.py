@@ -13,13 +13,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from core import scores
+from core.market.answers.table import Answered, Table, differences
 from core.market.book import STEP_MS, FloatArray
 from core.market.calibration import CallRule, apply_rules
 from core.market.forecasters.catalogue import AnyForecaster, find_forecaster
-from core.market.forecasters.comparison import PairedDifference, fit_peer_rule, paired_differences
+from core.market.forecasters.comparison import ForecasterScore, fit_peer_rule
 from core.market.forecasters.naive import StationaryForecaster
 from core.market.forecasters.protocol import Checked, Fault, ForecasterError, ForecastTask, ask, begin_anew, missing, tell
 from core.messages import compose
@@ -38,29 +39,6 @@ REFIT = 500
 """Further outcomes between two fits."""
 FITTED = 4_000
 """Newest outcomes that a fit reads."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PeerScore:
-    """One forecaster's running score on one head, and TLOB's on the same rows.
-
-    Attributes:
-        rows: scored of both. missing: of the forecaster, by fault. reason: the latest sentence about a fault, "" where none is.
-        fitted: whether its call rule is fitted already, to its own earlier outcomes.
-        confusion, tlob_confusion: (3, 3) counts. log_loss, tlob_log_loss: mean; NaN without rows.
-    """
-
-    name: str
-    rows: int
-    missing: dict[str, int]
-    reason: str
-    fitted: bool
-    confusion: NDArray[np.int64]
-    tlob_confusion: NDArray[np.int64]
-    log_loss: float
-    tlob_log_loss: float
-    matthews_difference: PairedDifference | None
-    log_loss_difference: PairedDifference | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,27 +205,32 @@ class _Peer:
                 head.rule, head.fitted_at = rule, head.resolved
             return  # one at a time, so that the next window is not missed
 
-    def score(self, index: int) -> PeerScore:
+    def score(self, index: int) -> ForecasterScore:
         """The running score of one head."""
         with self.changed:
             head = self.heads[index]
             kept, answers = list(head.classes), list(head.p)
             lost = {fault.name.lower(): count for fault, count in sorted(head.missing.items()) if fault > Fault.NOT_OFFERED}
-            reason, fitted = self.reason, head.rule is not None
+            reason, rule = self.reason, head.rule
         truth, called, tlob = np.array(kept, dtype=np.int64).reshape(-1, 3).T
         p = np.array(answers).reshape(-1, 3, 3)
-        _, horizon = self.task.heads[index]
-        return PeerScore(
+        table = Table(
+            head=self.task.heads[index],
+            rows=pd.DataFrame({"truth": truth}),
+            answers={
+                "mine": Answered(calls=called, probabilities=p[:, 0]),
+                "tlob": Answered(calls=tlob, probabilities=p[:, 1]),
+            },
+        )
+        found = table.score()
+        return ForecasterScore(
             name=self.name,
-            rows=len(truth),
+            scores=found["mine"],
+            tlob=found["tlob"],
             missing=lost,
             reason=reason,
-            fitted=fitted,
-            confusion=scores.confusion_matrix(truth, called),
-            tlob_confusion=scores.confusion_matrix(truth, tlob),
-            log_loss=scores.log_loss(p[:, 0], truth),
-            tlob_log_loss=scores.log_loss(p[:, 1], truth),
-            **paired_differences(truth, (called, p[:, 0]), (tlob, p[:, 1]), horizon),
+            rule=rule,
+            less_tlob=differences(table, "mine", "tlob"),
         )
 
 
@@ -334,7 +317,7 @@ class LivePeers:
         with self._lock:
             return all(peer.ready for peer in self._peers.values())
 
-    def scores(self, head: int) -> list[PeerScore]:
+    def scores(self, head: int) -> list[ForecasterScore]:
         """Running scores on one head, in the order in which the forecasters were asked for."""
         with self._lock:
             peers = list(self._peers.values())

@@ -80,8 +80,8 @@ def test_a_whole_recording_is_compared_at_the_press_of_a_button(session: MarketS
     peers = {"momentum": MomentumForecaster(session.peers.task)}
     expected = compare(session.predictor, rows, session.entry, peers, spelling="").scores(head)
     assert table["Forecaster"].tolist() == ["TLOB", "Momentum rule"]
-    assert table["Log loss"].tolist() == [f"{score.log_loss:.3f}" for score in expected]
-    assert table["Samples"].tolist() == [f"{score.rows:,}" for score in expected]
+    assert table["Log loss"].tolist() == [f"{score.scores.log_loss:.3f}" for score in expected]
+    assert table["Samples"].tolist() == [f"{score.scores.samples:,}" for score in expected]
     assert "are fitted on the first fifth of the recording" in words(app)
 
 

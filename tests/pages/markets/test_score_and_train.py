@@ -83,7 +83,7 @@ def test_a_recording_is_scored_and_its_worst_window_opens() -> None:
     assert answer is not None and len(app.dataframe[1].value) == len(answer["worst"]) > 10
     assert ("saying a third each would have been better" in words(app)) == (answer["log_loss"] > math.log(3))
 
-    from core.market.scoring.recordings import cut_window
+    from core.market.answers.recordings import cut_window
 
     plan, line = scoring.shared_scorer().status().plan, answer["worst"][0]
     window = cut_window(plan.places, line["recording"], line["timestamp"], 24, predictor="tlob")

@@ -83,12 +83,11 @@ def test_rules_come_from_the_first_part_alone_and_scores_from_the_rest(predictor
         logits = np.log(oracle.p[:, head])
         rule = fit_rule(logits[fit], truth[fit, head], maximise="macro_f1" if kind == "smoothed" else "matthews")
         assert found.rule is not None and asdict(found.rule) == pytest.approx(asdict(rule), abs=1e-9)
-        assert found.rows == tlob.rows == len(scored) and found.missing == {}
+        assert found.scores.samples == tlob.scores.samples == len(scored) and found.missing == {}
         p = rule.probabilities(logits[scored])
         assert found.summary()["matthews"] == pytest.approx(matthews_corrcoef(truth[scored, head], rule.call(p)), abs=5e-5)
-        assert found.log_loss == pytest.approx(log_loss(truth[scored, head], p, labels=[0, 1, 2]), abs=1e-9)
-        assert horizon and found.matthews_difference is not None and found.matthews_difference.low > 0
-        assert found.log_loss_difference is not None and found.log_loss_difference.high < 0
+        assert found.scores.log_loss == pytest.approx(log_loss(truth[scored, head], p, labels=[0, 1, 2]), abs=1e-9)
+        assert horizon and found.less_tlob["matthews"].low > 0 > found.less_tlob["log_loss"].high
 
 
 def test_tlob_against_itself_differs_by_nothing(
@@ -101,9 +100,11 @@ def test_tlob_against_itself_differs_by_nothing(
     )
     for head in range(len(HEADS)):
         tlob, own = comparison.scores(head)
-        assert own.confusion.tolist() == tlob.confusion.tolist() and own.log_loss == pytest.approx(tlob.log_loss, abs=1e-6)
-        for difference in (own.matthews_difference, own.log_loss_difference):
-            assert difference is not None and max(map(abs, (difference.value, difference.low, difference.high))) < 1e-6
+        assert own.scores.confusion.tolist() == tlob.scores.confusion.tolist()
+        assert own.scores.log_loss == pytest.approx(tlob.scores.log_loss, abs=1e-6)
+        assert own.less_tlob.keys() == {"matthews", "log_loss"}
+        for difference in own.less_tlob.values():
+            assert max(map(abs, (difference.value, difference.low, difference.high))) < 1e-6
 
 
 def test_missing_rows_are_counted_and_both_are_compared_on_the_others(
@@ -114,9 +115,9 @@ def test_missing_rows_are_counted_and_both_are_compared_on_the_others(
     later = TableForecaster(table[table["timestamp"] < ROWS.timestamps[2_200]], task, name="own.csv")
     comparison = compare(predictor, ROWS, entry, {"own": later}, spelling="", known=(found.rows, found.probabilities))
     tlob, own = comparison.scores(1)
-    assert own.missing == {"absent": 200 - 10, "not_a_number": 399} and own.rows == tlob.rows - 589
+    assert own.missing == {"absent": 200 - 10, "not_a_number": 399} and own.scores.samples == tlob.scores.samples - 589
     assert own.reason == "own.csv gave a probability that is not a number from 0 to 1."
-    assert own.matthews_difference is not None and own.matthews_difference.value == pytest.approx(0, abs=1e-12)
+    assert own.less_tlob["matthews"].value == pytest.approx(0, abs=1e-12)
     _, other = comparison.scores(0)
     assert other.missing == {"absent": 190}
 
@@ -141,7 +142,7 @@ def test_naive_rules_keep_their_names_promise(predictor: Predictor, entry: Marke
     comparison = compare(predictor, ROWS, entry, peers, spelling="")
     for head in range(len(HEADS)):
         _, _, stationary = comparison.scores(head)
-        assert stationary.confusion[:, [0, 2]].sum() == 0
+        assert stationary.scores.confusion[:, [0, 2]].sum() == 0
         fit = comparison.fit & (comparison.truth[:, head] != UNKNOWN)
         moving = (comparison.truth[fit, head] != 1).mean()
         assert stationary.rule is not None

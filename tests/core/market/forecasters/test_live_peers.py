@@ -93,8 +93,8 @@ def test_a_bad_answer_is_missing_and_the_next_good_one_counts(answer: Any, missi
     step(peers, 500, 0)
     (score,) = peers.scores(0)
     assert score.missing == {missing: 1} and score.reason == reason
-    assert score.rows == 1 and score.confusion[0, 0] == 1 and score.tlob_confusion[0, 1] == 1
-    assert score.log_loss == pytest.approx(-np.log(0.6)) and score.tlob_log_loss == pytest.approx(-np.log(0.2))
+    assert score.scores.samples == 1 and score.scores.confusion[0, 0] == 1 and score.tlob.confusion[0, 1] == 1
+    assert score.scores.log_loss == pytest.approx(-np.log(0.6)) and score.tlob.log_loss == pytest.approx(-np.log(0.2))
     peers.stop()
 
 
@@ -121,10 +121,10 @@ def test_one_that_is_still_at_work_misses_what_waits_and_delays_nothing() -> Non
     peers.resolve([(250, 0, 1)])
     (score,) = peers.scores(0)
     assert forecaster.asked == 2  # the first and the newest
-    assert score.missing == {"never": 3, "late": 1} and score.rows == 0
+    assert score.missing == {"never": 3, "late": 1} and score.scores.samples == 0
     assert score.reason == "Mine answered after 300 ms: 250 ms are allowed."
     step(peers, 1_250)
-    assert peers.scores(0)[0].rows == 1
+    assert peers.scores(0)[0].scores.samples == 1
     peers.stop()
 
 
@@ -152,7 +152,7 @@ def test_rows_while_one_is_loaded_are_not_missing() -> None:
     settle(peers)
     step(peers, 500)
     (score,) = peers.scores(0)
-    assert score.rows == 1 and score.missing == {} and score.reason == ""
+    assert score.scores.samples == 1 and score.missing == {} and score.reason == ""
     peers.stop()
 
 
@@ -160,7 +160,7 @@ def test_rows_before_it_was_asked_for_are_not_missing() -> None:
     peers = peers_with(By(lambda _: GOOD))
     peers.resolve([(0, 0, 1)])
     step(peers, 250)
-    assert peers.scores(0)[0].missing == {} and peers.scores(0)[0].rows == 1
+    assert peers.scores(0)[0].missing == {} and peers.scores(0)[0].scores.samples == 1
     peers.stop()
 
 
@@ -174,18 +174,17 @@ def test_scores_and_differences_are_those_of_the_rows_both_answered(monkeypatch:
     for number in range(700):
         step(peers, 250 * number, int(truth[number]))
         if number == 498:
-            assert not peers.scores(0)[0].fitted
+            assert peers.scores(0)[0].rule is None
     (score,) = peers.scores(0)
     rule = fit_peer_rule(p[:500], truth[:500], "forward")
     peer = peers._peers["Mine"].heads[0]
-    assert score.fitted and peer.rule is not None and asdict(peer.rule) == pytest.approx(asdict(rule), abs=1e-6)
+    assert score.rule is peer.rule is not None and asdict(peer.rule) == pytest.approx(asdict(rule), abs=1e-6)
     # The answer to window 500 is the one after which the rule is fitted, as outcome 499 was not known before.
     later = rule.probabilities(np.log(p[501:]))
     called = np.concatenate([p[:501].argmax(axis=1), rule.call(later)])
-    assert score.confusion.tolist() == confusion_matrix(truth, called, labels=[0, 1, 2]).tolist()
-    assert score.log_loss == pytest.approx(log_loss(truth, np.concatenate([p[:501], later]), labels=[0, 1, 2]), abs=1e-6)
-    assert score.rows == 700 and score.matthews_difference is not None and score.matthews_difference.low > 0
-    assert score.log_loss_difference is not None and score.log_loss_difference.high < 0
+    assert score.scores.confusion.tolist() == confusion_matrix(truth, called, labels=[0, 1, 2]).tolist()
+    assert score.scores.log_loss == pytest.approx(log_loss(truth, np.concatenate([p[:501], later]), labels=[0, 1, 2]), abs=1e-6)
+    assert score.scores.samples == 700 and score.less_tlob["matthews"].low > 0 > score.less_tlob["log_loss"].high
     peers.stop()
 
 
@@ -207,9 +206,9 @@ def test_a_playback_that_is_wound_back_begins_the_scores_anew() -> None:
     step(peers, 250)
     peers.restart()
     peers.resolve([(250, 0, 1)])  # of the time before
-    assert peers.scores(0)[0].rows == 0 and peers.scores(0)[0].missing == {}
+    assert peers.scores(0)[0].scores.samples == 0 and peers.scores(0)[0].missing == {}
     step(peers, 250)
-    assert peers.scores(0)[0].rows == 1
+    assert peers.scores(0)[0].scores.samples == 1
     peers.stop()
 
 

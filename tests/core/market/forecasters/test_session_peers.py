@@ -36,8 +36,8 @@ def test_a_session_runs_momentum_as_its_own_scoreboard_counts_it(tmp_path: Path)
     for head in range(len(predictor.heads)):
         (score,) = session.peers.scores(head)
         known = log[(log["truth"][:, head] >= 0) & np.isin(log["timestamp"], offered)]  # of a batch the newest alone
-        assert score.rows == len(known) > 5 and score.missing == {}
+        assert score.scores.samples == len(known) > 5 and score.missing == {}
         truth, called, naive = (known[name][:, head] for name in ("truth", "calls", "momentum"))
-        assert score.confusion.tolist() == confusion_matrix(truth, naive, labels=[0, 1, 2]).tolist()
-        assert score.tlob_confusion.tolist() == confusion_matrix(truth, called, labels=[0, 1, 2]).tolist()
+        assert score.scores.confusion.tolist() == confusion_matrix(truth, naive, labels=[0, 1, 2]).tolist()
+        assert score.tlob.confusion.tolist() == confusion_matrix(truth, called, labels=[0, 1, 2]).tolist()
     session.peers.stop()

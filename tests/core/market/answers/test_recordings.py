@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from core.market.answers.recordings import find_recordings
 from core.market.book import BookError
-from core.market.scoring.recordings import find_recordings
 from tests.core.market.helpers import EXCERPTS
 
 

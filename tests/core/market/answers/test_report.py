@@ -14,14 +14,13 @@ from sklearn.metrics import f1_score, log_loss, matthews_corrcoef
 
 from core.cli import evaluate_recordings
 from core.figures.score_report import worse_than_nothing
+from core.market.answers import report
 from core.market.answers.predictions import evaluate
+from core.market.answers.recordings import ScoredDay, find_recordings, score_day, volatility
+from core.market.answers.table import Answered, Table
 from core.market.book import STEP_MS, read_market
 from core.market.naive_rules import worse_recordings
 from core.market.predictor import Predictor
-from core.market.scoring import report
-from core.market.scoring.recordings import find_recordings
-from core.market.scoring.report import Pooled
-from core.market.scoring.rows import RowAnswers, ScoredDay, score_day, volatility
 from tests.core.market.helpers import EXCERPTS, HEADS, random_book, real_rows, tiny_predictor, with_hole
 
 HEAD = HEADS[3]
@@ -41,18 +40,18 @@ def days(predictor: Predictor, tmp_path_factory: pytest.TempPathFactory) -> list
 
 
 @pytest.fixture(scope="module")
-def rows(days: list[ScoredDay]) -> Pooled:
-    return Pooled.of(days, HEAD)
+def rows(days: list[ScoredDay]) -> Table:
+    return Table.joined({day.recording: day.table for day in days})
 
 
-def exact(rows: Pooled | ScoredDay, name: str) -> np.ndarray:
+def exact(rows: Table, name: str) -> np.ndarray:
     """Probabilities that sum to one in float64."""
     p = rows.answers[name].probabilities.astype(float)
     return p / p.sum(axis=1, keepdims=True)
 
 
 def test_one_recordings_scores_are_those_of_the_evaluation(days: list[ScoredDay], predictor: Predictor) -> None:
-    one = Pooled.of(days[:1], HEAD)
+    one = Table.joined({days[0].recording: days[0].table})
     found = evaluate(predictor, read_market([EXCERPTS[1]]), predictor.market("venue_pair1"), heads=[3])[0].summary()
     table = report.mean_table(one).set_index("forecaster")
     mine = table.loc["mine"]
@@ -65,14 +64,14 @@ def test_one_recordings_scores_are_those_of_the_evaluation(days: list[ScoredDay]
             assert table.loc[rule, name] == pytest.approx(value, abs=6e-5), (rule, name)
 
 
-def test_the_mean_over_recordings_leads_and_is_not_the_score_of_all_rows(days: list[ScoredDay], rows: Pooled) -> None:
+def test_the_mean_over_recordings_leads_and_is_not_the_score_of_all_rows(days: list[ScoredDay], rows: Table) -> None:
     table = report.mean_table(rows).set_index("forecaster")
-    each = [matthews_corrcoef(day.truth, day.answers["mine"].calls) for day in days]
+    each = [matthews_corrcoef(day.table.truth, day.table.answers["mine"].calls) for day in days]
     low, high = stats.t.interval(0.95, len(each) - 1, loc=np.mean(each), scale=stats.sem(each))
     mine = table.loc["mine"]
     assert (mine["matthews"], mine["matthews_low"], mine["matthews_high"]) == pytest.approx((np.mean(each), low, high), abs=2e-3)
     assert mine["recordings"] == 2 and mine["samples"] == len(rows)
-    losses = [log_loss(day.truth, exact(day, "frequencies"), labels=[0, 1, 2]) for day in days]
+    losses = [log_loss(day.table.truth, exact(day.table, "frequencies"), labels=[0, 1, 2]) for day in days]
     assert table.loc["frequencies", "log_loss"] == pytest.approx(np.mean(losses))
 
 
@@ -82,16 +81,10 @@ def test_a_rule_that_sees_no_book_scores_on_the_rows_of_several_together_alone()
     truth = np.concatenate([rng.choice(3, 2_000, p=[0.1, 0.8, 0.1]), rng.choice(3, 2_000, p=[0.1, 0.1, 0.8])]).astype(np.int8)
     calls = np.repeat(np.array([1, 2], dtype=np.int8), 2_000)
     nothing = np.full((4_000, 3), np.nan, dtype=np.float32)
-    other = {name: np.ones(4_000) for name in ("seconds", "mid", "spread", "volatility")}
-    both = Pooled(
-        head=HEAD,
-        names=("quiet", "rising"),
-        recording=np.repeat([0, 1], 2_000),
-        timestamps=STEP_MS * np.arange(4_000),
-        truth=truth,
-        answers={"blind": RowAnswers(probabilities=nothing, calls=calls)},
-        **other,
-    )
+    columns = {"timestamp": STEP_MS * np.arange(4_000), "truth": truth}
+    columns |= {name: np.ones(4_000) for name in ("second", "mid", "spread", "volatility")}
+    whole = Table(head=HEAD, rows=pd.DataFrame(columns), answers={"blind": Answered(probabilities=nothing, calls=calls)})
+    both = Table.joined({"quiet": whole[:2_000], "rising": whole[2_000:]})
     (pooled,) = report.pooled_table(both)["matthews"]
     (mean,) = report.mean_table(both)["matthews"]
     assert pooled > 0.5 and mean == 0
@@ -99,7 +92,7 @@ def test_a_rule_that_sees_no_book_scores_on_the_rows_of_several_together_alone()
     assert groups.loc[("day", "1970-01-01"), "matthews"] == 0  # nor does a group pool them
 
 
-def test_scores_over_recordings_are_sklearns(rows: Pooled) -> None:
+def test_scores_over_recordings_are_sklearns(rows: Table) -> None:
     table = report.pooled_table(rows).set_index("forecaster")
     answer = rows.answers["mine"]
     assert table.loc["mine", "matthews"] == pytest.approx(matthews_corrcoef(rows.truth, answer.calls))
@@ -110,35 +103,34 @@ def test_scores_over_recordings_are_sklearns(rows: Pooled) -> None:
 
 
 @pytest.mark.parametrize("sure", [(0.9, 0.3), (0.3, 0.9), (0.9, 0.9), (0.3, 0.01)])
-def test_recordings_on_which_saying_a_third_each_is_better_are_named(rows: Pooled, sure: tuple[float, float]) -> None:
+def test_recordings_on_which_saying_a_third_each_is_better_are_named(rows: Table, sure: tuple[float, float]) -> None:
     """What came gets so much of the probability in the one recording and in the other; a loss is its logarithm."""
-    given = np.array(sure)[rows.recording]
+    given = np.array(sure)[rows.rows["recording"].cat.codes]
     p = np.repeat((1 - given[:, None]) / 2, 3, axis=1)
     p[np.arange(len(rows)), rows.truth] = given
     mine = replace(rows.answers["mine"], probabilities=p.astype(np.float32))
     table = report.group_table(replace(rows, answers={"mine": mine}))
     mean = float(np.mean(-np.log(sure)))
     answer = {"checkpoint": "mine", "log_loss": mean, "recordings": [{}, {}], "groups": report.plain(table)}
-    worse = [name for name, share in zip(rows.names, sure, strict=True) if share < 1 / 3]
+    worse = [name for name, share in zip(rows.rows["recording"].cat.categories, sure, strict=True) if share < 1 / 3]
     assert worse_recordings(answer) == worse
     for said in (worse_than_nothing(answer, "1.0986"), evaluate_recordings.worse_than_nothing(answer)):
         assert len(said) == int(mean > np.log(3)) + bool(worse) and all(
             "1.0986" in one or "of 2 recordings" in one for one in said
         )
-        assert [name for name in rows.names if any(name in one for one in said)] == worse
+        assert [name for name in rows.rows["recording"].cat.categories if any(name in one for one in said)] == worse
 
 
-def test_the_groups_of_each_kind_hold_every_row_once(rows: Pooled) -> None:
+def test_the_groups_of_each_kind_hold_every_row_once(rows: Table) -> None:
     table = report.group_table(rows)
     sums = table[table["forecaster"] == "mine"].groupby("by")["samples"].sum()
     assert set(sums.index) == {"recording", "day", "hour", "session", "volatility", "spread"}
     assert (sums == len(rows)).all()
-    index, names = report.groups(rows)["hour"]
-    hours = pd.to_datetime(rows.timestamps, unit="ms", utc=True).hour
-    assert [int(names[i]) for i in index] == list(hours)
+    hours = pd.to_datetime(rows.column("timestamp"), unit="ms", utc=True).hour
+    assert report.groups(rows)["hour"].astype(int).tolist() == list(hours)
 
 
-def test_a_forecaster_differs_from_its_twin_by_exactly_nothing(rows: Pooled) -> None:
+def test_a_forecaster_differs_from_its_twin_by_exactly_nothing(rows: Table) -> None:
     pairs = report.pair_table(rows).set_index(["first", "second"])
     twin = pairs.loc[("mine", "twin")]
     assert [twin[f"{m}_{b}"] for m in ("matthews", "log_loss") for b in ("value", "low", "high")] == [0.0] * 6
@@ -148,7 +140,7 @@ def test_a_forecaster_differs_from_its_twin_by_exactly_nothing(rows: Pooled) -> 
     assert other["log_loss_low"] <= other["log_loss_value"] <= other["log_loss_high"]
 
 
-def test_the_worst_rows_are_the_least_expected_and_a_horizon_apart(rows: Pooled) -> None:
+def test_the_worst_rows_are_the_least_expected_and_a_horizon_apart(rows: Table) -> None:
     worst = report.worst_table(rows, most=10)
     given = rows.answers["mine"].probabilities[np.arange(len(rows)), rows.truth]
     assert worst["loss"].iloc[0] == pytest.approx(-np.log(given.min().astype(float)))
@@ -156,7 +148,7 @@ def test_the_worst_rows_are_the_least_expected_and_a_horizon_apart(rows: Pooled)
     for _, same in worst.groupby("recording"):
         assert (np.diff(np.sort(same["timestamp"])) >= HEAD[1] * STEP_MS).all()
     line = worst.iloc[0]
-    where = (rows.timestamps == line["timestamp"]).argmax()
+    where = (rows.column("timestamp") == line["timestamp"]).argmax()
     assert rows.truth[where] == line["truth"]
 
 
@@ -179,4 +171,5 @@ def test_a_recording_it_learned_from_is_scored_on_its_test_part(predictor: Predi
     whole, part = (score_day(day, {"mine": one}, [], HEAD) for one in (predictor, seen))
     first = int(len(real_rows(1)) * 0.8) + predictor.window + max(h for _, h in HEADS)
     assert (whole.part, part.part) == ("all", "test")
-    np.testing.assert_array_equal(part.seconds, whole.seconds[whole.seconds >= first * STEP_MS / 1e3])
+    seconds = whole.table.column("second")
+    np.testing.assert_array_equal(part.table.column("second"), seconds[seconds >= first * STEP_MS / 1e3])

@@ -1,0 +1,269 @@
+"""The recordings of a folder, and everyone's answers at every row of each, for one label and horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from core import checkpoints
+from core.market.answers.predictions import predict_rows
+from core.market.answers.table import NO_CALL, Answered, Scores, Table
+from core.market.book import BookError, BookRows, FloatArray, read_market
+from core.market.forecasters.catalogue import find_forecaster
+from core.market.forecasters.comparison import names_of, run_over
+from core.market.forecasters.protocol import Fault, task_of
+from core.market.grid import segments
+from core.market.labels import Head
+from core.market.naive_rules import naive_answers
+from core.market.predictor import MarketCard, Predictor
+from core.market.store.index import market_of, recording_of
+from core.market.store.segments import is_segment
+from core.market.windows import FrozenWindow, cut
+from core.messages import compose
+
+TEST_START: Final = 0.8
+"""Share of a file after which no row was trained on or validated with (D10)."""
+SUFFIXES: Final = (".parquet", ".csv")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedDay:
+    """One market's files of one day, or one loose file (`core.market.store.index`).
+
+    Attributes:
+        name: of the recording, by which a card knows its market. market: as the name tells it.
+        files: by their paths relative to the folder that was named, in any order.
+    """
+
+    name: str
+    market: str
+    files: dict[str, Path]
+
+    @property
+    def paths(self) -> list[Path]:
+        """Paths of the files."""
+        return list(self.files.values())
+
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of each file by its relative path."""
+        return {name: checkpoints.sha256(path) for name, path in self.files.items()}
+
+
+def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
+    """The recordings in these folders, at any depth, and these files; in order of their names.
+
+    Trades beside the books, hidden files and tables without a book's columns are passed over in folders.
+
+    Raises:
+        BookError: where a place is not there, or nothing is found.
+    """
+    groups: dict[str, dict[str, Path]] = {}
+    places = list(places)
+    for place in places:
+        if not place.exists():
+            raise BookError(compose("{place} is not there: name a folder of recordings, or order-book files", place=place.name))
+        inside = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.suffix in SUFFIXES)
+        for path in inside:
+            relative = path.relative_to(place) if place.is_dir() else _named(path)
+            name = recording_of(relative.as_posix())
+            if place.is_dir() and (name is None or not _holds_books(path)):
+                continue
+            files = groups.setdefault(name or path.stem, {})
+            if files.setdefault(relative.as_posix(), path).resolve() != path.resolve():
+                raise BookError(
+                    compose(
+                        "two folders hold a file {name}: name the folder above them, or one of them", name=relative.as_posix()
+                    )
+                )
+    if not groups:
+        names = ", ".join(place.name for place in places)
+        raise BookError(
+            compose(
+                "{names} holds no order-book file: Parquet or CSV with timestamp, ask_price_1 and so on is right", names=names
+            )
+        )
+    return [RecordedDay(name=name, market=market_of(name), files=files) for name, files in sorted(groups.items())]
+
+
+def _named(file: Path) -> Path:
+    """A file that is named by itself, as it lies below a library: an hour of its market's day, or a recording of its own."""
+    return Path(*file.resolve().parts[-4:]) if is_segment(file) else Path(file.name)
+
+
+def trained_on(card: dict[str, object], hashes: Sequence[str]) -> bool:
+    """Tells whether a checkpoint learned from one of the files."""
+    data = card["data"]
+    known = {row["sha256"] for row in data if "sha256" in row} if isinstance(data, list) else set()
+    return not known.isdisjoint(hashes)
+
+
+def _holds_books(path: Path) -> bool:
+    """Tells whether a table has a book's columns; a file that cannot be read is left for the reader to complain about."""
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return "ask_price_1" in file.readline()
+    try:
+        return "ask_price_1" in pq.read_schema(path).names
+    except (pa.ArrowException, OSError):
+        return True
+
+
+def cut_window(places: Iterable[str], recording: str, timestamp: int, steps: int, *, predictor: str) -> FrozenWindow:
+    """The window of a recording that ends at a moment, to look into.
+
+    Args:
+        places: as for `find_recordings`. timestamp: milliseconds. steps: rows.
+
+    Raises:
+        BookError, WindowError: where the recording is not there any more, or has no whole window there.
+    """
+    day = next((one for one in find_recordings(map(Path, places)) if one.name == recording), None)
+    if day is None:
+        raise BookError(compose("the recording {name} is not there any more", name=recording))
+    rows = read_market(day.paths)
+    end = int(np.searchsorted(rows.timestamps, timestamp))
+    return cut(rows, end, steps, market=f"recording/{recording} {day.market}", predictor=predictor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredDay:
+    """A recording's scored rows, those whose outcome is known.
+
+    Attributes:
+        recording: its name. market: the entry of the first checkpoint's card. files: relative path -> SHA-256.
+        part: "all", or "test" where a checkpoint was trained on it. alpha: of the label, a fraction of the price.
+        apart: the first checkpoint's scores at rows of a stalled book, which are not among these.
+        table: with `second` from the recording's first row, and `volatility`, the standard deviation of the mid's last steps
+            before the row, basis points.
+    """
+
+    recording: str
+    market: str
+    files: dict[str, str]
+    part: str
+    alpha: float
+    apart: Scores
+    table: Table
+
+
+def score_day(
+    day: RecordedDay,
+    models: Mapping[str, Predictor],
+    forecasters: Sequence[str],
+    head: Head,
+    *,
+    market: str | None = None,
+    every: int = 1,
+    part: str = "auto",
+    progress: Callable[[int, int], None] | None = None,
+) -> ScoredDay:
+    """Ask everyone at each row that ends a whole window, and keep the rows whose outcome is known.
+
+    A checkpoint calls by its card's rules, as on the live page; others call their likeliest class. A recording that one of the
+    checkpoints was trained on is scored on its test part alone, unless `part` says otherwise.
+
+    Args:
+        models: checkpoints by name, the first of which sets labels and thresholds. forecasters: spellings of others.
+        market: entry of the first checkpoint's card; recognised by the recording's name where None.
+        every: score every so many-th row. part: "auto", or "test" or "all" to insist.
+        progress: called with (windows done, windows in all).
+
+    Raises:
+        BookError: where a file cannot be read. ForecasterError: where a forecaster cannot be used. ValueError: for a head that
+            a checkpoint lacks, or an entry that the card lacks.
+    """
+    rows, hashes = read_market(day.paths), day.hashes()
+    first_name, reference = next(iter(models.items()))
+    seen = part == "test" or (part == "auto" and any(trained_on(one.card, list(hashes.values())) for one in models.values()))
+    longest = max(one.window + max(h for _, h in one.heads) for one in models.values())
+    first = int(len(rows) * TEST_START) + longest if seen else 0
+    entry = entry_of(reference, market or day.name, named=market is not None)
+    asked = len(models) + len(forecasters)
+
+    def moved(place: int) -> Callable[[int, int], None] | None:
+        return progress and (lambda done, total: progress(place * total + done, asked * total))
+
+    index = reference.head(*head)
+    found = predict_rows(reference, rows, entry, first=first, every=every, progress=moved(0))
+    answers = {first_name: found.answers(index)}
+    for place, (name, other) in enumerate(list(models.items())[1:], 1):
+        mine = predict_rows(other, rows, other.market(day.name), first=first, every=every, progress=moved(place))
+        answers[name] = _aligned(mine.answers(other.head(*head)), mine.rows, found.rows)
+    task = task_of(reference, entry, day.name)
+    for place, (spelling, name) in enumerate(names_of(forecasters).items(), len(models)):
+        peer = run_over(find_forecaster(spelling, task), name, rows, found.rows, task, progress=moved(place))
+        p = peer.probabilities[:, index]
+        calls = np.where(peer.faults[:, index] == Fault.NONE, np.nan_to_num(p).argmax(axis=1), NO_CALL)
+        answers[name] = Answered(calls=calls, probabilities=p, reason=str(peer.reason))
+    answers |= naive_answers(found.timestamps, found.truth[:, index], found.momentum[:, index], head[1])
+    columns = {
+        "timestamp": found.timestamps,
+        "truth": found.truth[:, index].astype(np.int8),
+        "second": (found.timestamps - rows.timestamps[0]) / 1e3,
+        "mid": found.mid,
+        "spread": found.spread,
+        "volatility": volatility(rows, reference.window)[found.rows],
+    }
+    small = {
+        name: replace(one, calls=one.calls.astype(np.int8), probabilities=one.probabilities.astype(np.float32))
+        for name, one in answers.items()
+    }
+    return ScoredDay(
+        recording=day.name,
+        market=entry.name,
+        files=hashes,
+        part="test" if seen else "all",
+        alpha=entry.alphas[index],
+        apart=found.score_apart(index),
+        table=Table(head=head, rows=pd.DataFrame(columns), answers=small).known,
+    )
+
+
+def entry_of(predictor: Predictor, spelling: str, *, named: bool) -> MarketCard:
+    """The card's entry that is named, or recognised in a recording's name.
+
+    Raises:
+        ValueError: where the card has no entry of the name.
+    """
+    if not named:
+        return predictor.market(spelling)
+    if spelling not in predictor.markets:
+        raise ValueError(
+            compose(
+                "the card of {name!r} has no market {market!r}: it has {there}",
+                name=predictor.card["name"],
+                market=spelling,
+                there=", ".join(predictor.markets),
+            )
+        )
+    return predictor.markets[spelling]
+
+
+def volatility(rows: BookRows, steps: int) -> FloatArray:
+    """(n,) standard deviation of the mid's moves over the last `steps` rows, basis points; of fewer at a stretch's start."""
+    out = np.zeros(len(rows))
+    for stretch in segments(rows.timestamps):
+        moves = np.diff(np.log(rows.mid[stretch]), prepend=np.log(rows.mid[stretch.start])) * 1e4
+        sums = [np.concatenate([[0.0], np.cumsum(values)]) for values in (moves, moves**2)]
+        t = np.arange(len(moves)) + 1
+        count = np.minimum(t, steps)
+        mean, square = ((one[t] - one[t - count]) / count for one in sums)
+        out[stretch] = np.sqrt(np.maximum(square - mean**2, 0.0))
+    return out
+
+
+def _aligned(answers: Answered, mine: NDArray[np.int64], wanted: NDArray[np.int64]) -> Answered:
+    """The answers at the wanted rows; missing where there is none (a checkpoint with longer windows)."""
+    place = np.minimum(np.searchsorted(mine, wanted), max(len(mine) - 1, 0))
+    there = mine[place] == wanted if len(mine) else np.zeros(len(wanted), dtype=bool)
+    p, calls = np.full((len(wanted), 3), np.nan), np.full(len(wanted), NO_CALL)
+    p[there], calls[there] = answers.probabilities[place[there]], answers.calls[place[there]]
+    return Answered(probabilities=p, calls=calls)

@@ -1,0 +1,270 @@
+"""The scores of recordings: their mean, by time and regime, two forecasters paired, and where the first was most wrong.
+
+A score over several recordings is the mean of theirs, with its interval (D31). Rows of all together are scored too, beside
+`frequencies`: where classes come more often in one recording than in another, a rule that sees no book scores well on them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple, replace
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core.market.answers.table import MEASURES, NO_CALL, Scores, Table, differences, losses, score
+from core.market.book import STEP_MS, FloatArray
+from core.market.bootstrap import mean_interval, score_intervals
+from core.market.luck import spaced
+from core.market.value import call_value
+
+HOUR_MS: Final = 3_600_000
+DAY_MS: Final = 24 * HOUR_MS
+SESSIONS: Final = ("asia", "europe", "america")
+"""Of eight hours each, from midnight UTC."""
+LEVELS: Final = ("low", "middle", "high")
+"""Thirds of a market's rows by volatility or spread; equal values stay together."""
+WORTH: Final = ("coverage", "precision", "move_bps", "half_spread_bps", "break_even_fee_bps")
+MIN_ROWS: Final = 50
+"""Rows of a recording in a group below which it is left out of the group's mean, where others have more."""
+WORST: Final = 40
+"""Rows listed at which the first forecaster was most wrong."""
+
+
+def groups(rows: Table) -> pd.DataFrame:
+    """The groups that each row is of: by recording, day, hour of the day, session, volatility and spread, as categories.
+
+    Hours, days and sessions are UTC. Thirds are of each recording's own rows.
+    """
+    times = rows.column("timestamp")
+    hours = times // HOUR_MS % 24
+    recording = rows.rows["recording"].cat
+    spread_bps = rows.column("spread") / rows.column("mid") * 1e4
+    return pd.DataFrame(
+        {
+            "recording": rows.rows["recording"].array,
+            "day": pd.Categorical((times // DAY_MS * DAY_MS).astype("datetime64[ms]").astype("datetime64[D]").astype(str)),
+            "hour": pd.Categorical.from_codes(hours, [f"{hour:02d}" for hour in range(24)]),
+            "session": pd.Categorical.from_codes(hours // 8, list(SESSIONS)),
+            "volatility": pd.Categorical.from_codes(_thirds(rows.column("volatility"), recording.codes.to_numpy()), list(LEVELS)),
+            "spread": pd.Categorical.from_codes(_thirds(spread_bps, recording.codes.to_numpy()), list(LEVELS)),
+        }
+    )
+
+
+def _thirds(values: FloatArray, recording: NDArray[np.int64]) -> NDArray[np.int64]:
+    level = np.zeros(len(values), dtype=np.int64)
+    for one in np.unique(recording):
+        here = recording == one
+        level[here] = np.searchsorted(np.quantile(values[here], [1 / 3, 2 / 3]), values[here], side="left")
+    return level
+
+
+def parts(rows: Table) -> list[Table]:
+    """Each recording that has rows, by itself."""
+    number = rows.rows["recording"].cat.codes.to_numpy()
+    return [rows[number == one] for one in np.unique(number)]
+
+
+def mean_table(rows: Table) -> pd.DataFrame:
+    """One line per forecaster: the mean over recordings of its scores and of what its calls were worth (docs/value.md).
+
+    `MEASURES` come with the bounds `_low` and `_high` of the 95 % interval: Student's t, or of one recording blocks of its rows.
+    """
+    lines = []
+    each, scored = parts(rows), score(rows, by=["recording"])
+    for name in rows.answers:
+        mine = scored[scored["forecaster"] == name]
+        line: dict[str, Any] = {"forecaster": name, "recordings": len(each)}
+        line |= {count: int(mine[count].sum()) for count in ("samples", "missing")}
+        for measure in MEASURES:
+            line[measure], low, high = mean_interval(mine[measure])
+            line |= {f"{measure}_low": low, f"{measure}_high": high}
+        if len(each) == 1:
+            answer = each[0].answers[name]
+            there = answer.calls != NO_CALL
+            bounds = score_intervals(each[0].truth[there], answer.calls[there], answer.probabilities[there], rows.head[1])
+            for measure, (low, high) in bounds.items():
+                line |= {f"{measure}_low": low, f"{measure}_high": high}
+        worth = pd.DataFrame([_worth(part, name) for part in each])
+        lines.append(line | {measure: worth[measure].mean() for measure in WORTH})
+    return pd.DataFrame(lines)
+
+
+def pooled_table(rows: Table) -> pd.DataFrame:
+    """One line per forecaster: its scores, and the worth and luck of its calls, over the rows of all recordings together."""
+    return pd.concat([score(rows), pd.DataFrame([_worth(rows, name) for name in rows.answers])], axis=1)
+
+
+def _worth(rows: Table, name: str) -> dict[str, float]:
+    value = call_value(rows.call_rows(name)[name])
+    return {
+        "coverage": value.coverage,
+        "precision": value.precision.value,
+        "move_bps": value.move_bps.value,
+        "half_spread_bps": value.half_spread_bps,
+        "break_even_fee_bps": value.taker.break_even_bps,
+        "chance": value.luck.chance,
+    }
+
+
+def group_table(rows: Table) -> pd.DataFrame:
+    """One line per group and forecaster: `by`, `group`, then as `score`, the mean over the recordings with rows in the group.
+
+    Recordings with fewer than `MIN_ROWS` rows in a group are left out where others have more.
+    """
+    kinds = groups(rows)
+    marked = replace(rows, rows=kinds.assign(truth=rows.truth))
+    lines = []
+    for by in kinds:
+        each = score(marked, by=list(dict.fromkeys(["recording", by])))
+        enough = each["samples"] + each["missing"] >= MIN_ROWS
+        used = each[enough | ~enough.groupby(each[by]).transform("any")]
+        for group in kinds[by].cat.categories[np.isin(kinds[by].cat.categories, each[by])]:
+            for name in rows.answers:
+                mine = used[(used[by] == group) & (used["forecaster"] == name)]
+                counts = {count: int(mine[count].sum()) for count in ("samples", "missing")}
+                line = {"by": by, "group": group, "forecaster": name, **counts}
+                lines.append(line | {measure: mine[measure].mean() for measure in MEASURES})
+    return pd.DataFrame(lines)
+
+
+def pair_table(rows: Table) -> pd.DataFrame:
+    """One line per pair: the second's Matthews correlation and log-loss less the first's on rows that both answered.
+
+    With 95 % intervals: of the mean over recordings by Student's t; of one recording by blocks of its rows.
+    """
+    lines: list[dict[str, Any]] = []
+    each = parts(rows)
+    for first, second in combinations([name for name in rows.answers if name != "stationary"], 2):
+        both = [(part.answers[first].calls != NO_CALL) & (part.answers[second].calls != NO_CALL) for part in each]
+        line: dict[str, Any] = {"first": first, "second": second, "samples": int(sum(map(np.sum, both)))}
+        if len(each) == 1:
+            shared = {measure: astuple(d) for measure, d in differences(each[0], second, first).items()}
+        else:
+            there = list(zip(each, both, strict=True))
+            one, other = (
+                pd.DataFrame([Scores.of(part.truth[at], part.answers[name][at]).summary() for part, at in there])
+                for name in (first, second)
+            )
+            shared = {measure: mean_interval(other[measure] - one[measure]) for measure in ("matthews", "log_loss")}
+        for measure in ("matthews", "log_loss"):
+            bounds = shared.get(measure, (math.nan,) * 3)
+            line |= {f"{measure}_{bound}": value for bound, value in zip(("value", "low", "high"), bounds, strict=True)}
+        lines.append(line)
+    columns = ["first", "second", "samples", *(f"{m}_{b}" for m in ("matthews", "log_loss") for b in ("value", "low", "high"))]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def worst_table(rows: Table, name: str | None = None, *, most: int = WORST) -> pd.DataFrame:
+    """Rows at which a forecaster gave what happened the least probability, most wrong first, a horizon apart at least.
+
+    Args:
+        name: the first forecaster where None.
+    """
+    name = name or next(iter(rows.answers))
+    loss = _loss(rows, name)
+    order = np.argsort(-np.where(np.isfinite(loss), loss, -np.inf), kind="stable")[: 50 * most]
+    recording, times = rows.column("recording"), rows.column("timestamp")
+    kept: list[int] = []
+    for row in order:
+        near = [k for k in kept if recording[k] == recording[row]]
+        if all(abs(int(times[k] - times[row])) >= rows.head[1] * STEP_MS for k in near):
+            kept.append(int(row))
+        if len(kept) == most:
+            break
+    at = rows[np.array(kept, dtype=np.int64)]
+    answer = at.answers[name]
+    p = answer.probabilities
+    return pd.DataFrame(
+        {
+            "recording": at.column("recording").tolist(),
+            "timestamp": at.column("timestamp"),
+            "second": np.round(at.column("second"), 2),
+            "called": answer.calls,
+            "truth": at.truth,
+            "p_down": p[:, 0],
+            "p_stationary": p[:, 1],
+            "p_up": p[:, 2],
+            "loss": loss[kept],
+        }
+    )
+
+
+def _loss(rows: Table, name: str) -> FloatArray:
+    return losses(rows.answers[name].probabilities, rows.truth)
+
+
+def row_table(rows: Table) -> pd.DataFrame:
+    """One line per row: when, the book's mid and spread, what happened, and every forecaster's answer."""
+    columns: dict[str, Any] = {"recording": rows.rows["recording"].array, "timestamps": rows.column("timestamp")}
+    columns |= {name: rows.column(name) for name in ("mid", "spread", "volatility", "truth")}
+    for name, answer in rows.answers.items():
+        if name != "uniform" and np.isfinite(answer.probabilities).any():
+            columns |= {f"{name}_{label}": answer.probabilities[:, i] for i, label in enumerate(("down", "stationary", "up"))}
+        columns[f"{name}_call"] = answer.calls
+    return pd.DataFrame(columns)
+
+
+def reliability_table(rows: Table) -> pd.DataFrame:
+    """One line per forecaster with probabilities and bin of its likeliest class: `confidence`, `accuracy`, `count` (D26)."""
+    lines = []
+    for name, found in rows.score().items():
+        bins = found.reliability
+        lines += [
+            {"forecaster": name, "confidence": c, "accuracy": a, "count": int(n)}
+            for c, a, n in zip(bins["confidence"], bins["accuracy"], bins["count"], strict=True)
+            if n
+        ]
+    return pd.DataFrame(lines, columns=["forecaster", "confidence", "accuracy", "count"])
+
+
+def loss_table(rows: Table, *, points: int = 400) -> pd.DataFrame:
+    """Row by row, the running sum of each forecaster's log-loss less that of `frequencies`, nats: below zero is better.
+
+    Columns are `row`, `recording`, `timestamp`, then a forecaster each; recordings follow one another.
+
+    Args:
+        points: at most so many rows, the last among them.
+    """
+    keep = np.unique(np.linspace(0, len(rows) - 1, min(points, len(rows))).astype(np.int64))
+    base = _loss(rows, "frequencies")
+    at = rows[keep]
+    out: dict[str, Any] = {"row": keep, "recording": at.column("recording").tolist(), "timestamp": at.column("timestamp")}
+    for name in rows.answers:
+        loss = _loss(rows, name)
+        if name not in ("frequencies", "uniform") and np.isfinite(loss).all():
+            out[name] = np.cumsum(loss - base)[keep]
+    return pd.DataFrame(out)
+
+
+def independent_samples(rows: Table) -> int:
+    """Counts the rows whose outcomes do not overlap: about what the scores' certainty rests on."""
+    return sum(len(spaced(part.column("timestamp") // STEP_MS, rows.head[1])) for part in parts(rows))
+
+
+def all_tables(rows: Table) -> dict[str, pd.DataFrame]:
+    """Every table of a report by name."""
+    return {
+        "forecasters": mean_table(rows),
+        "pooled": pooled_table(rows),
+        "groups": group_table(rows),
+        "pairs": pair_table(rows),
+        "worst": worst_table(rows),
+        "calibration": reliability_table(rows),
+        "losses": loss_table(rows),
+    }
+
+
+def plain(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """A table as JSON's objects: numbers rounded to six decimals, None for NaN."""
+
+    def value(one: Any) -> Any:
+        if isinstance(one, float | np.floating):
+            return None if not np.isfinite(one) else round(float(one), 6)
+        return one.item() if isinstance(one, np.generic) else one
+
+    return [{key: value(one) for key, one in row.items()} for row in table.to_dict("records")]
