@@ -1,0 +1,99 @@
+"""The browser's modules under Node's own test runner, on frames that Python encodes. Node is the one that playwright brings."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import playwright
+
+from core.market.session_view import Status
+from core.market.stream import SCORES, STATUSES, FrameContent, FrameKind, SessionPresent, encode
+from tests.core.market.helpers import random_book
+
+NODE = Path(playwright.__file__).parent / "driver" / "node"
+FOLDER = Path(__file__).parent
+HEADS = 3
+SCORE_NAMES = (
+    "resolved", "matthews", "naiveMatthews", "f1", "naiveF1", "recent", "recentMatthews", "recentNaiveMatthews",
+    "trades", "result", "reach", "logLoss", "naiveLogLoss", "apart", "apartAccuracy",
+)  # fmt: skip
+
+
+def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, deep: list[int]) -> tuple[bytes, dict[str, Any]]:
+    """A frame of random numbers, and the object that a reader should make of it."""
+    rng = np.random.default_rng(rows)
+    book = random_book(max(rows, 1), 0)
+    times, levels = book.timestamps[:rows], book.levels[:rows]
+    fields = [
+        ("timestamp", "i8"),
+        ("probabilities", "f4", (HEADS, 3)),
+        *((one, "i1", HEADS) for one in ("calls", "momentum", "truth")),
+    ]
+    predictions = np.zeros(rows // 2, dtype=fields)
+    predictions["timestamp"] = times[: rows // 2]
+    predictions["probabilities"] = rng.random((rows // 2, HEADS, 3))
+    for name in ("calls", "momentum", "truth"):
+        predictions[name] = rng.integers(0, 3, (rows // 2, HEADS))
+    taken, told, scores = rng.random((trades, 4)), rng.random((outcomes, 3)), rng.random((HEADS, SCORES))
+    depths = [rng.random(count).astype(np.float32) for count in deep]
+    present = SessionPresent(
+        step=7, status=Status.REPLAYING, warm=5, scores=scores, received_ms=1.5, provisional=2, began_ms=3.0, tick=0.01
+    )
+    content = FrameContent(
+        kind=kind,
+        timestamps=times,
+        levels=levels,
+        deep=depths,
+        predictions=predictions,
+        trades=taken,
+        outcomes=told,
+        present=present,
+    )
+    made: list[dict[str, Any]] = []
+    for i in range(rows):
+        known = i < len(predictions)
+        made.append(
+            {
+                "time": times[i],
+                "levels": levels[i],
+                "mid": (levels[i, 0] + levels[i, 2]) / 2,
+                "predicted": known,
+                "probabilities": predictions["probabilities"][i].ravel() if known else [0] * 3 * HEADS,
+                "calls": predictions["calls"][i] if known else [0] * HEADS,
+                "momentum": predictions["momentum"][i] if known else [0] * HEADS,
+                "truth": predictions["truth"][i] if known else [-1] * HEADS,
+            }
+        )
+    width = max(deep, default=0)
+    for row, levels_past in zip(made[rows - len(deep) :], depths, strict=True):
+        row["deep"] = [*levels_past, *[None] * (width - len(levels_past))]  # NaN has no other spelling in JSON
+    expected = {
+        "kind": int(kind), "step": 7, "heads": HEADS, "rows": made,
+        "trades": [dict(zip(("time", "price", "size", "side"), one, strict=True)) for one in taken],
+        "outcomes": [dict(zip(("time", "head", "truth"), one, strict=True)) for one in told],
+        "scores": [dict(zip(SCORE_NAMES, one, strict=True)) for one in scores],
+        "receivedMs": 1.5, "status": STATUSES.index(Status.REPLAYING), "warm": 5, "provisional": 2, "beganMs": 3.0, "tick": 0.01,
+    }  # fmt: skip
+    return encode(content), expected
+
+
+def test_the_browsers_modules(tmp_path: Path) -> None:
+    frames = {
+        "snapshot": frame(FrameKind.SNAPSHOT, 6, 3, 2, [8, 4]),
+        "step": frame(FrameKind.STEP, 1, 0, 1, []),
+        "empty": frame(FrameKind.STEP, 0, 1, 0, []),
+    }
+    for name, (data, expected) in frames.items():
+        (tmp_path / f"{name}.bin").write_bytes(data)
+        text = json.dumps(expected, default=lambda value: value.tolist())
+        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    command = [str(NODE), "--test", *map(str, sorted(FOLDER.glob("*.test.mjs")))]
+    run = subprocess.run(command, env={**os.environ, "FRAMES": str(tmp_path)}, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-1000:]
+    (count,) = [int(line.split()[-1]) for line in run.stdout.splitlines() if "tests " in line]
+    assert count >= 10, run.stdout
