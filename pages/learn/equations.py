@@ -5,22 +5,18 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.lecture import notebooks
 from core.lecture.equations import DOCUMENTS, Equation, decisions, equations, search, table
+from core.lecture.notebooks import on_screen
 from pages.learn import frame
+from pages.learn.lesson_page import LessonPage, Part, PartView, markdown, render
 from pages.shared import controls, url_state
 from pages.shared.language import _, current, ngettext
 from pages.shared.navigation import ENTRIES
 
-PAGE = "equations"
 PER_PAGE = 20
 
-frame.open_page(PAGE, _("Equation index"))
 
-titles = {entry.url: entry.title for entry in ENTRIES}
-
-
-def filters() -> tuple[str, str, str]:
+def filters() -> dict[str, str]:
     """Search text, document and decision from the controls; "all" where not restricted."""
     with frame.controls_block("find"):
         left, middle, right = st.columns([2, 1, 1])
@@ -34,12 +30,12 @@ def filters() -> tuple[str, str, str]:
         with right:
             cited = {"all": _("with or without"), "any": _("any decision"), **{name: name for name in decisions()}}
             decision = url_state.choice(st.selectbox, _("Decision"), cited, key="decided")
-    return query, document, decision
+    return {"query": query, "document": document, "decision": decision}
 
 
 def show(entry: Equation) -> None:
     """Draw one entry."""
-    language = current()
+    language, titles = current(), {page.url: page.title for page in ENTRIES}
     places = ", ".join(f"`{place.replace(':', '.')}`" for place in entry.code)
     more = {"lang": str(st.query_params["lang"])} if "lang" in st.query_params else {}
     cited = " ".join(entry.decisions)
@@ -68,30 +64,38 @@ def export(entries: list[Equation]) -> pd.DataFrame:
     return pd.DataFrame(table(entries, current(), columns), columns=columns)
 
 
-query, document, decision = filters()
-matches = search(query, document=None if document == "all" else document, decision=None if decision == "all" else decision)
-pages = max(1, -(-len(matches) // PER_PAGE))
-st.markdown(
-    "**"
-    + ngettext("{count} equation of {all}", "{count} equations of {all}", len(matches)).format(
-        count=len(matches), all=len(equations())
-    )
-    + "**"
-)
-with frame.controls_block("export"):
-    controls.download_table(
-        _("These equations"), lambda: export(matches), key="equations_table", filename="equations", formats=("csv",)
-    )
-if not matches:
-    controls.notice("empty", _("No equation has all of these words: try fewer, or another document."))
-at = 1
-if pages > 1:
-    with frame.controls_block("page"):
-        at = url_state.slider(_("Page"), 1, pages, key="sheet", default=1)
-for entry in matches[(at - 1) * PER_PAGE : at * PER_PAGE]:
-    show(entry)
+def listing(query: str, document: str, decision: str) -> PartView:
+    """The entries that fit, a sheet of them at a time."""
+    matches = search(query, document=None if document == "all" else document, decision=None if decision == "all" else decision)
+    count = ngettext("{count} equation of {all}", "{count} equations of {all}", len(matches))
+    sheets = max(1, -(-len(matches) // PER_PAGE))
 
-found = [[entry.document, entry.section, entry.title[current()], entry.latex] for entry in matches]
-taken = {"FOUND": found, "WORDS": query, **notebooks.on_screen({"equations": len(matches)})}
-frame.look_for(frame.passage(PAGE, "all"))
-frame.close_page(PAGE, sources=", ".join(DOCUMENTS) + "; D1–D36", values=taken)
+    def entries() -> None:
+        with frame.controls_block("export"):
+            made, name = lambda: export(matches), "equations"
+            controls.download_table(_("These equations"), made, key="equations_table", filename=name, formats=("csv",))
+        if not matches:
+            controls.notice("empty", _("No equation has all of these words: try fewer, or another document."))
+        at = 1
+        if sheets > 1:
+            with frame.controls_block("page"):
+                at = url_state.slider(_("Page"), 1, sheets, key="sheet", default=1)
+        for entry in matches[(at - 1) * PER_PAGE : at * PER_PAGE]:
+            show(entry)
+
+    rows = [[entry.document, entry.section, entry.title[current()], entry.latex] for entry in matches]
+    return PartView(
+        figure=[markdown(f"**{count.format(count=len(matches), all=len(equations()))}**"), entries],
+        notes=[frame.passage("equations", "all")],
+        taken=lambda: {"FOUND": rows, "WORDS": query, **on_screen({"equations": len(matches)})},
+    )
+
+
+render(
+    LessonPage(
+        "equations",
+        _("Equation index"),
+        [Part("", "", lambda **_values: {}, listing, above=filters)],
+        ", ".join(DOCUMENTS) + "; D1–D36",
+    )
+)

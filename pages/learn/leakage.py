@@ -11,16 +11,17 @@ import streamlit as st
 
 from core.device import use_one_thread
 from core.figures.learn.leakage import lab_figure
-from core.lecture import leakage, notebooks
+from core.lecture import leakage
+from core.lecture.handout import Worked
 from core.lecture.leakage import MISTAKES, LabScore, Mistake, TrainedLab
+from core.lecture.notebooks import on_screen
 from core.market.book import read_rows
 from core.market.labels import HORIZONS
 from core.market.store.index import FOLDER
 from pages.learn import frame
+from pages.learn.lesson_page import LessonPage, Part, PartView, Show, markdown, plot, render, table
 from pages.shared.language import _, number
-from pages.shared.live_plot import static_plot
 
-PAGE: Final = "leakage"
 RECORDING: Final = "binance_spot_nexousdt_2024-07-24.parquet"
 WANTED: Final = "leakage:wanted"
 """Session state: whether the button was just pressed."""
@@ -101,11 +102,8 @@ def _train(horizon: int, missing: list[tuple[Mistake, ...]]) -> None:
     st.rerun()
 
 
-def _chosen() -> tuple[int, tuple[Mistake, ...]]:
-    dials = frame.dials(
-        "leak_dial",
-        {"horizon": frame.choice(_("Horizon, steps"), frame.whole_numbers(*HORIZONS), key="leak_h", default="20", value=int)},
-    )
+def mistakes() -> dict[str, Any]:
+    """The mistakes made together."""
     names, made = mistake_names(), []
     with frame.controls_block("mistakes"):
         st.caption(_("Make these mistakes together"))
@@ -114,7 +112,7 @@ def _chosen() -> tuple[int, tuple[Mistake, ...]]:
                 with column:
                     if st.toggle(names[mistake], key=f"leak_{mistake}", bind="query-params"):
                         made.append(mistake)
-    return dials["horizon"], tuple(made)
+    return {"made": tuple(made)}
 
 
 def _table(measured: list[tuple[str, LabScore]]) -> pd.DataFrame:
@@ -133,64 +131,70 @@ def _table(measured: list[tuple[str, LabScore]]) -> pd.DataFrame:
     )
 
 
-def _results(horizon: int, ways: dict[str, tuple[Mistake, ...]], made: tuple[Mistake, ...]) -> dict[str, Any]:
-    """Show the scores; returns values for the notebook."""
+def results(horizon: int, ways: dict[str, tuple[Mistake, ...]], made: tuple[Mistake, ...]) -> PartView:
+    """The scores, and what each mistake moves."""
     measured = [(name, _score(horizon, way)) for name, way in ways.items()]
-    honest = measured[0][1]
-    static_plot(
-        lab_figure(measured),
-        key="leakage_scores",
-        alt=_(
-            "Matthews correlation on the test part, honest and with each mistake, beside the linear peer and the momentum rule."
-        ),
-    )
-    st.dataframe(_table(measured), hide_index=True, width="stretch", height="content")
-    frame.look_for(frame.passage(PAGE, "look"))
-    alpha = _kept(horizon, (), None).data.alpha * 1e4
-    frame.equation(
-        r"l = \frac{\frac1h \sum_{k=1}^{h} p_{t+k} - p_t}{p_t} \quad\text{(D8, forward)},\qquad |l| > \alpha",
-        rf"h = {horizon},\quad \alpha = {frame.tex(alpha)} \cdot 10^{{-4}}",
-        note=_("the honest label and its threshold, from {count} rows of the training part").format(
-            count=number(len(_kept(horizon, (), None).data.rows["train"]))
-        ),
-    )
-    names = mistake_names()
-    for mistake in made or MISTAKES:
+    honest, names, data = measured[0][1], mistake_names(), _kept(horizon, (), None).data
+
+    def moves(mistake: Mistake) -> Show:
         score = _score(horizon, (mistake,))
         before, after = (honest.lead, score.lead) if mistake == "peers" else (honest.network, score.network)
-        values = {"before": number(float(before.mean()), 3), "after": number(float(after.mean()), 3)}
-        sentence = (
-            _("Lead over the peer {before} → {after}.") if mistake == "peers" else _("Matthews {before} → {after}.")
-        ).format(**values)
-        st.markdown(f"**{names[mistake]}.** {sentence} {frame.passage(PAGE, mistake)}")
+        said = _("Lead over the peer {before} → {after}.") if mistake == "peers" else _("Matthews {before} → {after}.")
+        said = said.format(before=number(float(before.mean()), 3), after=number(float(after.mean()), 3))
+        return markdown(f"**{names[mistake]}.** {said} {frame.passage('leakage', mistake)}")
+
+    alt = _("Matthews correlation on the test part, honest and with each mistake, beside the linear peer and the momentum rule.")
     matrices = {name: score.called for name, score in measured} | {_("Linear peer"): honest.peer_called}
     shown = {name: float(score.network.mean()) for name, score in measured} | {_("Linear peer"): float(honest.peer.mean())}
-    return {"MATRICES": matrices, **notebooks.on_screen(shown)}
-
-
-frame.open_page(PAGE, _("The leakage lab"))
-horizon, made = _chosen()
-ways: dict[str, tuple[Mistake, ...]] = {_("honest"): ()}
-ways |= {name: (mistake,) for mistake, name in mistake_names().items()}
-if len(made) > 1:
-    ways[_("those chosen, together")] = made
-missing = _missing(horizon, list(ways.values()))
-if missing:
-    wanted = st.session_state.pop(WANTED, False)
-    st.button(_("Train and measure"), icon=":material/science:", key="leakage:train", on_click=_want, disabled=wanted)
-    st.caption(
-        _("{count} small networks are trained from three seeds each, in up to two minutes; the recording lasts an hour.").format(
-            count=number(len(missing))
-        )
+    return PartView(
+        equation=Worked(
+            r"l = \frac{\frac1h \sum_{k=1}^{h} p_{t+k} - p_t}{p_t} \quad\text{(D8, forward)},\qquad |l| > \alpha",
+            rf"h = {horizon},\quad \alpha = {frame.tex(data.alpha * 1e4)} \cdot 10^{{-4}}",
+            _("the honest label and its threshold, from {count} rows of the training part").format(
+                count=number(len(data.rows["train"]))
+            ),
+        ),
+        figure=[plot(lab_figure(measured), "leakage_scores", alt), table(_table(measured), height="content")],
+        notes=[frame.passage("leakage", "look")],
+        more=[moves(mistake) for mistake in made or MISTAKES],
+        taken=lambda: {"MATRICES": matrices, **on_screen(shown)},
     )
-    if wanted:
-        _train(horizon, missing)
-taken = {} if missing else _results(horizon, ways, made)
-frame.close_page(
-    PAGE,
-    sources=_(
-        "decisions D8, D10 and D25; Zhang, Zohren and Roberts 2019 (DeepLOB); Ntakaris et al. 2018 (FI-2010); "
-        "Berti and Kasneci 2025 (TLOB); Kapoor and Narayanan 2023 (leakage)."
-    ),
-    values=taken,
-)
+
+
+def lab(horizon: int, made: tuple[Mistake, ...]) -> PartView:
+    """The scores, or the button that trains what they need."""
+    ways: dict[str, tuple[Mistake, ...]] = {_("honest"): ()}
+    ways |= {name: (mistake,) for mistake, name in mistake_names().items()}
+    if len(made) > 1:
+        ways[_("those chosen, together")] = made
+    missing = _missing(horizon, list(ways.values()))
+    if not missing:
+        return results(horizon, ways, made)
+
+    def train() -> None:
+        wanted = st.session_state.pop(WANTED, False)
+        st.button(_("Train and measure"), icon=":material/science:", key="leakage:train", on_click=_want, disabled=wanted)
+        st.caption(
+            _(
+                "{count} small networks are trained from three seeds each, in up to two minutes; the recording lasts an hour."
+            ).format(count=number(len(missing)))
+        )
+        if wanted:
+            _train(horizon, missing)
+
+    return PartView(figure=[train])
+
+
+render(
+    LessonPage(
+        "leakage",
+        _("The leakage lab"),
+        [Part("", "", lambda **_made: {
+            "horizon": frame.choice(_("Horizon, steps"), frame.whole_numbers(*HORIZONS), key="leak_h", default="20", value=int),
+        }, lab, "leak_dial", above=mistakes)],
+        _(
+            "decisions D8, D10 and D25; Zhang, Zohren and Roberts 2019 (DeepLOB); Ntakaris et al. 2018 (FI-2010); "
+            "Berti and Kasneci 2025 (TLOB); Kapoor and Narayanan 2023 (leakage)."
+        ),
+    )
+)  # fmt: skip

@@ -76,7 +76,7 @@ class Part:
     """A part of a page.
 
     Attributes:
-        code: in the link, and name of its snippet. title: translated.
+        code: in the link, and name of its snippet; empty for the one part of a page without parts. title: translated.
         dials: by the name that `view` has for it; takes the values of `above`. view: takes those and the dials' values.
         key: URL parameter of the dial on display. first: dial on display at first, the first one where None.
         above: widgets above the dials, and their values. below: widgets below the figure, drawn before `view` is asked.
@@ -153,10 +153,11 @@ def render(page: LessonPage) -> None:
     head = st.container()
     with st.container(key="lesson_lead"):
         st.markdown(frame.passage(page.name, "lead"))
-    names = {one.code: one.title for one in page.parts}
-    code = url_state.choice(
-        st.segmented_control, _("Part"), names, key="part", required=True, label_visibility="collapsed", width="stretch"
-    )
+    code = page.parts[0].code
+    if code:
+        names = {one.code: one.title for one in page.parts}
+        plain: dict[str, Any] = {"label_visibility": "collapsed", "width": "stretch"}
+        code = url_state.choice(st.segmented_control, _("Part"), names, key="part", required=True, **plain)
     with head:
         lesson.head(page.name.replace("_", "-"), code, title=page.title)
     if take_along.embedded():
@@ -204,7 +205,8 @@ def _show(view: PartView, turned: Turned) -> None:
         _draw(item)
     if view.followed:
         what_moved.say(view.followed, moved)
-    st.info(f"**{_('What to look for')}:** {_sentences(view)}", icon=":material/visibility:")
+    if view.notes:
+        st.info(f"**{_('What to look for')}:** {_sentences(view)}", icon=":material/visibility:")
     for item in view.more:
         _draw(item)
 

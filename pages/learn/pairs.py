@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-import pandas as pd
-import streamlit as st
-
 from core.figures.learn.pairs import pairs_figure
-from core.lecture import notebooks, pairs_experiment
+from core.lecture import pairs_experiment
+from core.lecture.notebooks import on_screen
 from core.lecture.pairs_experiment import CLAIMED, ExperimentError, PairsExperiment
-from pages.learn import frame
-from pages.shared import controls
+from pages.learn.frame import passage
+from pages.learn.lesson_page import LessonPage, Part, PartView, caption, markdown, plot, render, stats, table
 from pages.shared.language import _, number, percent
-from pages.shared.live_plot import static_plot
-from pages.shared.stat_strip import Stat, stat_strip
-
-PAGE: Final = "pairs"
+from pages.shared.stat_strip import Stat
 
 
-def show(found: PairsExperiment) -> dict[str, Any]:
-    """The figure, the table and what they say; returns the values for the notebook."""
-    means = found.mean("test")
+def show(it: PairsExperiment) -> PartView:
+    """The figure, the table and what they say."""
+    means = it.mean("test")
     best = int(means.argmax())
-    stat_strip(
-        [
-            Stat(name=_("Best here"), value=number(found.pairs[best]), note=percent(float(means[best]))),
-            Stat(name=_("Best in the document"), value="4", note=percent(CLAIMED[4])),
-            Stat(name=_("Between numbers of pairs"), value=_("{points} points").format(points=number(100 * found.gain, 1))),
-            Stat(
-                name=_("Between seeds"),
-                value=_("{points} points").format(points=number(100 * found.spread, 1)) if found.spread == found.spread else "–",
-            ),
-        ]
-    )
-    static_plot(
-        pairs_figure(found), key="pairs", alt=_("Accuracy by number of pairs: every run here, and the document's numbers.")
-    )
-    st.markdown(_verdict(found))
+    points = _("{points} points")
+    spread = points.format(points=number(100 * it.spread, 1)) if it.spread == it.spread else "–"
     rows = [
         {
             _("Pairs"): number(one),
@@ -47,47 +27,56 @@ def show(found: PairsExperiment) -> dict[str, Any]:
             _("Macro-F1"): " · ".join(number(run.macro_f1, 3) for run in runs) or "–",
             _("The document says"): percent(CLAIMED[one]) if one in CLAIMED else "–",
         }
-        for one in sorted({*found.pairs, *CLAIMED})
-        for runs in [found.of(one)]
+        for one in sorted({*it.pairs, *CLAIMED})
+        for runs in [it.of(one)]
     ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True)
-    momentum, commonest = found.baselines["momentum"], found.baselines["commonest"]
-    st.caption(
-        _(
-            "On the same test windows the momentum rule is right on {momentum} (macro-F1 {f1}), always answering the commonest "
-            "class on {commonest}. {runs} of {asked} runs; `{command}`, {date}."
-        ).format(
-            momentum=percent(momentum["accuracy"]),
-            f1=number(momentum["macro_f1"], 3),
-            commonest=percent(commonest["accuracy"]),
-            runs=number(len(found.runs)),
-            asked=number(found.asked),
-            command=found.command,
-            date=found.date,
-        )
+    momentum, commonest = it.baselines["momentum"], it.baselines["commonest"]
+    beside = _(
+        "On the same test windows the momentum rule is right on {momentum} (macro-F1 {f1}), always answering the commonest "
+        "class on {commonest}. {runs} of {asked} runs; `{command}`, {date}."
+    ).format(
+        momentum=percent(momentum["accuracy"]), f1=number(momentum["macro_f1"], 3), commonest=percent(commonest["accuracy"]),
+        runs=number(len(it.runs)), asked=number(it.asked), command=it.command, date=it.date,
+    )  # fmt: skip
+    return PartView(
+        figure=[
+            stats(
+                Stat(name=_("Best here"), value=number(it.pairs[best]), note=percent(float(means[best]))),
+                Stat(name=_("Best in the document"), value="4", note=percent(CLAIMED[4])),
+                Stat(name=_("Between numbers of pairs"), value=points.format(points=number(100 * it.gain, 1))),
+                Stat(name=_("Between seeds"), value=spread),
+            ),
+            plot(pairs_figure(it), "pairs", _("Accuracy by number of pairs: every run here, and the document's numbers.")),
+            markdown(_verdict(it)),
+            table(rows),
+            caption(beside),
+        ],
+        notes=[passage("pairs", "look")],
+        taken=lambda: {
+            "RUNS": [[run.pairs, run.seed, run.test] for run in it.runs],
+            **on_screen({"means": means, "gain": it.gain}, digits=4),
+        },
     )
-    runs = [[run.pairs, run.seed, run.test] for run in found.runs]
-    return {"RUNS": runs, **notebooks.on_screen({"means": means, "gain": found.gain}, digits=4)}
 
 
-def _verdict(found: PairsExperiment) -> str:
-    s = found.settings
+def _verdict(it: PairsExperiment) -> str:
+    s = it.settings
     scale = _(
         "Small scale: {files} bundled recordings ({days}), windows of {rows} rows, {steps} steps of {batch} windows a run, "
         "the label smoothed at {horizon} steps, {windows} test windows. The document gives no data, label, horizon, seeds or "
         "spread for its numbers."
     ).format(
-        files=number(len(found.data)),
-        days=", ".join(sorted({one["day"] for one in found.data})),
+        files=number(len(it.data)),
+        days=", ".join(sorted({one["day"] for one in it.data})),
         rows=number(s["steps"]),
         steps=number(s["epochs"] * s["batches"]),
         batch=number(s["batch"]),
         horizon=number(s["head"][1]),
-        windows=number(found.test_windows),
+        windows=number(it.test_windows),
     )
-    if any(len(found.of(one)) < 2 for one in found.pairs):
+    if any(len(it.of(one)) < 2 for one in it.pairs):
         said = _("Not every number of pairs has a second seed: **no difference between them can be told from chance here.**")
-    elif found.gain <= found.spread:
+    elif it.gain <= it.spread:
         said = _(
             "Two seeds of one number of pairs differ as much as the numbers of pairs do: **this shows no best number of pairs.**"
         )
@@ -95,21 +84,16 @@ def _verdict(found: PairsExperiment) -> str:
         said = _(
             "The numbers of pairs differ more ({gain} points) than two seeds of one number do ({spread}): with so few seeds that "
             "is a hint and no proof."
-        ).format(gain=number(100 * found.gain, 1), spread=number(100 * found.spread, 1))
+        ).format(gain=number(100 * it.gain, 1), spread=number(100 * it.spread, 1))
     return f"{said} {scale}"
 
 
-frame.open_page(PAGE, _("How many pairs?"))
-try:
-    experiment = pairs_experiment.load()
-except ExperimentError as error:
-    controls.error_box(str(error))
-    frame.link_only()
-else:
-    values = show(experiment)
-    frame.look_for(frame.passage(PAGE, "look"))
-    frame.close_page(
-        PAGE,
-        sources=_("tlob-architecture sections 1.2 and 7.3, which attribute their numbers to the paper; D4, D8"),
-        values=values,
+render(
+    LessonPage(
+        "pairs",
+        _("How many pairs?"),
+        [Part("", "", dict, lambda: show(pairs_experiment.load()))],
+        _("tlob-architecture sections 1.2 and 7.3, which attribute their numbers to the paper; D4, D8"),
+        {ExperimentError: ("", "")},
     )
+)

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from collections.abc import Mapping
+from typing import Any, Final
 
 import streamlit as st
 
 from core import checkpoints
+from core.checkpoints import CheckpointError
 from core.explain.summaries import strongest
 from core.figures.learn.attention_steps import row_bars
 from core.figures.matrix import Matrix, matrix_figure
-from core.lecture import notebooks
+from core.lecture.handout import Worked
+from core.lecture.notebooks import on_screen
 from core.lecture.text_reader import LONGEST, Kind, TextError, TextReader, TextReading
 from core.lecture.tokens import unique_names
 from pages.learn import frame
-from pages.learn.frame import Dial, tex
-from pages.shared import controls, url_state
+from pages.learn.frame import Dial, passage, tex
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, Show, caption, check, markdown, plot, render, stats
+from pages.shared import url_state
 from pages.shared.language import N_, _, number, percent, significant
-from pages.shared.live_plot import Point, live_plot, static_plot
-from pages.shared.stat_strip import Stat, stat_strip
+from pages.shared.live_plot import Point, live_plot
+from pages.shared.stat_strip import Stat
 
-PAGE: Final = "trained_text"
 SENTENCE: Final = N_("each row of the map is a query")
 QUERY: Final = "tq"
 BLANK: Final = "␣"
@@ -31,6 +34,11 @@ def _reader(digest: str) -> TextReader:
     return TextReader(folder=checkpoints.FOLDER)
 
 
+def _digest() -> str:
+    path = checkpoints.FOLDER / "text.json"
+    return checkpoints.sha256(path) if path.exists() else ""
+
+
 def reader() -> TextReader:
     """The bundled model, loaded again where its card has changed.
 
@@ -38,11 +46,6 @@ def reader() -> TextReader:
         CheckpointError: where it is missing or damaged.
     """
     return _reader(_digest())
-
-
-def _digest() -> str:
-    path = checkpoints.FOLDER / "text.json"
-    return checkpoints.sha256(path) if path.exists() else ""
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
@@ -55,178 +58,125 @@ def _continued(_model: TextReader, digest: str, text: str, kind: Kind) -> str:
     return _model.continued(text, kind)
 
 
-@st.fragment
-def body() -> None:
-    """Everything that changes with a dial; a fragment, which reruns on its own."""
-    values = show()
-    if values is None:
-        frame.link_only()
-        return
-    frame.close_page(
-        PAGE,
-        sources=_(
-            "vit-report 2.2 and 2.6, sequence-modelling (general architecture: the masked decoder); Radford et al. 2019; "
-            "baselines: Witten and Bell 1991. The documents have no trained model of text: this one is ours."
-        ),
-        values=values,
-    )
+def dials() -> dict[str, Dial]:
+    """The sentence, whose weights, and the word, the layer and the head that are read."""
+    model, kinds = reader(), {"trained": _("Trained"), "random": _("Random, before training")}
 
-
-def show() -> dict[str, Any] | None:
-    """The view; returns the values for its notebook, None after an error box."""
-    try:
-        model = reader()
-        reading, kind, layer, head, word = _choose(model)
-    except checkpoints.CheckpointError as error:
-        controls.error_box(str(error), remedy=_("Train it: `python -m core train text --folder assets/checkpoints`."))
-        return None
-    except TextError as error:
-        controls.error_box(str(error))
-        return None
-    place = reading.words[word][1]
-    row = reading.maps[layer][head, place, : place + 1]
-    names = [BLANK if symbol == " " else symbol for symbol in reading.symbols]
-    best = strongest(row, 1)[0][0]
-    symbols, chances = reading.next_symbols(place)
-    _equation(reading, layer, head, place, best, names)
-    _strip(model, reading, kind)
-    left, right = st.columns(2)
-    with left:
-        _map(reading, layer, head, word)
-    with right:
-        static_plot(
-            row_bars(row, names[: place + 1], y_title=_("Weight"), even=1 / (place + 1), mark=best),
-            key="trained_row",
-            alt=_("What the last character of the chosen word looks at, a bar for each character before it."),
-        )
-        static_plot(
-            row_bars(chances, [_shown(symbol) for symbol in symbols], y_title=_("Next character")),
-            key="trained_next",
-            alt=_("The likeliest next characters and their probabilities."),
-        )
-    read = "".join(reading.symbols[1 : place + 1])
-    st.markdown(
-        _("After “{read}” it expects **{symbol}** ({share}), and on its own goes on: “{more}”.").format(
-            read=read,
-            symbol=_shown(symbols[0]),
-            share=percent(float(chances[0])),
-            more=_continued(model, _digest(), read, kind) or "…",
-        )
-    )
-    if reading.unknown:
-        st.caption(_("It never learned {marks}: they count as one unknown character.").format(marks=" ".join(reading.unknown)))
-    _training(model)
-    off = reading.deviation(layer)
-    frame.check(
-        _("Largest difference of this layer's weights from softmax(QKᵀ/√d_k), computed again in numpy: {value}.").format(
-            value=f"{off:.1e}"
-        ),
-        holds=off < 1e-5,
-    )
-    frame.look_for(frame.passage(PAGE, "look"))
-    shown = {"weights": row, "next": chances}
-    return {
-        "READ": read,
-        "K": reading.k[layer][head, : place + 1],
-        "Q": reading.q[layer][head, place],
-        "LOGITS": reading.logits[place],
-        **notebooks.on_screen(shown),
-    }
-
-
-def _choose(model: TextReader) -> tuple[TextReading, Kind, str, int, int]:
-    """Draw the dials; the reading, whose weights, the layer, the head and the word that is the query."""
-    found: list[TextReading] = []
-    kinds = {"trained": _("Trained"), "random": _("Random, before training")}
+    def words(values: Mapping[str, Any]) -> list[str]:
+        return unique_names(_read(model, _digest(), values["sentence"], values["weights"]).word_names)
 
     def write(_values: object) -> str:
         return st.text_input(_("A sentence"), _(SENTENCE), key="sentence", bind="query-params", max_chars=LONGEST)
 
-    def pick_word(_values: object) -> int:  # the words depend on the sentence, whose dial is drawn first
-        kind = cast(Kind, st.session_state.get("weights") or "trained")
-        found.append(_read(model, _digest(), st.session_state["sentence"], kind))
-        names = {str(index): name for index, name in enumerate(unique_names(found[0].word_names))}
-        return int(
-            url_state.choice(st.segmented_control, _("Query"), names, key=QUERY, default=str(len(names) - 1), required=True)
-        )
+    def pick_word(values: Mapping[str, Any]) -> int:
+        options = {str(index): name for index, name in enumerate(words(values))}
+        last = str(len(options) - 1)
+        return int(url_state.choice(st.segmented_control, _("Query"), options, key=QUERY, default=last, required=True))
 
-    offered = {
+    return {
         "sentence": Dial(_("Sentence"), write),
         "weights": frame.choice(_("Weights"), kinds, key="weights"),
-        QUERY: Dial(_("Query"), pick_word, lambda index, _values: unique_names(found[0].word_names)[index]),
+        QUERY: Dial(_("Query"), pick_word, lambda index, values: words(values)[index]),
         "tl": frame.choice(_("Layer"), frame.whole_numbers(*range(1, len(model.layers) + 1)), key="tl", value=int),
         "th": frame.choice(_("Head"), frame.whole_numbers(*range(1, model.heads + 1)), key="th", value=int),
     }
-    values = frame.dials("tdial", offered, first="weights")
-    return found[0], values["weights"], model.layers[values["tl"] - 1], values["th"] - 1, values[QUERY]
 
 
-def _equation(reading: TextReading, layer: str, head: int, place: int, best: int, names: list[str]) -> None:
-    q, k = reading.q[layer][head], reading.k[layer][head]
-    width = q.shape[1]
-    score = float(q[place] @ k[best]) / width**0.5
-    frame.equation(
-        r"A_{ij} = \frac{e^{q_i \cdot k_j / \sqrt{d_k}}}{\sum_{j' \le i} e^{q_i \cdot k_{j'} / \sqrt{d_k}}}",
-        rf"\begin{{aligned}} q_{{{place}}} \cdot k_{{{best}}} / \sqrt{{{width}}} &= {tex(score)} \\ "
-        rf"A_{{{place},{best}}} &= {tex(float(reading.maps[layer][head, place, best]))} \end{{aligned}}",
-        note=_(
-            "The last character of the word, “{query}”, and the one it looks at most, “{key}”; {begin} begins the sentence."
-        ).format(query=names[place], key=names[best], begin=names[0]),
-    )
+def show(sentence: str, weights: Kind, tq: int, tl: int, th: int) -> PartView:
+    """One head over the sentence, one row of it, and what comes next."""
+    model, head = reader(), th - 1
+    reading, layer = _read(model, _digest(), sentence, weights), model.layers[tl - 1]
+    place = reading.words[tq][1]
+    row = reading.maps[layer][head, place, : place + 1]
+    names = [BLANK if symbol == " " else symbol for symbol in reading.symbols]
+    best = strongest(row, 1)[0][0]
+    symbols, chances = reading.next_symbols(place)
+    read, off = "".join(reading.symbols[1 : place + 1]), reading.deviation(layer)
+    bars = row_bars(row, names[: place + 1], y_title=_("Weight"), even=1 / (place + 1), mark=best)
+    following = row_bars(chances, [_shown(symbol) for symbol in symbols], y_title=_("Next character"))
+    expects = _("After “{read}” it expects **{symbol}** ({share}), and on its own goes on: “{more}”.").format(
+        read=read, symbol=_shown(symbols[0]), share=percent(float(chances[0])),
+        more=_continued(model, _digest(), read, weights) or "…",
+    )  # fmt: skip
+    never = _("It never learned {marks}: they count as one unknown character.").format(marks=" ".join(reading.unknown))
+    same = _("Largest difference of this layer's weights from softmax(QKᵀ/√d_k), computed again in numpy: {value}.")
+    q, k = reading.q[layer][head, place], reading.k[layer][head, : place + 1]
+    score = tex(float(q @ k[best]) / len(q) ** 0.5)
+    return PartView(
+        equation=Worked(
+            r"A_{ij} = \frac{e^{q_i \cdot k_j / \sqrt{d_k}}}{\sum_{j' \le i} e^{q_i \cdot k_{j'} / \sqrt{d_k}}}",
+            rf"\begin{{aligned}} q_{{{place}}} \cdot k_{{{best}}} / \sqrt{{{len(q)}}} &= {score} \\ "
+            rf"A_{{{place},{best}}} &= {tex(float(row[best]))} \end{{aligned}}",
+            _(
+                "The last character of the word, “{query}”, and the one it looks at most, “{key}”; {begin} begins the sentence."
+            ).format(query=names[place], key=names[best], begin=names[0]),
+        ),
+        figure=[
+            bits(model, reading, weights),
+            [
+                word_map(reading, layer, head, tq),
+                [
+                    plot(
+                        bars, "trained_row",
+                        _("What the last character of the chosen word looks at, a bar for each character before it."),
+                    ),
+                    plot(following, "trained_next", _("The likeliest next characters and their probabilities.")),
+                ],
+            ],
+            markdown(expects),
+            caption(never) if reading.unknown else None,
+            caption(training(model)),
+            check(same.format(value=f"{off:.1e}"), off < 1e-5),
+        ],
+        notes=[passage("trained_text", "look")],
+        taken=lambda: {
+            "READ": read, "K": k, "Q": q, "LOGITS": reading.logits[place], **on_screen({"weights": row, "next": chances})
+        },
+    )  # fmt: skip
 
 
-def _strip(model: TextReader, reading: TextReading, kind: Kind) -> None:
+def bits(model: TextReader, reading: TextReading, kind: Kind) -> Show:
+    """Bits a character, trained and random, here and on what the model never saw."""
     others = {one: _read(model, _digest(), reading.text, one) for one in ("trained", "random") if one != kind} | {kind: reading}
-    stats = [
-        Stat(name=name, value=_("{value} bits a character").format(value=number(float(others[one].bits.mean()), 2)))
+    unit, test = _("{value} bits a character"), model.card["metrics"].get("test", {})
+    strip = [
+        Stat(name=name, value=unit.format(value=number(float(others[one].bits.mean()), 2)))
         for one, name in (("trained", _("This sentence, trained")), ("random", _("This sentence, random")))
     ]
-    test = model.card["metrics"].get("test", {})
     if test:
-        stats.append(
-            Stat(
-                name=_("Paragraphs it never saw"),
-                value=_("{value} bits a character").format(value=number(test["bits_per_character"], 2)),
-                note=_("perplexity {value}").format(value=significant(test["perplexity"])),
-            )
-        )
-    stat_strip(stats)
+        perplexity = _("perplexity {value}").format(value=significant(test["perplexity"]))
+        value = unit.format(value=number(test["bits_per_character"], 2))
+        strip.append(Stat(name=_("Paragraphs it never saw"), value=value, note=perplexity))
+    return stats(*strip)
 
 
-def _map(reading: TextReading, layer: str, head: int, word: int) -> None:
-    weights = reading.by_words(layer, head)
+def word_map(reading: TextReading, layer: str, head: int, word: int) -> list[Item]:
+    """Weights between words; a click on a row reads that word."""
     names = unique_names(reading.word_names)
-    figure = matrix_figure(
-        Matrix(
-            values=weights,
-            name=_("Weights between words"),
-            rows=names,
-            columns=names,
-            x_title=_("Key"),
-            y_title=_("Query"),
-            signed=False,
-            top=1.0,
-            outlined=((word, word, 0, len(names) - 1),),
-        )
-    )
+    drawn = Matrix(
+        values=reading.by_words(layer, head), name=_("Weights between words"), rows=names, columns=names, x_title=_("Key"),
+        y_title=_("Query"), signed=False, top=1.0, outlined=((word, word, 0, len(names) - 1),),
+    )  # fmt: skip
+    figure = matrix_figure(drawn)
+    alt = _("Weights between the words of the sentence; a click on a row reads that word.")
 
     def choose_row(point: Point) -> None:
         if point.y is not None:
             st.session_state[QUERY] = str(int(float(point.y)))
 
-    live_plot(
-        figure,
-        key="trained_words",
-        height=int(figure.layout.height),
-        on_click=choose_row,
-        alt=_("Weights between the words of the sentence; a click on a row reads that word."),
-    )
-    st.caption(
-        _("A word's weights are those of its characters: summed over the key's, averaged over the query's. Each row sums to 1.")
-    )
+    return [
+        lambda: live_plot(figure, key="trained_words", height=int(figure.layout.height), on_click=choose_row, alt=alt),
+        caption(
+            _(
+                "A word's weights are those of its characters: summed over the key's, averaged over the query's. "
+                "Each row sums to 1."
+            )
+        ),
+    ]
 
 
-def _training(model: TextReader) -> None:
+def training(model: TextReader) -> str:
+    """Says what the model was trained on and how it compares."""
     card = model.card
     test, counts = card["metrics"].get("test"), card["split"]["characters"]
     words = _(
@@ -234,19 +184,32 @@ def _training(model: TextReader) -> None:
         "little else. {parameters} parameters; `{command}`."
     ).format(characters=number(counts["train"]), parameters=number(card["parameters"]), command=card["command"])
     if test:
-        rivals = " · ".join(f"{name} {number(bits, 2)}" for name, bits in test["baselines"].items())
+        rivals = " · ".join(f"{name} {number(value, 2)}" for name, value in test["baselines"].items())
         words += " " + _(
             "On {count} paragraphs kept apart it needs {bits} bits a character; counting characters needs: {rivals}."
         ).format(count=number(test["paragraphs"]), bits=number(test["bits_per_character"], 2), rivals=rivals)
-        better = [name for name, bits in test["baselines"].items() if bits < test["bits_per_character"]]
+        better = [name for name, value in test["baselines"].items() if value < test["bits_per_character"]]
         if better:
             words += " " + _("So {names} still do better than this short training.").format(names=", ".join(better))
-    st.caption(words)
+    return words
 
 
 def _shown(symbol: str) -> str:
     return {" ": BLANK, "▷": _("end")}.get(symbol, symbol)
 
 
-frame.open_page(PAGE, _("Trained attention"))
-body()
+render(
+    LessonPage(
+        "trained_text",
+        _("Trained attention"),
+        [Part("", "", dials, show, "tdial", "weights")],
+        _(
+            "vit-report 2.2 and 2.6, sequence-modelling (general architecture: the masked decoder); Radford et al. 2019; "
+            "baselines: Witten and Bell 1991. The documents have no trained model of text: this one is ours."
+        ),
+        {
+            CheckpointError: ("", _("Train it: `python -m core train text --folder assets/checkpoints`.")),
+            TextError: ("", ""),
+        },
+    )
+)
