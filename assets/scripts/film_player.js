@@ -63,6 +63,7 @@ class FilmPlayer {
       const shown = (first + last) >> 1;
       this.unplayed = true;
       this.pictures[shown].decode().then(() => this.unplayed && this.draw(shown), () => {});
+      if (data.playing && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.play();
     } else this.draw(this.at ?? 0);
     this.button.textContent = this.timer ? data.words.pause : data.words.play;
   }
@@ -71,7 +72,7 @@ class FilmPlayer {
     const last = this.data.frames.length - 1;
     if (this.unplayed || this.at >= last) this.draw(0);
     this.unplayed = false;
-    this.timer = setInterval(() => (this.at < last ? this.draw(this.at + 1) : this.pause()), 1000 / this.data.fps);
+    this.timer = setInterval(() => (this.at < last ? this.draw(this.at + 1) : this.data.playing ? this.draw(0) : this.pause()), 1000 / this.data.fps);
     this.button.textContent = this.data.words.pause;
   }
 

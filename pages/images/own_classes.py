@@ -10,6 +10,7 @@ from core.checkpoints import CheckpointError
 from core.figures import pictures as figures
 from core.messages import translate
 from core.vision.classifier import Classifier, default_name
+from core.vision.gallery import photograph_gallery
 from core.vision.own_classes import FEWEST, MAX_CLASSES, RECOMMENDED, OwnClasses, OwnClassesError, read_own_classes, teach
 from core.vision.pictures import Bytes, PictureError, decode
 from core.vision.preprocessing import Recipe
@@ -24,6 +25,10 @@ HEAD: Final = "own:head"
 MAX_PICTURES: Final = 100
 LARGEST_MB: Final = 30
 HEIGHT: Final = 220
+EXAMPLE: Final = {"above": ("t-shirt", "longsleeve", "shirt", "outwear"), "below": ("pants", "shorts", "skirt")}
+"""Kinds of the bundled photographs that make the two classes of the example."""
+ASKED: Final = 26
+"""Shorts, by their place among the bundled photographs: asked about, and not taught with."""
 
 
 def class_names() -> list[str]:
@@ -114,10 +119,10 @@ def load() -> None:
 
 
 def score(head: OwnClasses) -> None:
-    """Shows the head's score, and offers its file."""
+    """Shows the head's score."""
     st.subheader(_("What it learnt"), anchor=False)
     sentence = _(
-        "**{share}** of your {count} pictures are answered rightly by heads that had not seen them or their neighbours "
+        "**{share}** of the {count} pictures are answered rightly by heads that had not seen them or their neighbours "
         "(each fifth of a class held out in turn); guessing would give {chance}."
     )
     st.markdown(
@@ -127,6 +132,10 @@ def score(head: OwnClasses) -> None:
     )
     if min(head.counts) < RECOMMENDED:
         st.caption(_("Fewer than {count} pictures of a class: such a score may be far off.").format(count=number(RECOMMENDED)))
+
+
+def download(head: OwnClasses) -> None:
+    """Offers the head's file."""
     st.download_button(
         _("Download your classes (.npz)"), data=head.to_npz(), file_name="own-classes.npz", mime="application/octet-stream",
         icon=":material/download:", key="own_download", on_click="ignore",
@@ -146,22 +155,61 @@ def ask(classifier: Classifier, head: OwnClasses) -> None:
     image = None if given is None else as_read(classifier, given.getvalue(), given.name)
     if image is None:
         return
+    with right:
+        answer(classifier, head, image)
+
+
+def answer(classifier: Classifier, head: OwnClasses, image: Bytes) -> None:
+    """Shows which of the classes a picture is."""
     try:
         probabilities = head.probabilities(classifier, image)
     except OwnClassesError as error:
         controls.error_box(str(error))
         return
     best = int(probabilities.argmax())
-    with right:
-        st.subheader(head.names[best], anchor=False)
-        st.progress(float(probabilities[best]), text=_("Confidence {share}").format(share=percent(probabilities[best])))
-        live_plot(
-            figures.ranking_figure(list(head.names), probabilities, write=percent, height=HEIGHT),
-            key="own_ranking",
-            height=HEIGHT,
-            filename="own-classes",
-            alt=_("Your classes by their probability, the most probable first."),
-        )
+    st.subheader(head.names[best], anchor=False)
+    st.progress(float(probabilities[best]), text=_("Confidence {share}").format(share=percent(probabilities[best])))
+    live_plot(
+        figures.ranking_figure(list(head.names), probabilities, write=percent, height=HEIGHT),
+        key="own_ranking",
+        height=HEIGHT,
+        filename="own-classes",
+        alt=_("Your classes by their probability, the most probable first."),
+    )
+
+
+@st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=cached_results.HASHES)
+def example(classifier: Classifier, names: tuple[str, ...]) -> tuple[OwnClasses, list[list[Bytes]], Bytes]:
+    """A head taught with bundled photographs, these photographs, and the one to ask about, as the model reads them."""
+    by_kind: dict[str, list[Bytes]] = {}
+    asked = None
+    for place, row in enumerate(photograph_gallery()):
+        image = as_read(classifier, row.data, row.kind)
+        assert image is not None
+        if place == ASKED:
+            asked = image
+        else:
+            by_kind.setdefault(row.kind, []).append(image)
+    assert asked is not None
+    classes = [[image for kind in kinds for image in by_kind[kind]] for kinds in EXAMPLE.values()]
+    return teach(classifier, list(zip(names, classes, strict=True))), classes, asked
+
+
+def show_example(classifier: Classifier) -> None:
+    """Two classes taught with photographs that came with the app, and an answer about another one."""
+    names = (_("above the waist"), _("below the waist"))
+    st.subheader(_("An example"), anchor=False)
+    head, classes, asked = example(classifier, names)
+    for name, images in zip(names, classes, strict=True):
+        st.markdown(_("**{name}**, taught with {count} pictures").format(name=name, count=number(len(images))))
+        st.image(images, width=44)
+    score(head)
+    picture, said = st.columns([1, 2])
+    with picture:
+        st.markdown(_("**What is this?**"))
+        st.image(asked, width="stretch")
+    with said:
+        answer(classifier, head, asked)
 
 
 def body() -> None:
@@ -170,23 +218,27 @@ def body() -> None:
     if not models:
         controls.notice(
             "empty",
-            _(
-                "There is no garment model here yet: "
-                "train one with `python -m core train vit --data DIR --folder assets/checkpoints`."
-            ),
+            _("There is no garment model here yet: whoever runs this server may train one (see the README)."),
         )
         return
     classifier = cached_results.classifier_of(default_name(models, photograph=True))
-    names = class_names()
-    if len(names) < 2:
-        controls.notice("empty", _("Name two classes or more: one may be everything else."))
-    else:
-        teach_them(classifier, names)
-    load()
+    left, right = st.columns(2, gap="large")
+    with right:
+        st.subheader(_("Your own"), anchor=False)
+        names = class_names()
+        if len(names) < 2:
+            controls.notice("empty", _("Name two classes or more: one may be everything else."))
+        else:
+            teach_them(classifier, names)
+        load()
     head = st.session_state.get(HEAD)
-    if isinstance(head, OwnClasses):
-        score(head)
-        ask(classifier, head)
+    with left:
+        if isinstance(head, OwnClasses):
+            score(head)
+            download(head)
+            ask(classifier, head)
+        else:
+            show_example(classifier)
 
 
 controls.page_header(_("Teach your own classes"), prose("own_classes"))

@@ -12,6 +12,7 @@ import streamlit as st
 from core.messages import translate
 from core.signs import samples, video
 from core.signs.recogniser import Recogniser
+from core.signs.samples import ClipSample
 from core.signs.tracks import FPS, TrackSentence
 from core.signs.uploaded_weights import STORE
 from core.signs.video import Fit, Footage, VideoError
@@ -106,7 +107,11 @@ def _bundled(recogniser: Recogniser, **arguments: Any) -> Clip | None:
         one.name: _("{glosses} · signer {signer}").format(glosses=" ".join(one.glosses), signer=one.signer) for one in clips
     }
     name = url_state.choice(st.selectbox, _("Bundled clip"), options, key="sample", **arguments)
-    one = next(one for one in clips if one.name == name)
+    return sample(recogniser, next(one for one in clips if one.name == name))
+
+
+def sample(recogniser: Recogniser, one: ClipSample) -> Clip | None:
+    """A bundled clip of frames, as this model takes it."""
     footage = _sampled(one.name, one.path.read_bytes(), recogniser, start=0.0, fit="crop", show=False)
     if footage is None:
         return None

@@ -13,11 +13,16 @@ from pages.signs import cached_results
 from pages.signs.cached_results import Clip
 
 
-def show(clip: Clip, recognition: Recognition) -> None:
-    """The player; only for films."""
+def show(clip: Clip, recognition: Recognition, *, playing: bool = False) -> None:
+    """The player; only for films.
+
+    Args:
+        playing: whether it plays by itself, over and over, unless the reader asked for less motion.
+    """
     pictures = [base64.b64encode(jpeg).decode() for jpeg in cached_results.film_pictures(clip)]
     data = {
         "key": clip.key,
+        "playing": playing,
         "drawing": assets.script("live_signs.js"),
         "fps": clip.fps,
         "frames": [f"data:image/jpeg;base64,{picture}" for picture in pictures],

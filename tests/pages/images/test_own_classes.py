@@ -40,7 +40,7 @@ def taught() -> AppTest:
 
 def test_from_files_to_an_answer_and_a_file_to_keep() -> None:
     app = taught()
-    assert "of your 12 pictures" in words(app) and "guessing would give 50.0%" in words(app)
+    assert "of the 12 pictures" in words(app) and "guessing would give 50.0%" in words(app)
     head = app.session_state["own:head"]
     assert head.held_out >= 0.75  # the stripes are plain to see
     app.file_uploader(key="own:ask").set_value(striped(8, upright=False)[-1]).run()
@@ -48,13 +48,19 @@ def test_from_files_to_an_answer_and_a_file_to_keep() -> None:
     assert read_own_classes(head.to_npz()).names == ("upright", "level")
     again = opened()
     again.file_uploader(key="own:saved").set_value(("own.npz", head.to_npz(), "application/octet-stream")).run()
-    assert not again.exception and "of your 12 pictures" in words(again)
+    assert not again.exception and "of the 12 pictures" in words(again)
+
+
+def test_it_opens_on_two_classes_taught_with_bundled_photographs() -> None:
+    app = opened()
+    assert "of the 20 pictures" in words(app) and "below the waist" in [one.value for one in app.subheader]
+    assert "own:head" not in app.session_state, "nobody's own classes"
 
 
 def test_bad_files_get_a_sentence_and_leave_nothing_stale() -> None:
     app = taught()
     app.file_uploader(key="own:saved").set_value(("own.npz", b"nothing", "application/octet-stream")).run()
-    assert "no classes taught here" in words(app) and "of your 12 pictures" not in words(app)
+    assert "no classes taught here" in words(app) and "of the 12 pictures" not in words(app)
     app.file_uploader(key="own:files:0").set_value([("a.png", b"x", "image/png")]).run()
     assert "not a picture that can be read" in words(app) and app.button(key="own_teach").disabled
 

@@ -129,4 +129,4 @@ def test_without_the_models_the_socket_and_the_page_say_how_to_get_them(tmp_path
     monkeypatch.setattr(checkpoints, "names", lambda *_args, **_told: ["iiga_hands"])
     app = opened()
     assert not app.exception
-    assert "Run `make hands` once" in app.info[0].value
+    assert "are not set up here" in app.info[0].value
