@@ -27,8 +27,7 @@ from core.market.forecasters.running_weights import GRID, RunningWeights, log_av
 from core.market.forecasters.trees import FOLDER, POOLED, TreeForecaster
 from core.market.labels import Head, momentum
 from core.market.predictor import DEFAULT, load_predictor, windows_of
-from core.training.tlob import MarketData, prepare_market, score_name
-from core.training.tlob_run import MarketFiles
+from core.training.tlob import MarketData, MarketFiles, prepare_market, score_name
 
 BATCH = 512
 Probabilities = dict[str, NDArray[np.float64]]

@@ -24,8 +24,7 @@ from core.market.data_amount import FILE
 from core.models.tlob import TLOB
 from core.runs.market_training import BATCH, MarketPlan
 from core.training.loop import LoopSettings, fit
-from core.training.tlob import MarketData, TLOBTask, TLOBTraining, fit_rules, predict, prepare_market
-from core.training.tlob_gain import TEST_S
+from core.training.tlob import TEST_S, MarketData, TLOBTask, TLOBTraining, fit_rules, predict, prepare_market
 
 VALIDATION = 0.15
 """Share of an amount that chooses the epoch and fits the rules; the rest trains."""

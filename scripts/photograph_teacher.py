@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from core.training.vit_photographs import CLASSES_OF_OTHER_KIND, VALIDATION_SPLIT
+from core.training.cct import CLASSES_OF_OTHER_KIND, VALIDATION_SPLIT
 from core.vision.photographs import KINDS, photograph_files, photographs
 
 TAUGHT = [*KINDS, *CLASSES_OF_OTHER_KIND]

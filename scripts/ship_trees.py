@@ -21,8 +21,7 @@ from core.market.book import read_market
 from core.market.forecasters.trees import POOLED, window_features, write_trees
 from core.market.labels import Head
 from core.market.predictor import DEFAULT, windows_of
-from core.training.tlob import prepare_market
-from core.training.tlob_run import MarketFiles
+from core.training.tlob import MarketFiles, prepare_market
 
 TREES: dict[str, Any] = {
     "objective": "multiclass",

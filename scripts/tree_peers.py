@@ -31,8 +31,7 @@ from core.market.forecasters.trees import TreeForecaster
 from core.market.labels import UNKNOWN
 from core.market.predictor import DEFAULT, windows_of
 from core.market.windows import window_ends
-from core.training.tlob import MarketData, prepare_market, score_name
-from core.training.tlob_run import RULE_STRIDE, MarketFiles, rule_entry
+from core.training.tlob import RULE_STRIDE, MarketData, MarketFiles, prepare_market, rule_entry, score_name
 
 TREES: dict[str, Any] = {"n_estimators": 120, "num_leaves": 31, "verbose": -1, "n_jobs": 1, "random_state": 0}
 BATCH = 512

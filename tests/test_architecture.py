@@ -44,6 +44,7 @@ ALLOWED = {
     "core.runs": {*SHARED, "core.vision", "core.market", "core.training"},
     "core.training": {
         *SHARED,
+        "core.receipts",
         "core.scores",
         "core.schedules",
         "core.market",

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from core.cli import options
-from core.cli.progress import counting_bar
 from core.device import use_one_thread
 from core.market.answers.predictions import predict_rows, score_head
 from core.market.answers.recordings import RecordedDay, find_recordings, trained_on
@@ -21,6 +20,8 @@ from core.market.labels import UNKNOWN
 from core.market.predictor import DEFAULT, load_predictor
 from core.market.store.segments import write_bytes, write_table
 from core.parallel import each
+from core.training.progress import counting_bar
+from core.training.recipe import here, place
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,7 +36,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--data",
         nargs="+",
         required=True,
-        type=options.place,
+        type=place,
         metavar="FILE_OR_FOLDER",
         help="folders of recordings, files, or a store's URL (s3://...)",
     )
@@ -50,7 +51,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _run(o: argparse.Namespace) -> None:
     if o.every < 1:
         raise ValueError(f"every {o.every}-th row is none: give 1 or more")
-    days = find_recordings(options.here(o.data))
+    days = find_recordings(here(o.data))
     work = partial(backfill, checkpoint=o.checkpoint, folder=o.folder.resolve(), out=o.out.resolve(), every=o.every)
     bar = counting_bar("recording")
     scored: dict[int, dict[str, Any]] = {}

@@ -16,7 +16,6 @@ from core.cli import (
     evaluate_vit,
     options,
 )
-from core.cli.progress import counting_bar
 from core.market.answers.predictions import predict_scorable, score_head, summarise_value
 from core.market.answers.recalibrated import score_recalibrated
 from core.market.answers.recordings import find_recordings
@@ -24,6 +23,8 @@ from core.market.book import BookRows, read_market
 from core.market.bootstrap import score_intervals
 from core.market.labels import LABEL_KINDS, UNKNOWN
 from core.market.predictor import DEFAULT, MarketCard, Predictor, load_predictor
+from core.training.progress import counting_bar
+from core.training.recipe import here, place
 from core.training.tlob import VALIDATION_END
 
 
@@ -41,7 +42,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--data",
         nargs="+",
         required=True,
-        type=options.place,
+        type=place,
         metavar="FILE_OR_FOLDER",
         help="Parquet or CSV files, folders or a store's URL (s3://...); of several recordings the mean is given",
     )
@@ -60,7 +61,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _run_tlob(o: argparse.Namespace) -> None:
-    o.data = options.here(o.data)
+    o.data = here(o.data)
     if o.out is not None or o.ray is not None or any(place.is_dir() for place in o.data) or _several(o):
         scored = evaluate_recordings.run(o)
         print(json.dumps(scored) if o.json else evaluate_recordings.table(scored))

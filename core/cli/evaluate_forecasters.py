@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import Any
 
-from core.cli.progress import counting_bar
 from core.market.answers.predictions import RowPredictions
 from core.market.book import BookRows
 from core.market.bootstrap import block_length
@@ -14,6 +13,7 @@ from core.market.forecasters.catalogue import find_forecaster
 from core.market.forecasters.comparison import compare, names_of
 from core.market.forecasters.protocol import task_of
 from core.market.predictor import MarketCard, Predictor
+from core.training.progress import counting_bar
 
 
 def add_option(p: argparse.ArgumentParser) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from core.cli import options
-from core.cli.progress import counting_bar
+from core.training.iiga import is_photos
+from core.training.progress import counting_bar
 
 HELD_OUT = "dev"
 
@@ -58,21 +59,6 @@ def add_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     options.add_json(p)
     p.set_defaults(run=run)
-
-
-def is_photos(folder: Path) -> bool:
-    """Tells whether a folder holds photos rather than tracks.
-
-    Raises:
-        ValueError: where it holds neither.
-    """
-    if (folder / "manifest.csv").exists():
-        return True
-    if (folder / "hands_condensed.csv").exists():
-        return False
-    raise ValueError(
-        f"{folder.name or folder} holds neither manifest.csv (photographed digits) nor hands_condensed.csv (tracked sentences)"
-    )
 
 
 def run(o: argparse.Namespace) -> None:

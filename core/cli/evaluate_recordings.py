@@ -15,7 +15,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.cli import options
-from core.cli.progress import counting_bar
 from core.device import use_one_thread
 from core.market.answers import report as reports
 from core.market.answers.recordings import RecordedDay, ScoredDay, find_recordings, score_day
@@ -27,7 +26,7 @@ from core.market.predictor import Predictor, load_predictor
 from core.messages import compose
 from core.parallel import each
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt, element
-from core.training.progress_file import EVERY_S, write_values
+from core.training.progress import EVERY_S, counting_bar, write_values
 
 ROWS_PER_REPORT = 5
 """Scores with fewer rows than so many times the horizon mean nothing and are refused."""

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from core.cli import options
-from core.cli.garment_files import fetch_missing
-from core.cli.progress import counting_bar
-from core.training.vit import validation_part
-from core.training.vit_evaluation import evaluate
-from core.training.vit_photographs import VALIDATION_SPLIT
+from core.training.cct import VALIDATION_SPLIT
+from core.training.progress import counting_bar
+from core.training.vit import evaluate, fetch_missing, validation_part
 from core.vision.classifier import DEFAULT, Classifier, classifier_names, default_name, load_classifier
 from core.vision.idx import read_part
 from core.vision.photographs import photograph_files, photographs

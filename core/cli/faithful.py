@@ -13,6 +13,7 @@ from core.cli import options
 from core.device import use_one_thread
 from core.explain import findings
 from core.explain.faithfulness import Evidence, deletion_curves, to_dict
+from core.training.recipe import MADE, add_overwrite
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -25,9 +26,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     p.add_argument("checkpoint", help="name of a shipped checkpoint")
     p.add_argument(
-        "--folder", type=Path, default=options.MADE, help="where to write: the pages read assets/explain; trained where left out"
+        "--folder", type=Path, default=MADE, help="where to write: the pages read assets/explain; trained where left out"
     )
-    options.add_overwrite(p)
+    add_overwrite(p)
     p.add_argument("--most", type=int, default=None, help="inputs of the sample to use; all where left out")
     p.add_argument("--seed", type=int, default=0, help="of the random orders")
     options.add_json(p)

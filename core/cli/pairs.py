@@ -18,7 +18,9 @@ from core.device import best_device
 from core.market.book import read_market
 from core.market.store.index import recordings
 from core.training.card import PACKAGES, command
-from core.training.loop import LoopSettings, progress_bar
+from core.training.loop import LoopSettings
+from core.training.progress import progress_bar
+from core.training.recipe import MADE, add_overwrite
 from core.training.tlob import TRAIN_END, VALIDATION_END, MarketData, prepare_market
 from core.training.tlob_pairs import PairsSettings, naive_rules, run_all
 
@@ -42,8 +44,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     p.add_argument("--batches", type=int, default=DEFAULT.batches, help="batches an epoch")
     p.add_argument("--batch", type=int, default=DEFAULT.batch, help="windows a batch")
     p.add_argument("--rate", type=float, default=DEFAULT.rate, help="AdamW's rate at the peak of warm-up cosine")
-    p.add_argument("--out", type=Path, default=options.MADE / "tlob_pairs.json", help="file of the results")
-    options.add_overwrite(p)
+    p.add_argument("--out", type=Path, default=MADE / "tlob_pairs.json", help="file of the results")
+    add_overwrite(p)
     options.add_json(p)
     p.set_defaults(run=_run)
 

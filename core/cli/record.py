@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from tqdm import tqdm
 
-from core.cli import options
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed, FeedFailed
 from core.market.feeds.venues import make_exchange
 from core.market.recorder import RecordingProgress, record
 from core.market.store.places import SegmentSender, library_address, library_folder
 from core.market.store.segments import market_folder
+from core.training.recipe import place
 
 ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -31,7 +31,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     p.add_argument("symbol", help="spot like BTC/USDT, perpetual like BTC/USDT:USDT")
     p.add_argument(
         "--folder",
-        type=options.place,
+        type=place,
         default=None,
         help="the library: a folder, or a store's URL (s3://...); OBSERVATORY_RECORDINGS, or recordings, where left out",
     )

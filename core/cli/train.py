@@ -1,37 +1,71 @@
-"""`python -m core train MODEL`."""
+"""`python -m core train MODEL`: finds the model's recipe (`core.training`), which holds its options and its training."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
 
-from core.cli import options, train_cct, train_dates, train_iiga, train_iiga_hands, train_text, train_tlob, train_vit
+from core.cli import options
+from core.training import RECIPES
+from core.training.recipe import Recipe
+
+
+def _photographs(o: argparse.Namespace) -> Any:
+    from core.cli.garment_photographs import read
+
+    return read(o)
+
+
+def _landmarks(o: argparse.Namespace) -> Any:
+    from core.cli.hand_landmarks import read
+
+    return read(o)
+
+
+READERS: Final[dict[str, Callable[[argparse.Namespace], Any]]] = {"cct": _photographs, "iiga-hands": _landmarks}
+"""Data whose reading takes packages that a machine for training alone does not have."""
+
+
+class _LazyParser(argparse.ArgumentParser):
+    """A parser whose options are added when it is chosen: listing the models imports none of them."""
+
+    fill: Callable[[argparse.ArgumentParser], None] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # argparse's own types are overloads
+        if self.fill is not None:
+            fill, self.fill = self.fill, None
+            fill(self)
+        return super().parse_known_args(args, namespace)
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its models."""
     parser = commands.add_parser("train", help="train a model and write its checkpoint")
-    models = parser.add_subparsers(dest="model", required=True, metavar="MODEL")
-    train_tlob.add_parser(models)
-    train_tlob.add_deeplob_parser(models)
-    train_vit.add_parser(models)
-    train_cct.add_parser(models)
-    train_iiga.add_parser(models)
-    train_iiga_hands.add_parser(models)
-    train_dates.add_parser(models)
-    train_text.add_parser(models)
-    train_vit.add_teacher_parser(models)
-    for model in models.choices.values():
-        model.set_defaults(run=partial(_with_files_apart, model.get_default("run")))
+    models = parser.add_subparsers(dest="model", required=True, metavar="MODEL", parser_class=_LazyParser)
+    for name, (_, text) in RECIPES.items():
+        model = models.add_parser(name, help=text, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+        model.fill = partial(_fill, name)
 
 
-def _with_files_apart(run: Callable[[argparse.Namespace], None], o: argparse.Namespace) -> None:
+def _fill(name: str, parser: argparse.ArgumentParser) -> None:
+    """Add the recipe's options."""
+    recipe: Recipe = import_module(f"core.training.{RECIPES[name][0]}").RECIPES[name]
+    parser.description = recipe.description
+    recipe.add_options(parser)
+    parser.set_defaults(run=partial(_run, recipe))
+
+
+def _run(recipe: Recipe, o: argparse.Namespace) -> None:
     """Run, unless the checkpoint would replace a shipped one, or the state that the run could be resumed from."""
-    o.name = o.name or train_iiga.usual_name(o.data)
-    card = o.folder / f"{o.name}.json"
+    recipe.settle(o)
+    card: Path = o.folder / f"{o.name}.json"
     state = None if o.state is None else o.state.with_suffix(".json")
     if state is not None and state.resolve() == card.resolve():
         raise ValueError(f"the run's state and its checkpoint would be the same files ({card.name}): name --state otherwise")
     options.keep_shipped(o, card, *(path for path in (state, getattr(o, "progress", None)) if path is not None))
-    run(o)
+    data = [READERS[o.model](o)] if o.model in READERS else []
+    print(f"wrote {recipe.run(o, *data)} and its weights")

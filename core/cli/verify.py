@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from core.cli import options, verify_receipt
-from core.cli.progress import counting_bar
 from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.scorecard import score_card
 from core.market.ledger.verification import NOT_PROVEN, State, Verification, verify
+from core.training.progress import counting_bar
 
 EXIT: dict[State, int] = {"verified": 0, "broken": 1, "incomplete": 3}
 """Exit codes; 2 is for bad input, as of every command."""

@@ -1,4 +1,4 @@
-"""A small residual convolutional network for 28 x 28 images: the teacher of a ViT in training (`core.training.distil`).
+"""A small residual convolutional network for 28 x 28 images: the teacher of a ViT in training (`core.training.vit`).
 
 Only `core.training` uses it; no page shows it.
 After He et al. 2016; the distillation it serves is Hinton et al. 2015 and, for transformers, Touvron et al. 2021.

@@ -26,7 +26,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 ATTACHED: Final = (sys.executable, "-m", "core.runs.attached")
 PROGRESS: Final = "progress.json"
 STOP: Final = "progress.stop"
-"""Its presence ends training after the step under way; see `core.training.progress_file`."""
+"""Its presence ends training after the step under way; see `core.training.progress`."""
 
 Phase = Literal["idle", "starting", "training", "finishing", "finished", "stopped", "failed"]
 
@@ -215,7 +215,7 @@ class LocalRun(Generic[P]):
 
 
 def _progress(work: Path) -> dict[str, Any]:
-    """The progress file of a run, see `core.training.progress_file`; empty before there is one."""
+    """The progress file of a run, see `core.training.progress`; empty before there is one."""
     try:
         progress: dict[str, Any] = json.loads((work / PROGRESS).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):

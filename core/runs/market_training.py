@@ -25,8 +25,7 @@ from core.market.labels import LABEL_KINDS, Head, LabelKind, momentum_calls
 from core.messages import compose
 from core.models.tlob import TLOB, TLOBConfig
 from core.runs.local_run import ATTACHED, PROGRESS, ROOT, LocalRun, TrainError
-from core.training.tlob import MarketData, TLOBTask, TLOBTraining, prepare_market, score_head, score_name
-from core.training.tlob_run import MarketFiles
+from core.training.tlob import MarketData, MarketFiles, TLOBTask, TLOBTraining, prepare_market, score_head, score_name
 
 FOLDER_VARIABLE: Final = "OBSERVATORY_RUNS"
 """Environment variable: where runs keep their state."""

@@ -1,8 +1,9 @@
-"""Training of the encoder-decoder on written dates, with held-out days and formats."""
+"""The encoder-decoder on written dates, with held-out days and formats."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import argparse
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,19 @@ from core.lecture.dates import BEGIN, END, DatePair
 from core.lecture.decoding import greedy
 from core.models.transformer import Transformer, TransformerConfig
 from core.training.card import origin_entries, training_entries
-from core.training.loop import Batch, Callback, LoopSettings, fit
+from core.training.loop import Batch, LoopSettings, fit
+from core.training.recipe import (
+    Recipe,
+    Run,
+    add_checkpoint_output,
+    add_optimiser,
+    add_rows,
+    add_run,
+    add_test,
+    loop_of,
+    run_of,
+    taken,
+)
 
 CHUNK = 16
 """Number of batches whose samples are sorted by length together, which keeps padding small."""
@@ -113,26 +126,11 @@ def _copied(pair: DatePair) -> bool:
     return "".join(c for c in pair.text if c.isdigit()) == pair.iso.replace("-", "")
 
 
-def run(
-    name: str,
-    config: TransformerConfig,
-    training: DatesTraining,
-    loop: LoopSettings,
-    *,
-    folder: Path = checkpoints.FOLDER,
-    state: Path | None = None,
-    test: bool = True,
-    callbacks: Iterable[Callback] = (),
-) -> Path:
-    """Train and write `<name>.safetensors` and its card; returns the card's path.
-
-    Args:
-        state: where the run keeps what it needs to be resumed; see `core.training.loop.fit`.
-        test: whether to score the test part; False for variants that are only compared on validation.
-    """
+def train(run: Run, config: TransformerConfig, training: DatesTraining, loop: LoopSettings) -> Path:
+    """Train and write the checkpoint and its card; returns the card's path."""
     torch.manual_seed(training.seed)
     model = Transformer(config)
-    progress = fit(model, DatesTask(training), loop, device=best_device(), callbacks=callbacks, resume_from=state)
+    progress = fit(model, DatesTask(training), loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state)
     card: dict[str, Any] = {
         **origin_entries(config, seed=training.seed),
         **training_entries(training, loop, progress),
@@ -149,10 +147,40 @@ def run(
             "note": "a validation or test sample has both a day and a format that training never saw",
         },
     }
-    path = checkpoints.save(name, model, card, folder=folder)
-    if test:
-        checkpoint = checkpoints.load(name, folder=folder)
+    path = checkpoints.save(run.name, model, card, folder=run.folder)
+    if run.test:
+        checkpoint = checkpoints.load(run.name, folder=run.folder)
         checkpoints.restore(model, checkpoint)
         card["metrics"]["test"] = test_once(model, training)
-        checkpoints.save(name, model, card, folder=folder)
+        checkpoints.save(run.name, model, card, folder=run.folder)
     return path
+
+
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    add_checkpoint_output(p, name="dates")
+    rows = [
+        ("width", 96, None),
+        ("heads", 4, None),
+        ("layers", 2, "encoder layers, and as many decoder layers"),
+        ("hidden", 192, "middle width of the feed-forward networks"),
+        ("dropout", 0.0, None),
+        ("epochs", 20, None),
+        ("steps", 250, "steps an epoch"),
+        ("batch", 64, None),
+        ("smoothing", 0.0, "label smoothing"),
+    ]
+    add_rows(p, rows)
+    add_optimiser(p, rate=1.5e-3, weight_decay=0.01, ema=0.995, warmup=400)
+    add_run(p)
+    add_test(p)
+
+
+def _run(o: argparse.Namespace) -> Path:
+    loop = loop_of(o, steps=o.steps)
+    config = taken(TransformerConfig, o, vocabulary=len(dates.SYMBOLS))
+    training = DatesTraining(batch=o.batch, steps_per_epoch=o.steps, smoothing=o.smoothing, seed=o.seed)
+    return train(run_of(o, loop, Run), config, training, loop)
+
+
+RECIPES = {"dates": Recipe(add_options=add_options, run=_run)}

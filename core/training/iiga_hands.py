@@ -1,7 +1,13 @@
-"""Training IIGA on the landmarks of hands: the task, and the run from photographs and recorded signs to a checkpoint."""
+"""IIGA on the landmarks of hands: synthetic clips, the task, and the run from photographs and recorded signs to a checkpoint.
+
+A clip is of digits from photographs, recorded signs, hands that are no signs, and what lies between them. A digit is held with a
+hand that trembles; between two the hand changes shape, fades into the next, leaves and comes back, or is away. Each clip has a
+tilt, a size, a side (left or right) and a proportion of its own; now and then a hand is lost for a frame.
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
@@ -10,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -20,12 +27,15 @@ from core.models.iiga import IIGA, IIGAConfig
 from core.signs.decoding import greedy
 from core.signs.edits import word_error_rate
 from core.signs.hands import tracks
+from core.signs.hands.photo_landmarks import MIRRORED, VIEWS, PhotoLandmarks
 from core.signs.hands.tracker import LANDMARKS
-from core.signs.vocabulary import Vocabulary
+from core.signs.hands.tracks import HANDS, Floats
+from core.signs.synthetic.photos import MANIFEST
+from core.signs.vocabulary import BLANK, Vocabulary
 from core.training.card import load_start, origin_entries, save_origin, training_entries
-from core.training.hand_clips import PLAIN, LandmarkClip, LandmarkVariety, Material, Signs, make_clip
-from core.training.iiga_tracks import begin_local, collate, ctc
-from core.training.loop import Batch, Callback, LoopSettings, fit
+from core.training.iiga_tracks import IGNORED, begin_local, collate, ctc
+from core.training.loop import Batch, LoopSettings, fit
+from core.training.recipe import Recipe, Run, add_checkpoint_output, add_optimiser, add_rows, add_run, loop_of, run_of, taken
 
 FILM_SIDE: Final = 240
 """Height and width, pixels, of the frames in which hands are found."""
@@ -37,6 +47,285 @@ SIGN_ASPECT: Final = 16 / 9
 """Of the films in which the signs were recorded: the width at which palms keep their proportions as they turn."""
 OTHERS_LEFT_OUT: Final = (0, 2)
 """Kinds of gestures that are a digit's own shape: an open hand is 5, a pointing finger 1."""
+SIGN_STRIDE: Final = 3.0
+"""Recorded frames (30 a second) for one of the model's (10 a second)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LandmarkVariety:
+    """Ranges from which a clip is drawn.
+
+    Attributes:
+        hold: fewest and most frames that a digit is held. change: the same of a change.
+        tilt: largest turn of a whole clip, degrees. lean: standard deviation of each digit's own turn, degrees.
+        stretch: largest change of proportion, as a share. shear: largest shear.
+        jitter: noise on each landmark and frame, in hand sizes. bend: the same, but constant while a digit is held.
+        lost: chance that a hand is not seen in a frame. second: chance of a second hand that signs nothing.
+        mirrored: chance of a left hand for a right one.
+        kinds: chances of digits alone, signs alone, both, and no sign at all.
+    """
+
+    hold: tuple[int, int] = (3, 10)
+    change: tuple[int, int] = (1, 4)
+    tilt: float = 45.0
+    lean: float = 6.0
+    stretch: float = 0.12
+    shear: float = 0.1
+    jitter: float = 0.025
+    bend: float = 0.03
+    lost: float = 0.03
+    second: float = 0.12
+    mirrored: float = 0.5
+    kinds: tuple[float, float, float, float] = (0.46, 0.28, 0.14, 0.12)
+
+
+PLAIN: Final = LandmarkVariety(tilt=12, lean=2.5, stretch=0, shear=0.02, jitter=0.01, bend=0, lost=0.01, second=0, mirrored=0)
+"""Conditions near to those of the scored films, for choosing weights."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signs:
+    """Recorded signs: landmarks (T, HANDS, 21, 2) in pixels with `seen` (T, HANDS), and the index of each one's gloss."""
+
+    points: Sequence[Floats]
+    seen: Sequence[NDArray[np.bool_]]
+    labels: Sequence[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """Parts from which clips are put together.
+
+    Attributes:
+        photos: of digits; index 1 is the digit 0, and so on. signs: recorded ones. others: (n, 21, 2) hands that are no signs.
+    """
+
+    photos: PhotoLandmarks
+    signs: Signs
+    others: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class LandmarkClip:
+    """One clip: features (T, FEATURES), a label a frame, and the sentence's indices."""
+
+    features: Floats
+    labels: NDArray[np.int64]
+    target: list[int]
+
+
+class _Film:
+    """Frames that are added one after the other."""
+
+    def __init__(self) -> None:
+        self.points: list[Floats] = []
+        self.seen: list[NDArray[np.bool_]] = []
+        self.labels: list[int] = []
+
+    def add(self, points: Floats | None, label: int, seen: NDArray[np.bool_] | None = None) -> None:
+        """One frame: of one hand (21, 2), of two (HANDS, 21, 2) with which of them is seen, or of none."""
+        frame, visible = np.zeros((HANDS, LANDMARKS, 2), np.float32), np.zeros(HANDS, np.bool_)
+        if points is not None and seen is not None:
+            frame, visible = points, seen
+        elif points is not None:
+            frame[0], visible[0] = points, True
+        self.points.append(frame)
+        self.seen.append(visible)
+        self.labels.append(label)
+
+
+def make_clip(material: Material, variety: LandmarkVariety, random: np.random.Generator, *, most: int = 6) -> LandmarkClip:
+    """One clip of up to `most` glosses."""
+    kind = int(random.choice(4, p=variety.kinds))
+    film, target = _Film(), list[int]()
+    _rest(film, int(random.integers(0, 4)))
+    if kind == 3:
+        _nothing(film, material, random)
+    else:
+        count = int(random.integers(1, most + 1)) if kind == 0 else int(random.integers(1, 4))
+        signer = random.choice(np.unique(material.photos.signers))
+        theirs = np.flatnonzero((material.photos.signers == signer) & material.photos.found)
+        last: Floats | None = None
+        before = BLANK
+        for _place in range(count):
+            digit = kind == 0 or (kind == 2 and random.random() < 0.6)
+            if digit and len(theirs):
+                chosen = int(random.choice(theirs))
+                label = int(material.photos.digits[chosen]) + 1
+                shape = _view(material.photos, chosen, variety, random)
+                _change(film, last, shape, variety, random, same=label == before)
+                _hold(film, shape, material.photos, chosen, label, variety, random)
+                last = shape
+            else:
+                chosen = int(random.integers(len(material.signs.labels)))
+                label = material.signs.labels[chosen]
+                _change(film, last, None, variety, random, same=True)
+                _sign(film, material.signs, chosen, label, random)
+                _rest(film, int(random.integers(1, 5)))
+                last = None
+            target.append(label)
+            before = label
+        if last is not None and random.random() < 0.5:
+            _leave(film, last, variety, random)
+        elif random.random() < 0.5:
+            _rest(film, int(random.integers(0, 5)))
+    if not film.points:
+        _rest(film, 2)
+    return _filmed(film, target, material, variety, random)
+
+
+def _view(photos: PhotoLandmarks, chosen: int, variety: LandmarkVariety, random: np.random.Generator) -> Floats:
+    """One of a photo's views about its palm, as a right hand and of size 1, with its own bend and turn."""
+    kept = [view for view in range(VIEWS) if np.isfinite(photos.points[chosen, view, 0, 0])]
+    view = int(random.choice(kept))
+    points = photos.points[chosen, view].copy()
+    if view == MIRRORED:
+        points[:, 0] *= -1
+    _, place, size, _ = tracks.canonical(points[None])
+    shape = (points - place[0]) / size[0]
+    shape = shape + random.normal(0, variety.bend, shape.shape)
+    return turned(shape, np.radians(random.normal(0, variety.lean)))
+
+
+def turned(points: Floats, angle: float) -> Floats:
+    """Points (..., 2) turned clockwise on screen about the origin."""
+    cos, sin = np.cos(angle), np.sin(angle)
+    return (points @ np.array([[cos, sin], [-sin, cos]])).astype(np.float32)
+
+
+def _rest(film: _Film, count: int) -> None:
+    for _ in range(count):
+        film.add(None, BLANK)
+
+
+def _hold(
+    film: _Film,
+    shape: Floats,
+    photos: PhotoLandmarks,
+    chosen: int,
+    label: int,
+    variety: LandmarkVariety,
+    random: np.random.Generator,
+) -> None:
+    """A digit held; the tracker's view of it may change once."""
+    frames = int(random.integers(variety.hold[0], variety.hold[1] + 1))
+    other = _view(photos, chosen, variety, random) if random.random() < 0.5 else shape
+    turn = int(random.integers(0, frames + 1))
+    for at in range(frames):
+        film.add(shape if at < turn else other, label)
+
+
+def _change(
+    film: _Film, before: Floats | None, after: Floats | None, variety: LandmarkVariety, random: np.random.Generator, *, same: bool
+) -> None:
+    """From one sign to the next: by changing shape, fading, leaving, or a rest."""
+    if before is None:
+        if after is not None and random.random() < 0.5:
+            _arrive(film, after, variety, random)
+        return
+    count = int(random.integers(variety.change[0], variety.change[1] + 1))
+    how = random.random()
+    if not same and after is not None and how < 0.55:
+        morph = random.random() < 0.4
+        for share in np.linspace(0, 1, count + 2)[1:-1]:
+            if morph:
+                film.add((before * (1 - share) + after * share).astype(np.float32), BLANK)
+            else:  # a fade: the tracker sees one of the two, poorly, or neither
+                mixed = before if share < random.uniform(0.35, 0.65) else after
+                noise = random.normal(0, 0.12 * min(share, 1 - share) * 2, mixed.shape)
+                film.add(None if random.random() < 0.15 else (mixed + noise).astype(np.float32), BLANK)
+    elif how < 0.8:
+        _leave(film, before, variety, random)
+        if after is not None:
+            _arrive(film, after, variety, random)
+    else:
+        _rest(film, count)
+
+
+def _way(variety: LandmarkVariety, random: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draws a hand's path (2,), in its sizes, and its progress in each frame."""
+    count = int(random.integers(variety.change[0], variety.change[1] + 1))
+    return np.array([random.uniform(-0.6, 0.6), 1.0]) * random.uniform(2.5, 7), np.linspace(0, 1, count + 2)[1:-1]
+
+
+def _moved(
+    film: _Film, shape: Floats, way: NDArray[np.float64], shares: NDArray[np.float64], random: np.random.Generator
+) -> None:
+    out_of_sight = random.uniform(0.2, 0.8)
+    for share in shares:
+        noise = random.normal(0, 0.25 * share, shape.shape)
+        film.add(None if share > out_of_sight else (shape + way * share + noise).astype(np.float32), BLANK)
+
+
+def _leave(film: _Film, shape: Floats, variety: LandmarkVariety, random: np.random.Generator) -> None:
+    way, shares = _way(variety, random)
+    _moved(film, shape, way, shares, random)
+    _rest(film, int(random.integers(0, 2)))
+
+
+def _arrive(film: _Film, shape: Floats, variety: LandmarkVariety, random: np.random.Generator) -> None:
+    way, shares = _way(variety, random)
+    _moved(film, shape, way, shares[::-1], random)
+
+
+def _sign(film: _Film, signs: Signs, chosen: int, label: int, random: np.random.Generator) -> None:
+    """A recorded sign at another speed, its ends left out of the frame-wise loss."""
+    points, seen = signs.points[chosen], signs.seen[chosen]
+    pace = SIGN_STRIDE * np.exp(random.uniform(-0.3, 0.3))
+    places = np.arange(random.uniform(0, pace), len(points) - 0.5, pace).astype(int)
+    swap = random.random() < 0.3
+    visible = points[seen]
+    _, place, size, _ = tracks.canonical(visible)
+    centre, scale = place.mean(axis=0), size.mean()
+    for count, at in enumerate(places):
+        known = 0.2 * len(places) <= count < 0.85 * len(places)
+        frame, shown = (points[at] - centre) / scale, seen[at]
+        if swap:
+            frame, shown = frame[::-1], shown[::-1]
+        if shown[1] and not shown[0]:  # a single hand takes the first slot
+            frame, shown = frame[::-1], shown[::-1]
+        film.add(frame.astype(np.float32).copy(), label if known else IGNORED, shown.copy())
+
+
+def _nothing(film: _Film, material: Material, random: np.random.Generator) -> None:
+    """No sign: an empty picture, or hands that sign nothing."""
+    _rest(film, int(random.integers(2, 8)))
+    if random.random() < 0.7 and len(material.others):
+        for _ in range(int(random.integers(1, 4))):
+            hand = material.others[int(random.integers(len(material.others)))]
+            _, place, size, _ = tracks.canonical(hand[None])
+            shape = turned((hand - place[0]) / size[0], random.normal(0, 0.3))
+            for _ in range(int(random.integers(2, 9))):
+                film.add(shape, BLANK)
+            _rest(film, int(random.integers(0, 3)))
+
+
+def _filmed(
+    film: _Film, target: list[int], material: Material, variety: LandmarkVariety, random: np.random.Generator
+) -> LandmarkClip:
+    """The clip's own tilt, side, proportion and drift, the tracker's noise, lost and second hands."""
+    points, seen = np.stack(film.points), np.stack(film.seen)
+    steps = len(points)
+    if random.random() < variety.second and len(material.others) and not seen[:, 1].any():
+        hand = material.others[int(random.integers(len(material.others)))]
+        _, place, size, _ = tracks.canonical(hand[None])
+        first = int(random.integers(0, steps))
+        span = slice(first, first + int(random.integers(1, steps + 1)))
+        points[span, 1] = (hand - place[0]) / size[0] + random.normal(0, 3, 2)
+        seen[span, 1] = seen[span, 0]
+    if random.random() < variety.mirrored:
+        points[..., 0] *= -1
+    points = turned(points, np.radians(random.uniform(-variety.tilt, variety.tilt)))
+    mix = np.eye(2) + random.uniform(-variety.shear, variety.shear, (2, 2)) * (1 - np.eye(2))
+    mix = mix @ np.diag(np.exp(random.uniform(-variety.stretch, variety.stretch, 2)))
+    drift = np.cumsum(random.normal(0, 0.04, (steps, 1, 1, 2)), axis=0)
+    noise = random.normal(0, variety.jitter * np.exp(random.normal(0, 0.5)), points.shape)
+    points = (points @ mix + drift + noise).astype(np.float32)
+    seen &= random.random(seen.shape) >= variety.lost
+    lone = seen[:, 1] & ~seen[:, 0]
+    points[lone], seen[lone] = points[lone][:, ::-1], seen[lone][:, ::-1]
+    points[~seen] = 0
+    return LandmarkClip(features=tracks.features(points, seen), labels=np.array(film.labels), target=target)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +370,7 @@ def read_signs(path: Path) -> Signs:
     )
 
 
-def read_others(path: Path) -> tracks.Floats:
+def read_others(path: Path) -> Floats:
     """Hands that are no signs, (n, 21, 2): an .npz file with `xy` and `label`, less the kinds that are a digit's shape."""
     with np.load(path, allow_pickle=False) as arrays:
         kept = ~np.isin(arrays["label"], OTHERS_LEFT_OUT)
@@ -152,7 +441,7 @@ class HandsTask:
         """CTC, and cross-entropy of the frames."""
         x, lengths, labels, targets, target_lengths = batch
         logits = model(x, lengths)
-        frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=-100, label_smoothing=self.how.smoothing)
+        frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=self.how.smoothing)
         return ctc(logits, lengths, targets, target_lengths) + self.how.frames_weight * frames
 
     def validate(self, model: nn.Module) -> dict[str, float]:
@@ -177,49 +466,93 @@ def best_path(model: nn.Module, clip: LandmarkClip) -> list[int]:
     return greedy(logits[0].log_softmax(dim=-1).numpy())
 
 
-def run_hands(
-    name: str,
+@dataclass(frozen=True, kw_only=True)
+class HandsRun(Run):
+    """A run on landmarks; `held_out`: share of signers and recordings to choose on."""
+
+    held_out: float = 0.12
+
+
+def train(
+    run: HandsRun,
     material: Material,
     config: IIGAConfig,
     how: HandsTraining,
     loop: LoopSettings,
     *,
     described: Sequence[dict[str, str]],
-    held_out: float = 0.12,
-    folder: Path = checkpoints.FOLDER,
-    state: Path | None = None,
-    start: Path | None = None,
-    callbacks: Iterable[Callback] = (),
 ) -> Path:
-    """Train and write the checkpoint; returns the card's path.
+    """Train and write the checkpoint and its card; returns the card's path.
 
     Args:
-        described: the data's files, for the card. held_out: share of signers and recordings to choose on.
-        start: a card or an earlier run's state to begin with.
+        described: the data's files, for the card.
     """
-    train, checked = part(material, held_out)
+    train, checked = part(material, run.held_out)
     task = HandsTask(train, checked, how)
     torch.manual_seed(how.seed)
     model = IIGA(config)
     begin_local(model, share=0.1, gain=3.0)
-    before = None if start is None else load_start(model, start)
-    save_origin(state, before)
-    progress = fit(model, task, loop, device=best_device(), callbacks=callbacks, resume_from=state)
+    before = None if run.start is None else load_start(model, run.start)
+    save_origin(run.state, before)
+    progress = fit(model, task, loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state)
     card: dict[str, Any] = {
         **origin_entries(config, seed=how.seed, started_from=before, packages=("torch", "numpy", "safetensors")),
         "task": "digits and signs on the landmarks of hands",
         "vocabulary": list(VOCABULARY.glosses),
         "fps": FPS,
         "film_side": FILM_SIDE,
-        "landmarks": tracks.HANDS * LANDMARKS,
-        "input": f"landmarks of up to {tracks.HANDS} hands, found in frames of {FILM_SIDE} x {FILM_SIDE}, about {FPS:g} a second",
+        "landmarks": HANDS * LANDMARKS,
+        "input": f"landmarks of up to {HANDS} hands, found in frames of {FILM_SIDE} x {FILM_SIDE}, about {FPS:g} a second",
         "data": list(described),
         "split": f"by signer: {len(np.unique(train.photos.signers))} signers to learn from, the last "
         f"{len(np.unique(checked.photos.signers))} of the train signers to choose on; "
-        f"of each recorded sign the last {held_out:.0%}",
-        "clips": "synthetic sentences of landmarks: core/training/hand_clips.py",
+        f"of each recorded sign the last {run.held_out:.0%}",
+        "clips": "synthetic sentences of landmarks: core/training/iiga_hands.py",
         "decoding": {"least_probability": 0.0, "beam_power": 3.0},
         **training_entries(how, loop, progress),
     }
-    card["training"]["held_out"] = held_out
-    return checkpoints.save(name, model, card, folder=folder)
+    card["training"]["held_out"] = run.held_out
+    return checkpoints.save(run.name, model, card, folder=run.folder)
+
+
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of photographed digits (manifest.csv)")
+    p.add_argument("--signs", required=True, type=Path, metavar="FILE", help="recorded signs (.npz: frames, offsets, labels)")
+    p.add_argument("--others", required=True, type=Path, metavar="FILE", help="hands that are no signs (.npz: xy, label)")
+    p.add_argument("--landmarks", type=Path, default=None, metavar="FILE", help="keep the photos' landmarks here, or read them")
+    add_checkpoint_output(p, name="iiga_hands")
+    rows = [
+        ("epochs", 30, None),
+        ("steps", 100, "batches an epoch"),
+        ("batch", 32, None),
+        ("width", 96, "D"),
+        ("heads", 4, "N"),
+        ("layers", 2, "L"),
+        ("window", 3, "w of intra-gloss attention, frames to either side"),
+        ("dropout", 0.1, None),
+    ]
+    add_rows(p, rows)
+    add_optimiser(p, rate=2e-3, weight_decay=0.02, ema=0.99, warmup=100)
+    add_rows(p, [("held-out", 0.12, "share of signers and recordings to choose on")])
+    add_run(p)
+    p.add_argument("--start", type=Path, default=None, help="begin with the weights of this card, or of the run with this state")
+
+
+def _run(o: argparse.Namespace, photos: PhotoLandmarks) -> Path:
+    shape = {"front": "tracks", "vocabulary": len(VOCABULARY), "expansion": 2, "track_convolutions": 2}
+    config = taken(IIGAConfig, o, **shape, track_features=tracks.FEATURES)
+    material = Material(photos=photos, signs=read_signs(o.signs), others=read_others(o.others))
+    loop = loop_of(o, steps=o.steps)
+    described = checkpoints.describe_files([o.data / MANIFEST, o.signs, o.others])
+    return train(run_of(o, loop, HandsRun), material, config, taken(HandsTraining, o), loop, described=described)
+
+
+RECIPES = {
+    "iiga-hands": Recipe(
+        add_options=add_options,
+        run=_run,
+        description="Train IIGA on landmarks: of photographed digits (found once, by the models of `make hands`), of recorded "
+        "signs, and of hands that are no signs.",
+    )
+}

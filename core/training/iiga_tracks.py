@@ -1,9 +1,11 @@
-"""Training IIGA on tracked sentences: augmentation, batches and the loss (CTC, helped by the glosses' known frames)."""
+"""IIGA on tracked sentences: augmentation, batches, the loss (CTC, helped by the glosses' known frames), and the checkpoint."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -11,13 +13,21 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.models.iiga import IIGA, IIGASublayer, TrackEncoder
+from core import checkpoints
+from core.device import best_device
+from core.models.iiga import IIGA, IIGAConfig, IIGASublayer, TrackEncoder
+from core.signs import tracks
 from core.signs.decoding import greedy
 from core.signs.edits import word_error_rate
+from core.signs.evaluation import Result, evaluate_tracks
+from core.signs.recogniser import Recogniser
 from core.signs.tracks import STRIDE, Scale, TrackSentence, features, frame_labels, normalised, scale_of
-from core.signs.vocabulary import BLANK, Vocabulary
-from core.training.loop import Batch
+from core.signs.vocabulary import BLANK, Vocabulary, of_sentences
+from core.training.card import load_start, origin_entries, rounded_history, save_origin
+from core.training.loop import Batch, LoopSettings, fit
+from core.training.recipe import Run
 
+PACKAGES: Final = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
 IGNORED = -100
 """Frames that the frame-wise loss leaves out."""
 POOL = 4
@@ -246,3 +256,79 @@ def recognise(model: nn.Module, sentences: Sequence[PreparedTracks]) -> list[lis
         assert isinstance(logits, Tensor)
         found.append(greedy(logits[0].log_softmax(dim=-1).numpy()))
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracksRun(Run):
+    """A run on tracked sentences.
+
+    Attributes:
+        held_out: sentences of train to choose on; 0 trains on all of them for the epochs given and keeps the last weights.
+        chosen_on: what the settings were chosen on, for the card.
+    """
+
+    held_out: int = 0
+    chosen_on: dict[str, Any] | None = None
+
+
+def train(run: TracksRun, data: Path, config: IIGAConfig, how: TracksTraining, loop: LoopSettings) -> Path:
+    """Train and write the checkpoint and its card; returns the card's path.
+
+    Args:
+        data: folder of the sentences. config: its vocabulary is taken from them.
+    """
+    sentences = tracks.read_sentences(data, "train")
+    vocabulary = of_sentences([one.glosses for one in sentences])
+    config = IIGAConfig(**{**config.to_dict(), "vocabulary": len(vocabulary), "track_features": tracks.FEATURES})
+    scales = tracks.fit_scales(sentences)
+    order = np.random.default_rng(how.seed).permutation(len(sentences))
+    prepared = [prepare(sentences[i], vocabulary, scales) for i in order]
+    task = TracksTask(prepared[run.held_out :], prepared[: run.held_out], how)
+    torch.manual_seed(how.seed)
+    model = IIGA(config)
+    begin_local(model, share=how.begin_share, gain=how.begin_gain)
+    before = None if run.start is None else load_start(model, run.start)
+    save_origin(run.state, before)
+    progress = fit(
+        model,
+        task,
+        replace(loop, steps_per_epoch=task.steps),
+        device=best_device(),
+        callbacks=run.callbacks,
+        resume_from=run.state,
+    )
+    history = rounded_history(progress)
+    split = f"{len(task.train)} train sentences to learn from"
+    split += f", {run.held_out} to choose on" if run.held_out else ", for a number of epochs chosen before"
+    card: dict[str, Any] = {
+        **origin_entries(config, seed=how.seed, started_from=before, packages=PACKAGES),
+        "task": "ASL sentences on tracks",
+        "vocabulary": list(vocabulary.glosses),
+        "fps": tracks.FPS,
+        "stride": tracks.STRIDE,
+        "input": f"tracks of both hands and the nose at {tracks.FPS:g} frames a second: {', '.join(tracks.COLUMNS)}, pixels",
+        "scales": {speaker: asdict(scale) for speaker, scale in scales.items()},
+        "training_sentences": [" ".join(one.glosses) for one in sentences],
+        "data": checkpoints.describe_files(
+            data / file for file in ("sentences_train.tsv", "sentences_test.tsv", "hands_condensed.csv", "train_words.csv")
+        ),
+        "split": f"{split}; the test sentences are read once, after training",
+        "training": {**asdict(how), **asdict(loop), "held_out": run.held_out},
+        "history": history,
+        "metrics": {"validation": run.chosen_on or history[progress.best_epoch]},
+    }
+    path = checkpoints.save(run.name, model, card, folder=run.folder)
+    if run.test:
+        found = evaluate_tracks(Recogniser(checkpoints.load(run.name, folder=run.folder)), tracks.read_sentences(data, "test"))
+        card["metrics"]["test"] = test_summary(found, card["training_sentences"])
+        checkpoints.save(run.name, model, card, folder=run.folder)
+    return path
+
+
+def test_summary(found: Result, training_sentences: Sequence[str]) -> dict[str, Any]:
+    """WER on all test sentences, and on those that do not occur in training."""
+    unseen = found.unseen(set(training_sentences))
+    summary: dict[str, Any] = {**found.summary(), "unseen_sentences": len(unseen)}
+    if unseen:
+        summary["wer_unseen"] = round(found.wer_of(unseen), 6)
+    return summary

@@ -1,6 +1,6 @@
 """The training loop of all models: a task gives the batches, the loss and the validation scores.
 
-After karpathy/minGPT's trainer: progress bars and progress files are callbacks.
+After karpathy/minGPT's trainer: progress bars and progress files are callbacks (`core.training.progress`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -221,33 +221,6 @@ def _call_all(callbacks: list[Callback], event: str, progress: TrainingProgress)
     """Call every callback, also after one has asked to stop; returns whether any did."""
     answers = [callback(event, progress) for callback in callbacks]
     return any(answers)
-
-
-def progress_bar(settings: LoopSettings, *, title: str, lines: TextIO | None = None) -> Callback:
-    """A tqdm bar over all steps with loss, rate and best score. It appears after the first step, where a resumed run starts.
-
-    Args:
-        lines: where a line for each epoch goes; standard output where None.
-    """
-    from tqdm import tqdm
-
-    total = settings.epochs * settings.steps_per_epoch
-    bars: list[tqdm] = []
-
-    def show(event: str, progress: TrainingProgress) -> None:
-        if not bars:
-            first = progress.step - 1
-            bars.append(tqdm(total=total, initial=first, desc=title, unit="step", mininterval=2.0, dynamic_ncols=True))
-        bar = bars[0]
-        bar.n = progress.step
-        if event == "epoch":
-            row = progress.history[-1]
-            bar.write(" ".join(f"{k}={v:.4g}" for k, v in row.items()), file=lines)
-        shown = {"loss": f"{progress.loss:.3f}", "rate": f"{progress.rate:.1e}", "best": f"{progress.best_score:.4f}"}
-        bar.set_postfix(shown, refresh=False)
-        bar.update(0)
-
-    return show
 
 
 def _store(

@@ -1,8 +1,15 @@
-"""Training of the decoder-only model on the app's own prose, split by paragraph, with n-grams as baselines."""
+"""The decoder-only model on the app's own prose, split by paragraph, with n-grams as baselines.
+
+The prose, English and Spanish, is that of the pages, the documents and the catalogue of sentences. All of it is the project's and
+under its licence (MIT). Code, tables and markup are left out.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+import argparse
+import ast
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,22 +17,162 @@ from typing import Any, Final
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core import checkpoints
+from core.checkpoints import describe_files
 from core.device import best_device
 from core.models.decoder_only import DecoderOnly, DecoderOnlyConfig
-from core.training import own_prose
 from core.training.card import origin_entries, training_entries
-from core.training.loop import Batch, Callback, LoopSettings, fit
-from core.training.ngrams import WittenBell
+from core.training.loop import Batch, LoopSettings, fit
+from core.training.recipe import (
+    Recipe,
+    Run,
+    add_checkpoint_output,
+    add_optimiser,
+    add_rows,
+    add_run,
+    add_test,
+    loop_of,
+    run_of,
+    taken,
+)
 
 BEGIN, UNKNOWN = "\n", "�"
 """The sign before and after every paragraph, and the one for a character that training rarely saw."""
 RAREST: Final = 10
 """Characters seen less often in training are unknown."""
 ORDERS: Final = {1: "unigram", 2: "bigram", 3: "trigram", 4: "4-gram", 5: "5-gram", 6: "6-gram"}
+ROOT: Final = Path(__file__).resolve().parents[2]
+CATALOGUE: Final = "assets/locale/es/LC_MESSAGES/messages.po"
+PROSE: Final = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/*.md",
+    "assets/text/en/*.md",
+    "assets/text/es/*.md",
+    CATALOGUE,
+)
+"""Paths of the prose, from the project's root."""
+SHORTEST: Final = 20
+"""A paragraph of fewer characters is a label, and is left out."""
+PARTS: Final = {"train": 0.8, "validation": 0.1, "test": 0.1}
+"""Shares of the paragraphs."""
+
+_CODE = re.compile(r"```.*?```", re.DOTALL)
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_TAG = re.compile(r"<[^<>\n]*>")
+_ENTRY = re.compile(r'^(msgid|msgid_plural|msgstr(?:\[\d+\])?) ((?:"(?:[^"\\]|\\.)*"\n?)+)', re.MULTILINE)
+_PLACE = re.compile(r"\{[^{}]*\}")
+
+
+def prose_files(root: Path = ROOT) -> list[Path]:
+    """The files of `PROSE` that are there, in order.
+
+    Raises:
+        ValueError: for none.
+    """
+    found = [path for pattern in PROSE for path in sorted(root.glob(pattern))]
+    if not found:
+        raise ValueError("the app's prose is not here: train from a checkout, where README.md and docs/ lie beside core/")
+    return found
+
+
+def paragraphs(paths: Sequence[Path]) -> list[str]:
+    """Every paragraph once, in the order of the files: one line each, without markup."""
+    found: dict[str, None] = {}
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        for block in _sentences_of_catalogue(text) if path.suffix == ".po" else _blocks_of_markdown(text):
+            plain = " ".join(block.split())
+            if len(plain) >= SHORTEST:
+                found[plain] = None
+    return list(found)
+
+
+def _blocks_of_markdown(text: str) -> Iterator[str]:
+    """Paragraphs and points of lists; no code, no tables, no headings."""
+    block: list[str] = []
+    for line in [*_CODE.sub("\n", text).splitlines(), ""]:
+        bare = line.strip()
+        starts = bare.startswith(("- ", "* ")) or re.match(r"\d+\. ", bare)
+        if not bare or starts or bare.startswith(("|", "#", "    ")) or line.startswith("    "):
+            yield _without_markup(" ".join(block))
+            block = [bare[2:].strip() if bare.startswith(("- ", "* ")) else bare] if starts else []
+        else:
+            block.append(bare)
+
+
+def _without_markup(text: str) -> str:
+    return re.sub(r"[*`]", "", _TAG.sub("", _LINK.sub(r"\1", text)))
+
+
+def _sentences_of_catalogue(text: str) -> Iterator[str]:
+    """Messages and their translations; a place that is filled in while the app runs becomes three dots."""
+    for _, quoted in _ENTRY.findall(text):
+        joined = "".join(ast.literal_eval(line) for line in quoted.splitlines())
+        yield _without_markup(_PLACE.sub("…", joined))
+
+
+def split(texts: Sequence[str], *, seed: int) -> dict[str, list[str]]:
+    """The paragraphs by part ("train", "validation", "test"), drawn by the seed in the shares of `PARTS`."""
+    order = np.random.default_rng([seed, 6]).permutation(len(texts))
+    ends = np.round(np.cumsum(list(PARTS.values())) * len(texts)).astype(int)
+    return {
+        part: [texts[int(index)] for index in order[first:end]]
+        for part, first, end in zip(PARTS, [0, *ends[:-1]], ends, strict=True)
+    }
+
+
+def describe(paths: Sequence[Path], root: Path = ROOT) -> list[dict[str, str]]:
+    """Files, from the project's root, and their digests, for a card."""
+    return [
+        {"file": str(path.relative_to(root)), "sha256": one["sha256"]}
+        for path, one in zip(paths, describe_files(paths), strict=True)
+    ]
+
+
+class WittenBell:
+    """Character n-grams with interpolated Witten-Bell smoothing: the baselines of a model of text, in closed form.
+
+    p_n(c | h) = (count(h c) + T(h) p_(n-1)(c | h')) / (count(h) + T(h)), with T(h) the different symbols seen after h, h' the
+    history without its first symbol, and p_0 = 1 / V (Witten and Bell 1991; Chen and Goodman 1999, section 2.6).
+
+    Args:
+        sequences: of symbol numbers; histories do not reach across them. order: n; 1 is the unigram.
+        vocabulary: V.
+
+    >>> round(WittenBell([[0, 1, 1]], order=1, vocabulary=2).probability([], 1), 4)
+    0.6
+    """
+
+    def __init__(self, sequences: Iterable[Sequence[int]], *, order: int, vocabulary: int) -> None:
+        self.order, self.vocabulary = order, vocabulary
+        self._counts: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
+        for sequence in sequences:
+            for place, symbol in enumerate(sequence):
+                for length in range(min(order - 1, place) + 1):
+                    self._counts[tuple(sequence[place - length : place])][symbol] += 1
+
+    def probability(self, history: Sequence[int], symbol: int) -> float:
+        """p(symbol | history), of whose symbols the last `order` - 1 count."""
+        p = 1 / self.vocabulary
+        longest = min(self.order - 1, len(history))
+        for length in range(longest + 1):
+            seen = self._counts.get(tuple(history[len(history) - length :]))
+            if seen is None:
+                break
+            p = (seen[symbol] + len(seen) * p) / (seen.total() + len(seen))
+        return p
+
+    def bits(self, sequence: Sequence[int], *, first: int = 0) -> NDArray[np.float64]:
+        """-log2 p of each symbol from place `first` on, given those before it."""
+        return -np.log2(
+            [self.probability(sequence[max(0, i - self.order + 1) : i], sequence[i]) for i in range(first, len(sequence))]
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,29 +288,16 @@ def test_once(model: DecoderOnly, parts: dict[str, list[str]], symbols: Sequence
     }
 
 
-def run(
-    name: str,
-    shape: dict[str, Any],
-    training: TextTraining,
-    loop: LoopSettings,
-    *,
-    root: Path = own_prose.ROOT,
-    folder: Path = checkpoints.FOLDER,
-    state: Path | None = None,
-    test: bool = True,
-    callbacks: Iterable[Callback] = (),
-) -> Path:
-    """Train and write `<name>.safetensors` and its card; returns the card's path.
+def train(run: Run, shape: dict[str, Any], training: TextTraining, loop: LoopSettings, *, root: Path = ROOT) -> Path:
+    """Train and write the checkpoint and its card; returns the card's path.
 
     Args:
         shape: entries of `DecoderOnlyConfig` but the vocabulary, which the training part decides.
         root: the project's folder, where the prose is.
-        state: where the run keeps what it needs to be resumed; see `core.training.loop.fit`.
-        test: whether to score the test part.
     """
-    files = own_prose.files(root)
-    texts = own_prose.paragraphs(files)
-    parts = own_prose.split(texts, seed=training.seed)
+    files = prose_files(root)
+    texts = paragraphs(files)
+    parts = split(texts, seed=training.seed)
     symbols = vocabulary(parts["train"])
     config = DecoderOnlyConfig(vocabulary=len(symbols), **shape)
     torch.manual_seed(training.seed)
@@ -173,15 +307,15 @@ def run(
         TextTask(parts, symbols, config.length, training),
         loop,
         device=best_device(),
-        callbacks=callbacks,
-        resume_from=state,
+        callbacks=run.callbacks,
+        resume_from=run.state,
     )
     card: dict[str, Any] = {
         **origin_entries(config, seed=training.seed),
         **training_entries(training, loop, progress),
         "classes": symbols,
         "transform": "one symbol a character; BEGIN (a line break) before and after each paragraph",
-        "data": own_prose.describe(files, root),
+        "data": describe(files, root),
         "licence": "the project's own prose, MIT",
         "split": {
             "by": "paragraph, drawn by the seed; a paragraph that occurs twice counts once",
@@ -189,6 +323,34 @@ def run(
             "characters": {part: sum(map(len, some)) for part, some in parts.items()},
         },
     }
-    if test:
+    if run.test:
         card["metrics"]["test"] = test_once(model, parts, symbols)
-    return checkpoints.save(name, model, card, folder=folder)
+    return checkpoints.save(run.name, model, card, folder=run.folder)
+
+
+SHAPE: Final = (
+    ("width", 96, None),
+    ("heads", 4, None),
+    ("layers", 3, None),
+    ("hidden", 384, "middle width of the feed-forward networks"),
+    ("length", 128, "longest sequence, in characters"),
+    ("dropout", 0.1, None),
+)
+
+
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    add_checkpoint_output(p, name="text")
+    add_rows(p, [*SHAPE, ("epochs", 20, None), ("steps", 100, "steps an epoch"), ("batch", 16, None)])
+    add_optimiser(p, rate=3e-3, weight_decay=0.05, ema=0.99, warmup=100)
+    add_run(p)
+    add_test(p)
+
+
+def _run(o: argparse.Namespace) -> Path:
+    loop = loop_of(o, steps=o.steps)
+    shape = {name: getattr(o, name) for name, _, _ in SHAPE}
+    return train(run_of(o, loop, Run), shape, taken(TextTraining, o, steps_per_epoch=o.steps), loop)
+
+
+RECIPES = {"text": Recipe(add_options=add_options, run=_run)}

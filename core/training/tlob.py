@@ -1,27 +1,75 @@
-"""Data, batches, loss and validation for training TLOB: labels by D8, inputs by D9, splits by time with gaps by D10."""
+"""TLOB and DeepLOB on order-book files: labels by D8, inputs by D9, splits by time with gaps by D10, from files to a checkpoint.
+
+Call rules are fitted on validation; the test part is scored once, for the card, which also says what the training was worth.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import argparse
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core import scores
-from core.device import computes_bfloat16
-from core.market.book import BookRows
+from core import checkpoints, scores
+from core.device import best_device, computes_bfloat16
+from core.market.answers.predictions import evaluate, predict_scorable, summarise_value
+from core.market.answers.recordings import find_recordings
+from core.market.answers.table import Answered, Table, differences
+from core.market.book import BookRows, read_market
 from core.market.calibration import CallRule, Score, fit_rule
-from core.market.features import Constants, TransformKind, directed_inputs, fit_constants, transform
+from core.market.features import (
+    TRANSFORM_KINDS,
+    Constants,
+    TransformKind,
+    directed_inputs,
+    fit_constants,
+    input_names,
+    transform,
+)
 from core.market.grid import segments
-from core.market.labels import UNKNOWN, Head, LabelKind, classify, fit_alpha, moves_after
-from core.models.tlob import CLASSES, upside_down
+from core.market.labels import HORIZONS, LABEL_KINDS, UNKNOWN, Head, LabelKind, classify, fit_alpha, moves_after
+from core.market.predictor import POOLED, Predictor, load_predictor, windows_of
+from core.market.store.index import market_of, recording_of
+from core.market.store.segments import is_segment
+from core.models.deeplob import DeepLOB, DeepLOBConfig
+from core.models.tlob import CLASSES, TLOB, TLOBConfig, upside_down
+from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
+from core.training.card import load_start, origin_entries, save_origin, training_entries
+from core.training.loop import LoopSettings, fit
+from core.training.recipe import (
+    Recipe,
+    Run,
+    add_checkpoint_output,
+    add_optimiser,
+    add_rows,
+    add_run,
+    add_test,
+    here,
+    loop_of,
+    place,
+    run_of,
+    taken,
+)
 
 TRAIN_END, VALIDATION_END = 0.7, 0.8
 """Shares of a market's rows: training to 70 %, validation to 80 %, test the last 20 %."""
+RULE_STRIDE = 2
+"""Call rules are fitted on every second validation window: neighbouring windows differ in one row of 128."""
+
+VALUE_ROWS = 14_400
+"""Rows of the test part, consecutive, over which calls are valued: an hour."""
+TEST_S = 600
+"""Seconds of the test part that are scored: the ten minutes after training and validation."""
 
 
 @dataclass(kw_only=True)
@@ -235,3 +283,397 @@ def fit_rules(heads: Sequence[Head], labels: NDArray[np.int64], logits: NDArray[
 def score_head(truth: NDArray[np.int64], called: NDArray[np.int64]) -> dict[str, float]:
     """accuracy, macro_f1, matthews."""
     return scores.summary(scores.confusion_matrix(truth, called))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarketFiles:
+    """The files of one market, in any order."""
+
+    paths: tuple[Path, ...]
+
+    @property
+    def name(self) -> str:
+        """The part of the files' names before grid and date: "binance_spot_nexousdt"."""
+        return market_of(recording_of("/".join(self.paths[0].parts[-4:])) or self.paths[0].stem)
+
+    @property
+    def known_by(self) -> list[str]:
+        """Venue and symbol: the first and the last word of the name."""
+        words = self.name.split("_")
+        return sorted({words[0], words[-1]}, key=words.index)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarketRun(Run):
+    """A run on order books.
+
+    Attributes:
+        start_share: the final weights are the mean of the best epoch's and, with this share, of those the run started from
+            (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", for weights at both ends of one run).
+        rule_stride: call rules are fitted on every so many-th validation window.
+        test_every: score every so many-th row of the test part; neighbouring rows differ in one row of 128.
+    """
+
+    start_share: float = 0.0
+    rule_stride: int = RULE_STRIDE
+    test_every: int = 1
+
+
+def train(
+    run: MarketRun,
+    files: Sequence[MarketFiles],
+    heads: Sequence[Head],
+    config: TLOBConfig | DeepLOBConfig,
+    training: TLOBTraining,
+    loop: LoopSettings,
+) -> Path:
+    """Train and write the checkpoint and its card; returns the card's path.
+
+    Raises:
+        ValueError: for a mirrored model of raw inputs, which have no mirror image; for a share of no start or outside 0 to 1.
+    """
+    if isinstance(config, TLOBConfig) and config.mirrored and training.transform == "raw":
+        raise ValueError("raw inputs have no mirror image: choose another transform, or a model that is not mirrored")
+    if not 0 <= run.start_share <= 1 or (run.start_share and run.start is None):
+        raise ValueError(f"{run.start_share:g} is no share of a start: give 0 to 1, and with it the run to start from")
+    markets = [prepare_market(one.name, read_market(list(one.paths)), heads, config.steps) for one in files]
+    torch.manual_seed(training.seed)
+    model = TLOB(config) if isinstance(config, TLOBConfig) else DeepLOB(config)
+    before = None if run.start is None else load_start(model, run.start)
+    save_origin(run.state, before)
+    first = {name: value.clone() for name, value in model.state_dict().items()}
+    task = TLOBTask(markets, training)
+    progress = fit(model, task, loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state)
+    average_weights(model, first, run.start_share)
+    card: dict[str, Any] = {
+        **origin_entries(
+            config, seed=training.seed, started_from=before, packages=("torch", "numpy", "pandas", "pyarrow", "safetensors")
+        ),
+        **training_entries(training, loop, progress),
+        "classes": list(CLASSES),
+        "heads": [list(head) for head in heads],
+        "transform": training.transform,
+        "markets": market_entries(model, files, markets, training.transform, stride=run.rule_stride),
+        "rule_stride": run.rule_stride,
+        "data": [row for one in files for row in checkpoints.describe_files(one.paths)],
+        "split": f"by time within each market: training to {TRAIN_END:.0%}, validation to {VALIDATION_END:.0%}, test the rest, "
+        "one window and the longest horizon between parts",
+    }
+    path = checkpoints.save(run.name, model, card, folder=run.folder)
+    if run.test:
+        predictor = Predictor(checkpoints.load(run.name, folder=run.folder))
+        card["metrics"]["test"] = score_tests(predictor, markets, every=run.test_every)
+        card["metrics"]["test_every"] = run.test_every
+        card["metrics"]["value"] = score_values(predictor, markets)
+        checkpoints.save(run.name, model, card, folder=run.folder)
+    return path
+
+
+@torch.no_grad()
+def average_weights(model: torch.nn.Module, first: dict[str, torch.Tensor], share: float) -> None:
+    """Move every weight and running statistic of the model to the mean with `first`, whose part is `share`."""
+    for name, value in model.state_dict().items():
+        if value.is_floating_point():
+            value.lerp_(first[name].to(value), share)
+
+
+def market_entries(
+    model: torch.nn.Module,
+    files: Sequence[MarketFiles],
+    markets: Sequence[MarketData],
+    transform: TransformKind,
+    *,
+    stride: int = RULE_STRIDE,
+) -> dict[str, Any]:
+    """The card's `markets`: constants, thresholds and call rules of each market, and pooled ones for any other market."""
+    entries: dict[str, Any] = {}
+    logits, truth = [], []
+    for one, market in zip(files, markets, strict=True):
+        ends = market.ends["validation"][::stride]
+        logits.append(predict(model, market, ends, transform))
+        truth.append(market.labels[ends])
+        rules = fit_rules(market.heads, truth[-1], logits[-1])
+        entries[market.name] = _entry(market.constants, market.alphas, rules, one.known_by)
+    constants = Constants(
+        price_scale_bps=_geometric([market.constants.price_scale_bps for market in markets]),
+        size_scale=_geometric([market.constants.size_scale for market in markets]),
+        mean=tuple(np.mean([market.constants.mean for market in markets], axis=0).tolist()),
+        std=tuple(np.mean([market.constants.std for market in markets], axis=0).tolist()),
+        thresholds=tuple(_geometric(one) for one in zip(*(market.constants.thresholds for market in markets), strict=True)),
+    )
+    alphas = [_geometric([market.alphas[i] for market in markets]) for i in range(len(markets[0].heads))]
+    entries[POOLED] = _entry(constants, alphas, fit_rules(markets[0].heads, _pooled(truth), _pooled(logits)), [])
+    return entries
+
+
+def score_tests(predictor: Predictor, markets: Sequence[MarketData], *, every: int = 1) -> dict[str, Any]:
+    """Scores of every head on each market's test part, by the code of `python -m core evaluate tlob`."""
+    found = {}
+    for market in markets:
+        first = int(market.ends["test"][0])
+        results = evaluate(predictor, market.rows, predictor.markets[market.name], first=first, every=every)
+        found[market.name] = [result.summary() for result in results]
+    return found
+
+
+def score_values(predictor: Predictor, markets: Sequence[MarketData], *, rows: int = VALUE_ROWS) -> dict[str, Any]:
+    """Value of calls (docs/value.md), of every head over the first `rows` rows of each market's test part.
+
+    Returns:
+        Market -> a list by head: label, horizon, rows, `value` by rule and `precision_by_confidence` of TLOB.
+    """
+    found = {}
+    for market in markets:
+        first = int(market.ends["test"][0])
+        part = market.rows[first - predictor.window + 1 : first + rows]
+        scored = predict_scorable(
+            predictor, part, predictor.markets[market.name], first=0, heads=list(range(len(predictor.heads)))
+        )
+        found[market.name] = [
+            {"label": kind, "horizon": horizon, "rows": len(scored.rows), **summarise_value(scored, index)}
+            for index, (kind, horizon) in enumerate(predictor.heads)
+        ]
+    return found
+
+
+def _pooled(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """About as many rows from each market, first halves before second halves, which is the time order that `fit_rule` needs."""
+    smallest = min(len(column) for column in columns)
+    even = [column[:: max(1, len(column) // smallest)] for column in columns]
+    return np.concatenate([column[: len(column) // 2] for column in even] + [column[len(column) // 2 :] for column in even])
+
+
+def rule_entry(rule: CallRule) -> dict[str, float]:
+    """A call rule as a card keeps it."""
+    return {key: round(value, 4) for key, value in asdict(rule).items()}
+
+
+def _entry(constants: Constants, alphas: Sequence[float], rules: Sequence[CallRule], known_by: list[str]) -> dict[str, Any]:
+    return {
+        "known_by": known_by,
+        "constants": asdict(constants),
+        "alphas": list(alphas),
+        "rules": [rule_entry(rule) for rule in rules],
+    }
+
+
+def _geometric(values: Sequence[float]) -> float:
+    """Geometric mean."""
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def measure_gains(
+    trained: Predictor, start: Path | None, markets: Sequence[MarketData], *, seconds: float = TEST_S
+) -> dict[str, list[dict[str, Any]]]:
+    """By market, one entry per head: log-loss on the first `seconds` of the test part, by four forecasters on the same rows.
+
+    `trained`; `start`, the earlier checkpoint as it is, with its entry for the market or the pooled one; `refitted`, the same
+    weights with probabilities calibrated on this market's validation part, as the trained one's are; `frequencies`, how often
+    each class came in the training part. Labels are the market's own for all. Differences are the trained one's log-loss less
+    the other's, with 95 % block-bootstrap intervals: below zero the training was worth it.
+
+    Args:
+        start: card of the checkpoint that training started from; None where it started from nothing.
+    """
+    before = load_predictor(start.stem, folder=start.parent) if start is not None else None
+    found: dict[str, list[dict[str, Any]]] = {}
+    for market in markets:
+        ends = market.ends["test"]
+        ends = ends[market.rows.timestamps[ends] <= market.rows.timestamps[ends[0]] + seconds * 1e3]
+        truth = market.labels[ends]
+        mine = trained.predict(windows_of(market.rows.levels, ends, trained.window), trained.markets[market.name])
+        answers: dict[str, NDArray[np.float64]] = {"trained": mine.probabilities.astype(np.float64)}
+        if before is not None and before.heads == tuple(market.heads):
+            answers["start"], answers["refitted"] = _earlier(before, market, ends)
+        counts = [np.bincount(column, minlength=3) for column in market.labels[market.ends["train"]].T]
+        rates = np.stack([(one + 1) / (one + 1).sum() for one in counts])
+        answers["frequencies"] = np.broadcast_to(rates, mine.probabilities.shape).astype(np.float64)
+        found[market.name] = [_head_gain(market.heads[i], truth[:, i], answers, i) for i in range(len(market.heads))]
+    return found
+
+
+def _earlier(before: Predictor, market: MarketData, ends: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The earlier checkpoint's probabilities (n, heads, 3): as it is, and calibrated on this market."""
+    entry = before.market(market.name)
+
+    def logits(rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        parts = [
+            before.logits(before.inputs(windows_of(market.rows.levels, rows[i : i + 64], before.window), entry))
+            for i in range(0, len(rows), 64)
+        ]
+        return np.concatenate(parts)
+
+    validation = market.ends["validation"][::RULE_STRIDE]
+    rules = fit_rules(market.heads, market.labels[validation], logits(validation))
+    scored = logits(ends)
+
+    def probabilities(rules: Sequence[CallRule]) -> NDArray[np.float64]:
+        return np.stack([rule.probabilities(scored[:, i]) for i, rule in enumerate(rules)], axis=1)
+
+    return probabilities(entry.rules), probabilities(rules)
+
+
+def _head_gain(head: Head, truth: NDArray[np.int64], answers: dict[str, NDArray[np.float64]], index: int) -> dict[str, Any]:
+    given = {name: Answered(calls=p[:, index].argmax(axis=1), probabilities=p[:, index]) for name, p in answers.items()}
+    table = Table(head=head, rows=pd.DataFrame({"truth": truth}), answers=given)
+    entry: dict[str, Any] = {"label": head[0], "horizon": head[1], "samples": len(truth)}
+    entry |= {f"{name}_log_loss": round(one.log_loss, 5) for name, one in table.score().items()}
+    for name in list(given)[1:]:
+        less = differences(table, "trained", name, fewest=1)["log_loss"]
+        entry[f"less_{name}"] = {bound: round(value, 5) for bound, value in asdict(less).items()}
+    return entry
+
+
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Options of TLOB."""
+    _add_data(p)
+    add_checkpoint_output(p, name="tlob")
+    p.add_argument("--transform", choices=TRANSFORM_KINDS, default="ladder", help="input transform (D9)")
+    p.add_argument("--qkv", choices=("double", "single"), default="single", help="the document's listing, or the lean layer (D4)")
+    add_rows(p, [("pairs", 4, "pairs of layers, 1 to 12")])
+    p.add_argument("--positions", choices=("learned", "sinusoidal"), default="learned", help="positional encoding")
+    p.add_argument("--pooling", choices=("mean", "last", "learned"), default="last", help="over timesteps (D6)")
+    rows = [("dropout", 0.0, None), ("mirrored", False, "answer with the mean of the book's pass and its mirror image's")]
+    add_rows(p, rows)
+    _add_loop(p)
+
+
+def add_deeplob_options(p: argparse.ArgumentParser) -> None:
+    """Options of DeepLOB."""
+    _add_data(p)
+    add_checkpoint_output(p, name="deeplob")
+    book = [kind for kind in TRANSFORM_KINDS if len(input_names(kind)) == DeepLOBConfig.features]
+    p.add_argument("--transform", choices=book, default="ladder", help="input transform (D9)")
+    _add_loop(p)
+
+
+def _add_data(p: argparse.ArgumentParser) -> None:
+    p.add_argument(
+        "--data",
+        nargs="+",
+        action="append",
+        required=True,
+        type=place,
+        metavar="FILE",
+        help="one market's Parquet or CSV files, a folder or a store's URL (s3://...); repeat the option for each market",
+    )
+    p.add_argument(
+        "--share", nargs="+", type=float, help="share of the windows from each market, in the order given; equal where left out"
+    )
+    p.add_argument("--horizon", nargs="+", type=int, default=list(HORIZONS), help="steps ahead, one head each")
+    p.add_argument("--label", nargs="+", choices=LABEL_KINDS, default=list(LABEL_KINDS), help="labels of D8, one head each")
+
+
+def _add_loop(p: argparse.ArgumentParser) -> None:
+    add_rows(p, [("epochs", 24, None), ("windows", 80_000, "windows an epoch"), ("batch", 128, None)])
+    add_optimiser(p, rate=2e-3, weight_decay=0.01, ema=0.998, warmup=200)
+    add_rows(p, [("patience", 6, "epochs without a better validation score before stopping")])
+    p.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=True, help="forward pass in bfloat16")
+    add_rows(p, [("stride", 5, "validate on every so many-th window")])
+    add_run(p)
+    p.add_argument("--start", type=Path, default=None, help="begin with the best weights of a run, by its state or card (.json)")
+    rows = [
+        ("start-share", 0.0, "average the final weights with those of --start, which count this share"),
+        ("rule-stride", RULE_STRIDE, "fit call rules on every so many-th validation window"),
+    ]
+    add_rows(p, rows)
+    p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
+    add_test(p)
+    add_rows(p, [("test-every", 1, "score every so many-th row of the test part")])
+
+
+def _tlob(o: argparse.Namespace, outputs: int) -> TLOBConfig:
+    columns = {"features": len(input_names(o.transform)), "directed": directed_inputs(o.transform)}
+    return taken(TLOBConfig, o, **columns, outputs=outputs)
+
+
+def _deeplob(o: argparse.Namespace, outputs: int) -> DeepLOBConfig:
+    return DeepLOBConfig(outputs=outputs)
+
+
+def _run(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBConfig], o: argparse.Namespace) -> Path:
+    o.data = [_files_of(group) for group in o.data]
+    files = [MarketFiles(paths=tuple(path.absolute() for path in group)) for group in o.data]
+    if o.share is not None and len(o.share) != len(files):
+        raise ValueError(f"{len(o.share)} shares for {len(files)} markets: give one a market")
+    shares = dict(zip([one.name for one in files], o.share, strict=True)) if o.share else {}
+    heads: list[Head] = [(label, horizon) for label in o.label for horizon in o.horizon]
+    config, loop = configure(o, len(heads)), loop_of(o, steps=o.windows // o.batch)
+    training = taken(TLOBTraining, o, windows_per_epoch=o.windows, validation_stride=o.stride, shares=shares)
+    path = train(run_of(o, loop, MarketRun), files, heads, config, training, loop)
+    _complete_card(path, o, files, heads, config.steps)
+    return path
+
+
+def _files_of(group: list[Path | str]) -> list[Path]:
+    """The files of one market: those named, and all of the folders named."""
+    places = here(group)
+    if all(place.is_file() for place in places):
+        return places
+    days = find_recordings(places)
+    markets = sorted({day.market for day in days})
+    if len(markets) > 1:
+        names = ", ".join(markets)
+        raise ValueError(f"the folder holds {len(markets)} markets ({names}): give each its own --data")
+    return [path for day in days for path in sorted(day.paths)]
+
+
+ELSEWHERE: Final = frozenset(("folder", "state", "progress", "data", "start", "run", "command", "model", "overwrite"))
+"""Options that a receipt writes otherwise, or not at all."""
+
+
+def _complete_card(path: Path, o: argparse.Namespace, files: list[MarketFiles], heads: list[Head], steps: int) -> None:
+    """Add to the card whether the training was worth it, and its receipt.
+
+    A run that started from another's state has none: only this machine has that state.
+    """
+    if o.start is not None and o.start.suffix != ".json":
+        return
+    card = json.loads(path.read_text(encoding="utf-8"))
+    if o.test:
+        markets = [prepare_market(one.name, read_market(list(one.paths)), heads, steps) for one in files]
+        trained = Predictor(checkpoints.load(path.stem, folder=path.parent))
+        card["metrics"]["gains"] = measure_gains(trained, o.start, markets)
+    path.write_text(json.dumps(card | {"receipt": _receipt(path, o, card).to_dict()}, indent=1, ensure_ascii=False) + "\n")
+
+
+def _place_below(file: Path) -> str:
+    """A file's place in a receipt: market, day and hour of one of the library, whose name alone says little; else its name."""
+    return "/".join(file.parts[-4:]) if is_segment(file) else file.name
+
+
+def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt:
+    words = ["train", o.model]
+    for group in o.data:
+        words += ["--data", *(f"{DATA}/{_place_below(one)}" for one in group)]
+    if o.start is not None:
+        words += ["--start", f"{CHECKPOINTS}/{o.start.name}"]
+    for name, value in vars(o).items():
+        option = name.replace("_", "-")
+        if name in ELSEWHERE or value is None or value == []:
+            continue
+        if isinstance(value, bool):
+            words += [f"--{option}"] if value else [] if name == "mirrored" else [f"--no-{option}"]
+        else:
+            words += [f"--{option}", *(str(one) for one in (value if isinstance(value, list) else [value]))]
+    start = (
+        {} if o.start is None else {o.start.stem: checkpoints.read_card(o.start.stem, folder=o.start.parent)["weights_sha256"]}
+    )
+    return Receipt(
+        kind="training",
+        command=[*words, "--folder", OUT],
+        data={_place_below(one): checkpoints.sha256(one) for group in o.data for one in group},
+        weights=start,
+        results={
+            "weights": checkpoints.fingerprint(path),
+            "history": [{key: value for key, value in row.items() if key != "seconds"} for row in card["history"]],
+            "gains": card["metrics"].get("gains", {}),
+        },
+        seed=o.seed,
+    )
+
+
+RECIPES = {
+    "tlob": Recipe(add_options=add_options, run=partial(_run, _tlob)),
+    "deeplob": Recipe(add_options=add_deeplob_options, run=partial(_run, _deeplob)),
+}

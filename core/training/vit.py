@@ -1,24 +1,58 @@
-"""The ViT's training for the loop: images, augmentation, patch dropout, loss, validation (vit-report section 1.8)."""
+"""The ViT of garments, from IDX files to a checkpoint: images, augmentation, patch dropout, loss, its teacher, its scores.
+
+After vit-report, section 1.8. The same recipe makes the compact convolutional transformer of 28 x 28 images (`--tokens
+convolutions`).
+"""
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core import checkpoints
-from core.models.garment_teacher import GarmentTeacher
+from core.device import best_device
+from core.messages import compose
+from core.models import MODELS
+from core.models.cct_28 import CCT28Config
+from core.models.garment_teacher import GarmentTeacher, TeacherConfig
+from core.models.vit import CLASSES, ViT, ViTConfig
+from core.nn import EncoderLayer
+from core.scores import CALIBRATION_BINS, reliability
 from core.training.augment import Augmentation, augment
-from core.training.distil import imitation
-from core.training.loop import Batch
-from core.vision.idx import IdxPart, Images, Labels, file_paths, read_part, stratified_split
+from core.training.card import Weights, load_start, origin_entries, save_origin, training_entries
+from core.training.loop import Batch, LoopSettings, fit
+from core.training.progress import downloads_bar
+from core.training.recipe import (
+    Recipe,
+    Run,
+    add_checkpoint_output,
+    add_optimiser,
+    add_rows,
+    add_run,
+    add_test,
+    loop_of,
+    run_of,
+    taken,
+)
+from core.vision.calibration import fit_temperature, softmax
+from core.vision.classifier import Classifier
+from core.vision.familiarity import Familiarity
+from core.vision.idx import MD5, IdxPart, Images, Labels, fetch, file_paths, missing, read_part, stratified_split
 
+Floats = NDArray[np.float64]
+WHOLE = 60_000
+"""Images in the training file."""
 VALIDATION = 5_000
 """Training images held out for validation, 500 a class."""
 CHECKED = 5_000
@@ -174,21 +208,11 @@ class ViTTask:
                 yield images, self.data.train_labels[rows], drawn_patches(images, self.patches, keep, generator)
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
-        """Cross-entropy with label smoothing; with a teacher, see `core.training.distil.imitation`."""
+        """Cross-entropy with label smoothing; with a teacher, see `imitation`."""
         images, labels, *kept = batch
         t = self.training
         if self.teacher is not None:
-            return imitation(
-                model,
-                self.teacher,
-                images,
-                labels,
-                kept[0] if kept else None,
-                smoothing=t.smoothing,
-                soft=t.soft,
-                temperature=t.temperature,
-                hints=t.hints,
-            )
+            return imitation(model, self.teacher, images, labels, kept[0] if kept else None, t)
         logits = model(images, keep=kept[0]) if kept else model(images)
         return F.cross_entropy(logits, labels, label_smoothing=t.smoothing)
 
@@ -212,3 +236,405 @@ def answer(model: nn.Module, images: Tensor, *, batch: int = 250) -> Tensor:
     """Logits of normalised images, a few at a time, where the model is. Not compiled: shapes differ from training's."""
     device = next(model.parameters()).device
     return torch.cat([model.forward(part.to(device)) for part in images.split(batch)])
+
+
+NEIGHBOURS: Final = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
+"""Steps down and to the right, in patches; the heads take them in turn."""
+SHARPNESS: Final = (10.0, 2.8)
+"""Scale of queries and keys: in the first layer, where positions are scaled by 0.1, and in the others, after a LayerNorm."""
+
+
+@torch.no_grad()
+def start_local(model: ViT) -> None:
+    """Set the weights so that each head of all layers but the last attends to one neighbour of its own patch.
+
+    After Zheng et al. 2024, "Structured initialization for vision transformers": only the starting values differ from a plain
+    ViT, and training may leave them behind.
+
+    A head of width 2m reads the m fastest pairs of the positions. Turning the pair (sin wa, cos wa) by the angle wk gives the
+    query of position a + k; its product with the key of position b, the sum of cos w(a + k - b), is largest at b = a + k. At
+    first nothing but positions is written to these channels.
+    """
+    c = model.config
+    size = c.width // c.heads
+    pairs = size // 2
+    frequencies = 10_000.0 ** (-torch.arange(0, 2 * pairs, 2) / c.width)
+    model.embedding.weight[: 2 * pairs] = 0.0
+    model.class_token.copy_(-model.positions.encoding[0])  # without a position it attends to all patches alike
+    for index, layer in enumerate(model.layers[:-1]):
+        assert isinstance(layer, EncoderLayer)
+        layer.attention.out.weight[: 2 * pairs] = 0.0
+        layer.feed_forward.fc2.weight[: 2 * pairs] = 0.0
+        sharpness = SHARPNESS[min(index, 1)]
+        for head in range(c.heads):
+            down, right = NEIGHBOURS[(index * c.heads + head) % len(NEIGHBOURS)]
+            rows = slice(head * size, (head + 1) * size)
+            layer.attention.q.weight[rows] = sharpness * _turned(frequencies * (c.grid * down + right), size, c.width)
+            layer.attention.k.weight[rows] = sharpness * _turned(torch.zeros(pairs), size, c.width)
+
+
+def _turned(angles: Tensor, rows: int, columns: int) -> Tensor:
+    """(rows, columns) of zeros, and 2 x 2 rotations along the diagonal, one per angle (radians)."""
+    matrix = torch.zeros(rows, columns)
+    for pair, angle in enumerate(angles):
+        here = slice(2 * pair, 2 * pair + 2)
+        matrix[here, here] = torch.stack([torch.stack([angle.cos(), angle.sin()]), torch.stack([-angle.sin(), angle.cos()])])
+    return matrix
+
+
+class Student(nn.Module):
+    """A ViT with a linear map from its tokens after `depth` layers to its teacher's cells; only the ViT is kept.
+
+    After Hinton et al. 2015 (soft targets) and Romero et al. 2015 (hints): the teacher's middle stage has one cell for each
+    4 x 4 patch, which the map has to match: 49 targets an image beside its class.
+    """
+
+    def __init__(self, vit: ViT, *, cells: int, depth: int) -> None:
+        super().__init__()
+        self.vit, self.depth = vit, depth
+        self.bridge = nn.Linear(vit.config.width, cells)
+
+    def forward(self, x: Tensor, *, keep: Tensor | None = None, return_map: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+        """Logits, and with `return_map` also (batch, patches kept, cells) to be matched."""
+        middle, _ = self.vit.encode(self.vit.tokens(x, keep=keep), layers=slice(self.depth))
+        last, _ = self.vit.encode(middle, layers=slice(self.depth, None))
+        logits: Tensor = self.vit.head(last[:, 0])
+        return (logits, self.bridge(middle[:, 1:])) if return_map else logits
+
+
+def imitation(
+    model: nn.Module,
+    teacher: GarmentTeacher,
+    images: Tensor,
+    labels: Tensor,
+    kept: Tensor | None,
+    how: ViTTraining,
+) -> Tensor:
+    """(1 - soft) * cross-entropy with the labels + soft * divergence from the teacher's answers + hints * distance of the cells.
+
+    The divergence is of both at the temperature, times its square (Hinton et al. 2015, section 2); the cells are normed each.
+    """
+    with torch.no_grad():
+        answers, cells = teacher(images, return_map=True)
+        cells = cells.flatten(2).transpose(1, 2)
+        cells = F.layer_norm(cells, cells.shape[-1:])
+        target = F.softmax(answers / how.temperature, dim=1)
+    logits, mine = model(images, keep=kept, return_map=True)
+    if kept is not None:
+        cells = cells.gather(1, kept[..., None].expand(-1, -1, cells.shape[-1]))
+    hard = F.cross_entropy(logits, labels, label_smoothing=how.smoothing)
+    divergence = F.kl_div(F.log_softmax(logits / how.temperature, dim=1), target, reduction="batchmean") * how.temperature**2
+    return (1 - how.soft) * hard + how.soft * divergence + how.hints * F.mse_loss(mine, cells)
+
+
+def load_teacher(name: str, *, folder: Path) -> GarmentTeacher:
+    """The trained teacher, ready to be asked."""
+    teacher = checkpoints.build_model(checkpoints.load(name, folder=folder), GarmentTeacher)
+    teacher.lay_out_for_speed()
+    return teacher
+
+
+@torch.no_grad()
+def widened(weights: dict[str, Tensor], fresh: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A narrower network's weights in the shapes of `fresh`, a wider network of the same kind before training (Chen et al. 2016).
+
+    Only the feed-forward networks may be wider. Their new middle units keep their random incoming weights and get outgoing
+    weights of 0, so the function stays the same and the units learn from the first step on. Other tensors stay as they are; one
+    that does not fit is refused when the weights are loaded.
+    """
+    result = dict(weights)
+    for name, wide in fresh.items():
+        narrow = weights.get(name)
+        if narrow is None or ".feed_forward." not in name or narrow.shape == wide.shape:
+            continue
+        if ".fc1." in name and len(narrow) < len(wide):
+            result[name] = torch.cat([narrow, wide[len(narrow) :].to(narrow)])
+        elif name.endswith(".fc2.weight") and narrow.shape[1] < wide.shape[1]:
+            result[name] = torch.cat([narrow, narrow.new_zeros(len(narrow), wide.shape[1] - narrow.shape[1])], dim=1)
+    return result
+
+
+def evaluate(classifier: Classifier, part: IdxPart) -> dict[str, Any]:
+    """Scores of a part for a card: samples, accuracy, calibration, confusion matrix (rows the truth), share that is flagged.
+
+    Raises:
+        ValueError: for a model whose classes are not the data set's.
+    """
+    if classifier.class_names != CLASSES:
+        raise ValueError(
+            compose("{name} answers in kinds of photographs: give a folder of photographs", name=classifier.card["name"])
+        )
+    answers = classifier.answers(classifier.enlarged(part.images))
+    return {
+        "samples": len(part),
+        **scores(answers.probabilities, part.labels),
+        "strange": float(f"{(answers.strangeness > classifier.threshold).mean():.4g}"),
+    }
+
+
+def scores(probabilities: Floats, labels: Labels) -> dict[str, Any]:
+    """Accuracy, negative log-likelihood (nats), expected calibration error with its bins, and the confusion matrix.
+
+    Args:
+        probabilities: (n, classes). labels: (n,).
+    """
+    called = probabilities.argmax(axis=1)
+    bins = reliability(probabilities.max(axis=1), called == labels, CALIBRATION_BINS)
+    classes = probabilities.shape[1]
+    confusion = np.bincount(classes * labels + called, minlength=classes**2).reshape(classes, classes)
+    return {
+        "accuracy": float(f"{(called == labels).mean():.6g}"),
+        "negative_log_likelihood": float(f"{-np.log(probabilities[np.arange(len(labels)), labels]).mean():.5g}"),
+        "calibration_error": float(f"{float(bins['gap'][0]):.4g}"),
+        "reliability": {
+            "confidence": [None if np.isnan(one) else round(float(one), 4) for one in bins["confidence"]],
+            "accuracy": [None if np.isnan(one) else round(float(one), 4) for one in bins["accuracy"]],
+            "count": [int(one) for one in bins["count"]],
+        },
+        "confusion": confusion.tolist(),
+    }
+
+
+def worst_mistakes(classifier: Classifier, part: IdxPart, count: int = 24) -> list[dict[str, Any]]:
+    """The wrong answers given with the most confidence, worst first: row of the part, truth, answer, confidence."""
+    probabilities = classifier.probabilities(classifier.enlarged(part.images))
+    called, confidence = probabilities.argmax(axis=1), probabilities.max(axis=1)
+    wrong = called != part.labels
+    worst = np.argsort(np.where(wrong, confidence, -1.0))[::-1][: min(count, int(wrong.sum()))]
+    return [
+        {"index": int(i), "label": int(part.labels[i]), "called": int(called[i]), "confidence": round(float(confidence[i]), 4)}
+        for i in worst
+    ]
+
+
+KNOWN_SHARE = 0.99
+"""Share of the validation images that must count as garments: what the strangeness threshold is set by."""
+KNOWN = 20_000
+"""Training images, at most, that class means and covariance are measured on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViTRun(Run):
+    """A run of the ViT.
+
+    Attributes:
+        teacher: name of a teacher's checkpoint in the same folder.
+        compiled: compile the training step with torch.compile.
+        images: how many of the training file's images to use, validation included; all where left out.
+    """
+
+    teacher: str | None = None
+    compiled: bool = False
+    images: int | None = None
+
+
+def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loop: LoopSettings) -> Path:
+    """Train and write the checkpoint and its card: calibrated on validation, tested once. Returns the card's path.
+
+    Args:
+        data: folder of the IDX files.
+    """
+    images, teacher, compiled = run.images, run.teacher, run.compiled
+    garments = prepare(images_of(data, images, training.split_seed), split_seed=training.split_seed, held_out=held_out_of(images))
+    torch.manual_seed(training.seed)
+    model = cast(ViT, MODELS[config.model][0](config))
+    if config.start == "local":
+        start_local(model)
+    before = None if run.start is None else load_start(model, run.start, adapt=partial(_vit_weights, model))
+    save_origin(run.state, before)
+    device = best_device()
+    master = None if teacher is None else load_teacher(teacher, folder=run.folder).to(device)
+    pupil = model if master is None else Student(model, cells=master.config.stages[1], depth=training.hint_depth)
+    if compiled:
+        pupil.compile(dynamic=False)
+        if master is not None:
+            master.compile(dynamic=False)
+    task = ViTTask(garments, training, patches=config.patches, teacher=master)
+    progress = fit(pupil, task, loop, device=device, callbacks=run.callbacks, resume_from=run.state)
+    card: dict[str, Any] = {
+        **origin_entries(config, seed=training.seed, started_from=before),
+        **data_entries(data, garments, training.split_seed),
+        **training_entries(training, loop, progress),
+        "classes": list(CLASSES),
+        "teacher": None if teacher is None else teacher_entry(teacher, run.folder),
+    }
+    normalised = task.normalise(garments.validation_images)
+    logits = answer(model, normalised).double().cpu().numpy()
+    truth = garments.validation_labels.numpy()
+    temperature = round(fit_temperature(logits, truth), 4)
+    card["calibration"] = {"method": "temperature fitted on the validation images", "temperature": temperature}
+    known = Familiarity.fit(
+        features(model, task.normalise(garments.train_images[:KNOWN])), garments.train_labels[:KNOWN].numpy(), config.classes
+    )
+    distances = known.distance(features(model, normalised))
+    card["strangeness"] = {
+        "score": "Mahalanobis distance of the class token's features to the nearest class mean",
+        "threshold": round(float(np.quantile(distances, KNOWN_SHARE)), 4),
+        "known_share": KNOWN_SHARE,
+        "fitted_on": f"{min(KNOWN, len(garments.train_labels)):,} training images, unaugmented",
+        **known.to_dict(),
+    }
+    card["metrics"]["validation"] |= scores(softmax(logits / temperature), truth)
+    path = checkpoints.save(run.name, model, card, folder=run.folder)
+    if run.test:
+        part = read_part(data, "t10k")
+        card["data"] += checkpoints.describe_files(file_paths(data, "t10k"))
+        classifier = Classifier(checkpoints.load(run.name, folder=run.folder))
+        card["metrics"]["test"] = evaluate(classifier, part)
+        card["mistakes"] = worst_mistakes(classifier, part)
+        checkpoints.save(run.name, model, card, folder=run.folder)
+    return path
+
+
+def images_of(data: Path, count: int | None, seed: int) -> IdxPart:
+    """The training file's images, or `count` of them, the classes in equal numbers."""
+    part = read_part(data, "train")
+    return part if count is None or count >= len(part) else some_of(part, count, seed=seed)
+
+
+def held_out_of(count: int | None) -> int:
+    """Images to validate on: 5,000, or a tenth of a small run's (a multiple of ten, as every class gives as many)."""
+    return VALIDATION if count is None else min(VALIDATION, max(10, count // 100 * 10))
+
+
+@torch.no_grad()
+def features(model: ViT, images: Tensor, *, batch: int = 250) -> Floats:
+    """Features that the head reads of normalised images: (n, width)."""
+    device = next(model.parameters()).device
+    return torch.cat([model.features(part.to(device)).cpu() for part in images.split(batch)]).double().numpy()
+
+
+def _vit_weights(model: ViT, weights: Weights) -> Weights:
+    """An earlier run's weights for the model; the earlier feed-forward networks may be narrower (`core.training.vit`)."""
+    # a run with a teacher keeps the ViT's weights as "vit...", beside the "bridge..." that compares it with the teacher
+    own = {key.removeprefix("vit."): value for key, value in weights.items() if not key.startswith("bridge.")}
+    return widened(own, model.state_dict())
+
+
+def teacher_entry(name: str, folder: Path) -> dict[str, Any]:
+    """Entry of a student's card about its teacher, whose weights are not shipped."""
+    card = checkpoints.read_card(name, folder=folder)
+    told = {key: card[key] for key in ("name", "command", "config", "parameters", "weights_sha256")}
+    return told | {"validation_accuracy": card["metrics"]["validation"]["validation_accuracy"]}
+
+
+def train_teacher(run: ViTRun, data: Path, config: TeacherConfig, training: ViTTraining, loop: LoopSettings) -> Path:
+    """Train the ViT's teacher on the same images, by the same split and loop; never reads the test images."""
+    garments = prepare(read_part(data, "train"), split_seed=training.split_seed, held_out=VALIDATION)
+    torch.manual_seed(training.seed)
+    teacher = GarmentTeacher(config)
+    teacher.lay_out_for_speed()
+    save_origin(run.state)
+    if run.compiled:
+        teacher.compile(dynamic=False)
+    progress = fit(
+        teacher, ViTTask(garments, training), loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state
+    )
+    card = {
+        **origin_entries(teacher.config, seed=training.seed),
+        **data_entries(data, garments, training.split_seed),
+        **training_entries(training, loop, progress),
+        "classes": list(CLASSES),
+    }
+    return checkpoints.save(run.name, teacher, card, folder=run.folder)
+
+
+def fetch_missing(folder: Path, part: str) -> None:
+    """Download Fashion-MNIST's files, with a bar, into a folder that lacks those of a part ("train" or "t10k").
+
+    Raises:
+        IdxError: where they are neither in the folder nor on the network.
+    """
+    if missing(folder, tuple(name for name in MD5 if name.startswith(part))):
+        with downloads_bar() as report:
+            fetch(folder, report=report)
+
+
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Options of the ViT."""
+    _add_common(p, name="vit", epochs=25)
+    rows = [
+        ("patch", 4, "side of a patch, pixels"),
+        ("width", 96, None),
+        ("heads", 4, None),
+        ("layers", 6, None),
+        ("hidden", 192, "middle width of the feed-forward networks"),
+        ("dropout", 0.0, None),
+    ]
+    add_rows(p, rows)
+    p.add_argument(
+        "--tokens", choices=("patches", "convolutions"), default="patches",
+        help="what a token is made of: the documented ViT's patches, or a compact convolutional transformer's cells",
+    )  # fmt: skip
+    add_rows(p, [("stem", CCT28Config.stem, "channels of the first convolution")])
+    p.add_argument("--stages", type=int, nargs=2, default=CCT28Config.stages, help="of the convolutions at 14 x 14 and 7 x 7")
+    add_rows(p, [("mirrored", False, "answer with the mean of the image and its mirror image (convolutions)")])
+    p.add_argument("--init", choices=("plain", "local"), default="local", help="weights before training")
+    p.add_argument("--images", type=int, default=None, help="training images to use, validation included; all if left out")
+    p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
+    p.add_argument("--keep", type=int, default=None, help="patches of each training image that the model sees; all if left out")
+    add_rows(p, [("keep-all-last", 0, "epochs at the end that see every patch")])
+    p.add_argument("--teacher", default=None, help="checkpoint of a teacher in the same folder, whose answers are imitated")
+    rows = [
+        ("soft", 0.8, "weight of the teacher's answers beside the labels"),
+        ("temperature", 2.0, "of the teacher's answers"),
+        ("hints", 1.0, "weight of matching, patch by patch, what the teacher sees halfway"),
+    ]
+    add_rows(p, rows)
+    p.add_argument("--start", type=Path, default=None, help="begin with the best weights of the run that kept its state here")
+    add_test(p, part="the test images")
+
+
+def add_teacher_options(p: argparse.ArgumentParser) -> None:
+    """Options of the ViT's teacher."""
+    _add_common(p, name="vit-teacher", epochs=10)
+    add_rows(p, [("stem", TeacherConfig.stem, "channels at 28 x 28")])
+    p.add_argument("--stages", type=int, nargs=3, default=TeacherConfig.stages, help="channels at 14 x 14, 7 x 7 and 4 x 4")
+
+
+def _add_common(p: argparse.ArgumentParser, *, name: str, epochs: int) -> None:
+    """Options that the student and the teacher share."""
+    p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of the IDX files; fetched where missing")
+    add_checkpoint_output(p, name=name)
+    add_rows(p, [("epochs", epochs, None), ("batch", 128, None), ("smoothing", 0.1, "label smoothing")])
+    add_optimiser(p, rate=1e-3, weight_decay=0.05, ema=0.999, warmup=800)
+    rows = [
+        ("shift", 2, "largest move of a training image, pixels"),
+        ("warp", 0.5, "share of the images that are also turned, stretched and sheared"),
+        ("erase", 0.0, "share of the images that lose a rectangle"),
+    ]
+    add_rows(p, rows)
+    for option, text in (("compile", "compile the step (torch.compile)"), ("bf16", "forward pass in bfloat16")):
+        kind = argparse.BooleanOptionalAction
+        p.add_argument(f"--{option}", action=kind, default=None, help=f"{text}; on a GPU if left out")
+    add_run(p)
+
+
+def _common(o: argparse.Namespace, images: int) -> tuple[ViTRun, ViTTraining, LoopSettings]:
+    """The run and its settings, for an epoch of `images` images."""
+    on_gpu = best_device().type == "cuda"
+    loop = loop_of(o, steps=images // o.batch, bf16=on_gpu if o.bf16 is None else o.bf16)
+    o.compiled = on_gpu if o.compile is None else o.compile
+    return run_of(o, loop, ViTRun), taken(ViTTraining, o, augmentation=taken(Augmentation, o)), loop
+
+
+def _run(o: argparse.Namespace) -> Path:
+    for part in ("train", "t10k") if o.test else ("train",):
+        fetch_missing(o.data, part)
+    if o.mirrored and o.tokens == "patches":
+        raise ValueError("--mirrored is of a model with --tokens convolutions: the documented ViT answers on the image alone")
+    kind = ViTConfig if o.tokens == "patches" else CCT28Config
+    run, training, loop = _common(o, (o.images or WHOLE) - held_out_of(o.images))
+    return train(run, o.data, taken(kind, o, start=o.init), training, loop)
+
+
+def _run_teacher(o: argparse.Namespace) -> Path:
+    fetch_missing(o.data, "train")
+    run, training, loop = _common(o, WHOLE - VALIDATION)
+    return train_teacher(run, o.data, taken(TeacherConfig, o), training, loop)
+
+
+RECIPES = {
+    "vit": Recipe(add_options=add_options, run=_run),
+    "vit-teacher": Recipe(add_options=add_teacher_options, run=_run_teacher),
+}

@@ -17,13 +17,13 @@ import pytest
 
 from core import checkpoints
 from core.cli import main, options, record, told
-from core.cli.progress import counting_bar
 from core.explain import findings
 from core.market.book import read_market
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.predictor import load_predictor
 from core.market.store.index import recordings
+from core.training.progress import counting_bar
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACKED = ROOT / "tests" / "fixtures" / "signs" / "boston104"

@@ -21,7 +21,7 @@ from core.signs.synthetic.photos import read_photos
 from core.signs.synthetic.render import Studio
 from core.signs.tracks import FEATURES, features, fit_scales, read_sentences
 from core.signs.vocabulary import BLANK, of_sentences
-from core.training.iiga_digits import DigitsTraining, StillsModel, StillsTask, classes, hold_out
+from core.training.iiga import DigitsTraining, StillsModel, StillsTask, classes, hold_out
 from core.training.iiga_tracks import (
     IGNORED,
     PreparedTracks,

@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 from safetensors.numpy import load_file
 
-from core.cli import main, train_tlob
+from core.cli import main
 from core.market.book import FILE_COLUMNS
 from core.market.data_amount import enough_outcomes, read_curve
 from core.market.labels import momentum_calls
 from core.market.predictor import load_predictor
 from core.runs.local_run import PROGRESS, STOP, TrainError
 from core.runs.market_training import MarketPlan, MarketTrainer, outlook
+from core.training import recipe
 from tests.core.market.helpers import random_book
 
 ROWS = 1_600
@@ -67,7 +68,7 @@ def test_a_run_stopped_and_resumed_equals_one_that_ran_through(
     arguments = parted.arguments(tmp_path)
     stop = tmp_path / STOP
     with monkeypatch.context() as patch:
-        patch.setattr(train_tlob, "progress_bar", lambda *a, **k: lambda event, _: stop.touch() if event == "epoch" else None)
+        patch.setattr(recipe, "progress_bar", lambda *a, **k: lambda event, _: stop.touch() if event == "epoch" else None)
         assert main(arguments) == 0
     trainer = MarketTrainer(folder=tmp_path)  # as another app finds it
     assert trainer.status().phase == "stopped" and len(trainer.status().history) == 1 and trainer.plan == parted

@@ -14,10 +14,10 @@ from torch.nn import functional as F
 
 from core import checkpoints
 from core.models.decoder_only import DecoderOnly, DecoderOnlyConfig
-from core.training import own_prose
+from core.training import text as prose
 from core.training.loop import LoopSettings
-from core.training.ngrams import WittenBell
-from core.training.text import TextTask, TextTraining, bits_per_character, encode, run, vocabulary
+from core.training.recipe import Run
+from core.training.text import TextTask, TextTraining, WittenBell, bits_per_character, encode, train, vocabulary
 
 SHAPE = {"width": 16, "heads": 2, "layers": 1, "hidden": 16, "length": 24, "dropout": 0.0}
 
@@ -28,7 +28,7 @@ def test_paragraphs_hold_prose_and_no_markup(tmp_path: Path) -> None:
         "| a table | of two columns |\n\n```\ncode = 'that nobody should learn'\n```\n- a first point of some length\n"
         "- a second `point` of some length\n  that goes on\n"
     )
-    assert own_prose.paragraphs([tmp_path / "a.md"]) == [
+    assert prose.paragraphs([tmp_path / "a.md"]) == [
         "One bold paragraph with a link in it.",
         "a first point of some length",
         "a second point of some length that goes on",
@@ -36,7 +36,7 @@ def test_paragraphs_hold_prose_and_no_markup(tmp_path: Path) -> None:
 
 
 def test_the_catalogue_is_read_as_babel_reads_it() -> None:
-    path = own_prose.ROOT / own_prose.CATALOGUE
+    path = prose.ROOT / prose.CATALOGUE
     with path.open("rb") as file:
         wanted = {
             text
@@ -45,16 +45,16 @@ def test_the_catalogue_is_read_as_babel_reads_it() -> None:
             for text in (*np.atleast_1d(message.id), *np.atleast_1d(message.string))
             if text
         }
-    found = own_prose.paragraphs([path])
-    plain = {" ".join(own_prose._without_markup(own_prose._PLACE.sub("…", str(text))).split()) for text in wanted}
-    assert set(found) == {text for text in plain if len(text) >= own_prose.SHORTEST} and len(found) > 500
+    found = prose.paragraphs([path])
+    plain = {" ".join(prose._without_markup(prose._PLACE.sub("…", str(text))).split()) for text in wanted}
+    assert set(found) == {text for text in plain if len(text) >= prose.SHORTEST} and len(found) > 500
 
 
 def test_a_paragraph_is_in_one_part() -> None:
     texts = [f"paragraph {i}" for i in range(200)]
-    parts = own_prose.split(texts, seed=3)
+    parts = prose.split(texts, seed=3)
     assert sorted(itertools.chain(*parts.values())) == sorted(texts)
-    assert [len(one) for one in parts.values()] == [160, 20, 20] and parts != own_prose.split(texts, seed=4)
+    assert [len(one) for one in parts.values()] == [160, 20, 20] and parts != prose.split(texts, seed=4)
 
 
 def test_witten_bell_is_its_formula() -> None:
@@ -118,7 +118,7 @@ def test_a_batch_holds_what_follows_each_symbol() -> None:
 def test_a_run_writes_a_card_with_its_baselines(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("\n\n".join(f"la fila numero {i} mira a la fila numero {i * 7 % 50}" for i in range(60)))
     loop = LoopSettings(epochs=2, steps_per_epoch=30, peak_rate=1e-2, warmup=5, seed=0)
-    run("text", SHAPE, TextTraining(batch=8, steps_per_epoch=30), loop, root=tmp_path, folder=tmp_path / "out")
+    train(Run(name="text", folder=tmp_path / "out"), SHAPE, TextTraining(batch=8, steps_per_epoch=30), loop, root=tmp_path)
     checkpoint = checkpoints.load("text", folder=tmp_path / "out")
     test = checkpoint.card["metrics"]["test"]
     assert checkpoint.card["split"]["paragraphs"] == {"train": 48, "validation": 6, "test": 6}

@@ -23,8 +23,7 @@ from core.market.book import BookRows, frame_from_rows, read_market
 from core.market.features import Constants
 from core.market.naive_rules import NAIVE
 from core.market.predictor import POOLED, Predictor
-from core.training.tlob import prepare_market
-from core.training.tlob_run import MarketFiles
+from core.training.tlob import MarketFiles, prepare_market
 from tests.core.market.helpers import EXCERPTS, random_book, with_hole
 
 ROOT = Path(__file__).parents[3]

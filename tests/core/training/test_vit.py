@@ -196,9 +196,8 @@ def test_the_command_trains_calibrates_tests_and_can_be_gone_on_from(
 
 
 def test_a_teacher_and_the_student_that_imitates_it(tmp_path: Path, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.cli.train_vit.VALIDATION", 50)
-    monkeypatch.setattr("core.cli.train_vit.WHOLE", 200)
-    monkeypatch.setattr("core.training.vit_teacher.VALIDATION", 50)
+    monkeypatch.setattr("core.training.vit.VALIDATION", 50)
+    monkeypatch.setattr("core.training.vit.WHOLE", 200)
     common = ["--data", str(files), "--folder", str(tmp_path), "--batch", "50", "--epochs", "1", "--warmup", "1"]
     assert main(["train", "vit-teacher", *common, "--name", "master"]) == 0
     small = ["--width", "16", "--heads", "2", "--layers", "1", "--hidden", "16", "--init", "plain", "--images", "200"]

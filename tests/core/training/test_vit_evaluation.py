@@ -13,7 +13,7 @@ from sklearn.metrics import confusion_matrix
 
 from core.cli import main
 from core.models.vit import CLASSES, ViTConfig
-from core.training.vit_evaluation import evaluate, worst_mistakes
+from core.training.vit import evaluate, worst_mistakes
 from core.vision.classifier import Answers, Classifier, load_classifier
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.idx import IdxPart

@@ -13,22 +13,25 @@ import torch
 from torch.nn import functional as F
 
 from core.cli import main
-from core.cli.drawn_things import drawn_thing
-from core.cli.garment_photographs import read_others, read_photographs
+from core.cli.garment_photographs import drawn_thing, read_others, read_photographs
 from core.models.cct import CCT, CCTConfig
 from core.runs.history import read_record
 from core.training.augment import PhotographAugmentation, photograph_views
-from core.training.loop import LoopSettings, fit
-from core.training.photograph_teacher import Lessons, Pupil
-from core.training.vit_mixed import EARLY, MixedTask, MixedTraining, strangeness
-from core.training.vit_photographs import (
+from core.training.cct import (
     CLASSES_OF_OTHER_KIND,
+    EARLY,
     NONE,
     SQUARE,
+    Lessons,
+    MixedTask,
+    MixedTraining,
     OtherThings,
     Photographs,
+    Pupil,
     invented,
+    strangeness,
 )
+from core.training.loop import LoopSettings, fit
 from core.vision.calibration import softmax
 from core.vision.classifier import load_classifier
 from core.vision.photographs import KINDS, photographs

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from core.models.vit import ViT, ViTConfig
-from core.training.widening import widened
+from core.training.vit import widened
 
 NARROW = ViTConfig(width=16, heads=2, layers=2, hidden=12)
 

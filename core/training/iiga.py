@@ -1,4 +1,4 @@
-"""Training IIGA on photographed digits: the front end on stills, then attention on the features of clips, then both on clips.
+"""IIGA on photographed digits, from files to a checkpoint, and the options that it shares with `core.training.iiga_tracks`.
 
 The front end learns from single frames, each in a light and framing of its own. Then it rests: clips pass through it once, and
 positions, attention and decoder learn by CTC from what comes out, which takes minutes instead of hours. Last, all of it learns
@@ -7,9 +7,12 @@ from whole clips: what a change from one digit to another looks like, which no s
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -18,14 +21,20 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from core import checkpoints
+from core.device import best_device
 from core.models.iiga import IIGA, FrameEncoder, IIGAConfig, IIGASublayer
 from core.nn import AttentionMaps
 from core.signs.decoding import greedy
 from core.signs.edits import word_error_rate
+from core.signs.evaluation import evaluate_photos, fit_least_probability
+from core.signs.recogniser import Recogniser
 from core.signs.synthetic.clips import (
     BETWEEN,
+    FPS,
     PLAIN,
     SCORING,
+    SEED,
     TRAINING,
     SyntheticClip,
     make_clip,
@@ -33,12 +42,27 @@ from core.signs.synthetic.clips import (
     make_stills,
     sentences,
 )
-from core.signs.synthetic.photo_set import PhotoSet
+from core.signs.synthetic.photo_set import PhotoSet, separate
+from core.signs.synthetic.photos import MANIFEST, read_photos
 from core.signs.synthetic.render import Studio
 from core.signs.vocabulary import BLANK, Vocabulary
-from core.training.iiga_tracks import IGNORED, ctc
-from core.training.loop import Batch
+from core.training import iiga_tracks
+from core.training.card import load_start, origin_entries, rounded_history, save_origin
+from core.training.iiga_tracks import IGNORED, PACKAGES, TracksRun, TracksTraining, ctc
+from core.training.loop import Batch, LoopSettings, fit
+from core.training.progress import progress_bar
+from core.training.recipe import Recipe, Run, add_checkpoint_output, add_optimiser, add_rows, add_run, add_test, loop_of, taken
 
+BEAM_POWER = 3.0
+"""Of 1, 1.5, 2, 3 and 4 the one with the lowest WER of beam search on the held-out signers, short clips and long rests alike."""
+PHOTO_DEFAULTS: Final = {
+    "name": "iiga_digits", "epochs": 50, "width": 128, "window": 4, "dropout": 0.1, "rate": 2.5e-3, "ema": 0.99,
+    "weight_decay": 0.05, "warmup": 100, "batch": 32, "held_out": 0.12,
+}  # fmt: skip
+TRACK_DEFAULTS: Final = {
+    "name": "iiga_asl", "epochs": 100, "width": 96, "window": 4, "dropout": 0.1, "rate": 1.5e-3, "ema": 0.99,
+    "weight_decay": 0.02, "warmup": 50, "batch": 16, "held_out": 0,
+}  # fmt: skip
 HARD_SHARE = 0.25
 """Weight of the hardest clips beside the plain ones in the third stage's score: a clip that someone films is neither."""
 POLISH_STEPS = 25
@@ -47,6 +71,21 @@ POLISH_STEPS = 25
 VOCABULARY = Vocabulary(tuple(str(digit) for digit in range(10)))
 """Index 1 is the digit 0, and so on."""
 CLIPS_A_BATCH = 16
+
+
+def is_photos(folder: Path) -> bool:
+    """Tells whether a folder holds photos rather than tracks.
+
+    Raises:
+        ValueError: where it holds neither.
+    """
+    if (folder / "manifest.csv").exists():
+        return True
+    if (folder / "hands_condensed.csv").exists():
+        return False
+    raise ValueError(
+        f"{folder.name or folder} holds neither manifest.csv (photographed digits) nor hands_condensed.csv (tracked sentences)"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,3 +377,281 @@ def _wer(read: list[tuple[Tensor | tuple[Tensor, AttentionMaps], list[int]]]) ->
     found = [greedy(logits[0].log_softmax(dim=-1).numpy()) for logits, _ in read if isinstance(logits, Tensor)]
     wer = word_error_rate([target for _, target in read], found)
     return {"score": -wer, "wer": wer}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigitsFiles:
+    """Inputs of a run on photos: train and dev photos (dev may be left out), and their manifest for the card."""
+
+    train: PhotoSet
+    dev: PhotoSet | None
+    described: list[dict[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigitsRun(Run):
+    """A run on photographed digits; `held_out`: share of the train signers that all stages are chosen on."""
+
+    held_out: float = 0.12
+
+    def beside(self, ending: str) -> Path | None:
+        """A file beside the state, which is the first stage's."""
+        return None if self.state is None else self.state.with_name(self.state.name + ending)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stages:
+    """Loops of the stages, the third only where it is given; their `steps_per_epoch` is filled in by `train`."""
+
+    stills: LoopSettings
+    attention: LoopSettings
+    whole: LoopSettings | None = None
+
+
+def train(run: DigitsRun, files: DigitsFiles, config: IIGAConfig, how: DigitsTraining, stages: Stages) -> Path:
+    """Train all stages, score the dev signers once where they are given, and write the checkpoint; returns the card's path.
+
+    The run's state is the first stage's; a start is that of an earlier run, whose best front end this one begins with.
+    """
+    stills, attention, polish = stages.stills, stages.attention, stages.whole
+    device = best_device()
+    train, checked = hold_out(files.train, run.held_out)
+    studio = Studio(train, separate(train.images), size=config.image_size)
+    checked_studio = Studio(checked, separate(checked.images), size=config.image_size)
+    torch.manual_seed(how.seed)
+    front = StillsModel(config)
+    before = None if run.start is None else load_start(front, run.start)
+    save_origin(run.state, before)
+    task = StillsTask(studio, checked_studio, how)
+    first = fit(
+        front, task, replace(stills, steps_per_epoch=task.steps), device=device, callbacks=run.callbacks, resume_from=run.state
+    )
+    torch.manual_seed(how.seed)
+    model = IIGA(config).to(device).eval()
+    begin_from_stills(model, front, torch.from_numpy(task.plain[0]))
+    model.front.requires_grad_(False)
+    kept = run.beside("_features.safetensors")
+    if kept is not None and kept.exists():
+        features = kept_features(kept)
+    else:
+        features = {"train": encode_training(model, studio, how), "held_out": encode_held_out(model, checked_studio, how)}
+        if kept is not None:
+            keep_features(kept, features)
+    clip_task = ClipsTask(features["train"], features["held_out"], how)
+    second = fit(
+        model,
+        clip_task,
+        replace(attention, steps_per_epoch=clip_task.steps),
+        device=device,
+        callbacks=run.callbacks,
+        resume_from=run.beside("_attention"),
+    )
+    model.front.requires_grad_(True)
+    third = None
+    if polish is not None:
+        whole = WholeTask(studio, checked_studio, how)
+        third = fit(
+            model,
+            whole,
+            replace(polish, steps_per_epoch=whole.steps),
+            device=device,
+            callbacks=run.callbacks,
+            resume_from=run.beside("_whole"),
+        )
+    card: dict[str, Any] = _digits_basics(files, config, how, train, checked) | {
+        "training": {**asdict(how), "held_out": run.held_out, "stills": asdict(stills), "attention": asdict(attention)}
+        | ({} if polish is None else {"whole": asdict(polish)}),
+        "started_from": before,
+        "history": {"stills": rounded_history(first), "attention": rounded_history(second)}
+        | ({} if third is None else {"whole": rounded_history(third)}),
+        "metrics": {
+            "validation": {
+                "stills": rounded_history(first)[first.best_epoch],
+                "sentences": rounded_history(third or second)[(third or second).best_epoch],
+            }
+        },
+    }
+    return _finish_digits(run, model, card, files, checked, count=2 * how.checked)
+
+
+def train_on(run: DigitsRun, files: DigitsFiles, how: DigitsTraining, whole: LoopSettings) -> Path:
+    """Train the whole network of the checkpoint that the run starts from on, on whole clips alone; returns the card's path."""
+    assert run.start is not None
+    train, checked = hold_out(files.train, run.held_out)
+    earlier = checkpoints.load(run.start.stem, folder=run.start.parent)
+    config = checkpoints.read_config(earlier.card, IIGA)
+    torch.manual_seed(how.seed)
+    model = IIGA(config)
+    before = load_start(model, run.start)
+    save_origin(run.state, before)
+    studio = Studio(train, separate(train.images), size=config.image_size)
+    checked_studio = Studio(checked, separate(checked.images), size=config.image_size)
+    task = WholeTask(studio, checked_studio, how)
+    progress = fit(
+        model,
+        task,
+        replace(whole, steps_per_epoch=task.steps),
+        device=best_device(),
+        callbacks=run.callbacks,
+        resume_from=run.state,
+    )
+    history = rounded_history(progress)
+    card: dict[str, Any] = _digits_basics(files, config, how, train, checked) | {
+        "training": {**asdict(how), "held_out": run.held_out, "whole": asdict(whole)},
+        "started_from": before,
+        "history": {"whole": history},
+        "metrics": {"validation": {"sentences": history[progress.best_epoch]}},
+    }
+    return _finish_digits(run, model, card, files, checked, count=2 * how.checked)
+
+
+def _digits_basics(
+    files: DigitsFiles, config: IIGAConfig, how: DigitsTraining, train: PhotoSet, checked: PhotoSet
+) -> dict[str, Any]:
+    """Entries of the card of every run on photos."""
+    return {
+        **origin_entries(config, seed=how.seed, packages=PACKAGES),
+        "task": "digits on video",
+        "vocabulary": list(VOCABULARY.glosses),
+        "fps": FPS,
+        "stride": 1,
+        "input": f"frames {config.image_size} x {config.image_size}, RGB, about {FPS:g} a second",
+        "data": files.described,
+        "split": f"by signer: {len(np.unique(train.signers))} signers ({len(train)} photos) to learn from, the last "
+        f"{len(np.unique(checked.signers))} of the train signers ({len(checked)} photos) to choose on, dev signers read once",
+        "clips": "synthetic sentences of real photos: core/signs/synthetic/clips.py puts them together from photos of one signer",
+        "clip_seed": SEED,
+        "varieties": {"scoring": asdict(SCORING), "training": [asdict(TRAINING), asdict(PLAIN)]},
+    }
+
+
+def _finish_digits(
+    run: DigitsRun, model: IIGA, card: dict[str, Any], files: DigitsFiles, checked: PhotoSet, *, count: int
+) -> Path:
+    """Write the checkpoint with decoding rules fitted on the held-out signers, and score the dev signers once where given."""
+    path = checkpoints.save(run.name, model, card, folder=run.folder)
+    card["decoding"] = decoding_rules(Recogniser(checkpoints.load(run.name, folder=run.folder)), checked, count=count)
+    checkpoints.save(run.name, model, card, folder=run.folder)
+    if files.dev is not None:
+        recogniser = Recogniser(checkpoints.load(run.name, folder=run.folder))
+        card["metrics"]["dev"] = {"what": card["clips"], **evaluate_photos(recogniser, files.dev).summary()}
+        hard = evaluate_photos(recogniser, files.dev, variety=TRAINING, count=100)
+        card["metrics"]["dev_hard"] = {"what": "100 clips as varied as the hardest of training", **hard.summary()}
+        checkpoints.save(run.name, model, card, folder=run.folder)
+    return path
+
+
+def decoding_rules(recogniser: Recogniser, checked: PhotoSet, *, count: int) -> dict[str, Any]:
+    """The card's `decoding` of a model of photos, fitted on `count` clips: `Recogniser.least_probability` and `beam_power`."""
+    return {
+        "least_probability": fit_least_probability(recogniser, checked, count=count),
+        "beam_power": BEAM_POWER,
+        "chosen_on": f"{count} clips of the train signers held out: 99 % of the rightly read glosses reach the least probability",
+    }
+
+
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of photos or of tracked sentences")
+    add_checkpoint_output(p, name=None)
+    p.add_argument("--epochs", type=int, default=None, help="of the stills (photos), or of the sentences (tracks)")
+    p.add_argument("--width", type=int, default=None, help="D")
+    add_rows(p, [("heads", 4, "N"), ("layers", 2, "L")])
+    p.add_argument("--window", type=int, default=None, help="w of intra-gloss attention, frames to either side")
+    add_rows(p, [("expansion", 2, "hidden width of a FFN over D")])
+    p.add_argument("--residual", choices=("norm_of_sum", "sum_of_norm"), default="norm_of_sum", help="D15")
+    p.add_argument("--dropout", type=float, default=None)
+    add_optimiser(p, rate=None, weight_decay=None, ema=None)
+    p.add_argument("--batch", type=int, default=None, help="stills or sentences a batch")
+    p.add_argument("--held-out", type=float, default=None, help="share of signers, or number of sentences, to choose on")
+    add_test(p, part="dev signers or test sentences once")
+    add_run(p)
+    p.add_argument(
+        "--start", type=Path, default=None,
+        help="begin with the weights of the run that kept its state here, "
+        "or, of photos, with those of the checkpoint whose card this is and train on whole clips alone",
+    )  # fmt: skip
+    p.add_argument("--warmup", type=int, default=None, help="steps to the peak of the rate")
+    rows: list[tuple[str, Any, str | None]] = [
+        ("image-size", 64, None),
+        ("width-multiplier", 0.5, "of MobileNetV2"),
+        ("image-channels", 320, "MobileNetV2's last channels"),
+        ("hard", 0.34, "share of the stills that vary most"),
+        ("empty", 0.12, "share of the stills that show no whole digit"),
+        ("clips", 160, "clips that attention learns from"),
+        ("clip-epochs", 25, "epochs of the attention"),
+        ("whole-epochs", 8, "of all of it on whole clips, 25 batches each; 0 for none"),
+        ("whole-rate", 7e-5, "peak rate of those"),
+        ("whole-hard", 0.15, "share of those clips that vary most"),
+        ("whole-ema", 0.98, "decay of the weights' moving average in those"),
+        ("checked", 60, "clips of the held-out signers that weights are chosen on"),
+    ]
+    add_rows(p.add_argument_group("photos"), rows)
+    tracks = p.add_argument_group("tracks")
+    add_rows(tracks, [("convolutions", 2, "of the front end, over time")])
+    tracks.add_argument("--vary", type=json.loads, default={}, metavar="JSON", help="settings of TracksTraining, as an object")
+    tracks.add_argument("--chosen-on", type=json.loads, default=None, metavar="JSON", help="for the card")
+
+
+def _settle(o: argparse.Namespace) -> None:
+    """Give the options that were left out the values of their kind of data."""
+    o.photos = is_photos(o.data)
+    for option, value in (PHOTO_DEFAULTS if o.photos else TRACK_DEFAULTS).items():
+        if getattr(o, option) is None:
+            setattr(o, option, value)
+
+
+def _run(o: argparse.Namespace) -> Path:
+    return (_photos if o.photos else _tracks)(o)
+
+
+def _photos(o: argparse.Namespace) -> Path:
+    first = {"peak_rate": o.rate, "steps_per_epoch": 1}
+    stages = Stages(
+        stills=taken(LoopSettings, o, **first),
+        attention=taken(LoopSettings, o, epochs=o.clip_epochs, peak_rate=1e-3, weight_decay=0.02, warmup=20, steps_per_epoch=1),
+        whole=taken(
+            LoopSettings,
+            o,
+            epochs=o.whole_epochs,
+            peak_rate=o.whole_rate,
+            ema=o.whole_ema,
+            weight_decay=0.02,
+            warmup=25,
+            steps_per_epoch=POLISH_STEPS,
+        )
+        if o.whole_epochs
+        else None,
+    )
+    files = DigitsFiles(
+        train=read_photos(o.data, "train"),
+        dev=read_photos(o.data, "dev") if o.test else None,
+        described=checkpoints.describe_files([o.data / MANIFEST]),
+    )
+    how = taken(DigitsTraining, o, polish_hard=o.whole_hard)
+    if o.start is not None and o.start.suffix == ".json":
+        if stages.whole is None:
+            raise SystemExit("nothing to train: --start with a card trains on whole clips, so --whole-epochs must be 1 or more")
+        bar = progress_bar(stages.whole, title=o.name)
+        return train_on(taken(DigitsRun, o, callbacks=[bar]), files, how, stages.whole)
+    config = taken(IIGAConfig, o, front="frames", vocabulary=len(VOCABULARY))
+    return train(taken(DigitsRun, o), files, config, how, stages)
+
+
+def _tracks(o: argparse.Namespace) -> Path:
+    how = TracksTraining(**{"batch": o.batch, "seed": o.seed, **o.vary})
+    loop = loop_of(o, steps=1)
+    shape = {key: getattr(o, key) for key in ("width", "heads", "layers", "window", "expansion", "residual", "dropout")}
+    config = IIGAConfig(**shape, front="tracks", track_convolutions=o.convolutions)
+    return iiga_tracks.train(taken(TracksRun, o, held_out=int(o.held_out)), o.data, config, how, loop)
+
+
+RECIPES = {
+    "iiga": Recipe(
+        add_options=add_options,
+        run=_run,
+        settle=_settle,
+        description="Train IIGA on a folder of photos (manifest.csv) or of tracked sentences (hands_condensed.csv). "
+        "Options left out take the values of the shipped checkpoint of that kind.",
+    )
+}

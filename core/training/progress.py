@@ -1,0 +1,115 @@
+"""Progress of what takes time: bars for a terminal, and a file by which another process watches and stops a run."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+from tqdm import tqdm
+
+from core.training.loop import Callback, LoopSettings, TrainingProgress
+
+EVERY_S = 0.5
+
+
+def progress_bar(settings: LoopSettings, *, title: str, lines: TextIO | None = None) -> Callback:
+    """A tqdm bar over all steps with loss, rate and best score. It appears after the first step, where a resumed run starts.
+
+    Args:
+        lines: where a line for each epoch goes; standard output where None.
+    """
+    total = settings.epochs * settings.steps_per_epoch
+    bars: list[tqdm] = []
+
+    def show(event: str, progress: TrainingProgress) -> None:
+        if not bars:
+            first = progress.step - 1
+            bars.append(tqdm(total=total, initial=first, desc=title, unit="step", mininterval=2.0, dynamic_ncols=True))
+        bar = bars[0]
+        bar.n = progress.step
+        if event == "epoch":
+            row = progress.history[-1]
+            bar.write(" ".join(f"{k}={v:.4g}" for k, v in row.items()), file=lines)
+        shown = {"loss": f"{progress.loss:.3f}", "rate": f"{progress.rate:.1e}", "best": f"{progress.best_score:.4f}"}
+        bar.set_postfix(shown, refresh=False)
+        bar.update(0)
+
+    return show
+
+
+def progress_file(path: Path, settings: LoopSettings, *, every_s: float = EVERY_S) -> Callback:
+    """Write the progress to `path`, at most every `every_s` seconds and after every epoch.
+
+    The file holds `total` (steps), `epochs`, `elapsed` (seconds since the first step) and the fields of `TrainingProgress`; NaN
+    and infinity become null. It is replaced atomically. Creating a file of the same name with the suffix `.stop` ends the run,
+    whose result is then its best epoch so far.
+    """
+    began = last = -math.inf
+
+    def write(event: str, progress: TrainingProgress) -> bool:
+        nonlocal began, last
+        now = time.monotonic()
+        began = now if began == -math.inf else began
+        if event == "step" and now - last < every_s:
+            return False
+        last = now
+        values = asdict(progress) | {
+            "total": settings.epochs * settings.steps_per_epoch,
+            "epochs": settings.epochs,
+            "elapsed": round(now - began, 2),
+        }
+        write_values(path, values)
+        return path.with_suffix(".stop").exists()
+
+    return write
+
+
+def write_values(path: Path, values: Mapping[str, Any]) -> None:
+    """Replace a JSON file atomically; NaN and infinity become null."""
+    clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
+    partial = path.with_suffix(".partial")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial.write_text(json.dumps(clean), encoding="utf-8")
+    partial.replace(path)
+
+
+def counting_bar(unit: str) -> Callable[[int, int], None]:
+    """A tqdm bar on standard error, set by (done, total); in a file or a pipe a line every ten seconds, and one at the end.
+
+    It appears with the first count, so that what cannot be begun says one sentence alone.
+    """
+    begun = time.time()
+    bars: list[tqdm[None]] = []
+
+    def show(done: int, total: int) -> None:
+        if not bars:
+            bars.append(tqdm(total=total, unit=unit, file=sys.stderr, mininterval=0.1 if sys.stderr.isatty() else 10))
+            bars[0].start_t = begun  # the first one took its time too
+        bar = bars[0]
+        bar.total = total
+        bar.update(done - bar.n)
+        if done == total:
+            bar.close()
+
+    return show
+
+
+@contextmanager
+def downloads_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar of bytes on standard error, set by (file, done, total)."""
+    bar = tqdm(unit="B", unit_scale=True, file=sys.stderr)
+
+    def show(name: str, done: int, total: int) -> None:
+        bar.set_description(name, refresh=False)
+        bar.total = total or None
+        bar.update(done - bar.n)
+
+    with bar:
+        yield show

@@ -1,0 +1,138 @@
+"""A recipe is a model's training as the command line offers it: the options, and what runs with them.
+
+`core.training.RECIPES` names the file of each; `core.cli.train` finds them there. Options are read into dataclasses by their
+fields' names (`taken`), so that an option is written once: where it is added.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from core import checkpoints
+from core.market.store.places import copied, is_store
+from core.training.loop import Callback, LoopSettings
+from core.training.progress import counting_bar, progress_bar, progress_file
+
+MADE: Final = Path("trained")
+"""Folder, of the one that a command is run in, for what it makes where no other is named."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """A model's training as the command line offers it.
+
+    Attributes:
+        add_options: adds them to the command's parser. run: trains by them; returns the card's path.
+        description: stands above the options. settle: fills in those whose defaults depend on the others.
+        data: what `run` takes besides the options is read by `core.cli`, with packages that training does without.
+    """
+
+    add_options: Callable[[argparse.ArgumentParser], None]
+    run: Callable[..., Path]
+    description: str | None = None
+    settle: Callable[[argparse.Namespace], None] = lambda o: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run's name, its place and its course.
+
+    Attributes:
+        name: of the checkpoint. folder: where it is written.
+        state: where the run keeps what it needs to be resumed; see `core.training.loop.fit`.
+        start: state or card of an earlier run, whose best weights this one begins with; the card describes both.
+        test: whether to score the test part, which variants that are only compared with each other should not read.
+    """
+
+    name: str
+    folder: Path = checkpoints.FOLDER
+    state: Path | None = None
+    start: Path | None = None
+    test: bool = True
+    callbacks: Sequence[Callback] = ()
+
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Run)
+
+
+def taken(kind: Callable[..., T], o: argparse.Namespace, **others: Any) -> T:
+    """A dataclass from the options that have its fields' names; `others` go before them."""
+    names = {one.name for one in fields(kind)}  # type: ignore[arg-type]  # a dataclass: mypy has no name for their kind
+    return kind(**{name: value for name, value in vars(o).items() if name in names} | others)
+
+
+def loop_of(o: argparse.Namespace, *, steps: int, **others: Any) -> LoopSettings:
+    """The training loop's settings, for an epoch of so many steps."""
+    return taken(LoopSettings, o, steps_per_epoch=steps, peak_rate=o.rate, **others)
+
+
+def run_of(o: argparse.Namespace, loop: LoopSettings, kind: type[R]) -> R:
+    """The run, with a bar, and a file of its progress where one is named."""
+    file = getattr(o, "progress", None)
+    bar = progress_bar(loop, title=o.name)
+    return taken(kind, o, callbacks=(bar,) if file is None else (bar, progress_file(file, loop)))
+
+
+Rows = Iterable[tuple[str, Any, str | None]]
+
+
+def add_rows(p: argparse._ActionsContainer, rows: Rows) -> None:
+    """Options of a table: name, default, help. A default says the type; False makes a flag."""
+    for name, default, text in rows:
+        kind: dict[str, Any] = {"action": "store_true"} if default is False else {"type": type(default), "default": default}
+        p.add_argument(f"--{name}", help=text, **kind)
+
+
+def add_checkpoint_output(p: argparse.ArgumentParser, *, name: str | None) -> None:
+    """`--name`, `--folder` and `--overwrite`: which checkpoint a training run writes, and where."""
+    p.add_argument("--name", default=name, help="name of the checkpoint")
+    p.add_argument("--folder", type=Path, default=MADE, help="where to write it")
+    add_overwrite(p)
+
+
+def add_overwrite(p: argparse.ArgumentParser) -> None:
+    """`--overwrite`: whether a file that the app ships may be replaced."""
+    p.add_argument("--overwrite", action="store_true", help="replace a file that the app ships")
+
+
+def add_run(p: argparse.ArgumentParser) -> None:
+    """`--seed` and `--state`: how a training run can be repeated and resumed."""
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument(
+        "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
+    )
+
+
+def add_optimiser(
+    p: argparse.ArgumentParser, *, rate: float | None, weight_decay: float | None, ema: float | None, warmup: int | None = None
+) -> None:
+    """`--rate`, `--weight-decay`, `--ema` and, where its default is given, `--warmup`."""
+    p.add_argument("--rate", type=float, default=rate, help="AdamW's rate at the peak of warm-up cosine")
+    p.add_argument("--weight-decay", type=float, default=weight_decay)
+    p.add_argument("--ema", type=float, default=ema, help="decay of the weights' moving average, 0 for none")
+    if warmup is not None:
+        p.add_argument("--warmup", type=int, default=warmup, help="steps to the peak of the rate")
+
+
+def add_test(p: argparse.ArgumentParser, *, part: str = "the test part") -> None:
+    """`--test` and `--no-test`: whether the test part is scored for the card."""
+    p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help=f"score {part} for the card")
+
+
+def place(text: str) -> Path | str:
+    """A path, or the URL of a store or of a file in one, as it was typed: `here` makes a path of it."""
+    return text if is_store(text) else Path(text)
+
+
+def here(places: Iterable[Path | str]) -> list[Path]:
+    """Paths of this machine: those given, and up-to-date copies of what lies at URLs.
+
+    Raises:
+        BookError: where a store does not answer.
+    """
+    return [one if isinstance(one, Path) else copied(one, progress=counting_bar("file")) for one in places]
