@@ -11,23 +11,14 @@ from typing import Any, Final
 
 from core.cli import options
 from core.training import RECIPES
-from core.training.recipe import Recipe
+from core.training.recipe import TrainingRecipe
 
-
-def _photographs(o: argparse.Namespace) -> Any:
-    from core.cli.garment_photographs import read
-
-    return read(o)
-
-
-def _landmarks(o: argparse.Namespace) -> Any:
-    from core.cli.hand_landmarks import read
-
-    return read(o)
-
-
-READERS: Final[dict[str, Callable[[argparse.Namespace], Any]]] = {"cct": _photographs, "iiga-hands": _landmarks}
-"""Data whose reading takes packages that a machine for training alone does not have."""
+READERS: Final = {
+    "cct": ("garment_photographs", "read"),
+    "iiga": ("hand_photographs", "read_digits"),
+    "iiga-hands": ("hand_photographs", "read_landmarks"),
+}
+"""File and function of what reads a model's data with packages that a machine for training alone does not have."""
 
 
 class _LazyParser(argparse.ArgumentParser):
@@ -53,13 +44,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def _fill(name: str, parser: argparse.ArgumentParser) -> None:
     """Add the recipe's options."""
-    recipe: Recipe = import_module(f"core.training.{RECIPES[name][0]}").RECIPES[name]
+    recipe: TrainingRecipe = import_module(f"core.training.{RECIPES[name][0]}").RECIPES[name]
     parser.description = recipe.description
     recipe.add_options(parser)
     parser.set_defaults(run=partial(_run, recipe))
 
 
-def _run(recipe: Recipe, o: argparse.Namespace) -> None:
+def _run(recipe: TrainingRecipe, o: argparse.Namespace) -> None:
     """Run, unless the checkpoint would replace a shipped one, or the state that the run could be resumed from."""
     recipe.settle(o)
     card: Path = o.folder / f"{o.name}.json"
@@ -67,5 +58,9 @@ def _run(recipe: Recipe, o: argparse.Namespace) -> None:
     if state is not None and state.resolve() == card.resolve():
         raise ValueError(f"the run's state and its checkpoint would be the same files ({card.name}): name --state otherwise")
     options.keep_shipped(o, card, *(path for path in (state, getattr(o, "progress", None)) if path is not None))
-    data = [READERS[o.model](o)] if o.model in READERS else []
-    print(f"wrote {recipe.run(o, *data)} and its weights")
+    if o.model not in READERS:
+        path = recipe.run(o)
+    else:
+        file, function = READERS[o.model]
+        path = recipe.run(o, getattr(import_module(f"core.cli.{file}"), function)(o))
+    print(f"wrote {path} and its weights")

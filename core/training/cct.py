@@ -24,7 +24,17 @@ from core.models.cct import CCT, CCTConfig, LiteBlock, Padded
 from core.training.augment import PhotographAugmentation, photograph_views
 from core.training.card import load_start, origin_entries, save_origin, training_entries
 from core.training.loop import Batch, LoopSettings, fit
-from core.training.recipe import Recipe, Run, add_checkpoint_output, add_optimiser, add_rows, add_run, loop_of, run_of, taken
+from core.training.recipe import (
+    TrainingRecipe,
+    TrainingRun,
+    add_checkpoint_output,
+    add_optimiser,
+    add_rows,
+    add_run,
+    loop_of,
+    run_of,
+    taken,
+)
 from core.training.vit import scores
 from core.vision.calibration import fit_temperature, softmax
 from core.vision.classifier import Classifier, doubt_by_position
@@ -362,7 +372,7 @@ class PhotographFiles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CCTRun(Run):
+class CCTRun(TrainingRun):
     """A run of the CCT; `imagenet`: file of the weights that the convolutions begin with."""
 
     imagenet: Path | None = None
@@ -495,4 +505,4 @@ def _run(o: argparse.Namespace, files: PhotographFiles) -> Path:
     return train(run_of(o, loop, CCTRun), files, taken(CCTConfig, o, start=CCTConfig.start, turns=o.turned > 0), training, loop)
 
 
-RECIPES = {"cct": Recipe(add_options=add_options, run=_run)}
+RECIPES = {"cct": TrainingRecipe(add_options=add_options, run=_run)}

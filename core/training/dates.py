@@ -22,8 +22,8 @@ from core.models.transformer import Transformer, TransformerConfig
 from core.training.card import origin_entries, training_entries
 from core.training.loop import Batch, LoopSettings, fit
 from core.training.recipe import (
-    Recipe,
-    Run,
+    TrainingRecipe,
+    TrainingRun,
     add_checkpoint_output,
     add_optimiser,
     add_rows,
@@ -126,7 +126,7 @@ def _copied(pair: DatePair) -> bool:
     return "".join(c for c in pair.text if c.isdigit()) == pair.iso.replace("-", "")
 
 
-def train(run: Run, config: TransformerConfig, training: DatesTraining, loop: LoopSettings) -> Path:
+def train(run: TrainingRun, config: TransformerConfig, training: DatesTraining, loop: LoopSettings) -> Path:
     """Train and write the checkpoint and its card; returns the card's path."""
     torch.manual_seed(training.seed)
     model = Transformer(config)
@@ -180,7 +180,7 @@ def _run(o: argparse.Namespace) -> Path:
     loop = loop_of(o, steps=o.steps)
     config = taken(TransformerConfig, o, vocabulary=len(dates.SYMBOLS))
     training = DatesTraining(batch=o.batch, steps_per_epoch=o.steps, smoothing=o.smoothing, seed=o.seed)
-    return train(run_of(o, loop, Run), config, training, loop)
+    return train(run_of(o, loop, TrainingRun), config, training, loop)
 
 
-RECIPES = {"dates": Recipe(add_options=add_options, run=_run)}
+RECIPES = {"dates": TrainingRecipe(add_options=add_options, run=_run)}

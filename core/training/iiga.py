@@ -43,7 +43,6 @@ from core.signs.synthetic.clips import (
     sentences,
 )
 from core.signs.synthetic.photo_set import PhotoSet, separate
-from core.signs.synthetic.photos import MANIFEST, read_photos
 from core.signs.synthetic.render import Studio
 from core.signs.vocabulary import BLANK, Vocabulary
 from core.training import iiga_tracks
@@ -51,8 +50,20 @@ from core.training.card import load_start, origin_entries, rounded_history, save
 from core.training.iiga_tracks import IGNORED, PACKAGES, TracksRun, TracksTraining, ctc
 from core.training.loop import Batch, LoopSettings, fit
 from core.training.progress import progress_bar
-from core.training.recipe import Recipe, Run, add_checkpoint_output, add_optimiser, add_rows, add_run, add_test, loop_of, taken
+from core.training.recipe import (
+    TrainingRecipe,
+    TrainingRun,
+    add_checkpoint_output,
+    add_optimiser,
+    add_rows,
+    add_run,
+    add_test,
+    loop_of,
+    taken,
+)
 
+MANIFEST: Final = "manifest.csv"
+"""File of a folder of photographed digits."""
 BEAM_POWER = 3.0
 """Of 1, 1.5, 2, 3 and 4 the one with the lowest WER of beam search on the held-out signers, short clips and long rests alike."""
 PHOTO_DEFAULTS: Final = {
@@ -79,7 +90,7 @@ def is_photos(folder: Path) -> bool:
     Raises:
         ValueError: where it holds neither.
     """
-    if (folder / "manifest.csv").exists():
+    if (folder / MANIFEST).exists():
         return True
     if (folder / "hands_condensed.csv").exists():
         return False
@@ -389,7 +400,7 @@ class DigitsFiles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DigitsRun(Run):
+class DigitsRun(TrainingRun):
     """A run on photographed digits; `held_out`: share of the train signers that all stages are chosen on."""
 
     held_out: float = 0.12
@@ -601,11 +612,11 @@ def _settle(o: argparse.Namespace) -> None:
             setattr(o, option, value)
 
 
-def _run(o: argparse.Namespace) -> Path:
-    return (_photos if o.photos else _tracks)(o)
+def _run(o: argparse.Namespace, files: DigitsFiles | None) -> Path:
+    return _tracks(o) if files is None else _photos(o, files)
 
 
-def _photos(o: argparse.Namespace) -> Path:
+def _photos(o: argparse.Namespace, files: DigitsFiles) -> Path:
     first = {"peak_rate": o.rate, "steps_per_epoch": 1}
     stages = Stages(
         stills=taken(LoopSettings, o, **first),
@@ -622,11 +633,6 @@ def _photos(o: argparse.Namespace) -> Path:
         )
         if o.whole_epochs
         else None,
-    )
-    files = DigitsFiles(
-        train=read_photos(o.data, "train"),
-        dev=read_photos(o.data, "dev") if o.test else None,
-        described=checkpoints.describe_files([o.data / MANIFEST]),
     )
     how = taken(DigitsTraining, o, polish_hard=o.whole_hard)
     if o.start is not None and o.start.suffix == ".json":
@@ -647,7 +653,7 @@ def _tracks(o: argparse.Namespace) -> Path:
 
 
 RECIPES = {
-    "iiga": Recipe(
+    "iiga": TrainingRecipe(
         add_options=add_options,
         run=_run,
         settle=_settle,

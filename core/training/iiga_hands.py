@@ -30,12 +30,22 @@ from core.signs.hands import tracks
 from core.signs.hands.photo_landmarks import MIRRORED, VIEWS, PhotoLandmarks
 from core.signs.hands.tracker import LANDMARKS
 from core.signs.hands.tracks import HANDS, Floats
-from core.signs.synthetic.photos import MANIFEST
 from core.signs.vocabulary import BLANK, Vocabulary
 from core.training.card import load_start, origin_entries, save_origin, training_entries
+from core.training.iiga import MANIFEST
 from core.training.iiga_tracks import IGNORED, begin_local, collate, ctc
 from core.training.loop import Batch, LoopSettings, fit
-from core.training.recipe import Recipe, Run, add_checkpoint_output, add_optimiser, add_rows, add_run, loop_of, run_of, taken
+from core.training.recipe import (
+    TrainingRecipe,
+    TrainingRun,
+    add_checkpoint_output,
+    add_optimiser,
+    add_rows,
+    add_run,
+    loop_of,
+    run_of,
+    taken,
+)
 
 FILM_SIDE: Final = 240
 """Height and width, pixels, of the frames in which hands are found."""
@@ -467,7 +477,7 @@ def best_path(model: nn.Module, clip: LandmarkClip) -> list[int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HandsRun(Run):
+class HandsRun(TrainingRun):
     """A run on landmarks; `held_out`: share of signers and recordings to choose on."""
 
     held_out: float = 0.12
@@ -549,7 +559,7 @@ def _run(o: argparse.Namespace, photos: PhotoLandmarks) -> Path:
 
 
 RECIPES = {
-    "iiga-hands": Recipe(
+    "iiga-hands": TrainingRecipe(
         add_options=add_options,
         run=_run,
         description="Train IIGA on landmarks: of photographed digits (found once, by the models of `make hands`), of recorded "

@@ -25,7 +25,6 @@ from core.signs.tracks import STRIDE, Scale, TrackSentence, features, frame_labe
 from core.signs.vocabulary import BLANK, Vocabulary, of_sentences
 from core.training.card import load_start, origin_entries, rounded_history, save_origin
 from core.training.loop import Batch, LoopSettings, fit
-from core.training.recipe import Run
 
 PACKAGES: Final = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
 IGNORED = -100
@@ -259,7 +258,7 @@ def recognise(model: nn.Module, sentences: Sequence[PreparedTracks]) -> list[lis
 
 
 @dataclass(frozen=True, kw_only=True)
-class TracksRun(Run):
+class TracksRun(TrainingRun):
     """A run on tracked sentences.
 
     Attributes:

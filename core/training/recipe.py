@@ -22,7 +22,7 @@ MADE: Final = Path("trained")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class TrainingRecipe:
     """A model's training as the command line offers it.
 
     Attributes:
@@ -38,7 +38,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class TrainingRun:
     """A run's name, its place and its course.
 
     Attributes:
@@ -57,7 +57,7 @@ class Run:
 
 
 T = TypeVar("T")
-R = TypeVar("R", bound=Run)
+R = TypeVar("R", bound=TrainingRun)
 
 
 def taken(kind: Callable[..., T], o: argparse.Namespace, **others: Any) -> T:

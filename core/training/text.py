@@ -28,8 +28,8 @@ from core.models.decoder_only import DecoderOnly, DecoderOnlyConfig
 from core.training.card import origin_entries, training_entries
 from core.training.loop import Batch, LoopSettings, fit
 from core.training.recipe import (
-    Recipe,
-    Run,
+    TrainingRecipe,
+    TrainingRun,
     add_checkpoint_output,
     add_optimiser,
     add_rows,
@@ -288,7 +288,7 @@ def test_once(model: DecoderOnly, parts: dict[str, list[str]], symbols: Sequence
     }
 
 
-def train(run: Run, shape: dict[str, Any], training: TextTraining, loop: LoopSettings, *, root: Path = ROOT) -> Path:
+def train(run: TrainingRun, shape: dict[str, Any], training: TextTraining, loop: LoopSettings, *, root: Path = ROOT) -> Path:
     """Train and write the checkpoint and its card; returns the card's path.
 
     Args:
@@ -350,7 +350,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
 def _run(o: argparse.Namespace) -> Path:
     loop = loop_of(o, steps=o.steps)
     shape = {name: getattr(o, name) for name, _, _ in SHAPE}
-    return train(run_of(o, loop, Run), shape, taken(TextTraining, o, steps_per_epoch=o.steps), loop)
+    return train(run_of(o, loop, TrainingRun), shape, taken(TextTraining, o, steps_per_epoch=o.steps), loop)
 
 
-RECIPES = {"text": Recipe(add_options=add_options, run=_run)}
+RECIPES = {"text": TrainingRecipe(add_options=add_options, run=_run)}

@@ -47,8 +47,8 @@ from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
 from core.training.card import load_start, origin_entries, save_origin, training_entries
 from core.training.loop import LoopSettings, fit
 from core.training.recipe import (
-    Recipe,
-    Run,
+    TrainingRecipe,
+    TrainingRun,
     add_checkpoint_output,
     add_optimiser,
     add_rows,
@@ -304,7 +304,7 @@ class MarketFiles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarketRun(Run):
+class MarketRun(TrainingRun):
     """A run on order books.
 
     Attributes:
@@ -674,6 +674,6 @@ def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt
 
 
 RECIPES = {
-    "tlob": Recipe(add_options=add_options, run=partial(_run, _tlob)),
-    "deeplob": Recipe(add_options=add_deeplob_options, run=partial(_run, _deeplob)),
+    "tlob": TrainingRecipe(add_options=add_options, run=partial(_run, _tlob)),
+    "deeplob": TrainingRecipe(add_options=add_deeplob_options, run=partial(_run, _deeplob)),
 }

@@ -34,8 +34,8 @@ from core.training.card import Weights, load_start, origin_entries, save_origin,
 from core.training.loop import Batch, LoopSettings, fit
 from core.training.progress import downloads_bar
 from core.training.recipe import (
-    Recipe,
-    Run,
+    TrainingRecipe,
+    TrainingRun,
     add_checkpoint_output,
     add_optimiser,
     add_rows,
@@ -414,7 +414,7 @@ KNOWN = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class ViTRun(Run):
+class ViTRun(TrainingRun):
     """A run of the ViT.
 
     Attributes:
@@ -635,6 +635,6 @@ def _run_teacher(o: argparse.Namespace) -> Path:
 
 
 RECIPES = {
-    "vit": Recipe(add_options=add_options, run=_run),
-    "vit-teacher": Recipe(add_options=add_teacher_options, run=_run_teacher),
+    "vit": TrainingRecipe(add_options=add_options, run=_run),
+    "vit-teacher": TrainingRecipe(add_options=add_teacher_options, run=_run_teacher),
 }

@@ -14,7 +14,6 @@ from core.lecture.dates import BEGIN, END, PAD, SYMBOLS
 from core.models.transformer import Transformer, TransformerConfig
 from core.training.dates import DatesTask, DatesTraining, exact, tensors, train
 from core.training.loop import LoopSettings
-from core.training.recipe import Run
 
 Maps = dict[str, torch.Tensor]
 CONFIG = TransformerConfig(vocabulary=len(SYMBOLS), width=16, heads=2, layers=1, hidden=16)
@@ -59,7 +58,7 @@ def test_exact_match_counts_whole_answers() -> None:
 
 def test_a_run_writes_a_checkpoint_with_its_card(tmp_path: Path) -> None:
     loop = LoopSettings(epochs=2, steps_per_epoch=6, peak_rate=1e-3, warmup=2, seed=3)
-    path = train(Run(name="dates", folder=tmp_path), CONFIG, TINY, loop)
+    path = train(TrainingRun(name="dates", folder=tmp_path), CONFIG, TINY, loop)
     card = checkpoints.read_card("dates", folder=tmp_path)
     assert path.exists() and card["model"] == "transformer" and len(card["history"]) == 2
     assert card["metrics"]["test"]["samples"] == 30 and set(card["metrics"]["test"]["baselines"])
@@ -67,7 +66,7 @@ def test_a_run_writes_a_checkpoint_with_its_card(tmp_path: Path) -> None:
     assert card["metrics"]["validation"]["score"] == max(row["score"] for row in card["history"])
     reader = DateReader(folder=tmp_path)
     assert reader.model.config == CONFIG
-    kept = train(Run(name="untested", folder=tmp_path, test=False), CONFIG, TINY, loop)
+    kept = train(TrainingRun(name="untested", folder=tmp_path, test=False), CONFIG, TINY, loop)
     assert kept.exists() and "test" not in checkpoints.read_card("untested", folder=tmp_path)["metrics"]
 
 

@@ -16,7 +16,6 @@ from core import checkpoints
 from core.models.decoder_only import DecoderOnly, DecoderOnlyConfig
 from core.training import text as prose
 from core.training.loop import LoopSettings
-from core.training.recipe import Run
 from core.training.text import TextTask, TextTraining, WittenBell, bits_per_character, encode, train, vocabulary
 
 SHAPE = {"width": 16, "heads": 2, "layers": 1, "hidden": 16, "length": 24, "dropout": 0.0}
@@ -118,7 +117,8 @@ def test_a_batch_holds_what_follows_each_symbol() -> None:
 def test_a_run_writes_a_card_with_its_baselines(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("\n\n".join(f"la fila numero {i} mira a la fila numero {i * 7 % 50}" for i in range(60)))
     loop = LoopSettings(epochs=2, steps_per_epoch=30, peak_rate=1e-2, warmup=5, seed=0)
-    train(Run(name="text", folder=tmp_path / "out"), SHAPE, TextTraining(batch=8, steps_per_epoch=30), loop, root=tmp_path)
+    run = TrainingRun(name="text", folder=tmp_path / "out")
+    train(run, SHAPE, TextTraining(batch=8, steps_per_epoch=30), loop, root=tmp_path)
     checkpoint = checkpoints.load("text", folder=tmp_path / "out")
     test = checkpoint.card["metrics"]["test"]
     assert checkpoint.card["split"]["paragraphs"] == {"train": 48, "validation": 6, "test": 6}
