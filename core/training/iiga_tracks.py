@@ -25,6 +25,7 @@ from core.signs.tracks import STRIDE, Scale, TrackSentence, features, frame_labe
 from core.signs.vocabulary import BLANK, Vocabulary, of_sentences
 from core.training.card import load_start, origin_entries, rounded_history, save_origin
 from core.training.loop import Batch, LoopSettings, fit
+from core.training.recipe import TrainingRun
 
 PACKAGES: Final = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
 IGNORED = -100

@@ -14,6 +14,7 @@ from core.lecture.dates import BEGIN, END, PAD, SYMBOLS
 from core.models.transformer import Transformer, TransformerConfig
 from core.training.dates import DatesTask, DatesTraining, exact, tensors, train
 from core.training.loop import LoopSettings
+from core.training.recipe import TrainingRun
 
 Maps = dict[str, torch.Tensor]
 CONFIG = TransformerConfig(vocabulary=len(SYMBOLS), width=16, heads=2, layers=1, hidden=16)

@@ -16,6 +16,7 @@ from core import checkpoints
 from core.models.decoder_only import DecoderOnly, DecoderOnlyConfig
 from core.training import text as prose
 from core.training.loop import LoopSettings
+from core.training.recipe import TrainingRun
 from core.training.text import TextTask, TextTraining, WittenBell, bits_per_character, encode, train, vocabulary
 
 SHAPE = {"width": 16, "heads": 2, "layers": 1, "hidden": 16, "length": 24, "dropout": 0.0}
