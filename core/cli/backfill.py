@@ -21,7 +21,7 @@ from core.market.predictor import DEFAULT, load_predictor
 from core.market.store.segments import write_bytes, write_table
 from core.parallel import each
 from core.training.progress import counting_bar
-from core.training.recipe import here, place
+from core.training.recipe import place
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -51,7 +51,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _run(o: argparse.Namespace) -> None:
     if o.every < 1:
         raise ValueError(f"every {o.every}-th row is none: give 1 or more")
-    days = find_recordings(here(o.data))
+    days = find_recordings(options.here(o.data))
     work = partial(backfill, checkpoint=o.checkpoint, folder=o.folder.resolve(), out=o.out.resolve(), every=o.every)
     bar = counting_bar("recording")
     scored: dict[int, dict[str, Any]] = {}

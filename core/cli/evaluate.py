@@ -24,7 +24,7 @@ from core.market.bootstrap import score_intervals
 from core.market.labels import LABEL_KINDS, UNKNOWN
 from core.market.predictor import DEFAULT, MarketCard, Predictor, load_predictor
 from core.training.progress import counting_bar
-from core.training.recipe import here, place
+from core.training.recipe import place
 from core.training.tlob import VALIDATION_END
 
 
@@ -61,7 +61,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _run_tlob(o: argparse.Namespace) -> None:
-    o.data = here(o.data)
+    o.data = options.here(o.data)
     if o.out is not None or o.ray is not None or any(place.is_dir() for place in o.data) or _several(o):
         scored = evaluate_recordings.run(o)
         print(json.dumps(scored) if o.json else evaluate_recordings.table(scored))

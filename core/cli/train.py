@@ -14,11 +14,13 @@ from core.training import RECIPES
 from core.training.recipe import TrainingRecipe
 
 READERS: Final = {
+    "tlob": ("options", "market_files"),
+    "deeplob": ("options", "market_files"),
     "cct": ("garment_photographs", "read"),
     "iiga": ("hand_photographs", "read_digits"),
     "iiga-hands": ("hand_photographs", "read_landmarks"),
 }
-"""File and function of what reads a model's data with packages that a machine for training alone does not have."""
+"""File and function of what finds or reads a model's data with packages that a machine for training alone does not have."""
 
 
 class _LazyParser(argparse.ArgumentParser):

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from core import checkpoints
-from core.market.store.places import copied, is_store
+from core.market.store.places import is_store
 from core.training.loop import Callback, LoopSettings
-from core.training.progress import counting_bar, progress_bar, progress_file
+from core.training.progress import progress_bar, progress_file
 
 MADE: Final = Path("trained")
 """Folder, of the one that a command is run in, for what it makes where no other is named."""
@@ -127,12 +127,3 @@ def add_test(p: argparse.ArgumentParser, *, part: str = "the test part") -> None
 def place(text: str) -> Path | str:
     """A path, or the URL of a store or of a file in one, as it was typed: `here` makes a path of it."""
     return text if is_store(text) else Path(text)
-
-
-def here(places: Iterable[Path | str]) -> list[Path]:
-    """Paths of this machine: those given, and up-to-date copies of what lies at URLs.
-
-    Raises:
-        BookError: where a store does not answer.
-    """
-    return [one if isinstance(one, Path) else copied(one, progress=counting_bar("file")) for one in places]

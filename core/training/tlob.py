@@ -23,7 +23,6 @@ from torch.nn import functional as F
 from core import checkpoints, scores
 from core.device import best_device, computes_bfloat16
 from core.market.answers.predictions import evaluate, predict_scorable, summarise_value
-from core.market.answers.recordings import find_recordings
 from core.market.answers.table import Answered, Table, differences
 from core.market.book import BookRows, read_market
 from core.market.calibration import CallRule, Score, fit_rule
@@ -54,7 +53,6 @@ from core.training.recipe import (
     add_rows,
     add_run,
     add_test,
-    here,
     loop_of,
     place,
     run_of,
@@ -591,8 +589,10 @@ def _deeplob(o: argparse.Namespace, outputs: int) -> DeepLOBConfig:
     return DeepLOBConfig(outputs=outputs)
 
 
-def _run(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBConfig], o: argparse.Namespace) -> Path:
-    o.data = [_files_of(group) for group in o.data]
+def _run(
+    configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBConfig], o: argparse.Namespace, data: list[list[Path]]
+) -> Path:
+    o.data = data
     files = [MarketFiles(paths=tuple(path.absolute() for path in group)) for group in o.data]
     if o.share is not None and len(o.share) != len(files):
         raise ValueError(f"{len(o.share)} shares for {len(files)} markets: give one a market")
@@ -603,19 +603,6 @@ def _run(configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBConf
     path = train(run_of(o, loop, MarketRun), files, heads, config, training, loop)
     _complete_card(path, o, files, heads, config.steps)
     return path
-
-
-def _files_of(group: list[Path | str]) -> list[Path]:
-    """The files of one market: those named, and all of the folders named."""
-    places = here(group)
-    if all(place.is_file() for place in places):
-        return places
-    days = find_recordings(places)
-    markets = sorted({day.market for day in days})
-    if len(markets) > 1:
-        names = ", ".join(markets)
-        raise ValueError(f"the folder holds {len(markets)} markets ({names}): give each its own --data")
-    return [path for day in days for path in sorted(day.paths)]
 
 
 ELSEWHERE: Final = frozenset(("folder", "state", "progress", "data", "start", "run", "command", "model", "overwrite"))
