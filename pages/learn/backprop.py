@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import streamlit as st
 
 from core.figures.learn import backprop as figures
 from core.figures.learn.diagrams.backprop import backprop_diagram
 from core.figures.matrix import Matrix, largest_size, matrix_figure
-from core.lecture import backprop, claims, notebooks
+from core.lecture import backprop
 from core.lecture.backprop import Example, Part
 from core.lecture.claims import backprop as said
+from core.lecture.claims import told
+from core.lecture.handout import Worked
+from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat
-from pages.learn import diagram, frame, predict, questions
+from pages.learn import diagram, frame, lesson_page, questions
+from pages.learn.frame import Dial, choice, passage, slider, tex
+from pages.learn.lesson_page import Item, LessonPage, PartView, caption, check, plot, render
 from pages.shared.language import _, number, percent, significant
 from pages.shared.live_plot import static_plot
 
-PAGE: Final = "backprop"
 FORMULAS: Final[dict[str, str]] = {
     "softmax": r"\begin{gathered} A = \mathrm{softmax}(S) \\ \frac{\partial \mathcal{L}}{\partial S_{ij}} = A_{ij}\left("
     r"\frac{\partial \mathcal{L}}{\partial A_{ij}} - \sum_k \frac{\partial \mathcal{L}}{\partial A_{ik}} A_{ik}\right)"
@@ -68,82 +72,84 @@ def _example(part: Part, rows: int, seed: int, first: float, causal: bool) -> Ex
     return backprop.example(part, rows=rows, seed=seed, first=first, causal=causal)
 
 
-def show(part: Part) -> dict[str, Any]:
-    """Show one part; returns the values for the snippet."""
-    dials = {
-        "first": frame.slider(_("Input, top left"), -3.0, 3.0, key="bp_first", default=0.5, step=0.1),
-        "seed": frame.slider(_("Other numbers"), 1, 20, key="bp_seed", default=1),
-        "rows": frame.slider(_("Tokens"), 2, 6, key="bp_rows", default=4),
+def dials(part: Part) -> dict[str, Dial]:
+    """The numbers of a part, its mask where it attends, and the gradient that is read."""
+    offered = {
+        "first": slider(_("Input, top left"), -3.0, 3.0, key="bp_first", default=0.5, step=0.1),
+        "seed": slider(_("Other numbers"), 1, 20, key="bp_seed", default=1),
+        "rows": slider(_("Tokens"), 2, 6, key="bp_rows", default=4),
     }
     if part in ATTENTION_PARTS:
-        dials["causal"] = frame.switch(_("Causal mask"), key="bp_causal")
-    names = list(_example(part, 4, 1, 0.5, False).written)
+        offered["causal"] = frame.switch(_("Causal mask"), key="bp_causal")
+    names = {name: name for name in _example(part, 4, 1, 0.5, False).written}
     if len(names) > 1:
-        options = {name: name for name in names}
-        dials["of"] = frame.choice(_("Gradient by"), options, key=f"bp_of_{part}", widget=st.pills)
-    chosen = frame.dials("bp_dial", dials)
-    rows, seed, first = int(chosen["rows"]), int(chosen["seed"]), float(chosen["first"])
-    example = _example(part, rows, seed, first, bool(chosen.get("causal", False)))
-    name, causal = str(chosen.get("of", names[0])), bool(chosen.get("causal", False))
-    predict.ask(lambda: questions.gradient(part, name, rows=rows, seed=seed, first=first, causal=causal))
-    diagram.show(backprop_diagram(part, example, name, write=diagram.write), dial="bp_dial")
-    written, autograd = example.written[name], example.autograd[name]
-    if part == "gelu":
-        x, true, report = backprop.gelu_slopes()
-        static_plot(
-            figures.slopes_figure(x, true, report, example.inputs["x"].ravel()), key="bp_slopes",
-            alt=_("GELU's derivative, the report's form of it, and the difference."),
-        )  # fmt: skip
-    three = figures.compared_figures(written, autograd, name=f"∇{name}", entry=(0, 0))
-    alts = (_("The gradient by the written formulas."), _("The gradient by autograd."), _("Their difference."))
-    for place, column in enumerate(st.columns(3)):
-        with column:
-            static_plot(three[place], key=f"bp_compared_{place}", alt=alts[place])
-    frame.look_for(frame.passage(PAGE, part), *claims.told(said.CLAIMS.get(part, ()), example))
-    frame.equation(FORMULAS[part], _calculation(part, example, name), note=_("one entry, the outlined one: row 1, column 1"))
-    if part == "softmax":
-        _under_a_loss(example)
-    frame.check(
-        _("The formulas and autograd differ by {gap} at most over all {count} gradients of this part (float64).").format(
-            gap=f"{max(example.gap(each) for each in example.written):.0e}", count=len(example.written)
-        ),
-        holds=all(example.gap(each) < 1e-10 for each in example.written),
-    )
-    if "report_gradient" in example.inner:
-        gap, share = backprop.report_gap(example)
-        st.caption(
-            _(
-                "With the report's Φ(x) + x φ(x), which belongs to the exact GELU, ∇x would be off by {gap}, {share} of its "
-                "largest entry."
-            ).format(gap=significant(gap, 2), share=percent(share, 2))
-        )
+        offered["of"] = choice(_("Gradient by"), names, key=f"bp_of_{part}", widget=st.pills)
+    return offered
+
+
+def matrices(example: Example) -> None:
+    """All inputs and intermediate values, in a box."""
     with st.expander(_("All inputs and intermediate values"), icon=":material/data_array:"):
-        matrices = example.inputs | {"output": example.output} | example.inner
-        top = largest_size(list(matrices.values()))
+        values = example.inputs | {"output": example.output} | example.inner
+        top = largest_size(list(values.values()))
         columns = st.columns(3)
-        for place, (key, matrix) in enumerate(matrices.items()):
-            with columns[place % 3]:
-                static_plot(
-                    matrix_figure(
-                        Matrix(values=matrix, name=key, top=top), numbers=True, height=90 + 40 * len(matrix), keep="inputs"
-                    ),
-                    key=f"bp_matrix_{key}",
-                    alt=_("The matrix {name}.").format(name=key),
-                )  # fmt: skip
-    return _taken(part, example, name) | ({"CAUSAL": bool(chosen["causal"])} if part in ATTENTION_PARTS else {})
+        for number, (key, one) in enumerate(values.items()):
+            figure = matrix_figure(Matrix(values=one, name=key, top=top), numbers=True, height=90 + 40 * len(one), keep="inputs")
+            with columns[number % 3]:
+                static_plot(figure, key=f"bp_matrix_{key}", alt=_("The matrix {name}.").format(name=key))
 
 
-def _under_a_loss(example: Example) -> None:
+def report_form(example: Example) -> Item:
+    """How far the report's derivative of GELU is off, where the part has one."""
+    if "report_gradient" not in example.inner:
+        return None
+    gap, share = backprop.report_gap(example)
+    off = _(
+        "With the report's Φ(x) + x φ(x), which belongs to the exact GELU, ∇x would be off by {gap}, {share} of its "
+        "largest entry."
+    )
+    return caption(off.format(gap=significant(gap, 2), share=percent(share, 2)))
+
+
+def view(part: Part, first: float, seed: int, rows: int, causal: bool | None = None, of: str = "") -> PartView:
+    """The written gradient beside autograd's, and one entry of it calculated."""
+    given: dict[str, Any] = {"rows": rows, "seed": seed, "first": first, "causal": bool(causal)}
+    example = _example(part, **given)
+    name = of or next(iter(example.written))
+    three = figures.compared_figures(example.written[name], example.autograd[name], name=f"∇{name}", entry=(0, 0))
+    alts = (_("The gradient by the written formulas."), _("The gradient by autograd."), _("Their difference."))
+    figure: list[Item] = [[plot(one, f"bp_compared_{n}", alts[n]) for n, one in enumerate(three)]]
+    if part == "gelu":
+        slopes = figures.slopes_figure(*backprop.gelu_slopes(), example.inputs["x"].ravel())
+        figure.insert(0, plot(slopes, "bp_slopes", _("GELU's derivative, the report's form of it, and the difference.")))
+    gap = max(example.gap(each) for each in example.written)
+    differ = _("The formulas and autograd differ by {gap} at most over all {count} gradients of this part (float64).")
+    entry = Worked(FORMULAS[part], _calculation(part, example, name), _("one entry, the outlined one: row 1, column 1"))
+    return PartView(
+        equation=(entry, under_a_loss(example)) if part == "softmax" else entry,
+        figure=figure,
+        notes=[passage("backprop", part), *told(said.CLAIMS.get(part, ()), example)],
+        more=[
+            check(differ.format(gap=f"{gap:.0e}", count=len(example.written)), gap < 1e-10),
+            report_form(example),
+            lambda: matrices(example),
+        ],
+        drawing=backprop_diagram(part, example, name, write=diagram.write),
+        question=lambda: questions.gradient(part, name, **given),
+        taken=lambda: _taken(part, example, name) | ({} if causal is None else {"CAUSAL": causal}),
+    )
+
+
+def under_a_loss(example: Example) -> Worked:
     """The last softmax of a classifier, whose gradient cross-entropy makes simple: the same scores as logits."""
     weight, by = float(example.inner["A"][0, 0]), example.inner["by_logits"]
     rows, classes = by.shape
     wanted = 1 - backprop.SMOOTHING + backprop.SMOOTHING / classes
     digits = digits_needed(lambda one: (one - wanted) / rows, weight, result=4)
-    tex = frame.tex
-    frame.equation(
+    return Worked(
         r"\nabla z = \frac{\hat y - y}{n},\quad \hat y = \mathrm{softmax}(z)",
         rf"(\nabla z)_{{11}} = \frac{{{tex(weight, digits)} - {tex(wanted, 3)}}}{{{rows}}} = {tex(float(by[0, 0]), 4)}",
-        note=_(
+        _(
             "under a cross-entropy, as after a classifier's last layer: the same scores as logits of {n} samples of class 1, the "
             "label smoothed by {smoothing}"
         ).format(n=number(rows), smoothing=number(backprop.SMOOTHING, 1)),
@@ -158,12 +164,12 @@ def _taken(part: Part, example: Example, name: str) -> dict[str, Any]:
     given = {key: value for key, value in example.inputs.items() if key != "upstream"}
     named = {"b": "B"} | {key: key.upper() for key in given}
     inputs = {"INPUTS": given} if part in ("multi_head", "ffn", "layer") else {named[key]: value for key, value in given.items()}
-    return {**inputs, "UPSTREAM": example.inputs["upstream"], **notebooks.on_screen(shown, 4)}
+    return {**inputs, "UPSTREAM": example.inputs["upstream"], **on_screen(shown, 4)}
 
 
 def _calculation(part: Part, example: Example, name: str) -> str:
     """One entry of the gradient with this page's numbers, for LaTeX."""
-    tex, up = frame.tex, example.inputs["upstream"]
+    up = example.inputs["upstream"]
     entry = tex(float(example.written[name][0, 0]), 4)
     target = rf"\nabla {latex_name(name)}_{{11}}" if "_" not in latex_name(name) else rf"(\nabla {latex_name(name)})_{{11}}"
     if part == "softmax":
@@ -215,32 +221,30 @@ def _product(target: str, left: Any, right: Any, entry: str, *, key_width: int |
     factor = 1.0 if key_width is None else key_width**-0.5
     digits = digits_needed(partial(dot, scale=factor), *flat(left, right), result=4)
     pairs = zip(left, right, strict=True)
-    terms = " + ".join(rf"({frame.tex(float(a), digits)})({frame.tex(float(b), digits)})" for a, b in pairs)
+    terms = " + ".join(rf"({tex(float(a), digits)})({tex(float(b), digits)})" for a, b in pairs)
     inside = terms if key_width is None else rf"\tfrac{{1}}{{\sqrt{{{key_width}}}}}\left[{terms}\right]"
     return rf"\begin{{gathered}} {target} = {inside} \\ = {entry} \end{{gathered}}"
 
 
-part = cast(
-    Part,
-    frame.open_page(
-        PAGE,
+def part(code: Part, title: str) -> lesson_page.Part:
+    """One part of the page."""
+    return lesson_page.Part(code, title, partial(dials, code), partial(view, code), "bp_dial")
+
+
+render(
+    LessonPage(
+        "backprop",
         _("Backpropagation"),
-        parts={
-            "softmax": "Softmax",
-            "linear": _("Linear"),
-            "layer_norm": "LayerNorm",
-            "gelu": "GELU",
-            "attention": _("Attention"),
-            "multi_head": _("Heads"),
-            "ffn": "FFN",
-            "layer": _("Whole layer"),
-        },
-    ),
-)
-diagram.slot()
-values = show(part)
-frame.close_page(
-    PAGE,
-    sources=_("vit-report sections 2.2 to 2.5 and 4 (listings 4 and 5); D14, D20"),
-    values=values,
+        [
+            part("softmax", "Softmax"),
+            part("linear", _("Linear")),
+            part("layer_norm", "LayerNorm"),
+            part("gelu", "GELU"),
+            part("attention", _("Attention")),
+            part("multi_head", _("Heads")),
+            part("ffn", "FFN"),
+            part("layer", _("Whole layer")),
+        ],
+        _("vit-report sections 2.2 to 2.5 and 4 (listings 4 and 5); D14, D20"),
+    )
 )
