@@ -12,6 +12,7 @@ PORT ?= 8501
 ADDRESS ?= localhost
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
 # Compiled modules are kept, whatever the caller's environment says: every process that a test starts would compile torch again.
 export PYTHONDONTWRITEBYTECODE :=
@@ -30,13 +31,13 @@ numeric: $(VENV)/.installed-dev
 	$(BIN)/python scripts/numeric_tests.py $(ARGS)
 
 ray: $(VENV)/.installed-dev
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements-ray.txt
+	$(PIP) $$($(BIN)/python scripts/pins.py ray)
 	RAY_TESTS=1 $(BIN)/python -m pytest tests/core/test_ray.py $(ARGS)
 
 hands: $(VENV)/.hands
 
-$(VENV)/.hands: requirements-hands.txt core/signs/hands/model_files.py | $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements-hands.txt
+$(VENV)/.hands: core/signs/hands/model_files.py | $(VENV)/.installed
+	$(PIP) $$($(BIN)/python scripts/pins.py hands)
 	$(BIN)/python -m core setup hands
 	@touch $@
 
@@ -59,9 +60,9 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements.txt
+	$(PIP) -r requirements.txt
 	@touch $@
 
-$(VENV)/.installed-dev: requirements.txt $(addprefix requirements-,dev.txt hands.txt optional.txt redis.txt sign-in.txt) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements-dev.txt
+$(VENV)/.installed-dev: requirements.txt pyproject.toml | $(VENV)/bin/python
+	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands peers redis sign-in dev)
 	@touch $(VENV)/.installed $@

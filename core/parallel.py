@@ -93,7 +93,7 @@ def connected(address: str) -> Any:
     try:
         import ray
     except ImportError as error:
-        raise ValueError(compose("Ray is not installed: pip install -r requirements-ray.txt, or leave out --ray")) from error
+        raise ValueError(compose("Ray is not installed: pip install 'ray[data]', or leave out --ray")) from error
     if ray.is_initialized():
         return ray
     quiet: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}

@@ -21,12 +21,12 @@ SERVICE: Final = "https://pypi.org/pypi/{name}/{version}/json"
 """Address that pip-audit asks by default, of each package: the index's own list of advisories."""
 ANSWER_S: Final = 5.0
 WHOLE_S: Final = 30.0
-FILES: Final = ("requirements.txt", "requirements-redis.txt", "requirements-sign-in.txt")
+EXTRAS: Final = ("redis", "sign-in")
 
 
 def service_answers() -> str | None:
     """None where the service answers, else why not."""
-    pins = (ROOT / FILES[0]).read_text(encoding="utf-8").splitlines()
+    pins = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     name, version = next(line for line in pins if "==" in line).split("==")
     try:
         with urllib.request.urlopen(SERVICE.format(name=name, version=version), timeout=ANSWER_S) as answer:
@@ -43,7 +43,11 @@ def audit(folder: Path) -> tuple[str, bool]:
     """
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), TOOL]
     subprocess.run(install, check=True, capture_output=True, timeout=WHOLE_S)
-    files = [part for name in FILES for part in ("-r", str(ROOT / name))]
+    pins = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "pins.py"), *EXTRAS], check=True, capture_output=True, text=True
+    )
+    (folder / "extras.txt").write_text(pins.stdout.replace(" ", "\n"), encoding="utf-8")
+    files = ["-r", str(ROOT / "requirements.txt"), "-r", "extras.txt"]
     command = [sys.executable, "-m", "pip_audit", "--no-deps", "--progress-spinner", "off", "--timeout", "5", *files]
     done = subprocess.run(command, capture_output=True, text=True, timeout=WHOLE_S, cwd=folder, check=False)
     if done.returncode > 1:

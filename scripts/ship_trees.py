@@ -1,6 +1,6 @@
 """Trains the trees that ship as a forecaster: `python -m scripts.ship_trees --data FILE... [--data FILE...]`.
 
-One market's files per `--data`. LightGBM (`pip install -r requirements-optional.txt`) learns from the training part of each
+One market's files per `--data`. LightGBM (`pip install lightgbm`) learns from the training part of each
 market (D10), for every label and horizon of a checkpoint, with the label thresholds of its card; a further model learns from all
 markets, for those that have none. Writes `assets/forecasters/trees_<market>.json.xz`.
 """

@@ -1,6 +1,6 @@
 """Scores gradient-boosted trees beside a TLOB: `python -m scripts.tree_peers --data FILE... [--data FILE...] [--write]`.
 
-LightGBM (`requirements-optional.txt`) learns from hand-made features of the book for each market, label and horizon
+LightGBM (the extra `peers`) learns from hand-made features of the book for each market, label and horizon
 of a checkpoint, on the checkpoint's own splits and label thresholds. Three models learn from every third training row each, and
 their probabilities are averaged, since one model depends much on which third it saw; `--shipped` takes the trees that the app
 runs (`scripts.ship_trees`) instead. The call rule is fitted and chosen on the validation rows that TLOB's rules are fitted on, by

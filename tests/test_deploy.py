@@ -59,8 +59,8 @@ def test_the_image_copies_what_is_in_the_repository_and_all_that_the_app_needs()
         "pages",
         "assets",
         "requirements.txt",
-        "requirements-redis.txt",
-        "requirements-sign-in.txt",
+        "pyproject.toml",
+        "scripts/pins.py",
         "LICENSE",
         "THIRD_PARTY.md",
     }

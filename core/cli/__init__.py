@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -34,10 +35,11 @@ def told(run: Callable[[], object], program: str) -> int:
         run()
     except ModuleNotFoundError as error:
         package = {"sklearn": "scikit-learn"}.get(str(error.name), error.name)
-        listed = sorted(path.name for path in ROOT.glob("requirements*.txt") if f"\n{package}==" in path.read_text())
-        if not listed:  # not a package of ours, so a mistake of ours
+        pins = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("requirements.txt", "pyproject.toml"))
+        pin = re.search(rf"^\W*({package}==[\w.]+)", pins, re.MULTILINE)
+        if pin is None:  # not a package of ours, so a mistake of ours
             raise
-        print(f"{program}: {package} is not installed: pip install -r {listed[0]} installs it", file=sys.stderr)
+        print(f"{program}: {package} is not installed: pip install {pin[1]} installs it", file=sys.stderr)
         return 2
     except (ValueError, OSError) as error:
         absent = error.filename if isinstance(error, FileNotFoundError) else None

@@ -93,9 +93,7 @@ def _boosters(path: Path) -> Boosters:
     try:
         import lightgbm
     except ImportError as error:
-        raise ForecasterError(
-            compose("LightGBM is not installed: pip install -r {file} installs it", file="requirements-optional.txt")
-        ) from error
+        raise ForecasterError(compose("LightGBM is not installed: pip install lightgbm installs it")) from error
     content = json.loads(lzma.decompress(path.read_bytes()))
     return Boosters({head: lightgbm.Booster(model_str=text) for head, text in content["heads"].items()})
 

@@ -248,7 +248,7 @@ def test_trees_answer_every_head_or_say_how_to_install_the_package(monkeypatch: 
     _boosters.cache_clear()
     with monkeypatch.context() as patch:
         patch.setitem(__import__("sys").modules, "lightgbm", None)
-        with pytest.raises(ForecasterError, match=r"LightGBM is not installed: pip install -r requirements-optional.txt"):
+        with pytest.raises(ForecasterError, match=r"LightGBM is not installed: pip install lightgbm"):
             TreeForecaster(task)
     trees = TreeForecaster(task)
     assert trees.market == "binance_nexousdt"
