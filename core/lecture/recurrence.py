@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.lecture.tokens import TokenError, embed, random_numbers
+from core.market.book import BookError
+from core.messages import compose
 from core.models.recurrent import GATES, LSTM, RNN
 from core.nn import scaled_dot_product_attention
 
@@ -43,11 +45,13 @@ def standardised_price(mid: Array, *, length: int, every: int) -> Array:
     """(length, 1): every `every`-th row of a mid-price, standardised; zeros for a constant price.
 
     Raises:
-        TokenError: where there are too few rows.
+        BookError: where there are too few rows.
     """
     taken = mid[: length * every : every]
     if len(taken) < length:
-        raise TokenError(f"the recording has {len(taken)} such rows from there: take a shorter stretch than {length}")
+        raise BookError(
+            compose("the recording ends too soon: it has {count} of {length} steps from there", count=len(taken), length=length)
+        )
     bps = (taken / taken[0] - 1) * 1e4
     spread = float(bps.std())
     return np.asarray((bps - bps.mean()) / (spread or 1.0))[:, None]

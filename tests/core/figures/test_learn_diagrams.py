@@ -128,10 +128,11 @@ def label(diagram: Diagram, source: str, target: str) -> str:
 
 def parts_of(page: str) -> set[str]:
     """Codes of the parts that a page offers, from its source."""
-    for node in ast.walk(ast.parse((LEARN / f"{page}.py").read_text(encoding="utf-8"))):
-        if isinstance(node, ast.keyword) and node.arg == "parts" and isinstance(node.value, ast.Dict):
-            return {key.value for key in node.value.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
-    return set()
+    tree = ast.parse((LEARN / f"{page}.py").read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func).lower() == "part"]
+    dicts = [node.value for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "parts"]
+    firsts = [*(call.args[0] for call in calls), *(key for one in dicts if isinstance(one, ast.Dict) for key in one.keys)]
+    return {one.value for one in firsts if isinstance(one, ast.Constant) and isinstance(one.value, str)}
 
 
 # -- numbers ------------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from core.lecture import recurrence
 from core.lecture.tokens import TokenError
+from core.market.book import BookError
 
 X = recurrence.letters("the cat sat on the mat")[1]
 
@@ -135,7 +136,7 @@ def test_sequences() -> None:
     bps = np.array([0.0, 100, 300])
     np.testing.assert_allclose(found, (bps - bps.mean()) / bps.std())
     np.testing.assert_array_equal(recurrence.standardised_price(np.full(8, 3.0), length=4, every=2), np.zeros((4, 1)))
-    with pytest.raises(TokenError, match="has 3 such rows"):
+    with pytest.raises(BookError, match="it has 3 of 9 steps"):
         recurrence.standardised_price(mid, length=9, every=2)
     names, vectors = recurrence.letters("abA")
     assert names == ["a", "b", "A"]
