@@ -10,8 +10,8 @@ import numpy as np
 
 from core.bench.pieces import window_rows
 from core.bench.ratio import Work
+from core.market.answers.scoreboard import PredictionLog
 from core.market.book import STEP_MS
-from core.market.scoreboard import PredictionLog
 from core.market.session_view import Status
 from core.market.stream import SCORES, FrameStream, SessionPresent, StepCollector
 

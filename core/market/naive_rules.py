@@ -45,19 +45,20 @@ def naive_answers(
     Args:
         truth: (n,) what came, UNKNOWN where it is not known. momentum: (n,) the momentum rule's calls. horizon: steps.
     """
-    given = {
-        "uniform": np.full((len(truth), 3), 1 / 3),
-        "frequencies": base_rates(timestamps, truth, horizon),
-        "decayed": base_rates(timestamps, truth, horizon, half_life=HALF_LIFE),
+    rates = [base_rates(timestamps, truth, horizon, half_life=half_life) for half_life in (None, HALF_LIFE)]
+    return {
+        **plain_answers(momentum),
+        "uniform": Answered(calls=in_turn(timestamps), probabilities=np.full((len(truth), 3), 1 / 3)),
+        "frequencies": Answered(calls=rates[0].argmax(axis=1), probabilities=rates[0]),
+        "decayed": Answered(calls=rates[1].argmax(axis=1), probabilities=rates[1]),
     }
-    none = np.full((len(truth), 3), np.nan)
-    calls = {
-        "momentum": np.asarray(momentum, dtype=np.int64),
-        "stationary": np.full(len(truth), STATIONARY),
-        "uniform": in_turn(timestamps),
-        **{rule: given[rule].argmax(axis=1) for rule in ("frequencies", "decayed")},
-    }
-    return {rule: Answered(calls=calls[rule], probabilities=given.get(rule, none)) for rule in NAIVE}
+
+
+def plain_answers(momentum: NDArray[np.integer]) -> dict[str, Answered]:
+    """Returns those of them that give no probabilities, from the momentum rule's calls (n,)."""
+    none = np.full((len(momentum), 3), np.nan)
+    calls = {"momentum": np.asarray(momentum, dtype=np.int64), "stationary": np.full(len(momentum), STATIONARY)}
+    return {rule: Answered(calls=one, probabilities=none) for rule, one in calls.items()}
 
 
 def baseline_summary(found: Mapping[str, Scores]) -> dict[str, dict[str, float]]:

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.market.answers.scoreboard import HeadScores, Scoreboard
 from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, SharedEvent, Trade
@@ -32,7 +33,6 @@ from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.queue_items import ConfirmedUntil, ProvisionalRow, QueuedRow, QueueItem, ends_window, ledger_items
 from core.market.recent_rows import RecentRows
 from core.market.running_window import RunningWindow
-from core.market.scoreboard import HeadScores, Scoreboard
 from core.market.session_share import SessionShare
 from core.market.session_view import LatencyLog, Status, View
 from core.market.shared_steps import SharedStep

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from core.market.answers.scoreboard import Scoreboard
 from core.market.book import FloatArray
 from core.market.feeds.protocol import Feed, SharedEvent
 from core.market.feeds.redis_feed import SharedFeed
 from core.market.predictor import Predictions
 from core.market.queue_items import QueueItem
-from core.market.scoreboard import Scoreboard
 from core.market.shared_steps import Leading, SharedStep, parts
 from core.market.stream import score_rows
 

@@ -56,7 +56,7 @@ class View:
         provisional: how many of the newest rows the venue has not confirmed yet; they and their predictions may be dropped (D27).
         timestamps: (n,) milliseconds; levels: (n, 40); both oldest first.
         trades: (m, 4) time in ms, price, size, and 1 for an aggressive buy, -1 for a sell, 0 unknown.
-        predictions: structured rows of `core.market.scoreboard.PredictionLog`, oldest first.
+        predictions: structured rows of `core.market.answers.scoreboard.PredictionLog`, oldest first.
         age_ms: since the last book arrived; infinite before the first.
         received_ms: when the newest row's book arrived, milliseconds since the epoch.
     """

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import scores
+from core.market.answers.scoreboard import RULES, Scoreboard
 from core.market.book import FloatArray
-from core.market.scoreboard import Scoreboard
 from core.market.session_view import Status
 
 STATUSES = tuple(Status)
@@ -140,8 +140,7 @@ def score_rows(board: Scoreboard) -> FloatArray:
     spread and before fees (NaN without one), and half of its 95 % interval; then the log-loss of TLOB and of the decayed
     frequencies; then predictions from a stalled book, and the share of them that came true.
     """
-    session, latest = board.confusions(), board.latest_confusions()  # (heads, 2, 3, 3)
-    apart = board.apart()
+    session, latest, apart = board.session.confusion[:, :2], board.latest(range(len(board.heads))), board.apart
     return np.concatenate(
         [
             session[:, :1].sum(axis=(-2, -1)),
@@ -150,7 +149,7 @@ def score_rows(board: Scoreboard) -> FloatArray:
             latest[:, :1].sum(axis=(-2, -1)),
             scores.matthews(latest),
             board.taken(),
-            board.losses(),
+            board.losses()[:, [RULES.index("tlob"), RULES.index("decayed")]],
             apart.sum(axis=(-2, -1))[:, None],
             scores.accuracy(apart)[:, None],
         ],

@@ -60,35 +60,6 @@ class CallRows:
         return np.where(there, index, -1)
 
 
-def calls_by_rule(
-    *,
-    horizon: int,
-    timestamps: NDArray[np.int64],
-    mid: FloatArray,
-    spread: FloatArray,
-    probabilities: NDArray[np.floating],
-    called: NDArray[np.int64],
-    momentum: NDArray[np.int64],
-    truth: NDArray[np.int64],
-) -> dict[str, CallRows]:
-    """One head's calls by rule ("tlob", "momentum", "stationary").
-
-    Args:
-        probabilities: (n, 3) of TLOB. called, momentum: (n,) classes called by TLOB and by the momentum rule.
-    """
-    tlob = CallRows(
-        horizon=horizon,
-        timestamps=timestamps,
-        mid=mid,
-        spread=spread,
-        calls=called,
-        truth=truth,
-        confidence=probabilities[np.arange(len(called)), called].astype(np.float64),
-    )
-    naive = {"momentum": momentum, "stationary": np.full_like(called, STATIONARY)}
-    return {"tlob": tlob} | {rule: replace(tlob, calls=calls, confidence=None) for rule, calls in naive.items()}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
     """A value and its 95 % interval by block bootstrap; NaN throughout where nothing was called."""

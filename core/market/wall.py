@@ -30,7 +30,7 @@ class WallRow:
         mids: of the newest rows without a gap, oldest first, at most `SPARK_ROWS`.
         call: the class called on the newest row; None without a prediction, or where the feed is stale or lost.
         net: P(up) - P(down) of that prediction; NaN where `call` is None.
-        scored: predictions in the two scores, at most `core.market.scoreboard.LATEST`.
+        scored: predictions in the two scores, at most `core.market.answers.scoreboard.LATEST`.
         tlob, momentum: Matthews correlation over those; NaN where there are none.
         age_s: seconds since the newest book arrived; NaN before the first, and while none is due.
         alerts: what went off by this feed since the session began, oldest first.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 import pandas as pd
@@ -10,8 +11,8 @@ import streamlit as st
 from core import scores
 from core.figures import market as figures
 from core.figures import score_report
+from core.market.answers.scoreboard import ROLLING, HeadScores
 from core.market.naive_rules import A_THIRD_EACH, CALLERS, NAIVE
-from core.market.scoreboard import ROLLING, HeadScores
 from core.market.session import MarketSession
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.shared import controls
@@ -41,11 +42,12 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
             ),
         )
         return
+    mine = found.session["tlob"]
     table, matrix, reliability = st.columns([9, 6, 7])
     with table:
         st.dataframe(_table(found), hide_index=True, width="stretch", height="content")
-        if found.log_loss["tlob"] > A_THIRD_EACH:
-            st.markdown(worse_than_nothing(found.log_loss["tlob"]))
+        if mine.log_loss > A_THIRD_EACH:
+            st.markdown(worse_than_nothing(mine.log_loss))
         st.caption(
             _(
                 "{count} predictions scored since {time}. Momentum says where the mid stands against its own last ten steps. "
@@ -57,7 +59,7 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
             st.caption(apart_sentence(apart, float(scores.accuracy(found.apart))))
     with matrix:
         live_plot(
-            figures.confusion_figure(found.session["tlob"]),
+            figures.confusion_figure(mine.confusion),
             key="confusion",
             height=280,
             filename="confusion",
@@ -65,7 +67,7 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
         )
     with reliability:
         live_plot(
-            figures.reliability_figure({_("Likeliest class"): found.reliability, _("Class called"): found.call_reliability}),
+            figures.reliability_figure({_("Likeliest class"): mine.reliability, _("Class called"): mine.call_reliability}),
             key="reliability",
             height=280,
             filename="reliability",
@@ -73,7 +75,7 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
         )
         st.caption(
             _("Expected calibration error (likeliest class, 15 bins) {error}; mean gap of the calls {gap}").format(
-                error=percent(float(found.reliability["gap"][0])), gap=percent(float(found.call_reliability["gap"][0]))
+                error=percent(mine.ece), gap=percent(mine.call_gap)
             )
         )
 
@@ -93,14 +95,14 @@ def worse_than_nothing(log_loss: float) -> str:
 
 
 def _table(found: HeadScores) -> pd.DataFrame:
-    spans = {_("all"): found.session}
+    spans = {_("all"): {rule: one.confusion for rule, one in found.session.items()}}
     if found.resolved > ROLLING:
         spans[_("last {count}").format(count=number(ROLLING))] = found.rolling
     rows = []
     for span, matrices in spans.items():
         for rule, name in rule_names().items():
             got = scores.summary(matrices[rule])
-            loss = found.log_loss.get(rule) if matrices is found.session else None
+            loss = found.session[rule].log_loss if span == _("all") else math.nan
             rows.append(
                 {
                     _("Rule"): name,
@@ -108,7 +110,7 @@ def _table(found: HeadScores) -> pd.DataFrame:
                     _("Macro-F1"): number(got["macro_f1"], 3),
                     _("Matthews"): number(got["matthews"], 3),
                     _("Accuracy"): percent(got["accuracy"]),
-                    _("Log loss"): "" if loss is None else number(loss, 3),
+                    _("Log loss"): "" if math.isnan(loss) else number(loss, 3),
                 }
             )
     return pd.DataFrame(rows)

@@ -7,9 +7,9 @@ import streamlit as st
 
 from core.figures import market as figures
 from core.market.adaptive import FEWEST, REFIT_STEPS, SCORED_AFTER
+from core.market.answers.scoreboard import AdaptiveScores
 from core.market.book import STEP_MS
 from core.market.conformal import MEMORY
-from core.market.running_value import AdaptiveScores
 from core.market.session import MarketSession
 from core.models.tlob import CLASSES
 from pages.markets.call_rules import class_names
@@ -54,9 +54,10 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
             )
         )
     with reliability:
-        written, adapted = found.reliability
         live_plot(
-            figures.reliability_figure({_("As written"): written, _("Recalibrated"): adapted}),
+            figures.reliability_figure(
+                {_("As written"): found.written.reliability, _("Recalibrated"): found.adapted.reliability}
+            ),
             key="recalibrated",
             height=280,
             filename="recalibrated",
@@ -98,8 +99,8 @@ def _table(found: AdaptiveScores) -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("Probabilities"): name,
-            _("Calibration error"): percent(float(reliability["gap"][0])),
-            _("Log loss"): number(loss, 3),
+            _("Calibration error"): percent(one.ece),
+            _("Log loss"): number(one.log_loss, 3),
         }
-        for name, reliability, loss in zip((_("As written"), _("Recalibrated")), found.reliability, found.log_loss, strict=True)
+        for name, one in ((_("As written"), found.written), (_("Recalibrated"), found.adapted))
     )

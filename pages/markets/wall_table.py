@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.market.scoreboard import LATEST
+from core.market.answers.scoreboard import LATEST
 from core.market.session_view import Status
 from core.market.wall import WallRow
 from pages.markets import terminal, wall_markets

@@ -10,7 +10,6 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from core import scores
 from core.device import use_one_thread
 from core.market.answers.predictions import HeadResult, RowPredictions, predict_rows, score_head
 from core.market.book import STEP_MS, read_market
@@ -192,19 +191,14 @@ def _show_value(session: MarketSession, feed: RecordingFeed, whole: RowPredictio
 
 
 def _table(session: MarketSession, result: HeadResult, head: int) -> pd.DataFrame:
-    so_far = session.scores(head)
     spans = {
-        _("whole recording"): (
-            {rule: one.confusion for rule, one in result.scores.items()},
-            {rule: one.log_loss for rule, one in result.scores.items() if one.log_loss == one.log_loss},
-            result.scores["tlob"].ece,
-        ),
-        _("so far"): (so_far.session, so_far.log_loss, float(so_far.reliability["gap"][0])),
+        _("whole recording"): result.scores,
+        _("so far"): session.scores(head).session,
     }
     rows = []
     for rule, name in rule_names().items():
-        for span, (confusion, log_loss, ece) in spans.items():
-            samples, got = int(confusion[rule].sum()), scores.summary(confusion[rule])
+        for span, found in spans.items():
+            samples, got = found[rule].samples, found[rule].summary()
             rows.append(
                 {
                     _("Forecaster"): name,
@@ -212,8 +206,8 @@ def _table(session: MarketSession, result: HeadResult, head: int) -> pd.DataFram
                     _("Samples"): number(samples),
                     _("Macro-F1"): number(got["macro_f1"], 3) if samples else "",
                     _("Matthews"): number(got["matthews"], 3) if samples else "",
-                    _("Log loss"): number(log_loss[rule], 3) if samples and rule in log_loss else "",
-                    _("Calibration error"): percent(ece) if samples and rule == "tlob" else "",
+                    _("Log loss"): number(got["log_loss"], 3) if got["log_loss"] == got["log_loss"] else "",
+                    _("Calibration error"): percent(got["ece"]) if samples and rule == "tlob" else "",
                 }
             )
     return pd.DataFrame(rows)

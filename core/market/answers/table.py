@@ -77,6 +77,24 @@ class Scores:
         ]
         return cls(confusion=confusion, lost=losses(p, truth).sum(), bins=np.array(sums, dtype=np.float64))
 
+    def count(self, at: NDArray[np.int64], truth: NDArray[np.int64], calls: NDArray[np.int64], probabilities: FloatArray) -> None:
+        """Count outcomes as they become known, in place: of m different entries of the first axis, with k forecasters each.
+
+        Args:
+            at, truth: (m,). calls: (m, k). probabilities: (m, k, 3), NaN of those that give none.
+        """
+        row, column, came = np.arange(len(at))[:, None], np.arange(calls.shape[1]), truth[:, None]
+        self.confusion[at[:, None], column, came, calls] += 1
+        self.lost[at] -= np.log(np.maximum(probabilities[row, column, came], 1e-12))
+        labels = np.stack([probabilities.argmax(axis=2), calls], axis=2)
+        confidence = np.nan_to_num(np.take_along_axis(probabilities, labels, axis=2))
+        place = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
+        sums = np.stack([confidence, labels == came[..., None], np.ones_like(confidence)], axis=3)
+        self.bins[at[:, None, None], column[:, None], np.arange(2), :, place] += sums
+
+    def __add__(self, other: Scores) -> Scores:
+        return Scores(confusion=self.confusion + other.confusion, lost=self.lost + other.lost, bins=self.bins + other.bins)
+
     def __getitem__(self, which: Any) -> Scores:
         """Some of several; arrays are copies."""
         return Scores(confusion=self.confusion[which].copy(), lost=self.lost[which].copy(), bins=self.bins[which].copy())
@@ -104,12 +122,12 @@ class Scores:
     @property
     def ece(self) -> float:
         """Expected calibration error; NaN without rows or probabilities."""
-        return float(self.reliability["gap"][0]) if self.bins.any() else float("nan")
+        return float(self.reliability["gap"][0]) if np.isfinite(self.log_loss) else float("nan")
 
     @property
     def call_gap(self) -> float:
         """How far the probability of the class called lies from how often it came true, by the same bins."""
-        return float(self.call_reliability["gap"][0]) if self.bins.any() else float("nan")
+        return float(self.call_reliability["gap"][0]) if np.isfinite(self.log_loss) else float("nan")
 
     def summary(self) -> dict[str, float]:
         """`MEASURES` by name."""

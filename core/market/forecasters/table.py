@@ -23,7 +23,7 @@ class TableForecaster:
     """Probabilities by the time of a window's last row.
 
     Columns: `timestamp` (milliseconds since the epoch), and for each head that the file answers `<label>_<horizon>_p_down`,
-    `_p_stationary` and `_p_up`, as `core.market.scoreboard.Scoreboard.export` writes them. A time that it lacks is missing.
+    `_p_stationary` and `_p_up`, as `core.market.answers.predictions.predictions_table` has them. A time that it lacks is missing.
 
     Args:
         frame: the table. name: of the file, for messages.

@@ -61,7 +61,7 @@ def test_scores_are_those_of_the_evaluation_of_the_same_rows(predictor: Predicto
     for head, expected in enumerate(evaluate(predictor, rows, predictor.markets["pooled"])):
         found = session.scores(head)
         for rule, one in expected.scores.items():
-            assert found.session[rule].tolist() == one.confusion.tolist()
+            assert found.session[rule].confusion.tolist() == one.confusion.tolist()
     assert len(session.export()) == 400 - 2 * (predictor.window - 1)
 
 
@@ -74,7 +74,7 @@ def test_a_recording_played_through_scores_as_its_file_does(predictor: Predictor
     asyncio.run(session.run())
     assert np.array_equal(session.view().timestamps, rows.timestamps)
     for head, expected in enumerate(evaluate(predictor, rows, predictor.markets["pooled"])):
-        assert session.scores(head).session["tlob"].tolist() == expected.scores["tlob"].confusion.tolist()
+        assert session.scores(head).session["tlob"].confusion.tolist() == expected.scores["tlob"].confusion.tolist()
     assert session.view().status is Status.ENDED
 
 
@@ -162,7 +162,7 @@ def test_winding_back_starts_score_and_view_anew(predictor: Predictor) -> None:
     assert np.array_equal(view.timestamps, ROWS.timestamps[20:90])
     assert view.predictions["timestamp"].tolist() == ROWS.timestamps[43:90].tolist()
     for head, expected in enumerate(evaluate(predictor, ROWS[20:90], predictor.markets["pooled"])):
-        assert session.scores(head).session["tlob"].tolist() == expected.scores["tlob"].confusion.tolist()
+        assert session.scores(head).session["tlob"].confusion.tolist() == expected.scores["tlob"].confusion.tolist()
     assert view.step == 270  # steps go on: a viewer never sees them fall
 
 
@@ -403,7 +403,7 @@ def test_a_market_that_stands_still_is_named_and_scored_apart(predictor: Predict
     assert session.view().status is Status.STALLED
     scored = session.scores(0)
     whole = evaluate(predictor, quiet[:1_200], session.entry)[0]
-    assert scored.session["tlob"].tolist() == whole.scores["tlob"].confusion.tolist()
+    assert scored.session["tlob"].confusion.tolist() == whole.scores["tlob"].confusion.tolist()
     assert scored.apart.sum() == whole.apart.samples > 500
     feed.send(*books(quiet[1_200:]))
     wait_until(lambda: session.step == len(quiet))

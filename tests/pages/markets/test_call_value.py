@@ -7,10 +7,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.market.adaptive import SCORED_AFTER
+from core.market.answers.scoreboard import Scoreboard
 from core.market.feeds.recording import RecordingFeed
 from core.market.luck import Luck
 from core.market.predictor import Predictions
-from core.market.scoreboard import Scoreboard
 from core.market.session import MarketSession
 from pages.markets.call_value import luck_sentence
 from pages.markets.live_controls import ViewChoices

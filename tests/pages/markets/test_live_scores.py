@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
+from core.market.answers.scoreboard import ROLLING
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictions
-from core.market.scoreboard import ROLLING
 from core.market.session import MarketSession
 from pages.markets.live_controls import ViewChoices
 from tests.core.market.helpers import EXCERPTS, HEADS, START_MS, real_rows, tiny_predictor

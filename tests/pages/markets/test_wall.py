@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.market.alerts import AlertBook, AlertRule, MarketState
+from core.market.answers.scoreboard import LATEST
 from core.market.feeds.protocol import FeedFailed
 from core.market.hub import MAX_FEEDS_OF_VIEWER, hub, shutdown
 from core.market.ledger.keeper import FOLDER_VARIABLE
@@ -23,7 +24,6 @@ from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.scorecard import score_card
 from core.market.ledger.verification import NOT_PROVEN, verify
 from core.market.predictor import Predictor
-from core.market.scoreboard import LATEST
 from core.market.session_view import Status
 from core.market.sources import LiveSource, RecordingSource, SimulatedSource
 from core.market.store import index

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from core.market.answers.predictions import RowPredictions, evaluate, predict_rows, score_head
+from core.market.answers.scoreboard import Scoreboard
 from core.market.grid import segments
 from core.market.predictor import MarketCard, Predictor
-from core.market.scoreboard import Scoreboard
 from core.scores import confusion_matrix
 from tests.core.market.helpers import HEADS, naive_class, naive_label, real_rows, tiny_predictor, with_hole
 

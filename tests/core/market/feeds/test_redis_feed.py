@@ -81,8 +81,8 @@ def assert_same(one: MarketSession, other: MarketSession) -> None:
     assert np.array_equal(a.timestamps, b.timestamps) and np.array_equal(a.levels, b.levels)
     assert a.predictions.tobytes() == b.predictions.tobytes() and len(a.predictions)
     for head in range(len(one.predictor.heads)):
-        for rule, matrix in one.scores(head).session.items():
-            assert matrix.tolist() == other.scores(head).session[rule].tolist()
+        for rule, mine in one.scores(head).session.items():
+            assert mine.confusion.tolist() == other.scores(head).session[rule].confusion.tolist()
 
 
 def test_a_step_is_read_as_it_was_written(predictor: Predictor) -> None:

@@ -13,11 +13,11 @@ from scipy.special import softmax
 from core import scores
 from core.market.adaptive import REFIT_STEPS, SCORED_AFTER, AdaptiveHead
 from core.market.answers.recalibrated import recalibrate_rows
+from core.market.answers.scoreboard import Scoreboard
 from core.market.book import STEP_MS, BookRows
 from core.market.labels import UNKNOWN, Head, fit_alpha, moves_after
 from core.market.luck import luck, spaced
 from core.market.predictor import Predictions
-from core.market.scoreboard import Scoreboard
 from core.market.value import taker
 from tests.core.market.helpers import random_book, with_hole
 
@@ -75,23 +75,24 @@ def test_step_by_step_recalibration_is_that_of_the_whole_file(board: Scoreboard,
     found = board.adaptive(head)
     assert (found.scored, found.outcomes) == (len(scored), len(scored) + SCORED_AFTER)
     assert found.scored > 1_000
-    for which, q in enumerate((p, whole.adapted)):
-        assert found.log_loss[which] == pytest.approx(scores.log_loss(q[scored], whole.truth[scored]), rel=1e-9)
+    for which, q in ((found.written, p), (found.adapted, whole.adapted)):
+        assert which.log_loss == pytest.approx(scores.log_loss(q[scored], whole.truth[scored]), rel=1e-9)
         ece = scores.calibration_error(q[scored], whole.truth[scored])
-        assert found.reliability[which]["gap"][0] == pytest.approx(ece, abs=1e-9)
+        assert which.ece == pytest.approx(ece, abs=1e-9)
     assert found.delivered == pytest.approx(whole.covered[scored].mean(), abs=1e-12)
     assert found.delivered_last == pytest.approx(whole.covered[scored][-1_000:].mean(), abs=1e-12)
     assert found.mean_size == pytest.approx(whole.sizes[scored].mean(), abs=1e-12)
     assert found.newest is not None
     np.testing.assert_allclose(found.newest[0], whole.adapted[-1], atol=1e-12)
     assert found.newest[1] == np.flatnonzero(1 - whole.adapted[-1] <= whole.limits[-1]).tolist()
-    assert found.log_loss[1] < found.log_loss[0]
+    assert found.adapted.log_loss < found.written.log_loss
 
 
 def test_an_unknown_market_scores_anew_with_its_own_threshold(monkeypatch: pytest.MonkeyPatch, board: Scoreboard) -> None:
     before = played(own_thresholds=True).adaptive(0)  # a quarter hour has not passed
     assert (before.own_threshold, before.settled, before.alpha) == (True, False, ALPHAS[0])
-    assert before.log_loss == board.adaptive(0).log_loss
+    assert before.written.log_loss == board.adaptive(0).written.log_loss
+    assert before.adapted.log_loss == board.adaptive(0).adapted.log_loss
     monkeypatch.setattr("core.market.adaptive.THRESHOLD_OUTCOMES", 1_500)
     found = played(own_thresholds=True).adaptive(0)
     rows = known_rows(0)
@@ -135,6 +136,6 @@ def test_a_session_without_outcomes_has_no_scores() -> None:
     board = Scoreboard(HEADS, ALPHAS)
     board.step(0, 100.0, replace(ANSWERS), 0, spread=0.5)
     found = board.adaptive(0)
-    assert np.isnan([*found.log_loss, found.delivered]).all()
+    assert np.isnan([found.written.log_loss, found.adapted.log_loss, found.delivered]).all()
     assert board.luck(0)["tlob"].chance == 1
     assert np.isnan(board.taken()[0, 1:]).all()

@@ -1,0 +1,485 @@
+"""Running scores of predictions: each is resolved h steps later with the label it was trained on (D8), never across a gap."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core.market.adaptive import REFIT_STEPS, SCORED_AFTER, AdaptiveHead, Recalibrated
+from core.market.answers.predictions import predictions_table
+from core.market.answers.table import Answered, Scores, Table
+from core.market.book import STEP_MS
+from core.market.bootstrap import student
+from core.market.conformal import MEMORY, PROMISED, named
+from core.market.labels import DOWN, STATIONARY, UNKNOWN, UP, Head, classify, future_move, smoothing_steps
+from core.market.luck import Luck, luck
+from core.market.naive_rules import CALLERS, NAIVE, RunningRates, in_turn, plain_answers
+from core.market.predictor import Predictions
+from core.market.value import CallRows
+from core.models.tlob import CLASSES
+
+RULES = ("tlob", *NAIVE)
+"""The model and the naive rules that are scored beside it."""
+BOOKLESS: Final = np.array([[np.nan] * 3, [np.nan] * 3, [1 / 3] * 3])
+"""Probabilities of momentum, of always stationary and of a third each."""
+ROLLING = 1_000
+"""Resolved predictions in the rolling scores."""
+VALUED = 4 * 3600 * 4
+"""Predictions that the worth of calls is computed over: four hours."""
+LATEST = 200
+"""Resolved predictions in the latest scores, those of the live screen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadScores:
+    """One head's scores so far.
+
+    Attributes:
+        resolved: predictions whose outcome is known. since_ms: time of the first of them, milliseconds since the epoch.
+        session: of every rule, over the whole session. rolling: rule -> confusion matrix (3, 3) over the last `ROLLING`.
+        apart: of TLOB at stalled rows, which nothing else here counts: confusion matrix (3, 3).
+    """
+
+    resolved: int
+    since_ms: int
+    session: dict[str, Scores]
+    rolling: dict[str, NDArray[np.int64]]
+    apart: NDArray[np.int64]
+
+
+class PredictionLog:
+    """Predictions by time, in blocks; the oldest block is dropped beyond `capacity` rows (rounded to blocks, at least two).
+
+    Attributes:
+        dtype: of a row: timestamp, mid, and for each head its probabilities, call, momentum's call and truth;
+            then the spread, and whether the row is stalled.
+        first: number of the oldest row kept. count: rows ever added.
+    """
+
+    BLOCK = 4_096
+
+    def __init__(self, heads: int, capacity: int = 24 * 3600 * 4) -> None:
+        self.dtype = np.dtype(
+            [
+                ("timestamp", np.int64),
+                ("mid", np.float64),
+                ("probabilities", np.float32, (heads, len(CLASSES))),
+                ("calls", np.int8, (heads,)),
+                ("momentum", np.int8, (heads,)),
+                ("truth", np.int8, (heads,)),
+                ("spread", np.float64),
+                ("stalled", np.bool_),
+            ]
+        )
+        self.blocks: deque[NDArray[np.void]] = deque(maxlen=max(2, capacity // self.BLOCK))
+        self.first = 0
+        self.count = 0
+
+    def append(self, timestamp: int, mid: float, p: Predictions, row: int, *, spread: float = 0.0, stalled: bool = False) -> int:
+        """Add row `row` of `p`, unresolved; returns its number, which never changes."""
+        offset = self.count - self.first
+        if offset == len(self.blocks) * self.BLOCK:
+            if len(self.blocks) == self.blocks.maxlen:
+                self.first += self.BLOCK
+            self.blocks.append(np.zeros(self.BLOCK, dtype=self.dtype))
+        block, offset = divmod(self.count - self.first, self.BLOCK)
+        self.blocks[block][offset] = self.record(timestamp, mid, p, row, spread=spread, stalled=stalled)
+        self.count += 1
+        return self.count - 1
+
+    @staticmethod
+    def record(
+        timestamp: int, mid: float, p: Predictions, row: int, *, spread: float = 0.0, stalled: bool = False
+    ) -> tuple[Any, ...]:
+        """A row of `dtype`, unresolved, from row `row` of `p`."""
+        unknown = np.full(p.calls.shape[1], UNKNOWN)
+        return timestamp, mid, p.probabilities[row], p.calls[row], p.momentum[row], unknown, spread, stalled
+
+    def __getitem__(self, number: int) -> np.void:
+        """A row by its number, as a view that can be written to.
+
+        Raises:
+            IndexError: for a row not yet added or no longer kept.
+        """
+        if not self.first <= number < self.count:
+            raise IndexError(f"row {number} is not kept: rows {self.first} to {self.count - 1} are")
+        block, offset = divmod(number - self.first, self.BLOCK)
+        row: np.void = self.blocks[block][offset]
+        return row
+
+    def tail(self, count: int) -> NDArray[np.void]:
+        """Copies of the last `count` rows, oldest first."""
+        start = max(self.first, self.count - count)
+        if start == self.count:
+            return np.zeros(0, dtype=self.dtype)
+        block, offset = divmod(start - self.first, self.BLOCK)
+        joined = np.concatenate(list(self.blocks)[block:])
+        return joined[offset : offset + self.count - start]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveScores:
+    """One head's probabilities as written and recalibrated, over the same outcomes after the first `SCORED_AFTER`.
+
+    Attributes:
+        outcomes: known so far. scored: of these.
+        own_threshold: whether the market's own past gives the threshold; settled: whether it does so by now (else the card's
+            stands in; scores begin anew when it settles).
+        alpha: the label threshold in use, a fraction of the price.
+        written, adapted: scores of the likeliest class, as written and recalibrated.
+        delivered, delivered_last: share of outcomes that the sets named, over all scored and the last `MEMORY` of them.
+        mean_size: classes in a set. promised: the share that shall be named.
+        newest: of the newest prediction, recalibrated: probabilities and the classes named; None before the first.
+    """
+
+    outcomes: int
+    scored: int
+    own_threshold: bool
+    settled: bool
+    alpha: float
+    written: Scores
+    adapted: Scores
+    delivered: float
+    delivered_last: float
+    mean_size: float
+    promised: float
+    newest: tuple[tuple[float, float, float], list[int]] | None
+
+
+class AdaptiveBoard:
+    """Recalibrates one head's predictions as their outcomes become known, and scores both.
+
+    Args:
+        own_threshold, first_fit: see `AdaptiveHead`.
+    """
+
+    def __init__(self, horizon: int, alpha: float, *, own_threshold: bool, first_fit: int) -> None:
+        self.head = AdaptiveHead(horizon, alpha, own_threshold=own_threshold, first_fit=first_fit)
+        self._own_threshold = own_threshold
+        self._newest: Recalibrated | None = None
+        self._begin(0)
+
+    def _begin(self, outcomes: int) -> None:
+        """Score anew, this many outcomes after the calibration began."""
+        self._outcomes, self._scored, self._covered, self._named = outcomes, 0, 0, 0
+        self._last: deque[bool] = deque(maxlen=MEMORY)
+        self._sums = [Scores.nothing(), Scores.nothing()]  # as written and recalibrated
+        self._fresh: list[tuple[int, Recalibrated]] = []  # outcomes not yet among them
+
+    def predict(self, probabilities: Sequence[float]) -> Recalibrated:
+        """Recalibrate a prediction by what is known now."""
+        self._newest = self.head.predict(probabilities)
+        return self._newest
+
+    def resolve(self, prediction: Recalibrated, move: float) -> None:
+        """The label's move after a prediction, a fraction of the price."""
+        settled = self.head.settled
+        truth = self.head.resolve(prediction, move)
+        self._outcomes += 1
+        if self.head.settled != settled:
+            self._begin(self._outcomes)
+            return
+        if self._outcomes <= SCORED_AFTER:
+            return
+        self._scored += 1
+        classes = named(prediction.adapted, prediction.limit)
+        self._covered += truth in classes
+        self._named += len(classes)
+        self._last.append(truth in classes)
+        self._fresh.append((truth, prediction))
+        if len(self._fresh) == MEMORY:
+            self._fold()
+
+    def _fold(self) -> None:
+        truth = np.array([came for came, _ in self._fresh], dtype=np.int64)
+        for which, name in enumerate(("written", "adapted")):
+            p = np.array([getattr(one, name) for _, one in self._fresh]).reshape(-1, 3)
+            self._sums[which] += Scores.of(truth, Answered(calls=p.argmax(axis=1), probabilities=p))
+        self._fresh.clear()
+
+    def scores(self) -> AdaptiveScores:
+        """The scores so far."""
+        n, newest = self._scored, self._newest
+        self._fold()
+        return AdaptiveScores(
+            outcomes=self._outcomes,
+            scored=n,
+            own_threshold=self._own_threshold,
+            settled=self.head.settled,
+            alpha=self.head.alpha,
+            written=self._sums[0],
+            adapted=self._sums[1],
+            delivered=self._covered / n if n else math.nan,
+            delivered_last=sum(self._last) / len(self._last) if n else math.nan,
+            mean_size=self._named / n if n else math.nan,
+            promised=PROMISED,
+            newest=None if newest is None else (newest.adapted, named(newest.adapted, newest.limit)),
+        )
+
+
+class TakerAccount:
+    """The trades of `core.market.value.taker`, as they happen.
+
+    Attributes:
+        trades: closed so far. gross_bps: their sum, after the spread and before fees. squares: the sum of their squares.
+    """
+
+    def __init__(self, horizon: int) -> None:
+        self._horizon = horizon
+        self.trades, self.gross_bps, self.squares = 0, 0.0, 0.0
+        self._side, self._age, self._mid, self._paid = 0, 0, 0.0, 0.0
+
+    @property
+    def mean_bps(self) -> float:
+        """Mean result of a trade; NaN without one."""
+        return self.gross_bps / self.trades if self.trades else math.nan
+
+    @property
+    def reach_bps(self) -> float:
+        """Half of the mean's 95 % interval by Student's t, as trades do not overlap; NaN for fewer than two."""
+        if self.trades < 2:
+            return math.nan
+        variance = max(0.0, self.squares - self.gross_bps**2 / self.trades) / (self.trades - 1)
+        return student(self.trades - 1) * math.sqrt(variance / self.trades)
+
+    def gap(self) -> None:
+        """Drops the position that is held, which counts for nothing."""
+        self._side = 0
+
+    def step(self, mid: float, spread: float, call: int) -> None:
+        """The next row's prices and call; STATIONARY where nothing is called."""
+        if self._side:
+            self._age += 1
+            if self._age == 1:
+                self._paid = mid + self._side * spread / 2
+            if self._age == self._horizon:
+                received = mid - self._side * spread / 2
+                gross_bps = self._side * (received - self._paid) / self._mid * 1e4
+                self.gross_bps += gross_bps
+                self.squares += gross_bps**2
+                self.trades += 1
+                self._side = 0
+        if not self._side and call in (DOWN, UP):
+            self._side, self._age, self._mid = 1 if call == UP else -1, 0, mid
+
+
+class SpacedCalls:
+    """Calls and outcomes of several rules, one a horizon since the session began, for the luck test."""
+
+    def __init__(self, horizon: int, rules: Sequence[str]) -> None:
+        self._apart_ms = horizon * STEP_MS
+        self._next_ms = 0
+        self._truth = array("b")
+        self._calls = {rule: array("b") for rule in rules}
+
+    def add(self, timestamp: int, truth: int, calls: Mapping[str, int]) -> None:
+        """An outcome, in time order; passed over within a horizon of the one before."""
+        if timestamp < self._next_ms:
+            return
+        self._next_ms = timestamp + self._apart_ms
+        self._truth.append(truth)
+        for rule, call in calls.items():
+            self._calls[rule].append(call)
+
+    def luck(self) -> dict[str, Luck]:
+        """Each rule's test over all of them."""
+        truth = np.array(self._truth, dtype=np.int64)
+        return {rule: luck(np.array(calls, dtype=np.int64), truth) for rule, calls in self._calls.items()}
+
+
+class Scoreboard:
+    """Logs predictions step by step and scores them as the mids of their horizons arrive.
+
+    Args:
+        heads: label and horizon of each column of a prediction.
+        alphas: (heads,) label thresholds from the card, fractions of the price.
+        own_thresholds: recalibrated scores are by thresholds of the market's own past, for a market that the card does not know.
+
+    Attributes:
+        session: scores (heads, rules) of all that is resolved. apart: (heads, 3, 3) TLOB's confusion matrices at stalled rows.
+    """
+
+    def __init__(self, heads: Sequence[Head], alphas: Sequence[float], *, own_thresholds: bool = False) -> None:
+        self.heads, self.alphas = tuple(heads), tuple(alphas)
+        self.log = PredictionLog(len(self.heads))
+        self.session = Scores.nothing(len(self.heads), len(RULES))
+        self.apart = np.zeros((len(self.heads), 3, 3), dtype=np.int64)
+        self._since_ms: list[int | None] = [None] * len(self.heads)
+        self._recent = np.full(
+            (len(self.heads), ROLLING, 1 + len(RULES)), UNKNOWN
+        )  # a ring each: the truth, and each rule's call
+        self._adaptive = [
+            AdaptiveBoard(horizon, alpha, own_threshold=own_thresholds, first_fit=(i + 1) * REFIT_STEPS // len(self.heads))
+            for i, ((_, horizon), alpha) in enumerate(zip(self.heads, self.alphas, strict=True))
+        ]
+        self._takers = [TakerAccount(horizon) for _, horizon in self.heads]
+        self._spaced = [SpacedCalls(horizon, CALLERS) for _, horizon in self.heads]
+        self._longest = max(horizon for _, horizon in self.heads)
+        self._mids: deque[float] = deque(maxlen=self._longest + smoothing_steps(self._longest) + 1)
+        self._numbers: deque[int | None] = deque(maxlen=self._longest + 1)
+        self._recalibrated: deque[list[Recalibrated] | None] = deque(maxlen=self._longest)
+        self._rates = RunningRates(len(self.heads))
+        self._rates_then: deque[NDArray[np.float64]] = deque(maxlen=self._longest)  # at each of the last rows
+
+    def gap(self) -> None:
+        """A gap in the rows: predictions not yet resolved stay unscored, since their future was not seen."""
+        self._mids.clear()
+        self._numbers.clear()
+        self._recalibrated.clear()
+        self._rates_then.clear()
+        for account in self._takers:
+            account.gap()
+
+    def step(
+        self,
+        timestamp: int,
+        mid: float,
+        predictions: Predictions | None,
+        row: int = 0,
+        *,
+        spread: float = 0.0,
+        stalled: bool = False,
+    ) -> list[tuple[int, int, int]]:
+        """One step of the grid: log its prediction, if there is one, and resolve those whose horizon ends at this mid.
+
+        Args:
+            mid, spread: of the row, quote currency. stalled: whether its book has stood still for too long
+                (`core.market.grid.stalled`): what is predicted from it is scored apart, and nothing is learnt from it.
+
+        Returns:
+            What was resolved: timestamp of the prediction, head, class that came true; without stalled ones.
+        """
+        self._mids.append(mid)
+        number = None
+        if predictions is not None:
+            number = self.log.append(timestamp, mid, predictions, row, spread=spread, stalled=stalled)
+        self._numbers.append(number)
+        resolved = self._resolve()
+        self._recalibrate(predictions, row)
+        self._rates_then.append(self._rates.probabilities)
+        for index, account in enumerate(self._takers):
+            silent = predictions is None or stalled
+            account.step(mid, spread, STATIONARY if silent else int(predictions.calls[row, index]))  # type: ignore[union-attr]
+        return resolved
+
+    def _resolve(self) -> list[tuple[int, int, int]]:
+        """Score the predictions whose horizon ends at the newest mid."""
+        mids = np.array(self._mids)
+        moves = np.full(len(self.heads), np.nan)
+        for index, (kind, horizon) in enumerate(self.heads):
+            if len(self._numbers) > horizon and self._numbers[-1 - horizon] is not None:
+                moves[index] = future_move(mids[-horizon - smoothing_steps(horizon) :], horizon, kind)[-1 - horizon]
+        truths = classify(moves, np.array(self.alphas)).tolist()
+        resolved: list[tuple[int, int, int]] = []
+        calls: list[tuple[int, ...]] = []
+        given: list[NDArray[np.float64]] = []
+        for index, ((_, horizon), move, truth) in enumerate(zip(self.heads, moves.tolist(), truths, strict=True)):
+            if truth == UNKNOWN or (number := self._numbers[-1 - horizon]) is None:
+                continue
+            then = self.log[number]
+            called, naive, when = int(then["calls"][index]), int(then["momentum"][index]), int(then["timestamp"])
+            if then["stalled"]:
+                self.apart[index, truth, called] += 1
+                continue
+            then["truth"][index] = truth
+            rates = self._rates_then[-horizon][:, index]
+            calls.append((called, naive, STATIONARY, int(in_turn(when)), *rates.argmax(axis=1).tolist()))
+            given.append(np.concatenate([then["probabilities"][index][None], BOOKLESS, rates]))
+            self._rates.learn(index, truth)
+            self._spaced[index].add(when, truth, dict(zip(CALLERS, calls[-1][:3], strict=True)))
+            if (earlier := self._recalibrated[-horizon]) is not None:
+                self._adaptive[index].resolve(earlier[index], move)
+            resolved.append((when, index, truth))
+        if resolved:
+            self._count(resolved, np.array(calls), np.array(given))
+        return resolved
+
+    def _count(self, resolved: list[tuple[int, int, int]], calls: NDArray[np.int64], given: NDArray[np.float64]) -> None:
+        times, heads, truth = np.array(resolved).T
+        place = self.session.confusion[heads, 0].sum(axis=(1, 2)) % ROLLING
+        self._recent[heads, place] = np.column_stack([truth, calls])
+        self.session.count(heads, truth, calls, given)
+        for head, when in zip(heads.tolist(), times.tolist(), strict=True):
+            if self._since_ms[head] is None:
+                self._since_ms[head] = when
+
+    def _recalibrate(self, predictions: Predictions | None, row: int) -> None:
+        """After the step's outcomes: what they and earlier ones make of its prediction."""
+        if predictions is None:
+            self._recalibrated.append(None)
+            return
+        written = predictions.probabilities[row].tolist()
+        self._recalibrated.append([board.predict(p) for board, p in zip(self._adaptive, written, strict=True)])
+
+    def adaptive(self, head: int) -> AdaptiveScores:
+        """One head's probabilities as written and recalibrated, side by side."""
+        return self._adaptive[head].scores()
+
+    def taken(self) -> NDArray[np.float64]:
+        """(heads, 3): a taker's trades by TLOB's calls so far, their mean result in basis points before fees, and its reach.
+
+        The reach is half of the mean's 95 % interval; NaN for fewer than two trades, as the mean is for none.
+        """
+        return np.array([[account.trades, account.mean_bps, account.reach_bps] for account in self._takers])
+
+    def luck(self, head: int) -> dict[str, Luck]:
+        """The luck test of each rule's calls since the session began."""
+        return self._spaced[head].luck()
+
+    def call_rows(self, head: int, most: int = VALUED) -> dict[str, CallRows]:
+        """One head's last calls by rule."""
+        rows = self.log.tail(most)
+        columns = {name: rows[name] for name in ("timestamp", "mid", "spread", "stalled")}
+        mine = Answered(calls=rows["calls"][:, head], probabilities=rows["probabilities"][:, head])
+        table = Table(
+            head=self.heads[head],
+            rows=pd.DataFrame({**columns, "truth": rows["truth"][:, head]}),
+            answers={"tlob": mine, **plain_answers(rows["momentum"][:, head])},
+        )
+        return table.call_rows(*CALLERS)
+
+    def latest(self, heads: Sequence[int], *, count: int = LATEST, rules: int = 2) -> NDArray[np.int64]:
+        """(heads, rules, 3, 3): confusion matrices of the first rules over some heads' last `count` scored predictions."""
+        at = np.asarray(heads)[:, None]
+        resolved = self.session.confusion[at, 0].sum(axis=(2, 3))
+        rows = self._recent[at, (resolved - 1 - np.arange(count)) % ROLLING, : 1 + rules]
+        cells = 9 * (rules * np.arange(len(at))[:, None, None] + np.arange(rules)) + 3 * rows[..., :1] + rows[..., 1:]
+        known = cells[rows[..., 0] != UNKNOWN].ravel()
+        return np.bincount(known, minlength=9 * rules * len(at)).reshape(len(at), rules, 3, 3)
+
+    def losses(self) -> NDArray[np.float64]:
+        """(heads, rules): mean log-losses over the whole session; NaN where there is none."""
+        resolved = self.session.confusion[:, :1].sum(axis=(2, 3))
+        return np.where(resolved > 0, self.session.lost / np.maximum(resolved, 1), np.nan)
+
+    def scores(self, head: int) -> HeadScores:
+        """One head's scores so far."""
+        mine = {rule: self.session[head, i] for i, rule in enumerate(RULES)}
+        return HeadScores(
+            resolved=mine["tlob"].samples,
+            since_ms=self._since_ms[head] or 0,
+            session=mine,
+            rolling=dict(zip(RULES, self.latest([head], count=ROLLING, rules=len(RULES))[0], strict=True)),
+            apart=self.apart[head].copy(),
+        )
+
+    def export(self, count: int | None = None) -> pd.DataFrame:
+        """The last `count` rows of the log (all by default), as `core.market.answers.predictions.predictions_table` has them."""
+        rows = self.log.tail(self.log.count if count is None else count)
+        return predictions_table(
+            self.heads,
+            timestamps=rows["timestamp"],
+            mid=rows["mid"],
+            probabilities=rows["probabilities"],
+            calls=rows["calls"],
+            momentum=rows["momentum"],
+            truth=rows["truth"],
+        )
