@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from core import checkpoints, scores
 from core.market.book import read_market
 from core.market.calibration import CallRule, fit_rule
-from core.market.forecasters.blend import WEIGHTS
+from core.market.forecasters.blend import GRID, WEIGHTS, RunningWeights, log_average
 from core.market.forecasters.protocol import ForecastTask, head_name
-from core.market.forecasters.running_weights import GRID, RunningWeights, log_average
 from core.market.forecasters.trees import FOLDER, POOLED, TreeForecaster
 from core.market.labels import Head, momentum
 from core.market.predictor import DEFAULT, load_predictor, windows_of

@@ -16,11 +16,11 @@ from core.cli import (
     evaluate_vit,
     options,
 )
+from core.market.answers.intervals import score_intervals
 from core.market.answers.predictions import predict_scorable, score_head, summarise_value
-from core.market.answers.recalibrated import score_recalibrated
+from core.market.answers.recalibration import score_recalibrated
 from core.market.answers.recordings import find_recordings
 from core.market.book import BookRows, read_market
-from core.market.bootstrap import score_intervals
 from core.market.labels import LABEL_KINDS, UNKNOWN
 from core.market.predictor import DEFAULT, MarketCard, Predictor, load_predictor
 from core.training.progress import counting_bar

@@ -6,9 +6,9 @@ import argparse
 import sys
 from typing import Any
 
+from core.market.answers.intervals import block_length
 from core.market.answers.predictions import RowPredictions
 from core.market.book import BookRows
-from core.market.bootstrap import block_length
 from core.market.forecasters.catalogue import find_forecaster
 from core.market.forecasters.comparison import compare, names_of
 from core.market.forecasters.protocol import task_of

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from core.cli import options
 from core.device import use_one_thread
 from core.market.answers import report as reports
+from core.market.answers.naive import A_THIRD_EACH, NAIVE, worse_recordings
 from core.market.answers.recordings import RecordedDay, ScoredDay, find_recordings, score_day
 from core.market.answers.table import Scores, Table
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
-from core.market.naive_rules import A_THIRD_EACH, NAIVE, worse_recordings
 from core.market.predictor import Predictor, load_predictor
 from core.messages import compose
 from core.parallel import each

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from core.figures.scoring import calibration_figure, groups_figure, losses_figure
-from core.market.naive_rules import A_THIRD_EACH, worse_recordings
+from core.market.answers.naive import A_THIRD_EACH, worse_recordings
 from core.messages import translate as _
 
 STYLE = """

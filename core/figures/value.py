@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from core.figures.draft import Draft
 from core.figures.style import BLUE, GREY, ORANGE, SERIES, base_layout
+from core.market.answers.value import Estimate
 from core.market.book import FloatArray
-from core.market.value import Estimate
 from core.messages import translate as _
 
 
@@ -21,7 +21,7 @@ def precision_figure(
     """Share of calls that came true against the share of rows called, as the least confidence rises.
 
     Args:
-        curve: as `core.market.value.precision_by_confidence` returns it.
+        curve: as `core.market.answers.value.precision_by_confidence` returns it.
         chosen: the confidence chosen, whose point is emphasised.
         points: of rules without a confidence: name -> coverage and precision.
     """

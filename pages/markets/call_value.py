@@ -11,9 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import value as figures
-from core.market.luck import GROUP, Luck
+from core.market.answers.value import GROUP, CallRows, CallValue, Estimate, Luck, call_value, precision_by_confidence
 from core.market.session import MarketSession
-from core.market.value import CallRows, CallValue, Estimate, call_value, precision_by_confidence
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import forecaster_names
 from pages.shared import controls, url_state

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core import checkpoints
-from core.market.naive_rules import A_THIRD_EACH
+from core.market.answers.naive import A_THIRD_EACH
 from core.market.predictor import DEFAULT, POOLED, MarketCard, Predictor
 from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
 from core.models.parameters import by_part, count

@@ -11,8 +11,8 @@ import streamlit as st
 from core import scores
 from core.figures import market as figures
 from core.figures import score_report
+from core.market.answers.naive import A_THIRD_EACH, CALLERS, NAIVE
 from core.market.answers.scoreboard import ROLLING, HeadScores
-from core.market.naive_rules import A_THIRD_EACH, CALLERS, NAIVE
 from core.market.session import MarketSession
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.shared import controls

@@ -6,10 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import market as figures
-from core.market.adaptive import FEWEST, REFIT_STEPS, SCORED_AFTER
-from core.market.answers.scoreboard import AdaptiveScores
+from core.market.answers.recalibration import MEMORY, MIN_OUTCOMES, REFIT_STEPS, SCORED_AFTER, AdaptiveScores
 from core.market.book import STEP_MS
-from core.market.conformal import MEMORY
 from core.market.session import MarketSession
 from core.models.tlob import CLASSES
 from pages.markets.call_rules import class_names
@@ -24,7 +22,7 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
     found: AdaptiveScores = session.read_board(lambda board: board.adaptive(choices.head))
     st.subheader(_("Recalibrated on this market, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     _describe_threshold(found, session.entry.alphas[choices.head])
-    if found.newest is not None and found.outcomes >= FEWEST:
+    if found.newest is not None and found.outcomes >= MIN_OUTCOMES:
         _describe_newest(found, found.newest)
     if not found.scored:
         controls.notice(

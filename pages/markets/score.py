@@ -11,11 +11,11 @@ import streamlit as st
 from core.figures import scoring as figures
 from core.figures.score_report import forecaster_names, group_names, pooled_note, regime_names, worse_than_nothing
 from core.figures.style import with_receipt
+from core.market.answers.naive import A_THIRD_EACH, NAIVE
 from core.market.answers.recordings import cut_window
 from core.market.book import BookError
 from core.market.forecasters.catalogue import offered
 from core.market.labels import HORIZONS
-from core.market.naive_rules import A_THIRD_EACH, NAIVE
 from core.market.predictor import DEFAULT
 from core.market.windows import STORE, WindowError
 from core.messages import translate

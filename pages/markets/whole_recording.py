@@ -11,14 +11,14 @@ import pandas as pd
 import streamlit as st
 
 from core.device import use_one_thread
+from core.market.answers.naive import A_THIRD_EACH, CALLERS
 from core.market.answers.predictions import HeadResult, RowPredictions, predict_rows, score_head
+from core.market.answers.value import CallValue
+from core.market.answers.value import call_value as measure_value
 from core.market.book import STEP_MS, read_market
 from core.market.feeds.recording import RecordingFeed
-from core.market.naive_rules import A_THIRD_EACH, CALLERS
 from core.market.predictor import MarketCard, Predictor
 from core.market.session import MarketSession
-from core.market.value import CallValue
-from core.market.value import call_value as measure_value
 from pages.markets import call_value, forecasters_panel, toolbar
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import apart_sentence, rule_names, worse_than_nothing

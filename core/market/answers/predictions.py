@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.market.answers.naive import CALLERS, baseline_summary, naive_answers
 from core.market.answers.table import Answered, Scores, Table
+from core.market.answers.value import call_value, precision_by_confidence
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.calibration import RuleKind
 from core.market.grid import segments
 from core.market.labels import STATIONARY, UNKNOWN, Head, all_moves, classify, moves_after
-from core.market.naive_rules import CALLERS, baseline_summary, naive_answers
 from core.market.predictor import MarketCard, Predictor, windows_of
-from core.market.value import call_value, precision_by_confidence
 from core.messages import compose
 from core.models.tlob import CLASSES
 

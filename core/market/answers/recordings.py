@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from core import checkpoints
+from core.market.answers.naive import naive_answers
 from core.market.answers.predictions import predict_rows
 from core.market.answers.table import NO_CALL, Answered, Scores, Table
 from core.market.book import BookError, BookRows, FloatArray, read_market
@@ -22,7 +23,6 @@ from core.market.forecasters.comparison import names_of, run_over
 from core.market.forecasters.protocol import Fault, task_of
 from core.market.grid import segments
 from core.market.labels import Head
-from core.market.naive_rules import naive_answers
 from core.market.predictor import MarketCard, Predictor
 from core.market.store.index import market_of, recording_of
 from core.market.store.segments import is_segment

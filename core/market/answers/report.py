@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.market.answers.intervals import mean_interval, score_intervals
 from core.market.answers.table import MEASURES, NO_CALL, Scores, Table, differences, losses, score
+from core.market.answers.value import call_value, spaced
 from core.market.book import STEP_MS, FloatArray
-from core.market.bootstrap import mean_interval, score_intervals
-from core.market.luck import spaced
-from core.market.value import call_value
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from array import array
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,17 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.adaptive import REFIT_STEPS, SCORED_AFTER, AdaptiveHead, Recalibrated
+from core.market.answers.naive import CALLERS, NAIVE, RunningRates, in_turn, plain_answers
 from core.market.answers.predictions import predictions_table
+from core.market.answers.recalibration import REFIT_STEPS, AdaptiveBoard, AdaptiveScores, Recalibrated
 from core.market.answers.table import Answered, Scores, Table
-from core.market.book import STEP_MS
-from core.market.bootstrap import student
-from core.market.conformal import MEMORY, PROMISED, named
-from core.market.labels import DOWN, STATIONARY, UNKNOWN, UP, Head, classify, future_move, smoothing_steps
-from core.market.luck import Luck, luck
-from core.market.naive_rules import CALLERS, NAIVE, RunningRates, in_turn, plain_answers
+from core.market.answers.value import CallRows, Luck, SpacedCalls, TakerAccount
+from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, smoothing_steps
 from core.market.predictor import Predictions
-from core.market.value import CallRows
 from core.models.tlob import CLASSES
 
 RULES = ("tlob", *NAIVE)
@@ -56,15 +50,13 @@ class HeadScores:
 
 
 class PredictionLog:
-    """Predictions by time, in blocks; the oldest block is dropped beyond `capacity` rows (rounded to blocks, at least two).
+    """Predictions by time; the oldest are overwritten beyond `capacity` rows. Memory is taken as rows are added.
 
     Attributes:
         dtype: of a row: timestamp, mid, and for each head its probabilities, call, momentum's call and truth;
             then the spread, and whether the row is stalled.
-        first: number of the oldest row kept. count: rows ever added.
+        count: number of rows ever added.
     """
-
-    BLOCK = 4_096
 
     def __init__(self, heads: int, capacity: int = 24 * 3600 * 4) -> None:
         self.dtype = np.dtype(
@@ -79,19 +71,17 @@ class PredictionLog:
                 ("stalled", np.bool_),
             ]
         )
-        self.blocks: deque[NDArray[np.void]] = deque(maxlen=max(2, capacity // self.BLOCK))
-        self.first = 0
+        self._rows = np.zeros(capacity, dtype=self.dtype)
         self.count = 0
+
+    @property
+    def first(self) -> int:
+        """Number of the oldest row kept."""
+        return max(0, self.count - len(self._rows))
 
     def append(self, timestamp: int, mid: float, p: Predictions, row: int, *, spread: float = 0.0, stalled: bool = False) -> int:
         """Add row `row` of `p`, unresolved; returns its number, which never changes."""
-        offset = self.count - self.first
-        if offset == len(self.blocks) * self.BLOCK:
-            if len(self.blocks) == self.blocks.maxlen:
-                self.first += self.BLOCK
-            self.blocks.append(np.zeros(self.BLOCK, dtype=self.dtype))
-        block, offset = divmod(self.count - self.first, self.BLOCK)
-        self.blocks[block][offset] = self.record(timestamp, mid, p, row, spread=spread, stalled=stalled)
+        self._rows[self.count % len(self._rows)] = self.record(timestamp, mid, p, row, spread=spread, stalled=stalled)
         self.count += 1
         return self.count - 1
 
@@ -111,188 +101,12 @@ class PredictionLog:
         """
         if not self.first <= number < self.count:
             raise IndexError(f"row {number} is not kept: rows {self.first} to {self.count - 1} are")
-        block, offset = divmod(number - self.first, self.BLOCK)
-        row: np.void = self.blocks[block][offset]
+        row: np.void = self._rows[number % len(self._rows)]
         return row
 
     def tail(self, count: int) -> NDArray[np.void]:
         """Copies of the last `count` rows, oldest first."""
-        start = max(self.first, self.count - count)
-        if start == self.count:
-            return np.zeros(0, dtype=self.dtype)
-        block, offset = divmod(start - self.first, self.BLOCK)
-        joined = np.concatenate(list(self.blocks)[block:])
-        return joined[offset : offset + self.count - start]
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdaptiveScores:
-    """One head's probabilities as written and recalibrated, over the same outcomes after the first `SCORED_AFTER`.
-
-    Attributes:
-        outcomes: known so far. scored: of these.
-        own_threshold: whether the market's own past gives the threshold; settled: whether it does so by now (else the card's
-            stands in; scores begin anew when it settles).
-        alpha: the label threshold in use, a fraction of the price.
-        written, adapted: scores of the likeliest class, as written and recalibrated.
-        delivered, delivered_last: share of outcomes that the sets named, over all scored and the last `MEMORY` of them.
-        mean_size: classes in a set. promised: the share that shall be named.
-        newest: of the newest prediction, recalibrated: probabilities and the classes named; None before the first.
-    """
-
-    outcomes: int
-    scored: int
-    own_threshold: bool
-    settled: bool
-    alpha: float
-    written: Scores
-    adapted: Scores
-    delivered: float
-    delivered_last: float
-    mean_size: float
-    promised: float
-    newest: tuple[tuple[float, float, float], list[int]] | None
-
-
-class AdaptiveBoard:
-    """Recalibrates one head's predictions as their outcomes become known, and scores both.
-
-    Args:
-        own_threshold, first_fit: see `AdaptiveHead`.
-    """
-
-    def __init__(self, horizon: int, alpha: float, *, own_threshold: bool, first_fit: int) -> None:
-        self.head = AdaptiveHead(horizon, alpha, own_threshold=own_threshold, first_fit=first_fit)
-        self._own_threshold = own_threshold
-        self._newest: Recalibrated | None = None
-        self._begin(0)
-
-    def _begin(self, outcomes: int) -> None:
-        """Score anew, this many outcomes after the calibration began."""
-        self._outcomes, self._scored, self._covered, self._named = outcomes, 0, 0, 0
-        self._last: deque[bool] = deque(maxlen=MEMORY)
-        self._sums = [Scores.nothing(), Scores.nothing()]  # as written and recalibrated
-        self._fresh: list[tuple[int, Recalibrated]] = []  # outcomes not yet among them
-
-    def predict(self, probabilities: Sequence[float]) -> Recalibrated:
-        """Recalibrate a prediction by what is known now."""
-        self._newest = self.head.predict(probabilities)
-        return self._newest
-
-    def resolve(self, prediction: Recalibrated, move: float) -> None:
-        """The label's move after a prediction, a fraction of the price."""
-        settled = self.head.settled
-        truth = self.head.resolve(prediction, move)
-        self._outcomes += 1
-        if self.head.settled != settled:
-            self._begin(self._outcomes)
-            return
-        if self._outcomes <= SCORED_AFTER:
-            return
-        self._scored += 1
-        classes = named(prediction.adapted, prediction.limit)
-        self._covered += truth in classes
-        self._named += len(classes)
-        self._last.append(truth in classes)
-        self._fresh.append((truth, prediction))
-        if len(self._fresh) == MEMORY:
-            self._fold()
-
-    def _fold(self) -> None:
-        truth = np.array([came for came, _ in self._fresh], dtype=np.int64)
-        for which, name in enumerate(("written", "adapted")):
-            p = np.array([getattr(one, name) for _, one in self._fresh]).reshape(-1, 3)
-            self._sums[which] += Scores.of(truth, Answered(calls=p.argmax(axis=1), probabilities=p))
-        self._fresh.clear()
-
-    def scores(self) -> AdaptiveScores:
-        """The scores so far."""
-        n, newest = self._scored, self._newest
-        self._fold()
-        return AdaptiveScores(
-            outcomes=self._outcomes,
-            scored=n,
-            own_threshold=self._own_threshold,
-            settled=self.head.settled,
-            alpha=self.head.alpha,
-            written=self._sums[0],
-            adapted=self._sums[1],
-            delivered=self._covered / n if n else math.nan,
-            delivered_last=sum(self._last) / len(self._last) if n else math.nan,
-            mean_size=self._named / n if n else math.nan,
-            promised=PROMISED,
-            newest=None if newest is None else (newest.adapted, named(newest.adapted, newest.limit)),
-        )
-
-
-class TakerAccount:
-    """The trades of `core.market.value.taker`, as they happen.
-
-    Attributes:
-        trades: closed so far. gross_bps: their sum, after the spread and before fees. squares: the sum of their squares.
-    """
-
-    def __init__(self, horizon: int) -> None:
-        self._horizon = horizon
-        self.trades, self.gross_bps, self.squares = 0, 0.0, 0.0
-        self._side, self._age, self._mid, self._paid = 0, 0, 0.0, 0.0
-
-    @property
-    def mean_bps(self) -> float:
-        """Mean result of a trade; NaN without one."""
-        return self.gross_bps / self.trades if self.trades else math.nan
-
-    @property
-    def reach_bps(self) -> float:
-        """Half of the mean's 95 % interval by Student's t, as trades do not overlap; NaN for fewer than two."""
-        if self.trades < 2:
-            return math.nan
-        variance = max(0.0, self.squares - self.gross_bps**2 / self.trades) / (self.trades - 1)
-        return student(self.trades - 1) * math.sqrt(variance / self.trades)
-
-    def gap(self) -> None:
-        """Drops the position that is held, which counts for nothing."""
-        self._side = 0
-
-    def step(self, mid: float, spread: float, call: int) -> None:
-        """The next row's prices and call; STATIONARY where nothing is called."""
-        if self._side:
-            self._age += 1
-            if self._age == 1:
-                self._paid = mid + self._side * spread / 2
-            if self._age == self._horizon:
-                received = mid - self._side * spread / 2
-                gross_bps = self._side * (received - self._paid) / self._mid * 1e4
-                self.gross_bps += gross_bps
-                self.squares += gross_bps**2
-                self.trades += 1
-                self._side = 0
-        if not self._side and call in (DOWN, UP):
-            self._side, self._age, self._mid = 1 if call == UP else -1, 0, mid
-
-
-class SpacedCalls:
-    """Calls and outcomes of several rules, one a horizon since the session began, for the luck test."""
-
-    def __init__(self, horizon: int, rules: Sequence[str]) -> None:
-        self._apart_ms = horizon * STEP_MS
-        self._next_ms = 0
-        self._truth = array("b")
-        self._calls = {rule: array("b") for rule in rules}
-
-    def add(self, timestamp: int, truth: int, calls: Mapping[str, int]) -> None:
-        """An outcome, in time order; passed over within a horizon of the one before."""
-        if timestamp < self._next_ms:
-            return
-        self._next_ms = timestamp + self._apart_ms
-        self._truth.append(truth)
-        for rule, call in calls.items():
-            self._calls[rule].append(call)
-
-    def luck(self) -> dict[str, Luck]:
-        """Each rule's test over all of them."""
-        truth = np.array(self._truth, dtype=np.int64)
-        return {rule: luck(np.array(calls, dtype=np.int64), truth) for rule, calls in self._calls.items()}
+        return self._rows[np.arange(max(self.first, self.count - count), self.count) % len(self._rows)]
 
 
 class Scoreboard:

@@ -14,10 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core import scores
+from core.market.answers.intervals import FEWEST, block_length, resampled_sums
+from core.market.answers.value import CallRows
 from core.market.book import FloatArray
-from core.market.bootstrap import FEWEST, block_length, resampled_sums
 from core.market.labels import STATIONARY, UNKNOWN, Head
-from core.market.value import CallRows
 from core.scores import CALIBRATION_BINS
 
 NO_CALL: Final = -1

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.market.answers.intervals import FEWEST
 from core.market.answers.predictions import outcomes
 from core.market.answers.table import NO_CALL, Answered, PairedDifference, Scores, Table, differences
 from core.market.book import STEP_MS, BookRows
-from core.market.bootstrap import FEWEST
 from core.market.calibration import CallRule, fit_rule
 from core.market.forecasters.catalogue import AnyForecaster
 from core.market.forecasters.naive import StationaryForecaster

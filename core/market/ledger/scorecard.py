@@ -13,14 +13,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.market.answers.naive import NAIVE, naive_answers
 from core.market.answers.predictions import outcomes, stalled_outcomes
 from core.market.answers.table import Answered, Scores, Table
+from core.market.answers.value import luck, spaced
 from core.market.book import STEP_MS
 from core.market.labels import UNKNOWN, Head, momentum_calls
 from core.market.ledger.recomputation import RECOMPUTED, Told
 from core.market.ledger.verification import MarketLedger, Verification
-from core.market.luck import luck, spaced
-from core.market.naive_rules import NAIVE, naive_answers
 from core.market.predictor import MarketCard
 
 Period = Literal["day", "week", "month"]
@@ -39,8 +39,8 @@ def score_card(result: Verification, *, period: Period | None = None) -> pd.Data
 
     Returns:
         Columns market, begins (with a period), head, and `MEASURES`: log_loss in nats; naive rules beside them (D8,
-        `core.market.naive_rules`); ece, the calibration error of the likeliest class (D26); luck, the largest chance with which a
-        coin that knows the period's class rates would ever have looked as good in it (`core.market.luck`). What was recomputed
+        docs/value.md); ece, the calibration error of the likeliest class (D26); luck, the largest chance with which a
+        coin that knows the period's class rates would ever have looked as good in it (docs/value.md). What was recomputed
         and is not among the samples is counted: late (D28), with accuracy and matthews as they would be with it; stalled, from a
         book that had stood still (D32), with its own accuracy; unconfirmed, its row never was (D27); no_outcome, as the horizon
         reaches past the end, over a gap or over lost rows.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.figures.value import moves_figure, precision_figure, result_figure
-from core.market.value import Estimate
+from core.market.answers.value import Estimate
 
 CURVE: list[dict[str, float | None]] = [
     {"threshold": 0.3, "coverage": 0.2, "precision": 0.4, "low": 0.3, "high": 0.5},

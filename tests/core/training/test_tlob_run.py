@@ -18,10 +18,10 @@ import pytest
 from core import checkpoints
 from core.checkpoints import sha256
 from core.cli import main
+from core.market.answers.naive import NAIVE
 from core.market.answers.predictions import evaluate, predict_rows
 from core.market.book import BookRows, frame_from_rows, read_market
 from core.market.features import Constants
-from core.market.naive_rules import NAIVE
 from core.market.predictor import POOLED, Predictor
 from core.training.tlob import MarketFiles, prepare_market
 from tests.core.market.helpers import EXCERPTS, random_book, with_hole

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.market.adaptive import SCORED_AFTER
+from core.market.answers.recalibration import SCORED_AFTER
 from core.market.answers.scoreboard import Scoreboard
+from core.market.answers.value import Luck
 from core.market.feeds.recording import RecordingFeed
-from core.market.luck import Luck
 from core.market.predictor import Predictions
 from core.market.session import MarketSession
 from pages.markets.call_value import luck_sentence
@@ -65,7 +65,7 @@ def test_before_and_after_stand_side_by_side(session: MarketSession) -> None:
     table = app.dataframe[0].value
     assert table["Probabilities"].tolist() == ["As written", "Recalibrated"]
     found = session.read_board(lambda board: board.adaptive(3))
-    assert table["Log loss"].tolist() == [f"{loss:.3f}" for loss in found.log_loss]
+    assert table["Log loss"].tolist() == [f"{loss:.3f}" for loss in (found.written.log_loss, found.adapted.log_loss)]
     said = words(app)
     assert "the card's threshold for this market" in said
     assert f"delivered {found.delivered:.1%}" in said

@@ -10,9 +10,8 @@ import pytest
 from sklearn.metrics import log_loss, matthews_corrcoef
 
 from core.cli import main
-from core.market.adaptive import SCORED_AFTER, AdaptiveHead
 from core.market.answers.predictions import RowPredictions, predict_rows
-from core.market.answers.recalibrated import recalibrate_rows, score_recalibrated
+from core.market.answers.recalibration import SCORED_AFTER, AdaptiveHead, recalibrate_rows, score_recalibrated
 from core.market.book import FILE_COLUMNS, BookError, BookRows
 from core.market.labels import moves_after
 from core.market.predictor import Predictor

@@ -15,11 +15,11 @@ from sklearn.metrics import f1_score, log_loss, matthews_corrcoef
 from core.cli import evaluate_recordings
 from core.figures.score_report import worse_than_nothing
 from core.market.answers import report
+from core.market.answers.naive import worse_recordings
 from core.market.answers.predictions import evaluate
 from core.market.answers.recordings import ScoredDay, find_recordings, score_day, volatility
 from core.market.answers.table import Answered, Table
 from core.market.book import STEP_MS, read_market
-from core.market.naive_rules import worse_recordings
 from core.market.predictor import Predictor
 from tests.core.market.helpers import EXCERPTS, HEADS, random_book, real_rows, tiny_predictor, with_hole
 

@@ -11,14 +11,12 @@ from scipy import stats
 from scipy.special import softmax
 
 from core import scores
-from core.market.adaptive import REFIT_STEPS, SCORED_AFTER, AdaptiveHead
-from core.market.answers.recalibrated import recalibrate_rows
+from core.market.answers.recalibration import REFIT_STEPS, SCORED_AFTER, AdaptiveHead, recalibrate_rows
 from core.market.answers.scoreboard import Scoreboard
+from core.market.answers.value import luck, spaced, taker
 from core.market.book import STEP_MS, BookRows
 from core.market.labels import UNKNOWN, Head, fit_alpha, moves_after
-from core.market.luck import luck, spaced
 from core.market.predictor import Predictions
-from core.market.value import taker
 from tests.core.market.helpers import random_book, with_hole
 
 HEADS: tuple[Head, ...] = (("smoothed", 10), ("forward", 5))
@@ -93,7 +91,7 @@ def test_an_unknown_market_scores_anew_with_its_own_threshold(monkeypatch: pytes
     assert (before.own_threshold, before.settled, before.alpha) == (True, False, ALPHAS[0])
     assert before.written.log_loss == board.adaptive(0).written.log_loss
     assert before.adapted.log_loss == board.adaptive(0).adapted.log_loss
-    monkeypatch.setattr("core.market.adaptive.THRESHOLD_OUTCOMES", 1_500)
+    monkeypatch.setattr("core.market.answers.recalibration.THRESHOLD_OUTCOMES", 1_500)
     found = played(own_thresholds=True).adaptive(0)
     rows = known_rows(0)
     assert found.alpha == pytest.approx(fit_alpha([moves_after(ROWS, HEADS[0])[rows[:1_500]]]), rel=1e-9)

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from core.market.forecasters import blend as blend_module
-from core.market.forecasters.blend import WEIGHTS, BlendForecaster
+from core.market.forecasters.blend import WEIGHTS, BlendForecaster, RunningWeights, log_average
 from core.market.forecasters.catalogue import SHIPPED
 from core.market.forecasters.protocol import ForecasterError, ForecastTask, ask, head_name, task_of
-from core.market.forecasters.running_weights import RunningWeights, log_average
 from core.market.forecasters.trees import FOLDER
 from core.market.predictor import load_predictor, windows_of
 from scripts.blend_weights import choose

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import gmean
 
-from core.market.forecasters.running_weights import GRID, MEMORY, NEAR, RunningWeights, log_average
+from core.market.forecasters.blend import GRID, MEMORY, NEAR, RunningWeights, log_average
 
 HORIZON = 10
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
+from core.market.answers.naive import A_THIRD_EACH, HALF_LIFE, NAIVE, PRIOR, base_rates, naive_answers
 from core.market.answers.table import Scores
 from core.market.book import STEP_MS
 from core.market.labels import STATIONARY, UNKNOWN
-from core.market.naive_rules import A_THIRD_EACH, HALF_LIFE, NAIVE, PRIOR, base_rates, naive_answers
 
 TIMES = STEP_MS * np.delete(np.arange(4_000), slice(1_200, 1_260))
 TRUTH = np.random.default_rng(3).choice([UNKNOWN, 0, 1, 2], len(TIMES), p=[0.05, 0.2, 0.5, 0.25])

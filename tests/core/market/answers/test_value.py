@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap, norm
 
+from core.market.answers.value import CONFIDENCES, CallRows, call_value, precision_by_confidence, taker, transactions
 from core.market.book import STEP_MS
-from core.market.value import CONFIDENCES, CallRows, call_value, precision_by_confidence, taker, transactions
 
 
 def rows(

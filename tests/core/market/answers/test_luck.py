@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from core.market.luck import GROUP, STAKES, luck, spaced, wealth
+from core.market.answers.value import GROUP, STAKES, luck, spaced, wealth
 
 RATES = [0.08, 0.84, 0.08]
 

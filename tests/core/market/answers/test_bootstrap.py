@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import matthews_corrcoef
 
-from core.market.bootstrap import block_length, mean_interval, resampled_sums, score_intervals, student
+from core.market.answers.intervals import block_length, mean_interval, resampled_sums, score_intervals, student
 
 
 def test_sums_equal_a_loop_over_blocks() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.market.conformal import FEWEST, MEMORY, AdaptiveSets, named
+from core.market.answers.recalibration import MEMORY, MIN_SCORES, AdaptiveSets, named
 
 
 def coverage(scores: np.ndarray, sets: AdaptiveSets, *, delay: int = 1) -> np.ndarray:
@@ -40,7 +40,7 @@ def test_any_sequence_is_covered_within_the_papers_bound(pace: float) -> None:
     sets = AdaptiveSets(promised=0.9, pace=pace)
     covered = coverage(np.minimum(hostile, 0.999), sets)[:-1]
     # the limit reaches only the scores seen: the paper's full set (1.0) stands in for quantiles beyond them
-    assert abs(covered.mean() - 0.9) <= (0.9 + pace) / (len(covered) * pace) + FEWEST / len(covered)
+    assert abs(covered.mean() - 0.9) <= (0.9 + pace) / (len(covered) * pace) + MIN_SCORES / len(covered)
 
 
 def test_the_limit_is_the_quantile_of_the_latest_scores() -> None:
@@ -55,7 +55,7 @@ def test_the_limit_is_the_quantile_of_the_latest_scores() -> None:
 
 def test_all_classes_are_named_until_enough_is_known() -> None:
     sets = AdaptiveSets()
-    for _ in range(FEWEST - 1):
+    for _ in range(MIN_SCORES - 1):
         sets.resolve(0.99, sets.limit)
         assert named((0.2, 0.7, 0.1), sets.limit) == [0, 1, 2]
     sets.resolve(0.99, sets.limit)

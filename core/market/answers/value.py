@@ -2,22 +2,35 @@
 
 A call is UP or DOWN; STATIONARY asks for nothing. The measures are defined in docs/value.md. Overlapping outcomes depend on one
 another: intervals resample blocks of time, a taker holds one position at a time, and luck is judged by one call a horizon.
+
+Luck is an anytime-valid test of calls against a coin that knows how often each class comes.
+The coin calls the classes in any fixed proportions, independently of what happens. Calls are taken once a horizon, so that
+outcomes do not overlap, and in groups of `GROUP`. Had a coin made them, each of a group's cyclic shifts would have been as
+likely as the order in which they came; so what exp(stake x hits) gains over its mean over the shifts is the gain of a fair bet.
+The wealth of one who makes such bets, beginning with 1, is an e-process: by Ville's inequality it ever exceeds 1/a with
+probability at most a, however often and whenever one looks (Ramdas, Gruenwald, Vovk and Shafer 2023). Nothing is assumed about
+the market: its outcomes may depend on one another in any way.
 """
 
 from __future__ import annotations
 
 import math
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.market.answers.intervals import block_length, resampled_sums, student
 from core.market.book import STEP_MS, FloatArray
-from core.market.bootstrap import block_length, resampled_sums
 from core.market.labels import DOWN, STATIONARY, UNKNOWN, UP
-from core.market.luck import Luck, luck, spaced
 
+GROUP: Final = 16
+"""Calls that are compared with their own shifts."""
+STAKES: Final = np.array([0.1, 0.25, 0.5, 1.0, 2.0])
+"""Weights of a hit in the exponent; the wealth is the mean over them, so that none need be chosen."""
 CONFIDENCES: Final = tuple(round(0.3 + 0.05 * i, 2) for i in range(14))
 """Thresholds at which precision and coverage are drawn."""
 RESAMPLES: Final = 400
@@ -248,3 +261,124 @@ def _ratio(over: NDArray[Any], under: NDArray[Any], block: int) -> Estimate:
 def plain(value: float) -> float | None:
     """Rounded to four decimals for JSON; None for NaN."""
     return None if math.isnan(value) else round(float(value), 4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Luck:
+    """Comparison of the calls with the coin.
+
+    Attributes:
+        groups: whole groups of calls so far.
+        wealth, best: of the e-process, now and at its best moment.
+    """
+
+    groups: int
+    wealth: float
+    best: float
+
+    @property
+    def chance(self) -> float:
+        """The largest probability with which a coin would ever look this good: 1 over the best wealth, at most 1."""
+        return min(1.0, 1.0 / self.best)
+
+
+def spaced(steps: NDArray[np.int64], horizon: int) -> NDArray[np.int64]:
+    """Indices of the first of these steps (rising), and of each next one at least a horizon later."""
+    kept: list[int] = []
+    values = steps.tolist()
+    place = 0
+    while place < len(values):
+        kept.append(place)
+        place = int(np.searchsorted(steps, values[place] + horizon))
+    return np.array(kept, dtype=np.int64)
+
+
+def wealth(calls: NDArray[np.integer], truth: NDArray[np.integer]) -> NDArray[np.float64]:
+    """The e-process after each whole group, (groups,), of calls whose outcomes do not overlap."""
+    groups = len(calls) // GROUP
+    c, y = (np.asarray(values)[: groups * GROUP].reshape(groups, GROUP) for values in (calls, truth))
+    hits = np.stack([(np.roll(c, shift, axis=1) == y).sum(axis=1) for shift in range(GROUP)], axis=1)
+    beyond = hits - hits[:, :1]  # how many more hits each shift would have had
+    gain = -np.log(np.exp(STAKES[:, None, None] * beyond).mean(axis=2))
+    grown = np.logaddexp.reduce(np.cumsum(gain, axis=1), axis=0) - np.log(len(STAKES))
+    return np.exp(np.minimum(grown, 700.0))
+
+
+def luck(calls: NDArray[np.integer], truth: NDArray[np.integer]) -> Luck:
+    """Test calls whose outcomes do not overlap (see `spaced`), in time order."""
+    process = wealth(calls, truth)
+    return Luck(
+        groups=len(process),
+        wealth=float(process[-1]) if len(process) else 1.0,
+        best=max(1.0, float(process.max())) if len(process) else 1.0,
+    )
+
+
+class TakerAccount:
+    """The trades of `taker`, as they happen.
+
+    Attributes:
+        trades: closed so far. gross_bps: their sum, after the spread and before fees. squares: the sum of their squares.
+    """
+
+    def __init__(self, horizon: int) -> None:
+        self._horizon = horizon
+        self.trades, self.gross_bps, self.squares = 0, 0.0, 0.0
+        self._side, self._age, self._mid, self._paid = 0, 0, 0.0, 0.0
+
+    @property
+    def mean_bps(self) -> float:
+        """Mean result of a trade; NaN without one."""
+        return self.gross_bps / self.trades if self.trades else math.nan
+
+    @property
+    def reach_bps(self) -> float:
+        """Half of the mean's 95 % interval by Student's t, as trades do not overlap; NaN for fewer than two."""
+        if self.trades < 2:
+            return math.nan
+        variance = max(0.0, self.squares - self.gross_bps**2 / self.trades) / (self.trades - 1)
+        return student(self.trades - 1) * math.sqrt(variance / self.trades)
+
+    def gap(self) -> None:
+        """Drops the position that is held, which counts for nothing."""
+        self._side = 0
+
+    def step(self, mid: float, spread: float, call: int) -> None:
+        """The next row's prices and call; STATIONARY where nothing is called."""
+        if self._side:
+            self._age += 1
+            if self._age == 1:
+                self._paid = mid + self._side * spread / 2
+            if self._age == self._horizon:
+                received = mid - self._side * spread / 2
+                gross_bps = self._side * (received - self._paid) / self._mid * 1e4
+                self.gross_bps += gross_bps
+                self.squares += gross_bps**2
+                self.trades += 1
+                self._side = 0
+        if not self._side and call in (DOWN, UP):
+            self._side, self._age, self._mid = 1 if call == UP else -1, 0, mid
+
+
+class SpacedCalls:
+    """Calls and outcomes of several rules, one a horizon since the session began, for the luck test."""
+
+    def __init__(self, horizon: int, rules: Sequence[str]) -> None:
+        self._apart_ms = horizon * STEP_MS
+        self._next_ms = 0
+        self._truth = array("b")
+        self._calls = {rule: array("b") for rule in rules}
+
+    def add(self, timestamp: int, truth: int, calls: Mapping[str, int]) -> None:
+        """An outcome, in time order; passed over within a horizon of the one before."""
+        if timestamp < self._next_ms:
+            return
+        self._next_ms = timestamp + self._apart_ms
+        self._truth.append(truth)
+        for rule, call in calls.items():
+            self._calls[rule].append(call)
+
+    def luck(self) -> dict[str, Luck]:
+        """Each rule's test over all of them."""
+        truth = np.array(self._truth, dtype=np.int64)
+        return {rule: luck(np.array(calls, dtype=np.int64), truth) for rule, calls in self._calls.items()}

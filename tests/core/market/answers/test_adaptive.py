@@ -9,8 +9,16 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from core import scores
-from core.market.adaptive import FEWEST, REFIT_STEPS, SCORED_AFTER, STRIDE, THRESHOLD_OUTCOMES, AdaptiveHead
-from core.market.answers.recalibrated import RecalibratedRows, recalibrate_rows
+from core.market.answers.recalibration import (
+    MIN_OUTCOMES,
+    REFIT_STEPS,
+    SCORED_AFTER,
+    STRIDE,
+    THRESHOLD_OUTCOMES,
+    AdaptiveHead,
+    RecalibratedRows,
+    recalibrate_rows,
+)
 from core.market.calibration import PRIOR, fit_class_biases
 from core.market.labels import UNKNOWN, fit_alpha
 
@@ -134,7 +142,7 @@ def test_before_the_first_fit_probabilities_stay_as_written() -> None:
     rng = np.random.default_rng(10)
     p = softmax(rng.normal(0, 1, (3 * REFIT_STEPS, 3)), axis=1)
     answer = recalibrated(p, drawn(p, 11), 10)
-    first = next(t for t in range(len(p)) if (t + 1) % REFIT_STEPS == 0 and t - 10 + 1 >= FEWEST)
+    first = next(t for t in range(len(p)) if (t + 1) % REFIT_STEPS == 0 and t - 10 + 1 >= MIN_OUTCOMES)
     np.testing.assert_allclose(answer.adapted[:first], p[:first], atol=1e-12)
     assert np.abs(answer.adapted[first] - p[first]).max() > 1e-6
-    assert STRIDE < FEWEST
+    assert STRIDE < MIN_OUTCOMES

@@ -1,0 +1,428 @@
+"""Recalibration of a market's probabilities from its own past, as outcomes become known.
+
+Every fifty seconds each head's temperature and class biases are fitted anew to the outcomes known by then, the newest weighing
+most. The fit is trusted as far as it has given its outcomes more probability than the prediction as written did: a market that
+the card fits well is left alone. What was predicted, and the calls, stay as they are: all of this is derived from them.
+An outcome at row t is known at row t + h, and used from that row on.
+
+Adaptive conformal sets say which classes to name so that what happens is among them at a promised rate.
+A class is in the set while 1 less its probability is at most a limit: the quantile of that score over recent outcomes, at a level
+that rises after every miss and falls after every hit (adaptive conformal inference: Gibbs and Candes 2021, equation 2). So the
+promise is kept in the long run whatever the market does; nothing is assumed about it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.market.answers.intervals import block_length, resampled_sums
+from core.market.answers.naive import baseline_summary
+from core.market.answers.predictions import RowPredictions
+from core.market.answers.table import Answered, Scores
+from core.market.book import BookError, BookRows, FloatArray
+from core.market.calibration import fit_class_biases
+from core.market.labels import UNKNOWN, classify, fit_alpha, momentum_calls, moves_after
+from core.market.predictor import MarketCard
+from core.messages import compose
+
+REFIT_STEPS: Final = 200
+"""Predictions between two fits: 50 s."""
+HALF_LIFE: Final = 3_600
+"""Outcomes after which an outcome's weight has halved: a quarter hour."""
+KEPT: Final = 4 * HALF_LIFE
+"""Outcomes that a fit reads: an hour."""
+STRIDE: Final = 4
+"""A fit reads every fourth outcome: neighbours tell nearly the same."""
+MIN_OUTCOMES: Final = 200
+"""Outcomes before the first fit."""
+THRESHOLD_OUTCOMES: Final = 3_600
+"""Outcomes that the label thresholds of an unknown market are fitted to: its first quarter hour."""
+SCORED_AFTER: Final = 1_000
+"""Outcomes that are left out of the scores of recalibrated probabilities: those the calibration begins with."""
+PROMISED: Final = 0.9
+"""Share of outcomes that shall be among the classes named."""
+PACE: Final = 0.03
+"""Step by which one miss moves the level (Gibbs and Candes's gamma)."""
+MEMORY: Final = 1_000
+"""Outcomes whose scores the quantile is taken of."""
+MIN_SCORES: Final = 50
+"""Outcomes before which all classes are named."""
+Thresholds = Literal["card", "past"]
+"""Source of the label thresholds: the checkpoint's card, or the market's own first quarter hour."""
+
+
+class AdaptiveSets:
+    """The limit of the sets of one head, moved by each outcome as it becomes known.
+
+    Attributes:
+        limit: a class is named where 1 less its probability is at most this; 1 names every class, -1 none.
+    """
+
+    def __init__(self, *, promised: float = PROMISED, pace: float = PACE, memory: int = MEMORY) -> None:
+        self.promised, self.pace = promised, pace
+        self.limit = 1.0
+        self._missing_rate = 1 - promised
+        self._recent: deque[float] = deque()
+        self._sorted: list[float] = []
+        self._memory = memory
+
+    def resolve(self, probability: float, limit: float) -> None:
+        """An outcome that was given this probability, by a set of this limit."""
+        score = 1 - probability
+        self._missing_rate += self.pace * (1 - self.promised - (score > limit))
+        insort(self._sorted, score)
+        self._recent.append(score)
+        if len(self._recent) > self._memory:
+            self._sorted.pop(bisect_left(self._sorted, self._recent.popleft()))
+        self.limit = self._quantile()
+
+    def _quantile(self) -> float:
+        n = len(self._sorted)
+        if n < MIN_SCORES or self._missing_rate <= 0:
+            return 1.0
+        rank = math.ceil((1 - self._missing_rate) * (n + 1))  # 1..n, or beyond the largest score
+        return self._sorted[rank - 1] if 1 <= rank <= n else 1.0 if rank > n else -1.0
+
+
+def named(probabilities: Sequence[float], limit: float) -> list[int]:
+    """The classes of a set, in order."""
+    return [label for label, p in enumerate(probabilities) if 1 - p <= limit]
+
+
+@dataclass(frozen=True, slots=True)
+class Recalibrated:
+    """One head's prediction and what the past makes of it.
+
+    Attributes:
+        written: the three probabilities as predicted. fitted: by the newest fit. adapted: between the two, by how far the fit is
+            trusted. limit: of the conformal set.
+    """
+
+    written: tuple[float, float, float]
+    fitted: tuple[float, float, float]
+    adapted: tuple[float, float, float]
+    limit: float
+
+
+class AdaptiveHead:
+    """Recalibration and conformal sets of one head of one market. Not safe to call from two threads at once.
+
+    Args:
+        horizon: steps. alpha: the card's label threshold.
+        own_threshold: replace the threshold, once the first quarter hour of outcomes is known, by one fitted to them (D8).
+        first_fit: predictions until the first fit, so that the heads of a market take turns.
+
+    Attributes:
+        alpha: the label threshold in use. settled: whether it stays.
+        scale, biases: the fitted probabilities are softmax(scale log p + biases).
+    """
+
+    def __init__(self, horizon: int, alpha: float, *, own_threshold: bool = False, first_fit: int = REFIT_STEPS) -> None:
+        self.horizon = horizon
+        self.alpha, self.settled = alpha, not own_threshold
+        self.scale, self.biases = 1.0, (0.0, 0.0, 0.0)
+        self.sets = AdaptiveSets()
+        self._logits = np.zeros((KEPT // STRIDE, 3))
+        self._moves = np.zeros(KEPT // STRIDE)
+        self._first: list[float] = []  # moves of the first quarter hour
+        self._count = 0
+        self._evidence = 0.0  # log-likelihood of the fits less that as written, over the past, discounted
+        self._independent = min(1.0, 2 / horizon)  # outcomes overlap: those of half a horizon count as one
+        self._until_fit = first_fit
+
+    def predict(self, probabilities: Sequence[float]) -> Recalibrated:
+        """A prediction with what is known now; every `REFIT_STEPS` predictions the calibration is fitted first."""
+        self._until_fit -= 1
+        if self._until_fit <= 0:
+            self._until_fit = REFIT_STEPS
+            self._fit()
+        down, stationary, up = probabilities
+        written = (float(down), float(stationary), float(up))
+        return Recalibrated(written, self._recalibrate(written, 1.0), self._recalibrate(written, self.trust), self.sets.limit)
+
+    @property
+    def trust(self) -> float:
+        """0 to 1: the posterior probability that the fits are right rather than the predictions as written, from even odds."""
+        return 1 / (1 + math.exp(min(max(-self._evidence, -50.0), 50.0)))
+
+    def _recalibrate(self, p: tuple[float, float, float], trust: float) -> tuple[float, float, float]:
+        """softmax(scale log p + biases), scale and biases being drawn towards 1 and 0 where trust is less than 1."""
+        scale = 1 + trust * (self.scale - 1)
+        a, b, c = (scale * _log(value) + trust * bias for value, bias in zip(p, self.biases, strict=True))
+        top = max(a, b, c)
+        down, stationary, up = math.exp(a - top), math.exp(b - top), math.exp(c - top)
+        total = down + stationary + up
+        return down / total, stationary / total, up / total
+
+    def resolve(self, prediction: Recalibrated, move: float) -> int:
+        """Resolves a prediction from the label's move, a fraction of the price: the class by the threshold in use."""
+        if self._count % STRIDE == 0:
+            place = self._count // STRIDE % len(self._moves)
+            self._logits[place] = [_log(p) for p in prediction.written]
+            self._moves[place] = move
+        self._count += 1
+        truth = 2 if move > self.alpha else 0 if move < -self.alpha else 1
+        self.sets.resolve(prediction.adapted[truth], prediction.limit)
+        gain = _log(prediction.fitted[truth]) - _log(prediction.written[truth])
+        self._evidence = self._evidence * 0.5 ** (1 / HALF_LIFE) + gain * self._independent
+        if not self.settled:
+            self._first.append(move)
+            if len(self._first) == THRESHOLD_OUTCOMES:
+                self._settle()
+        return truth
+
+    def _settle(self) -> None:
+        """Go over to the market's own threshold: what was fitted and counted by the other one does not hold any more."""
+        self.alpha, self.settled = max(fit_alpha([np.array(self._first)]), 1e-9), True
+        self._first, self.sets, self._evidence = [], AdaptiveSets(), 0.0
+        self._fit()
+
+    def _fit(self) -> None:
+        if self._count < MIN_OUTCOMES:
+            return
+        used = -(-self._count // STRIDE)
+        newest = (used - 1) % len(self._moves)
+        filled = min(used, len(self._moves))
+        age = (newest - np.arange(filled)) % len(self._moves) * STRIDE
+        weights = 0.5 ** (age / HALF_LIFE) * STRIDE * self._independent
+        truth = classify(self._moves[:filled], self.alpha)
+        self.scale, self.biases = fit_class_biases(self._logits[:filled], truth, weights, start=(self.scale, self.biases))
+
+
+def _log(p: float) -> float:
+    return math.log(max(p, 1e-6))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveScores:
+    """One head's probabilities as written and recalibrated, over the same outcomes after the first `SCORED_AFTER`.
+
+    Attributes:
+        outcomes: known so far. scored: of these.
+        own_threshold: whether the market's own past gives the threshold; settled: whether it does so by now (else the card's
+            stands in; scores begin anew when it settles).
+        alpha: the label threshold in use, a fraction of the price.
+        written, adapted: scores of the likeliest class, as written and recalibrated.
+        delivered, delivered_last: share of outcomes that the sets named, over all scored and the last `MEMORY` of them.
+        mean_size: classes in a set. promised: the share that shall be named.
+        newest: of the newest prediction, recalibrated: probabilities and the classes named; None before the first.
+    """
+
+    outcomes: int
+    scored: int
+    own_threshold: bool
+    settled: bool
+    alpha: float
+    written: Scores
+    adapted: Scores
+    delivered: float
+    delivered_last: float
+    mean_size: float
+    promised: float
+    newest: tuple[tuple[float, float, float], list[int]] | None
+
+
+class AdaptiveBoard:
+    """Recalibrates one head's predictions as their outcomes become known, and scores both.
+
+    Args:
+        own_threshold, first_fit: see `AdaptiveHead`.
+    """
+
+    def __init__(self, horizon: int, alpha: float, *, own_threshold: bool, first_fit: int) -> None:
+        self.head = AdaptiveHead(horizon, alpha, own_threshold=own_threshold, first_fit=first_fit)
+        self._own_threshold = own_threshold
+        self._newest: Recalibrated | None = None
+        self._begin(0)
+
+    def _begin(self, outcomes: int) -> None:
+        """Score anew, this many outcomes after the calibration began."""
+        self._outcomes, self._scored, self._covered, self._named = outcomes, 0, 0, 0
+        self._last: deque[bool] = deque(maxlen=MEMORY)
+        self._sums = [Scores.nothing(), Scores.nothing()]  # as written and recalibrated
+        self._fresh: list[tuple[int, Recalibrated]] = []  # outcomes not yet among them
+
+    def predict(self, probabilities: Sequence[float]) -> Recalibrated:
+        """Recalibrate a prediction by what is known now."""
+        self._newest = self.head.predict(probabilities)
+        return self._newest
+
+    def resolve(self, prediction: Recalibrated, move: float) -> None:
+        """The label's move after a prediction, a fraction of the price."""
+        settled = self.head.settled
+        truth = self.head.resolve(prediction, move)
+        self._outcomes += 1
+        if self.head.settled != settled:
+            self._begin(self._outcomes)
+            return
+        if self._outcomes <= SCORED_AFTER:
+            return
+        self._scored += 1
+        classes = named(prediction.adapted, prediction.limit)
+        self._covered += truth in classes
+        self._named += len(classes)
+        self._last.append(truth in classes)
+        self._fresh.append((truth, prediction))
+        if len(self._fresh) == MEMORY:
+            self._fold()
+
+    def _fold(self) -> None:
+        truth = np.array([came for came, _ in self._fresh], dtype=np.int64)
+        for which, name in enumerate(("written", "adapted")):
+            p = np.array([getattr(one, name) for _, one in self._fresh]).reshape(-1, 3)
+            self._sums[which] += Scores.of(truth, Answered(calls=p.argmax(axis=1), probabilities=p))
+        self._fresh.clear()
+
+    def scores(self) -> AdaptiveScores:
+        """The scores so far."""
+        n, newest = self._scored, self._newest
+        self._fold()
+        return AdaptiveScores(
+            outcomes=self._outcomes,
+            scored=n,
+            own_threshold=self._own_threshold,
+            settled=self.head.settled,
+            alpha=self.head.alpha,
+            written=self._sums[0],
+            adapted=self._sums[1],
+            delivered=self._covered / n if n else math.nan,
+            delivered_last=sum(self._last) / len(self._last) if n else math.nan,
+            mean_size=self._named / n if n else math.nan,
+            promised=PROMISED,
+            newest=None if newest is None else (newest.adapted, named(newest.adapted, newest.limit)),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecalibratedRows:
+    """A whole file's predictions of one head, recalibrated row by row from the past alone.
+
+    Attributes:
+        adapted: (n, 3). limits: (n,) of the conformal sets.
+        truth: (n,) by `alpha`; UNKNOWN where it is not known, and before the threshold was settled.
+        alpha: the threshold in use at the end.
+    """
+
+    adapted: FloatArray
+    limits: FloatArray
+    truth: NDArray[np.int64]
+    alpha: float
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """(n,) whether the set named what happened; False where that is not known."""
+        p = self.adapted[np.arange(len(self.truth)), np.maximum(self.truth, 0)]
+        return (self.truth != UNKNOWN) & (1 - p <= self.limits)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """(n,) classes in each set."""
+        return (1 - self.adapted <= self.limits[:, None]).sum(axis=1)
+
+
+def recalibrate_rows(
+    rows: NDArray[np.int64], probabilities: NDArray[np.floating], moves: FloatArray, head: AdaptiveHead
+) -> RecalibratedRows:
+    """Go through a file as a live session does: at each row first what became known, then the prediction.
+
+    Args:
+        rows: (n,) numbers of the rows predicted, rising. probabilities: (n, 3). moves: (n,) that followed, NaN where unknown.
+        head: a new one.
+    """
+    predictions: list[Recalibrated] = []
+    truth = np.full(len(rows), UNKNOWN)
+    due = 0
+    numbers, known = rows.tolist(), moves.tolist()
+    for now, written in zip(numbers, np.asarray(probabilities, dtype=np.float64).tolist(), strict=True):
+        while due < len(predictions) and numbers[due] + head.horizon <= now:
+            if not math.isnan(known[due]):
+                settled = head.settled
+                truth[due] = head.resolve(predictions[due], known[due])
+                truth[due] = truth[due] if settled else UNKNOWN
+            due += 1
+        predictions.append(head.predict(written))
+    if head.settled:  # of the rest the outcome is known only after the last prediction
+        truth[due:] = classify(moves[due:], head.alpha)
+    return RecalibratedRows(
+        adapted=np.array([p.adapted for p in predictions]).reshape(-1, 3),
+        limits=np.array([p.limit for p in predictions]),
+        truth=truth,
+        alpha=head.alpha,
+    )
+
+
+def score_recalibrated(
+    found: RowPredictions, rows: BookRows, market: MarketCard, head: int, *, thresholds: Thresholds = "card"
+) -> dict[str, Any]:
+    """Recalibrate one head's predictions row by row, and score them after the first `SCORED_AFTER` outcomes.
+
+    Args:
+        found: predictions at rows of `rows`. head: index into its heads.
+
+    Returns:
+        Plain numbers, rounded to four decimals. Calls are those of the card's rule; log_loss, ece and call_gap are those after
+        recalibration, and `before` has those of the probabilities as written. `coverage` has what was `promised`; `delivered`
+        over all scored, with its 95 % interval `low` to `high` (block bootstrap), and over the last `MEMORY` of them;
+        `mean_size` of the sets, and the share that are `empty`.
+
+    Raises:
+        BookError: where there are no more outcomes than those left out.
+    """
+    kind, horizon = found.heads[head]
+    past = AdaptiveHead(horizon, market.alphas[head], own_threshold=thresholds == "past")
+    p = found.probabilities[:, head].astype(np.float64)
+    answer = recalibrate_rows(found.rows, p, moves_after(rows, (kind, horizon))[found.rows], past)
+    known = np.flatnonzero(answer.truth != UNKNOWN)
+    scored = known[SCORED_AFTER:]
+    if not len(scored):
+        raise BookError(
+            compose(
+                "{count} outcomes of {kind} {horizon} are known: more than {least} are needed, which the calibration begins with",
+                count=len(known),
+                kind=kind,
+                horizon=horizon,
+                least=SCORED_AFTER,
+            )
+        )
+    momentum = momentum_calls(rows, horizon, answer.alpha)[found.rows] if thresholds == "past" else None
+    table = found.of_head(head, truth=answer.truth, momentum=momentum)[scored]
+    result = table.score()
+    after = Scores.of(table.truth, replace(table.answers["tlob"], probabilities=answer.adapted[scored]))
+    covered, sizes = answer.covered[scored], answer.sizes[scored]
+    sums = resampled_sums(covered[:, None], block_length(len(covered), horizon)) / len(covered)
+    low, high = np.quantile(sums, [0.025, 0.975])
+    coverage = {
+        "promised": PROMISED,
+        "delivered": float(covered.mean()),
+        "low": float(low),
+        "high": float(high),
+        "delivered_last": float(covered[-MEMORY:].mean()),
+        "mean_size": float(sizes.mean()),
+        "empty": float((sizes == 0).mean()),
+    }
+    return {
+        "label": kind,
+        "horizon": horizon,
+        "samples": after.samples,
+        "adaptive": True,
+        "scored_after": SCORED_AFTER,
+        "thresholds": thresholds,
+        "alpha": answer.alpha,
+        **_rounded({**after.summary(), "call_gap": after.call_gap}),
+        "before": _rounded({name: getattr(result["tlob"], name) for name in ("log_loss", "ece", "call_gap")}),
+        "coverage": _rounded(coverage),
+        "confusion": after.confusion.tolist(),
+        "baselines": baseline_summary(result),
+    }
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 4) for name, value in values.items()}
