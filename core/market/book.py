@@ -282,13 +282,17 @@ def rows_from_frame(frame: pd.DataFrame, *, name: str = THE_FILE) -> BookRows:
     return BookRows(timestamps=timestamps, levels=levels, deep=_deep_of(frame[columns]) if columns else None)
 
 
+def known_depth(deep: FloatArray) -> FloatArray:
+    """(n, 4m) levels past the tenth, each row's NaN from the first level on that is not whole, or that no market has."""
+    usable = (np.isfinite(deep) & (deep > 0) & (deep < LARGEST)).reshape(len(deep), deep.shape[1] // 4, 4).all(axis=2)
+    return np.where(np.repeat(np.logical_and.accumulate(usable, axis=1), 4, axis=1), deep, np.nan)
+
+
 def _deep_of(frame: pd.DataFrame) -> FloatArray:
     """The whole levels of these columns from the eleventh on, NaN past the first that a row lacks or that is not sensible."""
     count = next((i for i in range(0, len(DEEP_COLUMNS), 4) if not set(DEEP_COLUMNS[i : i + 4]) <= set(frame.columns)), None)
     deep = frame[list(DEEP_COLUMNS[:count])].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
-    usable = (np.isfinite(deep) & (deep > 0) & (deep < LARGEST)).reshape(len(deep), -1, 4).all(axis=2)
-    known = np.logical_and.accumulate(usable, axis=1)
-    return np.where(np.repeat(known, 4, axis=1), deep, np.nan)
+    return known_depth(deep)
 
 
 def _whole_milliseconds(column: pd.Series) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, 
 from core.market.grid import GridRow, GridSampler
 from core.market.queue_items import ConfirmedUntil
 from core.market.shared_steps import SharedStep
-from core.market.store.writer import GROUP_ROWS, JOURNAL_S, SegmentWriter
+from core.market.store.writer import JOURNAL_S, SegmentWriter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +38,6 @@ async def record(
     *,
     seconds: float | None = None,
     on_progress: Callable[[RecordingProgress], None] | None = None,
-    segment_rows: int = GROUP_ROWS,
-    with_trades: bool = True,
 ) -> list[Path]:
     """Record a feed on the 250 ms grid until it ends, `seconds` have passed by its clock, or the task is cancelled.
 
@@ -59,7 +57,7 @@ async def record(
         OSError: where the disk refuses.
     """
     wall = feed.clock == "wall"
-    writer = SegmentWriter(folder, feed.market, key=feed.key, segment_rows=segment_rows, with_trades=with_trades, saves=not wall)
+    writer = SegmentWriter(folder, feed.market, key=feed.key, saves=not wall)
     with writer:
         recorder = EventRecorder(writer, wall=wall, seconds=seconds, on_progress=on_progress)
         tasks = [asyncio.create_task(_follow(feed, recorder))]

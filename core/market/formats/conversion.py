@@ -5,22 +5,19 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from core.market.book import LARGEST, LEVELS, MAX_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray
+from core.market.book import LARGEST, LEVELS, MAX_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray, known_depth
 from core.market.feeds.trades import trades_path, trades_table
-from core.market.formats.binance_wire import BinanceWireFormat
-from core.market.formats.fi2010 import Fi2010Format
-from core.market.formats.hftbacktest import HftbacktestFormat
-from core.market.formats.lobster import LobsterFormat
+from core.market.formats.events import BinanceWireFormat, HftbacktestFormat
 from core.market.formats.protocol import BookBatch, BookFormat, FormatError, RowProblem
-from core.market.formats.tables import KaggleFormat, OwnFormat, TardisFormat
+from core.market.formats.tables import Fi2010Format, KaggleFormat, LobsterFormat, OwnFormat, TardisFormat
 from core.market.grid import carry_ms, grid_rows, on_grid
 from core.market.store.segments import write_table
 from core.market.store.writer import FileSummary, RowBlock, write_rows
@@ -222,15 +219,9 @@ def _checked(form: BookFormat, files: Mapping[str, Path]) -> Iterator[tuple[Book
         ]
         good &= ~late
         last = int(max(last, batch.timestamps[good].max(initial=-1)))
-        values = _without_bad_depth(batch.values[good])
-        kept = BookBatch(
-            timestamps=batch.timestamps[good],
-            values=values,
-            rows=batch.rows[good],
-            trades=batch.trades,
-            fresh=batch.fresh,
-            done=batch.done,
-        )
+        values = batch.values[good][:, : 4 * MAX_LEVELS]
+        values = np.concatenate([values[:, : 4 * LEVELS], known_depth(values[:, 4 * LEVELS :])], axis=1)
+        kept = replace(batch, timestamps=batch.timestamps[good], values=values, rows=batch.rows[good], problems=())
         yield kept, sorted(wrong, key=lambda one: one.row)
 
 
@@ -243,41 +234,20 @@ def _whole_batches(form: BookFormat, files: Mapping[str, Path]) -> Iterator[Book
         raise FormatError(compose("{files} ends early or is damaged: unpacking it must succeed", files=names)) from error
 
 
-def _faults(values: FloatArray) -> Iterator[tuple[Message, NDArray[np.bool_]]]:
+def _faults(values: FloatArray) -> list[tuple[Message, NDArray[np.bool_]]]:
     """Each way in which a book of ten levels can be unusable, and which rows are so."""
-    width = 4 * LEVELS
-    if values.shape[1] < width:
-        few = np.ones(len(values), dtype=bool)
-        yield compose("has fewer than {levels} levels a side: that many are needed", levels=LEVELS), few
-        return
-    best = values[:, :width]
+    best = np.pad(values[:, : 4 * LEVELS], ((0, 0), (0, max(0, 4 * LEVELS - values.shape[1]))), constant_values=np.nan)
     with np.errstate(invalid="ignore"):
-        rising = (np.diff(best[:, 0::4], axis=1) > 0).all(axis=1) & (np.diff(best[:, 2::4], axis=1) < 0).all(axis=1)
-        faults: list[tuple[Message, Any]] = [
-            (
-                compose("has fewer than {levels} levels a side: that many are needed", levels=LEVELS),
-                ~np.isfinite(best).all(axis=1),
-            ),
-            (compose("has a price or size of zero or less: all are above 0"), ~(best > 0).all(axis=1)),
-            (
-                compose("has a price or size that no market has: less than {limit:g} is right", limit=LARGEST),
-                ~(best < LARGEST).all(axis=1),
-            ),
-            (compose("is crossed: the best ask must be above the best bid"), best[:, 0] <= best[:, 2]),
-            (compose("is unsorted: asks must rise and bids must fall from the best"), ~rising),
-        ]
-    yield from faults
-
-
-def _without_bad_depth(values: FloatArray) -> FloatArray:
-    """Past the tenth level: nothing from the first level on that is not usable."""
-    deep = values[:, 4 * LEVELS : 4 * MAX_LEVELS]
-    if not deep.shape[1]:
-        return values[:, : 4 * MAX_LEVELS]
-    with np.errstate(invalid="ignore"):
-        usable = (np.isfinite(deep) & (deep > 0) & (deep < LARGEST)).reshape(len(deep), deep.shape[1] // 4, 4).all(axis=2)
-    known = np.repeat(np.logical_and.accumulate(usable, axis=1), 4, axis=1)
-    return np.concatenate([values[:, : 4 * LEVELS], np.where(known, deep, np.nan)], axis=1)
+        rising = np.concatenate([np.diff(best[:, 0::4]) > 0, np.diff(best[:, 2::4]) < 0], axis=1)
+        sound = [np.isfinite(best), best > 0, best < LARGEST, best[:, :1] > best[:, 2:3], rising]
+    clauses = (
+        compose("has fewer than {levels} levels a side: that many are needed", levels=LEVELS),
+        compose("has a price or size of zero or less: all are above 0"),
+        compose("has a price or size that no market has: less than {limit:g} is right", limit=LARGEST),
+        compose("is crossed: the best ask must be above the best bid"),
+        compose("is unsorted: asks must rise and bids must fall from the best"),
+    )
+    return [(clause, ~np.logical_and.reduce(right, axis=1)) for clause, right in zip(clauses, sound, strict=True)]
 
 
 def _nothing_usable(problems: Sequence[RowProblem]) -> Message:

@@ -1,14 +1,15 @@
-"""Protocol of the formats of order-book files: recognition by content, and books with their problems, batch by batch."""
+"""Protocol of the formats of order-book files, books with their problems batch by batch; and reading of text within bounds."""
 
 from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.book import FloatArray
@@ -94,26 +95,22 @@ def max_unpacked(path: Path) -> int:
     return max(MAX_UNPACKED, MAX_RATIO * path.stat().st_size)
 
 
-@dataclass
 class PositionedText:
     """Lines of a text file, gzip or not, with the share of it that has been read.
 
     A line is read as far as it may be long, and a packed file as far as it may unpack: a small file must not fill the memory.
 
-    Attributes:
+    Args:
         longest: bytes of a line.
     """
 
-    path: Path
-    longest: int = MAX_LINE
-    _raw: IO[bytes] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._raw = self.path.open("rb")
+    def __init__(self, path: Path, longest: int = MAX_LINE) -> None:
+        self.path, self.longest = path, longest
+        self._raw: IO[bytes] = path.open("rb")
         packed = self._raw.read(2) == GZIP
         self._raw.seek(0)
         self._data: IO[bytes] = gzip.GzipFile(fileobj=self._raw) if packed else self._raw  # type: ignore[assignment]
-        self._size, self._unpacked, self._most = max(1, self.path.stat().st_size), 0, max_unpacked(self.path)
+        self._size, self._unpacked, self._most = max(1, path.stat().st_size), 0, max_unpacked(path)
 
     @property
     def done(self) -> float:
@@ -180,3 +177,78 @@ def first_line(path: Path) -> str:
         return head(path).split(b"\n", 1)[0].decode("utf-8").strip("\r\ufeff")
     except UnicodeDecodeError:
         return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberLines:
+    """Some lines: (n,) line numbers from 1, (n, columns) numbers, the lines left out, and the share of the file read."""
+
+    lines: NDArray[np.int64]
+    values: FloatArray
+    problems: list[RowProblem]
+    done: float
+
+
+def number_lines(
+    path: Path, columns: Sequence[str] | int, *, times: Sequence[str] = (), empty: bool = False
+) -> Iterator[NumberLines]:
+    """Columns of numbers of a CSV file; a line that cannot be read is a problem with its number.
+
+    Args:
+        columns: the names wanted, of a file with a header; or the number of columns of a file without one.
+        times: names of columns that hold dates and times, read as microseconds UTC.
+        empty: whether a cell may be empty, which makes it NaN.
+
+    Raises:
+        FormatError: where a column is not there.
+    """
+    file = PositionedText(path)
+    try:
+        before = 0
+        names = wanted = [str(i + 1) for i in range(columns)] if isinstance(columns, int) else list(columns)
+        if not isinstance(columns, int):
+            names = [name.strip().strip('"') for name in file.line().strip("\r\n\ufeff").split(",")]
+            before = 1
+            if missing := [name for name in wanted if name not in names]:
+                raise FormatError(compose("{file} lacks the column {column}", file=path.name, column=missing[0]))
+        places = [names.index(name) for name in wanted]
+        for lines in file.batches():
+            problems, numbers, cells = list[RowProblem](), list[int](), list[list[str]]()
+            for number, line in enumerate(lines, before + 1):
+                fields = line.rstrip("\r\n").split(",")
+                if len(fields) == len(names):
+                    numbers.append(number)
+                    cells.append([fields[place] for place in places])
+                elif line.strip():
+                    what = compose("has {count} fields: {right} are right", count=len(fields), right=len(names))
+                    problems.append(RowProblem(row=number, what=what))
+            before += len(lines)
+            values, bad = _as_numbers(cells, [name in times for name in wanted], empty=empty)
+            for row in np.flatnonzero(bad.any(axis=1)):
+                column = int(np.argmax(bad[row]))
+                about = {"text": cells[row][column][:40], "column": wanted[column]}
+                what = compose("has {text!r} in column {column}: a number is right", **about)
+                if wanted[column] in times:
+                    what = compose("has {text!r} in column {column}: a date and time is right", **about)
+                problems.append(RowProblem(row=numbers[row], what=what))
+            good = ~bad.any(axis=1)
+            problems.sort(key=lambda one: one.row)
+            yield NumberLines(lines=np.array(numbers, np.int64)[good], values=values[good], problems=problems, done=file.done)
+    finally:
+        file.close()
+
+
+def _as_numbers(cells: list[list[str]], dates: list[bool], *, empty: bool) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """(n, columns) the numbers that the cells say, and which of them say none."""
+    table = pd.DataFrame(cells, columns=range(len(dates)), dtype=str)
+    values = np.empty(table.shape)
+    for column, date in enumerate(dates):
+        texts = table[column].str.strip()
+        if date:
+            moments = pd.to_datetime(texts, utc=True, errors="coerce", format="ISO8601")
+            stamps = moments.to_numpy(dtype="datetime64[us]").astype(np.int64)
+            values[:, column] = np.where(moments.isna().to_numpy(), np.nan, stamps)
+        else:
+            values[:, column] = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=np.float64)
+    bad = ~np.isfinite(values)
+    return values, bad & (table != "").to_numpy() if empty else bad

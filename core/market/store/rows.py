@@ -20,6 +20,7 @@ from core.market.book import (
     BookRows,
     FloatArray,
     first_fault,
+    known_depth,
     price_tick,
     read_rows,
 )
@@ -188,8 +189,7 @@ class _ParquetFile:
             for batch in self._file.iter_batches(CHECKED_ROWS // 8, row_groups=[number], columns=list(columns)):
                 values[at : at + batch.num_rows] = _matrix(batch, columns)
                 at += batch.num_rows
-            if deep and len(columns) > len(FILE_COLUMNS):
-                _cut_unknown(values)
+            values[:, len(FILE_COLUMNS) :] = known_depth(values[:, len(FILE_COLUMNS) :])
             self._kept[key] = values
         self._kept.move_to_end(key)
         return self._kept[key]
@@ -210,10 +210,3 @@ def _matrix(batch: pa.RecordBatch, columns: Sequence[str]) -> FloatArray:
     for row, name in enumerate(columns):
         values[row] = batch.column(name).cast(pa.float64()).to_numpy(zero_copy_only=False)
     return values.T
-
-
-def _cut_unknown(values: FloatArray) -> None:
-    """Past the tenth level: NaN from the first level on that is not whole."""
-    whole = (np.isfinite(values[:, 40:]) & (values[:, 40:] > 0)).reshape(len(values), values.shape[1] // 4 - 10, 4).all(axis=2)
-    known = np.repeat(np.logical_and.accumulate(whole, axis=1), 4, axis=1)
-    values[:, 40:][~known] = np.nan

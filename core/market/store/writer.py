@@ -182,7 +182,6 @@ class _Hour:
 
     first_ms: int | None = None
     last_ms: int = 0
-    count: int = 0
     new: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
 
 
@@ -196,35 +195,19 @@ class SegmentWriter:
     Args:
         folder: of the library; made where it is missing.
         market: symbol. key: of the feed, by which the market's folder is named (`market_folder`); the symbol names it where None.
-        segment_rows: most rows of a file; a file spans at most as many grid steps, holes included.
-        with_trades: whether `add_trade` writes anything.
         saves: whether it saves by itself, in the caller's thread; otherwise `save_journal` is to be called every second.
 
     Attributes:
         files: of rows, written so far. rows: their number, with those not written yet. gaps: interruptions of the rows.
         seconds: from the first row to the last. size: bytes on disk, journal included.
-
-    Raises:
-        ValueError: for segments of no rows.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        market: str,
-        *,
-        key: str | None = None,
-        segment_rows: int = GROUP_ROWS,
-        with_trades: bool = True,
-        saves: bool = True,
-    ) -> None:
-        if segment_rows < 1:
-            raise ValueError(compose("a segment of {rows} rows holds nothing: give 1 or more", rows=segment_rows))
+    def __init__(self, folder: Path, market: str, *, key: str | None = None, saves: bool = True) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.market, self.files = folder, market, list[Path]()
         self._name = market_folder(key or market)
         self.rows = self.gaps = self._sealed = 0
-        self._segment_rows, self._with_trades, self._saves = segment_rows, with_trades, saves
+        self._saves = saves
         self._lock, self._saving = threading.Lock(), threading.Lock()
         self._hours = [_Hour()]  # one a segment, the last of which is being gathered
         self._journal: Journal | None = None
@@ -255,27 +238,20 @@ class SegmentWriter:
             if self._last_ms is not None and timestamp > self._last_ms + STEP_MS:
                 self.gaps += 1
                 hour.new[EVENTS].append((self._last_ms + STEP_MS, "gap", timestamp, ""))
-            if hour.first_ms is not None and (
-                timestamp - hour.first_ms >= self._segment_rows * STEP_MS
-                or timestamp <= hour.last_ms
-                or timestamp // HOUR_MS != hour.first_ms // HOUR_MS
-                or hour.count >= self._segment_rows
-            ):
+            if hour.first_ms is not None and not hour.last_ms < timestamp < (hour.first_ms // HOUR_MS + 1) * HOUR_MS:
                 self._hours.append(hour := _Hour())
             hour.first_ms = timestamp if hour.first_ms is None else hour.first_ms
             hour.last_ms = self._last_ms = timestamp
             self._first_ms = timestamp if self._first_ms is None else min(timestamp, self._first_ms)
             hour.new[ROWS].append(row)
-            hour.count += 1
             self.rows += 1
-            due = len(self._hours) > 1 or hour.count >= self._segment_rows or time.monotonic() >= self._journal_due
+            due = len(self._hours) > 1 or time.monotonic() >= self._journal_due
         if self._saves and due:
             self.save_journal()
 
     def add_trade(self, trade: Trade) -> None:
         """Take a trade in, for the segment being gathered."""
-        if self._with_trades:
-            self._note(TRADES, [(trade.exchange_ms, trade.price, trade.size, CODES[trade.side])])
+        self._note(TRADES, [(trade.exchange_ms, trade.price, trade.size, CODES[trade.side])])
 
     def add_update(self, book: OrderBookSnapshot) -> None:
         """Take a message's book in: the levels in which it differs from the one before, all of them after an interruption."""
@@ -311,8 +287,7 @@ class SegmentWriter:
     def _save(self) -> None:
         while True:
             with self._lock:
-                hour = self._hours[0]
-                over = len(self._hours) > 1 or hour.count >= self._segment_rows
+                hour, over = self._hours[0], len(self._hours) > 1
                 new = {kind: items[:] for kind, items in hour.new.items() if items}
             if new:
                 if self._journal is None:
@@ -326,20 +301,15 @@ class SegmentWriter:
                 return
             self._seal()
             with self._lock:
-                self._hours = self._hours[1:] or [_Hour()]
-
-    def flush(self) -> Path | None:
-        """Write the segment gathered so far; returns its file of rows, None where it has none."""
-        with self._saving:
-            self._save()
-            path = self._seal()
-            with self._lock:
-                self._hours = [_Hour()]
-            return path
+                del self._hours[0]
 
     def close(self) -> None:
         """Write the rest."""
-        self.flush()
+        with self._saving:
+            self._save()
+            self._seal()
+            with self._lock:
+                self._hours = [_Hour()]
 
     def __enter__(self) -> SegmentWriter:
         return self
@@ -347,14 +317,12 @@ class SegmentWriter:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _seal(self) -> Path | None:
+    def _seal(self) -> None:
         """Make files of the journal."""
-        path = None
         if self._journal is not None:
-            path = self._write_segment(self._journal)
+            self._write_segment(self._journal)
             self._journal.remove()
         self._journal = None
-        return path
 
     def _restore(self) -> None:
         """Make segments of the journals of killed processes, and remove the half-written files they left."""
@@ -371,26 +339,24 @@ class SegmentWriter:
                 journal.close()
         remove_leftovers(self.folder)
 
-    def _write_segment(self, journal: Journal, *, restored: bool = False) -> Path | None:
+    def _write_segment(self, journal: Journal, *, restored: bool = False) -> None:
         market, name, tables = _read_journal(journal.path)
         if not tables:
-            return None
+            return
         kind, first = next((kind, table.column(0)[0].as_py()) for kind, table in tables.items())
         rows = tables.pop(ROWS, None)
         count = 0 if rows is None else rows.num_rows
         path = self._free_path(name, first // 1_000_000 if kind == UPDATES else first, count if restored else None)
         if path is None:
-            return None  # the process was killed between writing the segment and removing its journal
+            return  # the process was killed between writing the segment and removing its journal
         for kind, table in tables.items():
             write_table(beside := segment_path(path, kind), table)
             self._sealed += beside.stat().st_size
-        if rows is None:
-            return None
-        times, values = _block(rows)
-        write_rows(path, [(times, values)], levels=values.shape[1] // 4, market=market)
-        self.files.append(path)
-        self._sealed += path.stat().st_size
-        return path
+        if rows is not None:
+            times, values = _block(rows)
+            write_rows(path, [(times, values)], levels=values.shape[1] // 4, market=market)
+            self.files.append(path)
+            self._sealed += path.stat().st_size
 
     def _free_path(self, name: str, first_ms: int, restored: int | None) -> Path | None:
         path = first = hour_of(self.folder / market_folder(name), first_ms) / f"rows_{first_ms}.parquet"

@@ -20,6 +20,7 @@ from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 
 START_MS = 1_700_000_000_000
+NEXT_HOUR = 1_700_002_800_000
 
 
 def books(count: int, seed: int = 1) -> list[np.ndarray]:
@@ -29,24 +30,23 @@ def books(count: int, seed: int = 1) -> list[np.ndarray]:
 
 def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     levels = books(25)
-    with SegmentWriter(tmp_path / "new", "BTC/USDT:USDT", segment_rows=10) as writer:
+    with SegmentWriter(tmp_path / "new", "BTC/USDT:USDT") as writer:
         for row, book in enumerate(levels):
-            writer.add((START_MS + 250 * row, book))
-        hour = tmp_path / "new" / "BTC-USDT-USDT" / "2023-11-14" / "22"
-        assert writer.files == [hour / "rows_1700000000000.parquet", hour / "rows_1700000002500.parquet"]
-    assert [len(read_rows(path)) for path in writer.files] == [10, 10, 5]
+            writer.add((NEXT_HOUR + 250 * (row - 10), book))
+        assert writer.files == [tmp_path / "new" / "BTC-USDT-USDT" / "2023-11-14" / "22" / "rows_1700002797500.parquet"]
+    assert [len(read_rows(path)) for path in writer.files] == [10, 15]
     whole = read_market(writer.files)
     np.testing.assert_array_equal(whole.levels, np.array(levels))
-    assert whole.timestamps.tolist() == [START_MS + 250 * row for row in range(25)]
+    assert whole.timestamps.tolist() == [NEXT_HOUR + 250 * (row - 10) for row in range(25)]
     assert sorted(path for path in (tmp_path / "new").rglob("*") if path.is_file()) == writer.files  # nothing half done
 
 
 def test_a_hundred_levels_are_written_and_a_file_is_as_wide_as_its_deepest_book(tmp_path: Path) -> None:
     deep = [np.arange(1.0, 1 + 4 * levels) for levels in (90, 0, 15)]
     wide = [np.concatenate([book, more]) for book, more in zip(books(3), deep, strict=True)]
-    with SegmentWriter(tmp_path, "x", segment_rows=3) as writer:
+    with SegmentWriter(tmp_path, "x") as writer:
         for row, book in enumerate([*wide, *books(3)]):
-            writer.add((START_MS + 250 * row, book))
+            writer.add((NEXT_HOUR + 250 * (row - 3), book))
     first, second = (read_rows(path, deep=True) for path in writer.files)
     np.testing.assert_array_equal(first.levels, np.array(books(3)))
     assert first.deep is not None and first.deep.shape == (3, 360) and second.deep is None
@@ -70,13 +70,13 @@ def test_a_killed_recordings_journal_gives_back_deep_rows_and_shallow_ones(
     assert rows.deep is not None and np.isfinite(rows.deep).sum(axis=1).tolist() == [0, 4, 8, 12]
 
 
-def test_a_segment_also_ends_by_time_and_where_time_runs_back(tmp_path: Path) -> None:
+def test_a_segment_also_ends_where_time_runs_back(tmp_path: Path) -> None:
     book = books(1)[0]
-    with SegmentWriter(tmp_path, "x", segment_rows=10) as writer:
+    with SegmentWriter(tmp_path, "x") as writer:
         for at in (0, 250, 10_000, 10_250, 500, 750):
             writer.add((START_MS + at, book))
     found = [[int(time) - START_MS for time in read_rows(path).timestamps] for path in writer.files]
-    assert found == [[0, 250], [10_000, 10_250], [500, 750]]
+    assert found == [[0, 250, 10_000, 10_250], [500, 750]]
 
 
 def test_no_file_is_overwritten(tmp_path: Path) -> None:
@@ -96,26 +96,25 @@ def test_a_disk_that_refuses_leaves_no_half_a_file(tmp_path: Path, monkeypatch: 
     writer.add((START_MS, books(1)[0]))
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        writer.flush()
+        writer.close()
     assert [path.suffixes for path in tmp_path.rglob("*") if path.is_file()] == [[".journal", ".part"]]  # which holds the row
     monkeypatch.undo()
-    assert writer.flush() is not None  # nothing was lost
+    writer.close()
+    assert len(writer.files) == 1  # nothing was lost
 
 
-def test_an_empty_recording_writes_nothing_and_a_segment_of_nothing_is_refused(tmp_path: Path) -> None:
+def test_an_empty_recording_writes_nothing(tmp_path: Path) -> None:
     with SegmentWriter(tmp_path, "x") as writer:
         pass
     assert writer.files == []
-    with pytest.raises(ValueError, match="a segment of 0 rows holds nothing"):
-        SegmentWriter(tmp_path, "x", segment_rows=0)
 
 
 def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
     one = find_recording("binance_spot_ethusdt_2024-08-08")
     feed = RecordingFeed(one.path, market=one.market, speed=None, loop=False)
     reports: list[RecordingProgress] = []
-    files = asyncio.run(record(feed, tmp_path, on_progress=reports.append, segment_rows=500))
-    assert [len(read_rows(path)) for path in files] == [500, 500, 377]
+    files = asyncio.run(record(feed, tmp_path, on_progress=reports.append))
+    assert [len(read_rows(path)) for path in files] == [1_377]
     again, first = read_market(files), read_rows(one.path)
     np.testing.assert_array_equal(again.levels, first.levels)
     np.testing.assert_array_equal(again.timestamps, first.timestamps)
@@ -124,10 +123,9 @@ def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
 
 
 def test_a_simulation_is_recorded_for_as_long_as_asked_by_its_own_clock(tmp_path: Path) -> None:
-    files = asyncio.run(record(SimulatedFeed(3, speed=None, start_ms=START_MS), tmp_path, seconds=60, with_trades=False))
+    files = asyncio.run(record(SimulatedFeed(3, speed=None, start_ms=START_MS), tmp_path, seconds=60))
     rows = read_market(files)
     np.testing.assert_array_equal(rows.levels, np.array(books(240, seed=3)))
-    assert not list(tmp_path.rglob("trades_*"))
 
 
 def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> None:
