@@ -377,11 +377,21 @@ class Fi2010Format:
                     what = compose("line {row} of {file} holds something other than numbers", row=number, file=path.name)
                     raise FormatError(what) from error
                 if (count := len(rows[-1])) != (right := len(rows[0])):
-                    text = "line {row} of {file} has {count} values, the first has {right}: all must have as many"
-                    raise FormatError(compose(text, row=number, file=path.name, count=count, right=right))
+                    raise FormatError(
+                        compose(
+                            "line {row} of {file} has {count} values, the first has {right}: all must have as many",
+                            row=number,
+                            file=path.name,
+                            count=count,
+                            right=right,
+                        )
+                    )
         finally:
             file.close()
         if (count := len(rows)) < 4 * LEVELS:
-            text = "{file} has {count} lines: FI-2010 has {right}, a feature each"
-            raise FormatError(compose(text, file=path.name, count=count, right=FI_ROWS))
+            raise FormatError(
+                compose(
+                    "{file} has {count} lines: FI-2010 has {right}, a feature each", file=path.name, count=count, right=FI_ROWS
+                )
+            )
         return np.stack(rows, axis=1)

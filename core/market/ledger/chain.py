@@ -1,23 +1,34 @@
-"""The chain: what a ledger begins with, the bytes of an entry, and the hash that ties each entry to the one before."""
+"""The chain and its files: header, entries, the hash that ties each to the one before, segments and journal."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from core.market.book import FILE_COLUMNS
 from core.market.labels import LABEL_KINDS, Head
+from core.market.store.segments import hour_of, write_table
 from core.messages import compose
 
 FORMAT: Final = 2
 HEADER: Final = "ledger.json"
 HASH_BYTES: Final = 32
+NOTHING: Final = bytes(HASH_BYTES)
+JOURNAL: Final = "journal.bin"
+MAX_JOURNAL: Final = 128 * 2**20
+"""Bytes of a journal, at most: an hour has 9 MB."""
+MAX_ENTRIES: Final = 100_000
+"""Entries of a segment or a journal, at most: an hour has 14,400 rows."""
 MAX_HEADS: Final = 64
 MAX_WINDOW: Final = 10_000
 
@@ -172,3 +183,265 @@ def is_named_after(folder: str, market: str) -> bool:
     """Tells whether a folder's name is a market's, or one of those with a number behind it."""
     name = folder_name(market)
     return folder == name or (folder.startswith(f"{name}_") and folder.removeprefix(f"{name}_").isdecimal())
+
+
+# -- files --------------------------------------------------------------------------------------------------------------------
+
+
+def _regular(path: Path) -> Path:
+    """The path, unless it is a folder or a pipe, which would be waited for.
+
+    Raises:
+        LedgerError: where it is.
+    """
+    if path.exists() and not path.is_file():
+        raise LedgerError(compose("{name} is no file", name=path.name))
+    return path
+
+
+# -- the journal --------------------------------------------------------------------------------------------------------------
+
+
+def journal_entry(entry: Entries) -> bytes:
+    """One entry, (1,), as the journal holds it: the bytes that are hashed, and the hash."""
+    size = hashed_sizes(entry.dtype)[int(entry["kind"][0])]
+    return entry.tobytes()[:size] + entry["hash"].tobytes()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenHour:
+    """A journal: the hash before its first entry, its whole entries, and the bytes of a broken tail.
+
+    `follows` is empty where there is no journal.
+    """
+
+    follows: bytes
+    entries: Entries
+    broken: int = 0
+
+
+def read_journal(folder: Path, heads: int) -> OpenHour:
+    """The journal of a market's folder.
+
+    Raises:
+        LedgerError: where it is too large to be one.
+    """
+    kind, path = entry_type(heads), _regular(folder / JOURNAL)
+    if not path.exists():
+        return OpenHour(follows=b"", entries=np.zeros(0, kind))
+    if path.stat().st_size > MAX_JOURNAL:
+        raise LedgerError(compose("{name} is too large to be a journal", name=path.name))
+    data = path.read_bytes()
+    if len(data) < HASH_BYTES:
+        return OpenHour(follows=b"", entries=np.zeros(0, kind), broken=len(data))
+    sizes, whole, end, count = hashed_sizes(kind), bytearray(), HASH_BYTES, 0
+    before = follows = data[:end]
+    while end < len(data) and data[end] < len(sizes) and end + (size := sizes[data[end]]) + HASH_BYTES <= len(data):
+        whole += data[end : end + size].ljust(sizes[PREDICTION], b"\0") + data[end + size : end + size + HASH_BYTES] + before
+        end, before, count = end + size + HASH_BYTES, NOTHING, count + 1  # the hash before is in this file
+        if count > MAX_ENTRIES:  # of gaps, which are short here and take the place of a prediction in memory
+            raise LedgerError(compose("{name} is too large to be a journal", name=path.name))
+    return OpenHour(follows=follows, entries=np.frombuffer(bytes(whole), kind), broken=len(data) - end)
+
+
+# -- segments -----------------------------------------------------------------------------------------------------------------
+
+
+def _columns(heads: tuple[Head, ...]) -> Iterator[tuple[str, pa.DataType, tuple[Any, ...], int]]:
+    """Name and type of each column, its place in an entry, and the kind of entry from which on it is given."""
+    digest = pa.binary(HASH_BYTES)
+    yield "timestamp", pa.int64(), ("timestamp",), GAP
+    for i, name in enumerate(FILE_COLUMNS):
+        yield name, pa.float64(), ("levels", ..., i), ROW
+    yield "kind", pa.int8(), ("kind",), GAP
+    for name in ("index", "predictions", "written_ms", "confirmed_ms"):
+        yield name, pa.int64(), (name,), GAP
+    for name in ("weights", "card"):
+        yield name, digest, (name,), GAP
+    for i, (label, horizon) in enumerate(heads):
+        for k, answer in enumerate(("down", "stationary", "up")):
+            yield f"{label}_{horizon}_p_{answer}", pa.float32(), ("probabilities", ..., i, k), PREDICTION
+        yield f"{label}_{horizon}_call", pa.int8(), ("calls", ..., i), PREDICTION
+    for name in ("hash", "previous"):
+        yield name, digest, (name,), GAP
+
+
+def _schema(heads: tuple[Head, ...]) -> pa.Schema:
+    return pa.schema([(name, kind) for name, kind, _, _ in _columns(heads)])
+
+
+def write_segment(folder: Path, heads: tuple[Head, ...], entries: Entries, previous: bytes, *, confirmed_ms: int = 0) -> None:
+    """Entries of about an hour, as a file of rows and, where there are any, one of gaps and of rows that were never confirmed.
+
+    Args:
+        previous: the hash before the first entry. confirmed_ms: rows up to then are confirmed by now.
+
+    Raises:
+        LedgerError: where a file of that name is there already: none is ever replaced.
+    """
+    kept = (entries["kind"] != GAP) & ~lost_rows(entries, confirmed_ms)
+    before = np.concatenate([np.frombuffer(previous, np.uint8)[None], entries["hash"][:-1]])
+    for part, name in ((~kept, "lost_{index:012d}"), (kept, "rows_{timestamp}")):  # rows last: where they are, all is
+        if not part.any():
+            continue
+        held = entries[part]
+        follows = np.diff(held["index"], prepend=-2) == 1
+        held["previous"] = np.where(follows[:, None], 0, before[part])
+        path = _place(folder, held, name)
+        if path.exists():
+            raise LedgerError(compose("{name} is there already: the ledger is not continued over it", name=path.name))
+        write_table(path, _table(held, heads))
+
+
+def _place(folder: Path, entries: Entries, name: str) -> Path:
+    first = entries[0]
+    file = name.format(index=int(first["index"]), timestamp=int(first["timestamp"]))
+    return hour_of(folder, int(first["timestamp"])) / f"{file}.parquet"
+
+
+def lost_rows(entries: Entries, confirmed_ms: int = 0) -> NDArray[np.bool_]:
+    """Marks rows that nothing confirmed before the next gap, or before the end, where `confirmed_ms` is known."""
+    gap = entries["kind"] == GAP
+    stretch = np.cumsum(gap) - gap  # a gap ends its stretch
+    confirmed = np.zeros(int(gap.sum()) + 1, np.int64)
+    confirmed[-1] = confirmed_ms
+    np.maximum.at(confirmed, stretch, entries["confirmed_ms"])
+    return ~gap & (entries["timestamp"] > confirmed[stretch])
+
+
+def _table(entries: Entries, heads: tuple[Head, ...]) -> pa.Table:
+    def column(kind: pa.DataType, place: tuple[Any, ...], least: int) -> pa.Array:
+        values = entries[place[0]][place[1:]]
+        if pa.types.is_fixed_size_binary(kind):
+            return pa.array([None if (text := value.tobytes()) == NOTHING else text for value in values], kind)
+        return pa.array(np.ascontiguousarray(values), kind, mask=entries["kind"] < least)
+
+    return pa.table([column(*about) for _, *about in _columns(heads)], schema=_schema(heads))
+
+
+def _entries(table: pa.Table, heads: tuple[Head, ...]) -> Entries:
+    """The inverse of `_table`; what is missing is zero."""
+    entries = np.zeros(table.num_rows, entry_type(len(heads)))
+    for name, kind, place, _ in _columns(heads):
+        if pa.types.is_fixed_size_binary(kind):
+            text = b"".join(value or NOTHING for value in table[name].to_pylist())
+            entries[name] = np.frombuffer(text, np.uint8).reshape(-1, HASH_BYTES)
+        else:
+            entries[place[0]][place[1:]] = table[name].combine_chunks().fill_null(0).to_numpy(zero_copy_only=False)
+    return entries
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentFile:
+    """A file of a segment by its footer: how many entries, the first and the last index, and the newest row's time."""
+
+    path: Path
+    rows: int
+    first: int
+    last: int
+    newest_ms: int
+
+
+def segment_files(folder: Path) -> tuple[list[SegmentFile], list[tuple[str, str]]]:
+    """The files of a folder in the order of their first entries; and of each that is no segment its path there, and why."""
+    files, damaged = [], []
+    for path in sorted(path for name in ("rows_*.parquet", "lost_*.parquet") for path in folder.rglob(name)):
+        try:
+            files.append(_footer(path))
+        except LedgerError as error:
+            damaged.append((path.relative_to(folder).as_posix(), str(error)))
+    return sorted(files, key=lambda file: file.first), damaged
+
+
+def _footer(path: Path) -> SegmentFile:
+    try:
+        if _regular(path).stat().st_size > MAX_JOURNAL:
+            raise ValueError(compose("it is too large"))
+        about = pq.read_metadata(path)
+        names = about.schema.to_arrow_schema().names
+        groups = [about.row_group(i) for i in range(about.num_row_groups)]
+        index, times = ([group.column(names.index(name)).statistics for group in groups] for name in ("index", "timestamp"))
+        if about.num_rows > MAX_ENTRIES or sum(group.total_byte_size for group in groups) > MAX_JOURNAL:
+            raise ValueError(compose("it is too large"))
+        first, last, newest = min(one.min for one in index), max(one.max for one in index), max(one.max for one in times)
+        return SegmentFile(path=path, rows=about.num_rows, first=int(first), last=int(last), newest_ms=int(newest))
+    except PermissionError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, AttributeError, TypeError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> LedgerError:
+    why = (str(error).splitlines() or [type(error).__name__])[0]
+    return LedgerError(compose("{name} is no readable segment of a ledger: {reason}", name=path.name, reason=why))
+
+
+def read_segment(file: SegmentFile, folder: Path, heads: tuple[Head, ...]) -> Entries:
+    """The entries of a file.
+
+    Raises:
+        LedgerError: where it is damaged, holds something else, or lies where its entries do not belong.
+    """
+    name = "lost_{index:012d}" if file.path.name.startswith("lost_") else "rows_{timestamp}"
+    try:
+        parquet = pq.ParquetFile(file.path)
+        # Before anything is read: of a text that repeats, each row is a few bits there and a whole text in memory.
+        if not parquet.schema_arrow.equals(_schema(heads)):
+            raise ValueError(compose("it has other columns than a ledger's of these heads"))
+        entries = _entries(parquet.read(use_threads=False), heads)
+        in_its_place = len(entries) == file.rows and _place(folder, entries, name) == file.path
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
+        raise _unreadable(file.path, error) from error
+    if not in_its_place:
+        raise LedgerError(
+            compose("{name} does not lie where its entries belong: it was moved, renamed or copied", name=file.path.name)
+        )
+    return entries
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """Some entries in the order of the chain, and the file of each: number `of` of `files`."""
+
+    entries: Entries
+    files: tuple[str, ...]
+    of: NDArray[np.int64]
+
+
+def pieces(folder: Path, files: list[SegmentFile], heads: tuple[Head, ...]) -> Iterator[Piece]:
+    """The files of a market's folder, those together whose entries interleave.
+
+    Raises:
+        LedgerError: where one is damaged or more overlap than a segment has.
+    """
+    start = 0
+    while start < len(files):
+        end, last = start + 1, files[start].last
+        while end < len(files) and files[end].first < last:
+            last, end = max(last, files[end].last), end + 1
+        group = files[start:end]
+        if sum(file.rows for file in group) > MAX_ENTRIES:
+            raise LedgerError(compose("{name} overlaps others by more than an hour", name=group[0].path.name))
+        parts = [read_segment(file, folder, heads) for file in group]
+        entries, of = np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        order = np.argsort(entries["index"], kind="stable")
+        names = tuple(file.path.relative_to(folder).as_posix() for file in group)
+        yield Piece(entries=entries[order], files=names, of=of[order])
+        start = end
+
+
+def read_header(folder: Path) -> LedgerHeader:
+    """The header of a market's folder.
+
+    Raises:
+        OtherFormat: where it is of another format.
+        LedgerError: where there is none, or it is damaged.
+    """
+    path = _regular(folder / HEADER)
+    try:
+        with path.open(encoding="utf-8") as file:
+            return LedgerHeader.from_json(file.read(65_536), name=f"{folder.name}/{HEADER}")
+    except (FileNotFoundError, UnicodeDecodeError) as error:
+        raise LedgerError(
+            compose("{name} has no readable {file}: it is not a market of a ledger", name=folder.name, file=HEADER)
+        ) from error

@@ -23,19 +23,25 @@ from core.market.ledger.chain import (
     GAP,
     HASH_BYTES,
     HEADER,
+    JOURNAL,
+    NOTHING,
     PREDICTION,
     ChainHead,
     Entries,
     LedgerError,
     LedgerHeader,
     OtherFormat,
+    Piece,
     chained,
     hashed_sizes,
     head_of,
     is_named_after,
+    pieces,
+    read_header,
+    read_journal,
+    segment_files,
 )
 from core.market.ledger.recomputation import NOT_ASKED, RECOMPUTED, ROWS_MISSING, UNKNOWN_MODEL, Predictors, Recomputation, Told
-from core.market.ledger.segments import JOURNAL, NOTHING, Piece, pieces, read_header, read_journal, segment_files
 from core.market.store.segments import HOUR_MS
 from core.messages import Message, compose
 

@@ -18,6 +18,7 @@ from core.market.ledger.chain import (
     CLOCK_MS,
     GAP,
     HEADER,
+    JOURNAL,
     PREDICTION,
     ROW,
     Entries,
@@ -29,8 +30,13 @@ from core.market.ledger.chain import (
     folder_name,
     hashed_sizes,
     head_of,
+    journal_entry,
+    pieces,
+    read_header,
+    read_journal,
+    segment_files,
+    write_segment,
 )
-from core.market.ledger.segments import JOURNAL, journal_entry, pieces, read_header, read_journal, segment_files, write_segment
 from core.market.store.segments import FREE_SPACE, HOUR_MS, Journal, is_full, lock, remove_leftovers, write_bytes
 from core.messages import compose
 

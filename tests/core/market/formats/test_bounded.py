@@ -36,7 +36,7 @@ def packed_csv(path: Path, piece: bytes, times: int, before: bytes = b"") -> dic
 def npz(path: Path, events: int) -> dict[str, Path]:
     data = np.zeros(events, dtype=EVENT)
     data["ev"], data["px"], data["qty"] = (1 << 30) | (1 << 29) | 1, 1.0, 1.0
-    data["local_ts"] = np.arange(events) * 1_000_000
+    data["local_ts"] = np.arange(events) * 250_000_000  # a step of the grid each
     buffer = io.BytesIO()
     np.save(buffer, data)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:

@@ -13,15 +13,20 @@ import numpy as np
 from core.market.book import BookRows
 from core.market.ledger.chain import (
     HEADER,
+    JOURNAL,
     PREDICTION,
     Entries,
     LedgerHeader,
     chained,
     entry_type,
     hashed_sizes,
+    pieces,
+    read_header,
+    read_journal,
+    segment_files,
+    write_segment,
 )
 from core.market.ledger.recomputation import known_predictors
-from core.market.ledger.segments import JOURNAL, pieces, read_header, read_journal, segment_files, write_segment
 from core.market.ledger.verification import Verification, verify
 from core.market.ledger.writer import LedgerItem, LedgerRow, LedgerWriter
 from core.market.predictor import Predictor, identity, windows_of

@@ -16,10 +16,21 @@ from core import checkpoints
 from core.market.answers.predictions import outcomes
 from core.market.book import BookRows
 from core.market.labels import UNKNOWN
-from core.market.ledger.chain import GAP, HEADER, PREDICTION, ROW, Entries, LedgerError, LedgerHeader
+from core.market.ledger.chain import (
+    GAP,
+    HEADER,
+    JOURNAL,
+    MAX_JOURNAL,
+    PREDICTION,
+    ROW,
+    Entries,
+    LedgerError,
+    LedgerHeader,
+    journal_entry,
+    read_header,
+)
 from core.market.ledger.recomputation import TOLERANCE, known_predictors
 from core.market.ledger.scorecard import score_card
-from core.market.ledger.segments import JOURNAL, MAX_JOURNAL, journal_entry, read_header
 from core.market.ledger.verification import NOT_PROVEN, Verification, verify
 from core.market.predictor import Predictor, identity, windows_of
 from tests.core.market.helpers import HEADS, random_book, tiny_card, tiny_config, tiny_model

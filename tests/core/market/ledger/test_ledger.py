@@ -21,9 +21,8 @@ from sklearn.metrics import confusion_matrix, f1_score, log_loss, matthews_corrc
 from core.cli import main
 from core.market.answers.predictions import predict_rows
 from core.market.book import BookRows, read_rows
-from core.market.ledger.chain import GAP, HEADER, LedgerError, LedgerHeader
+from core.market.ledger.chain import GAP, HEADER, JOURNAL, LedgerError, LedgerHeader, read_journal
 from core.market.ledger.scorecard import PERIODS, Period, score_card
-from core.market.ledger.segments import JOURNAL, read_journal
 from core.market.ledger.writer import LedgerWriter
 from core.market.predictor import Predictor, identity
 from core.market.store.index import list_recordings

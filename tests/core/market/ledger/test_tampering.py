@@ -14,10 +14,9 @@ import pytest
 from core import checkpoints
 from core.cli import main
 from core.market.book import BookRows
-from core.market.ledger.chain import HEADER, PREDICTION, Entries
+from core.market.ledger.chain import HEADER, JOURNAL, PREDICTION, Entries, journal_entry, read_header
 from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.scorecard import score_card
-from core.market.ledger.segments import JOURNAL, journal_entry, read_header
 from core.market.predictor import Predictor
 from tests.core.market.helpers import random_book
 from tests.core.market.ledger.ledgers import (
@@ -212,7 +211,7 @@ def test_a_column_that_unpacks_to_more_than_the_machine_has(
 
 def test_a_folder_of_hostile_size(ledger: Path, shelf: Path, head: str, monkeypatch: pytest.MonkeyPatch) -> None:
     entries, header = entries_of(ledger / NAME), read_header(ledger / NAME)
-    monkeypatch.setattr("core.market.ledger.segments.MAX_ENTRIES", 50)
+    monkeypatch.setattr("core.market.ledger.chain.MAX_ENTRIES", 50)
     assert "too large" in why(checked(ledger, shelf, head))
     shutil.rmtree(ledger / NAME / DAYS[0])
     gaps = np.zeros(51, entries.dtype)  # each a tenth of a prediction, whose place it takes in memory
