@@ -15,6 +15,8 @@ from core.messages import compose
 from core.runs.local_run import ATTACHED, PROGRESS, LocalRun, TrainError
 
 OUT: Final = "report"
+BUNDLED: Final = Path(__file__).resolve().parents[2] / "assets" / "experiments" / "score"
+"""Report on two bundled recordings, shown until a run is started; `docs/scoring_and_training.md` has the command."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +63,7 @@ class Scorer(LocalRun[ScorePlan]):
         super().__init__(prefix="scores-", command=command)
 
     def answer(self) -> dict[str, Any] | None:
-        """Returns the answer that the finished run wrote; None where there is nothing."""
+        """Returns the answer that the finished run wrote, before any run the bundled one; None where there is nothing."""
         path = self.file("report.json")
         answer: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path is not None else None
         return answer
@@ -80,7 +82,7 @@ class Scorer(LocalRun[ScorePlan]):
     def file(self, name: str) -> Path | None:
         """A file of the finished report."""
         work = self.work
-        path = None if work is None else work / OUT / name
+        path = BUNDLED / name if work is None else work / OUT / name
         return path if path is not None and path.exists() and not self.status().running else None
 
 

@@ -202,12 +202,12 @@ def show_example(classifier: Classifier) -> None:
     head, classes, asked = example(classifier, names)
     for name, images in zip(names, classes, strict=True):
         st.markdown(_("**{name}**, taught with {count} pictures").format(name=name, count=number(len(images))))
-        st.image(images, width=44)
+        st.image(images, width=44, alt=[name] * len(images))
     score(head)
     picture, said = st.columns([1, 2])
     with picture:
         st.markdown(_("**What is this?**"))
-        st.image(asked, width="stretch")
+        st.image(asked, width="stretch", alt=_("A photograph that it was not taught with."))
     with said:
         answer(classifier, head, asked)
 

@@ -17,6 +17,7 @@ from core.market.book import BookError
 from core.market.forecasters.catalogue import offered
 from core.market.labels import HORIZONS
 from core.market.predictor import DEFAULT
+from core.market.store.index import find_recording
 from core.market.windows import STORE, WindowError
 from core.messages import translate
 from core.receipts import Receipt
@@ -285,7 +286,12 @@ def open_window(answer: dict[str, Any], line: dict[str, Any]) -> None:
     name = answer["checkpoint"]
     try:
         steps = cached_results.predictor_of(name).window
-        window = cut_window(plan.places, line["recording"], line["timestamp"], steps, predictor=name)
+        places = (
+            plan.places
+            if plan
+            else [str(path) for one in answer["recordings"] for path in find_recording(one["recording"]).paths]
+        )
+        window = cut_window(places, line["recording"], line["timestamp"], steps, predictor=name)
     except (BookError, WindowError, OSError) as error:
         controls.error_box(str(error))
         return
@@ -317,9 +323,21 @@ def _downloads(answer: dict[str, Any]) -> None:
         st.json(answer["receipt"] | {"results": "…"}, expanded=False)
 
 
-controls.page_header(_("Score recordings"), prose("score_lead"))
-start(settings())
-watch(SCORING.status().running)
-if (found := SCORING.answer()) is not None:
-    results(found)
-controls.link_to_view()
+def page() -> None:
+    """The answer first: that of the last run, or of bundled recordings; what to score is chosen in a fold until a link does."""
+    controls.page_header(_("Score recordings"), prose("score_lead"))
+    answer = SCORING.answer()
+    chosen = any(name in st.query_params for name in ("recs", "beside"))
+    with st.expander(_("Score recordings of your choice"), icon=":material/grading:", expanded=chosen or answer is None):
+        start(settings())
+    watch(SCORING.status().running)
+    if answer is not None:
+        if SCORING.status().plan is None:
+            st.caption(
+                _("An example: an hour of a market that the model knows, of a time it did not learn from, scored beforehand.")
+            )
+        results(answer)
+    controls.link_to_view()
+
+
+page()

@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from core.checkpoints import CheckpointError
-from core.signs.recogniser import Recogniser
+from core.signs.recogniser import ASL, DIGITS, HANDS, Recogniser
 from core.signs.recognition import Recognition
 from core.signs.uploaded_weights import MAX_MIB
 from pages.shared import controls, url_state
@@ -83,8 +83,13 @@ def _pick_model(front: str, *, own_film: bool) -> Recogniser | None:
     """A shipped checkpoint or the visitor's own; None where there is none, after saying so."""
     try:
         names = cached_results.model_names(front, own_film=own_film)
-        by_clip = {BY_CLIP: _("By the clip: {name}").format(name=names[0])} if names else {}
-        options = by_clip | {name: name for name in names} | {cached_results.OWN: _("Your own")}
+        words = {
+            DIGITS: _("the one of pictures"),
+            HANDS: _("the one of the hand's points"),
+            ASL: _("the one of tracked positions"),
+        }
+        by_clip = {BY_CLIP: _("By the clip: {name}").format(name=words.get(names[0], names[0]))} if names else {}
+        options = by_clip | {name: words.get(name, name) for name in names} | {cached_results.OWN: _("Your own")}
         chosen = url_state.choice(st.selectbox, _("Model"), options, key="model")
         if chosen != cached_results.OWN:
             recogniser = cached_results.shipped(names[0] if chosen == BY_CLIP else chosen)

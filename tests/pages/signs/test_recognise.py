@@ -232,7 +232,8 @@ def test_the_model_follows_the_source_until_the_reader_chooses_one(tmp_path: Pat
     monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
     monkeypatch.setattr(model_files, "available", lambda: True)
     app = opened()
-    for source, best in (("digits", DIGITS), ("video", HANDS), ("camera", HANDS), ("digits", DIGITS)):
+    films, hands = "the one of pictures", "the one of the hand's points"
+    for source, best in (("digits", films), ("video", hands), ("camera", hands), ("digits", films)):
         app.segmented_control(key="input").set_value(source).run()
         assert app.selectbox(key="model").options[0] == f"By the clip: {best}" and "model" not in app.query_params
     app.selectbox(key="model").set_value(DIGITS).run()
