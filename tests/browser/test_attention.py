@@ -135,5 +135,5 @@ def test_no_option_of_a_row_is_hidden_on_a_phone(new_page: NewPage, app: AppServ
         page = new_page(app, path)
         page.set_viewport_size({"width": 390, "height": 844})
         options = page.locator('[data-testid="stMain"] [data-testid="stButtonGroup"] button')
-        expect(options.nth(6)).to_be_visible(timeout=PATIENCE_MS)
+        expect(options.nth(8)).to_be_visible(timeout=PATIENCE_MS)  # the two of the language come first
         page.wait_for_function(OPTIONS_WITHIN_THEIR_ROWS, timeout=PATIENCE_MS)
