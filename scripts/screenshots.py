@@ -14,7 +14,6 @@ from tests.conftest import find_chromium
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "assets" / "screenshots"
 PAGES: Final = {
-    "home": ("/?lang=en", 12),
     "live": ("/live?lang=en", 15),
     "classify": ("/classify?from=photos&photo=6&lang=en", 8),
     "recognise": ("/recognise?lang=en", 15),
