@@ -24,17 +24,22 @@ from core.vision.analysis import PictureAnalysis, TokenShares
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
 from core.vision.gallery import gallery, photograph_gallery
+from core.vision.own_classes import OwnClasses, teach
 from core.vision.pictures import Bytes, Picture, decode, from_grey
 from core.vision.preprocessing import PreparedPicture, Recipe
 from core.vision.uprightness import prepare_upright
 from core.vision.walkthrough import ViTWalkthrough
-from pages.shared.kept_results import KeptResults
+from pages.shared.kept_results import Hashes, kept
 from pages.shared.load_ahead import load_ahead
 
 ROLLOUT: Final = "rollout"
 EVIDENCE_SHARE: Final = 0.7
 """Of the time of deletion curves, that for the evidence before them."""
-HASHES: Final[dict[type | str, Any]] = {
+EXAMPLE: Final = {"above": ("t-shirt", "longsleeve", "shirt", "outwear"), "below": ("pants", "shorts", "skirt")}
+"""Kinds of the bundled photographs that make the two classes of the example."""
+ASKED: Final = 26
+"""Shorts, by their place among the bundled photographs: asked about, and not taught with."""
+HASHES: Final[Hashes] = {
     Classifier: lambda classifier: classifier.fingerprint,
     PictureAnalysis: lambda analysis: (analysis.classifier.fingerprint, analysis.image.tobytes()),
     Picture: lambda picture: picture.id,
@@ -73,123 +78,109 @@ def _loaded(name: str, folder: Path, card_digest: str) -> Classifier:  # the dig
     return classifiers.load_classifier(name, folder=folder)
 
 
-@st.cache_resource(show_spinner=False, max_entries=256, hash_funcs=HASHES)
+@kept(256, HASHES)
 def analyse(classifier: Classifier, image: Bytes, unturned: Bytes | None = None) -> PictureAnalysis:
     """Probabilities, strangeness and all attention maps of an image, uint8 (side, side)."""
-    use_one_thread()
     return analyses.analyse(classifier, image, unturned)
 
 
-@st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=HASHES)
+@kept(128, HASHES)
 def relevance(analysis: PictureAnalysis, label: int) -> TokenShares:
     """Gradient relevance to one class."""
-    use_one_thread()
     return analysis.relevance(label)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
+@kept(64, HASHES)
 def maps(analysis: PictureAnalysis) -> dict[str, Any]:
     """Weights (heads, n, n) by the layer's number from 1; after the layers the "rollout", (1, n, n)."""
     layers = list(analysis.maps.values())
     return {str(i + 1): weights for i, weights in enumerate(layers)} | {ROLLOUT: rollout(layers)[None]}
 
 
-@st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=HASHES)
+@kept(4, HASHES)
 def joint_sample(classifier: Classifier) -> JointSample:
     """Queries and keys over the bundled images."""
-    use_one_thread()
     return joint_samples.joint_sample(classifier)
 
 
-_evidence: Final[KeptResults[Evidence]] = KeptResults(128)
-_losses: Final[KeptResults[Any]] = KeptResults(128)
-_curves: Final[KeptResults[Curves]] = KeptResults(128)
-
-
-def _key(analysis: PictureAnalysis, label: int) -> tuple[object, ...]:
-    return *HASHES[PictureAnalysis](analysis), label
-
-
+@kept(128, HASHES)
 def evidence(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Evidence:
     """Importance of every patch for one class, by each method; some seconds for a photograph."""
-    use_one_thread()
-    return _evidence.get(_key(analysis, label), lambda: evidences.evidence(analysis, label, told=told))
+    return evidences.evidence(analysis, label, told=told)
 
 
+@kept(128, HASHES)
 def losses(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Any:
     """(patches,): what one class's probability loses without each patch; a second for a photograph."""
-    use_one_thread()
-    return _losses.get(_key(analysis, label), lambda: evidences.losses_without(analysis, label, told=told))
+    return evidences.losses_without(analysis, label, told=told)
 
 
+@kept(128, HASHES)
 def deletion_curves(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Curves:
     """One class's probability while patches are deleted in each method's order; the evidence takes most of the time."""
-
-    def compute() -> Curves:
-        importance = evidence(analysis, label, told=lambda share: told(EVIDENCE_SHARE * share))
-        return faithfulness.deletion_curves(importance, told=lambda share: told(EVIDENCE_SHARE + (1 - EVIDENCE_SHARE) * share))
-
-    use_one_thread()
-    return _curves.get(_key(analysis, label), compute)
+    importance = evidence(analysis, label, told=lambda share: told(EVIDENCE_SHARE * share))
+    return faithfulness.deletion_curves(importance, told=lambda share: told(EVIDENCE_SHARE + (1 - EVIDENCE_SHARE) * share))
 
 
-@st.cache_resource(show_spinner=False, max_entries=512, hash_funcs=HASHES)
+@kept(512, HASHES)
 def hidden_answer(analysis: PictureAnalysis, hidden: frozenset[int]) -> Probabilities:
     """(classes,) probabilities with some patches hidden, by their numbers from 1."""
-    use_one_thread()
     return evidences.hidden_answer(analysis, evidences.mask_of(hidden, analysis.grid**2))
 
 
-@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs=HASHES)
+@kept(32, HASHES)
 def walk(classifier: Classifier, image: Bytes) -> ViTWalkthrough:
     """Every step of the forward pass for an image, uint8 (side, side)."""
-    use_one_thread()
     return walkthrough.walk(classifier.model, classifier.normalise(image[None]), temperature=classifier.temperature)
 
 
-@st.cache_resource(show_spinner=False, max_entries=256, hash_funcs=HASHES)
+@kept(256, HASHES)
 def prepare(classifier: Classifier, picture: Picture, recipe: Recipe) -> PreparedPicture:
     """All steps from a picture to what the model reads, which may set it upright first.
 
     Raises:
         ValueError: for a crop without room in it.
     """
-    use_one_thread()
     return prepare_upright(classifier, picture, recipe)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@kept(64)
 def gallery_picture(item: int) -> Picture:
     """One of the bundled test images."""
     images, labels, rows = gallery()
     return from_grey(images[item], name=f"{CLASSES[labels[item]]} {rows[item]}")
 
 
-@st.cache_resource(show_spinner=False)
+@kept(1)
 def photograph_pictures() -> list[Picture]:
     """The bundled photographs."""
     return [decode(one.data, name=one.kind) for one in photograph_gallery()]
 
 
-@st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=HASHES)
+@kept(4, HASHES)
 def photograph_hits(classifier: Classifier) -> list[bool]:
     """Tells whether each bundled photograph is answered rightly (D30)."""
-    use_one_thread()
     answers = [photograph_scores.answered(lambda _picture: classifier, row) for row in photograph_gallery()]
     return [one.right for one in answers]
 
 
-_hits: Final[KeptResults[list[bool]]] = KeptResults(4)
-
-
 def photograph_hits_if_known(classifier: Classifier) -> list[bool] | None:
     """`photograph_hits`, which takes some seconds; None until a thread has them."""
+    load_ahead(lambda _key: photograph_hits(classifier), [classifier.fingerprint])
+    return photograph_hits.find(classifier)
 
-    def count(_key: str) -> None:
-        _hits.get(classifier.fingerprint, lambda: photograph_hits(classifier))
 
-    load_ahead(count, [classifier.fingerprint])
-    return _hits.known(classifier.fingerprint)
+@kept(4, HASHES)
+def own_classes_example(classifier: Classifier, names: tuple[str, ...]) -> tuple[OwnClasses, list[list[Bytes]], Bytes]:
+    """A head taught with bundled photographs, these photographs, and the one to ask about, as the model reads them."""
+    recipe = Recipe(manner=classifier.manner, turn="none")
+    images = [prepare(classifier, picture, recipe).image for picture in photograph_pictures()]
+    by_kind: dict[str, list[Bytes]] = {}
+    for place, (row, image) in enumerate(zip(photograph_gallery(), images, strict=True)):
+        if place != ASKED:
+            by_kind.setdefault(row.kind, []).append(image)
+    classes = [[image for kind in kinds for image in by_kind[kind]] for kinds in EXAMPLE.values()]
+    return teach(classifier, list(zip(names, classes, strict=True))), classes, images[ASKED]
 
 
 def gallery_labels() -> list[int]:

@@ -10,7 +10,6 @@ from core.checkpoints import CheckpointError
 from core.figures import pictures as figures
 from core.messages import translate
 from core.vision.classifier import Classifier, default_name
-from core.vision.gallery import photograph_gallery
 from core.vision.own_classes import FEWEST, MAX_CLASSES, RECOMMENDED, OwnClasses, OwnClassesError, read_own_classes, teach
 from core.vision.pictures import Bytes, PictureError, decode
 from core.vision.preprocessing import Recipe
@@ -25,10 +24,6 @@ HEAD: Final = "own:head"
 MAX_PICTURES: Final = 100
 LARGEST_MB: Final = 30
 HEIGHT: Final = 220
-EXAMPLE: Final = {"above": ("t-shirt", "longsleeve", "shirt", "outwear"), "below": ("pants", "shorts", "skirt")}
-"""Kinds of the bundled photographs that make the two classes of the example."""
-ASKED: Final = 26
-"""Shorts, by their place among the bundled photographs: asked about, and not taught with."""
 
 
 def class_names() -> list[str]:
@@ -178,28 +173,11 @@ def answer(classifier: Classifier, head: OwnClasses, image: Bytes) -> None:
     )
 
 
-@st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=cached_results.HASHES)
-def example(classifier: Classifier, names: tuple[str, ...]) -> tuple[OwnClasses, list[list[Bytes]], Bytes]:
-    """A head taught with bundled photographs, these photographs, and the one to ask about, as the model reads them."""
-    by_kind: dict[str, list[Bytes]] = {}
-    asked = None
-    for place, row in enumerate(photograph_gallery()):
-        image = as_read(classifier, row.data, row.kind)
-        assert image is not None
-        if place == ASKED:
-            asked = image
-        else:
-            by_kind.setdefault(row.kind, []).append(image)
-    assert asked is not None
-    classes = [[image for kind in kinds for image in by_kind[kind]] for kinds in EXAMPLE.values()]
-    return teach(classifier, list(zip(names, classes, strict=True))), classes, asked
-
-
 def show_example(classifier: Classifier) -> None:
     """Two classes taught with photographs that came with the app, and an answer about another one."""
     names = (_("above the waist"), _("below the waist"))
     st.subheader(_("An example"), anchor=False)
-    head, classes, asked = example(classifier, names)
+    head, classes, asked = cached_results.own_classes_example(classifier, names)
     for name, images in zip(names, classes, strict=True):
         st.markdown(_("**{name}**, taught with {count} pictures").format(name=name, count=number(len(images))))
         st.image(images, width=44, alt=[name] * len(images))

@@ -81,7 +81,7 @@ def drawing(*, clip: str = "", rate: str = "") -> Diagram:
     return optimiser_diagram(step, write=diagram.write, clip=clip, rate=rate)
 
 
-@st.cache_resource(show_spinner=False, max_entries=128)  # read alone, so that no copy is made of it
+@st.cache_data(show_spinner=False, max_entries=128)
 def _walks(surface: SurfaceName, rate: float, decay: float) -> dict[OptimiserName, OptimiserWalk]:
     return optimisers.surface_walks(optimisers.SURFACES[surface], steps=STEPS, rate=constant(rate), decay=decay)
 

@@ -48,7 +48,7 @@ def reader() -> TextReader:
     return _reader(_digest())
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@st.cache_data(show_spinner=False, max_entries=64)
 def _read(_model: TextReader, digest: str, text: str, kind: Kind) -> TextReading:
     return _model.read(text, kind)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Final
 
 import streamlit as st
@@ -19,6 +18,7 @@ from core.market.store.index import find_recording
 from core.market.windows import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
 from pages.markets import cached_results, recording_options
 from pages.shared import controls, url_state
+from pages.shared.kept_results import kept
 from pages.shared.language import _, duration, number
 
 SECOND: Final = "second"
@@ -188,7 +188,7 @@ def every_s(source: WindowSource | None) -> float | None:
 # -- a recording ----------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=6)
+@kept(6)
 def recorded(name: str, steps: int) -> RecordedWindows:
     """All windows of a recording.
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import streamlit as st
-
 from core import checkpoints
-from core.device import use_one_thread
 from core.explain import attribution, faithfulness
 from core.explain.attribution import Attribution, BaselineKind
 from core.explain.faithfulness import Curves
@@ -20,11 +17,16 @@ from core.market import predictor as predictors
 from core.market.calibration import MOVING
 from core.market.predictor import MarketCard, Predictor
 from core.market.windows import FrozenWindow, WindowError
+from pages.shared.kept_results import Hashes, kept
 
 TIME, FEATURE = "time-to-time", "feature-to-feature"
 ROLLOUT = "rollout"
-HASHES: Final[dict[type | str, Any]] = {FrozenWindow: lambda window: window.id}
-"""Windows are told apart by content and model."""
+HASHES: Final[Hashes] = {
+    FrozenWindow: lambda window: window.id,
+    Predictor: lambda predictor: repr(predictor.card),
+    MarketCard: lambda entry: entry.name,
+}
+"""Keys that tell two arguments apart: a window by content and model, a model by its card."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +64,7 @@ def predictor_of(name: str) -> Predictor:
     return predictors.load_predictor(name, folder=checkpoints.FOLDER)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
+@kept(64, HASHES)
 def answer(window: FrozenWindow) -> WindowAnswer:
     """Probabilities, calls and all attention maps of a window.
 
@@ -79,7 +81,7 @@ def answer(window: FrozenWindow) -> WindowAnswer:
     return WindowAnswer(predictor=predictor, entry=entry, probabilities=probabilities, calls=calls, maps=maps)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
+@kept(64, HASHES)
 def attribute(window: FrozenWindow, head: int, label: int, baseline: BaselineKind) -> Attribution:
     """Integrated gradients of one head's probability of one class, over all inputs.
 
@@ -96,7 +98,7 @@ def attribute(window: FrozenWindow, head: int, label: int, baseline: BaselineKin
     return attribution.integrated_gradients(probability, inputs, attribution.tlob_baseline(inputs, baseline))
 
 
-@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
+@kept(64, HASHES)
 def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
     """Deletion curves of one head's probability of one class, moment by moment.
 
@@ -108,7 +110,7 @@ def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
     return faithfulness.deletion_curves(evidences.evidence(predictor, entry, window.levels, head=head, label=label))
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@kept(4)
 def joint_sample(name: str, weights_sha256: str) -> JointSample:
     """Queries and keys of a checkpoint over windows of the bundled recordings.
 
@@ -118,12 +120,10 @@ def joint_sample(name: str, weights_sha256: str) -> JointSample:
     Raises:
         CheckpointError: where it is missing or damaged.
     """
-    use_one_thread()
     return joint_samples.joint_sample(predictor_of(name))
 
 
 def _fitting(window: FrozenWindow) -> Predictor:
-    use_one_thread()  # a setting of the calling thread; a page may compute before any feed runs
     predictor = predictor_of(window.predictor)
     if len(window) != predictor.window:
         raise WindowError(f"the window has {len(window)} rows: the model {window.predictor} takes {predictor.window}")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 import streamlit as st
 
-from core.device import use_one_thread
 from core.market.answers.naive import A_THIRD_EACH, CALLERS
 from core.market.answers.predictions import HeadResult, RowPredictions, predict_rows, score_head
 from core.market.answers.value import CallValue
@@ -20,9 +19,11 @@ from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import MarketCard, Predictor
 from core.market.session import MarketSession
 from pages.markets import call_value, forecasters_panel, toolbar
+from pages.markets.cached_results import HASHES
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import apart_sentence, rule_names, worse_than_nothing
 from pages.shared import controls
+from pages.shared.kept_results import kept
 from pages.shared.language import _, moment, number, percent
 
 BATCH: Final = 64
@@ -33,28 +34,13 @@ JUMPED: Final = "whole:jumped"
 """Session state: the feed's key and the row of the latest jump."""
 WANTED: Final = "whole:wanted"
 """Session state: whether the button was just pressed."""
-HASHES: Final[dict[type | str, Any]] = {
-    Predictor: lambda predictor: repr(predictor.card),
-    MarketCard: lambda entry: entry.name,
-}
 
 
-class NotScoredYet(LookupError):
-    """The recording has not been scored with this checkpoint."""
-
-
-@st.cache_resource(show_spinner=False, max_entries=8, hash_funcs=HASHES)
-def _kept(predictor: Predictor, entry: MarketCard, path: Path, _scored: RowPredictions | None) -> RowPredictions:
-    """The recording's predictions, kept from the first call that brings them.
-
-    They are computed outside, as Streamlit would record and replay a progress bar that is moved inside.
-
-    Raises:
-        NotScoredYet: where none are kept and none are brought; Streamlit keeps no call that raises.
-    """
-    if _scored is None:
-        raise NotScoredYet
-    return _scored
+@kept(8, HASHES)
+def _predicted(
+    predictor: Predictor, entry: MarketCard, *paths: Path, moved: Callable[[int, int], None] | None = None
+) -> RowPredictions:
+    return predict_rows(predictor, read_market(list(paths)), entry, batch=BATCH, progress=moved)
 
 
 def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
@@ -63,9 +49,8 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
     if not isinstance(feed, RecordingFeed):
         return
     st.subheader(_("The whole recording, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
-    try:
-        whole = _kept(session.predictor, session.entry, feed.path, None)
-    except NotScoredYet:
+    whole = _predicted.find(session.predictor, session.entry, *feed.paths)
+    if whole is None:
         _offer(session, feed)
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -91,14 +76,12 @@ def _offer(session: MarketSession, feed: RecordingFeed) -> None:
     bar = st.progress(0.0, text=_("Reading the recording…"))
     st.button(_("Stop"), icon=":material/stop:", key="whole:stop")
     st.caption(_("Changing anything else on the page stops it too."))
-    use_one_thread()
 
     def moved(done: int, total: int) -> None:
         text = _("Row {done} of {total}").format(done=number(done), total=number(total))
         bar.progress(done / total, text=text)
 
-    scored = predict_rows(session.predictor, read_market(feed.paths), session.entry, batch=BATCH, progress=moved)
-    _kept(session.predictor, session.entry, feed.path, scored)
+    _predicted(session.predictor, session.entry, *feed.paths, moved=moved)
     st.rerun()
 
 
@@ -172,10 +155,10 @@ def _boards(session: MarketSession, whole: RowPredictions, choices: ViewChoices)
     )
 
 
-@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
-def _values(predictor: Predictor, entry: MarketCard, path: Path, head: int, _whole: RowPredictions) -> dict[str, CallValue]:
+@kept(64, {**HASHES, RowPredictions: lambda _made_of_the_others: None})
+def _values(predictor: Predictor, entry: MarketCard, path: Path, head: int, whole: RowPredictions) -> dict[str, CallValue]:
     """Value of each rule's calls of one head over the whole recording."""
-    return {rule: measure_value(rows) for rule, rows in _whole.of_head(head).call_rows(*CALLERS).items()}
+    return {rule: measure_value(rows) for rule, rows in whole.of_head(head).call_rows(*CALLERS).items()}
 
 
 def _show_value(session: MarketSession, feed: RecordingFeed, whole: RowPredictions, head: int) -> None:

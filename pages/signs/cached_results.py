@@ -9,7 +9,6 @@ from typing import Any, Final
 import streamlit as st
 
 from core import checkpoints
-from core.device import use_one_thread
 from core.explain import faithfulness
 from core.explain.faithfulness import Curves, Evidence
 from core.explain.queries_keys import JointSample
@@ -22,6 +21,7 @@ from core.signs.gloss_measures import ClipMeasures
 from core.signs.hands import model_files
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser
 from core.signs.recognition import Guess, Recognition
+from pages.shared.kept_results import Hashes, kept
 
 OWN: Final = "own"
 """Code of the visitor's own model."""
@@ -48,7 +48,7 @@ class Clip:
     note: str = ""
 
 
-HASHES: Final[dict[type | str, Any]] = {
+HASHES: Final[Hashes] = {
     Recogniser: lambda recogniser: recogniser.fingerprint,
     Clip: lambda clip: (clip.key, clip.speaker),
 }
@@ -98,13 +98,13 @@ def _uploaded(files: str, _card: Any, _weights: Any) -> Recogniser:
     return uploaded_weights.load_own(_card.getvalue(), _weights.getvalue())
 
 
-@st.cache_resource(show_spinner=False, max_entries=16, hash_funcs=HASHES)
+@kept(16, HASHES)
 def read(recogniser: Recogniser, clip: Clip) -> Recognition:
     """Probabilities, attention and the best path of a clip."""
     return recognition.read(recogniser, clip.data, clip.seconds, speaker=clip.speaker)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
+@kept(64, HASHES)
 def beam(recogniser: Recogniser, clip: Clip, *, width: int, power: float, weight: float | None) -> list[Guess]:
     """The likeliest sentences by beam search.
 
@@ -115,27 +115,25 @@ def beam(recogniser: Recogniser, clip: Clip, *, width: int, power: float, weight
     return recognition.beam(recogniser, read(recogniser, clip), width=width, power=power, bigram=bigram, weight=weight or 0.0)
 
 
-@st.cache_resource(show_spinner=False, max_entries=16, hash_funcs=HASHES)
+@kept(16, HASHES)
 def measures(recogniser: Recogniser, clip: Clip) -> ClipMeasures:
     """The importance of each frame for each gloss by the measures that cost little."""
-    use_one_thread()
     return gloss_measures.measure_clip(recogniser, read(recogniser, clip), clip.data, speaker=clip.speaker)
 
 
-@st.cache_resource(show_spinner=False, max_entries=128, hash_funcs=HASHES)
+@kept(128, HASHES)
 def evidence(recogniser: Recogniser, clip: Clip, *, frame: int, label: int) -> Evidence:
     """Importance of each frame for one label at one frame, by every method; about a second for a clip of 80 frames."""
-    use_one_thread()
     return evidences.evidence(recogniser, clip.data, frame=frame, label=label, speaker=clip.speaker)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs=HASHES)
+@kept(64, HASHES)
 def curves(recogniser: Recogniser, clip: Clip, *, frame: int, label: int) -> Curves:
     """Deletion curves of the same."""
     return faithfulness.deletion_curves(evidence(recogniser, clip, frame=frame, label=label))
 
 
-@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs=HASHES)
+@kept(32, HASHES)
 def strip(clip: Clip, most: int) -> list[tuple[int, bytes]]:
     """Small pictures evenly over the clip: its frames, or the path of the tracked hands."""
     if clip.kind == "tracks":
@@ -144,7 +142,7 @@ def strip(clip: Clip, most: int) -> list[tuple[int, bytes]]:
     return list(zip(indices, video.sheet(clip.data, indices), strict=True))
 
 
-@st.cache_resource(show_spinner=False, max_entries=8, hash_funcs=HASHES)
+@kept(8, HASHES)
 def film_pictures(clip: Clip) -> list[bytes]:
     """Every frame of a film as a JPEG."""
     return video.sheet(clip.data, range(len(clip.data)))
@@ -157,8 +155,7 @@ def picture(clip: Clip, index: int) -> bytes:
     return video.sheet(clip.data, [index])[0]
 
 
-@st.cache_resource(show_spinner=False, max_entries=4, hash_funcs=HASHES)
+@kept(4, HASHES)
 def joint_sample(recogniser: Recogniser) -> JointSample:
     """Queries and keys over the bundled clips."""
-    use_one_thread()
     return joint_samples.joint_sample(recogniser)

@@ -15,6 +15,7 @@ from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from pages.markets import whole_recording
 from pages.markets.live_controls import ViewChoices
+from pages.shared.kept_results import forget_all
 from tests.core.market.helpers import EXCERPTS, HEADS, real_rows, tiny_predictor
 from tests.pages.open_page import ran, words
 
@@ -28,9 +29,9 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
 
 @pytest.fixture
 def session(predictor: Predictor) -> Iterator[MarketSession]:
-    st.cache_resource.clear()
+    forget_all()
     yield MarketSession(RecordingFeed(EXCERPTS[1], market="ABC", key="recording/testville"), predictor)
-    st.cache_resource.clear()
+    forget_all()
 
 
 def page(session, choices):  # type: ignore[no-untyped-def]  # the runner knows no name of this file

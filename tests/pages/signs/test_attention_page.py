@@ -20,6 +20,7 @@ from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
 from core.signs.uploaded_weights import STORE
 from core.signs.video import Footage, read_video
+from pages.shared.kept_results import forget_all
 from pages.shared.navigation import ROOT
 from tests.core.signs.tiny import save_tiny
 from tests.pages.open_page import open_page
@@ -41,8 +42,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoints, "FOLDER", folder)
         st.cache_resource.clear()
+        forget_all()
         yield folder
     st.cache_resource.clear()
+    forget_all()
 
 
 def sentence(models: Path) -> tuple[Recogniser, Any, recognition.Recognition, gloss_measures.ClipMeasures]:
@@ -97,6 +100,7 @@ def test_what_asks_the_model_is_computed_for_the_chosen_gloss_or_for_all(monkeyp
         return evidence(recogniser, clip, **told)
 
     st.cache_resource.clear()
+    forget_all()
     monkeypatch.setattr("core.signs.evidence.evidence", counting)
     app = opened(sview="frames", measure="occlusion", **TRACKS)
     assert len(asked) == 1

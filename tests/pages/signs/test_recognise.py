@@ -19,6 +19,7 @@ from core.signs.recogniser import ASL, DIGITS, HANDS, Answer, Recogniser, load_r
 from core.signs.samples import clip_samples, track_samples
 from core.signs.uploaded_weights import STORE
 from core.signs.video import Footage, read_video
+from pages.shared.kept_results import forget_all
 from pages.shared.navigation import ROOT
 from tests.core.signs.tiny import save_tiny
 from tests.core.signs.video_files import film, grey, sound
@@ -35,8 +36,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoints, "FOLDER", folder)
         st.cache_resource.clear()
+        forget_all()
         yield folder
     st.cache_resource.clear()
+    forget_all()
 
 
 def test_a_bundled_clip_is_read_and_scored(models):
