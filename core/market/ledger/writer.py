@@ -29,7 +29,6 @@ from core.market.ledger.chain import (
     entry_type,
     folder_name,
     hashed_sizes,
-    head_of,
     journal_entry,
     pieces,
     read_header,
@@ -103,11 +102,13 @@ class LedgerWriter:
         self._size_limit, self._clock_ms = size_limit, clock_ms
         self._lock = threading.Lock()
         self._type = entry_type(len(header.heads))
-        self._sealed = self._hash = header.genesis  # the hash before the journal's first entry, and the newest
-        self._index = self.count = self.late = 0
-        self._confirmed_ms = self._last_ms = self._written_ms = 0  # the newest row's time; when the newest entry was written
-        self._gap_due = self._after_gap = False  # whether a gap is to come first; whether the newest entry is one
-        self._turn = 0  # entries of the journal before the first of another hour; 0 without one
+        self._newest = np.zeros(1, self._type)  # before the first entry, as if a gap had the header's hash
+        self._newest["index"], self._newest["hash"] = -1, np.frombuffer(header.genesis, np.uint8)
+        self._entries: list[Entries] = []  # of the journal
+        self._sealed = header.genesis  # the hash before them
+        self._turn = 0  # of them, those before the first of another hour; 0 without one
+        self._confirmed_ms = self.late = 0
+        self._gap_due = True  # what came since the run before is not known
         self._since_check = CHECK_EVERY
         try:
             self._open()
@@ -125,8 +126,9 @@ class LedgerWriter:
         if damaged:
             raise LedgerError(damaged[0][1])
         for piece in pieces(self.folder, files, heads):
-            self._continue(piece.entries)
-        self._sealed, sealed, journal = self._hash, self._index, read_journal(self.folder, len(heads))
+            self._newest = piece.entries[-1:].copy()
+        self._sealed, sealed = self._newest["hash"].tobytes(), int(self._newest["index"][0]) + 1
+        journal = read_journal(self.folder, len(heads))
         if not (len(journal.entries) and journal.entries["index"][0] <= sealed) and journal.follows not in (b"", self._sealed):
             raise LedgerError(
                 compose("the newest segments of {folder} are missing: the ledger is not continued", folder=self.folder.name)
@@ -134,17 +136,9 @@ class LedgerWriter:
         # A run that ended between sealing an hour and emptying the journal left entries that are in a segment.
         entries = journal.entries[journal.entries["index"] >= sealed]
         self._entries = [entries[i : i + 1] for i in range(len(entries))]
-        self._continue(entries)
-        self._gap_due = self._index > 0  # what came since the run before is not known
+        self._newest = (self._entries or [self._newest])[-1]
+        self._confirmed_ms = int(self._newest["confirmed_ms"][0])
         self._empty_journal()
-
-    def _continue(self, entries: Entries) -> None:
-        if len(entries):
-            last, head = entries[-1], head_of(entries)
-            self._index, self.count, self._hash = head.index + 1, head.predictions, bytes.fromhex(head.hash)
-            self._last_ms, self._confirmed_ms = int(last["timestamp"]), int(last["confirmed_ms"])
-            self._written_ms = head.written_ms
-            self._after_gap = last["kind"] == GAP
 
     def _empty_journal(self) -> None:
         """Leave in the journal only what is not sealed."""
@@ -154,7 +148,12 @@ class LedgerWriter:
     @property
     def head(self) -> str:
         """The newest hash, hexadecimal: the one to note elsewhere."""
-        return self._hash.hex()
+        return self._newest["hash"].tobytes().hex()
+
+    @property
+    def count(self) -> int:
+        """Predictions in the chain."""
+        return int(self._newest["predictions"][0])
 
     def write(self, items: Iterable[LedgerItem]) -> None:
         """Append rows, predictions and gaps, in their order; on return they are on disk.
@@ -181,42 +180,35 @@ class LedgerWriter:
     def _gap(self) -> bytes:
         """A gap, unless nothing came since the one before."""
         self._gap_due = False
-        if self._after_gap or not self._index:
-            return b""
-        return self._append(self._entry(GAP, self._last_ms))
+        return b"" if self._newest["kind"] == GAP else self._append(GAP, int(self._newest["timestamp"][0]))
 
     def _row(self, row: LedgerRow) -> bytes:
-        back = self._clock_ms() < self._written_ms - CLOCK_MS
-        if back or row.timestamp < self._last_ms + (0 if self._after_gap else STEP_MS):
+        newest = self._newest
+        back = self._clock_ms() < newest["written_ms"] - CLOCK_MS
+        if back or row.timestamp < newest["timestamp"] + (0 if newest["kind"] == GAP else STEP_MS):
             raise LedgerError(
                 compose("the clock stands before the newest row of the ledger {folder}: it was set back", folder=self.folder.name)
             )
-        told = row.probabilities is not None and row.calls is not None
-        entry = self._entry(PREDICTION if told else ROW, row.timestamp)
-        entry["levels"] = row.levels
-        if told:
-            self.count += 1
-            self.late += int(entry["written_ms"][0] > row.timestamp + STEP_MS)
-            entry["predictions"] = self.count
-            entry["weights"], entry["card"] = self._model
-            entry["probabilities"], entry["calls"] = row.probabilities, row.calls
         if self._entries and not self._turn and row.timestamp // HOUR_MS > int(self._entries[0]["timestamp"][0]) // HOUR_MS:
             self._turn = len(self._entries)
-        self._last_ms = row.timestamp
-        return self._append(entry)
+        return self._append(ROW if row.probabilities is None or row.calls is None else PREDICTION, row.timestamp, row)
 
-    def _entry(self, kind: int, timestamp: int) -> Entries:
-        entry = np.zeros(1, self._type)
-        entry["kind"], entry["index"], entry["predictions"] = kind, self._index, self.count
+    def _append(self, kind: int, timestamp: int, row: LedgerRow | None = None) -> bytes:
+        """Chain an entry; returns it as the journal holds it."""
+        entry, newest = np.zeros(1, self._type), self._newest
+        entry["kind"], entry["index"], entry["predictions"] = kind, newest["index"] + 1, newest["predictions"]
         entry["timestamp"], entry["written_ms"], entry["confirmed_ms"] = timestamp, self._clock_ms(), self._confirmed_ms
-        return entry
-
-    def _append(self, entry: Entries) -> bytes:
-        size = hashed_sizes(self._type)[int(entry["kind"][0])]
-        self._hash = chained(self._hash, entry.tobytes()[:size])
-        entry["hash"] = np.frombuffer(self._hash, np.uint8)
-        self._index, self._after_gap, self._written_ms = self._index + 1, entry["kind"][0] == GAP, int(entry["written_ms"][0])
+        if row is not None:
+            entry["levels"] = row.levels
+            if kind == PREDICTION:
+                entry["predictions"] += 1
+                entry["weights"], entry["card"] = self._model
+                entry["probabilities"], entry["calls"] = row.probabilities, row.calls
+                self.late += int(entry["written_ms"][0] > timestamp + STEP_MS)
+        digest = chained(newest["hash"].tobytes(), entry.tobytes()[: hashed_sizes(self._type)[kind]])
+        entry["hash"] = np.frombuffer(digest, np.uint8)
         self._entries.append(entry)
+        self._newest = entry
         return journal_entry(entry)
 
     def _hour_is_over(self) -> bool:
@@ -224,7 +216,7 @@ class LedgerWriter:
         if not self._turn:
             return False
         last = self._entries[self._turn - 1]
-        return self._confirmed_ms >= int(last["timestamp"][0]) or last["kind"][0] == GAP or self._after_gap
+        return self._confirmed_ms >= int(last["timestamp"][0]) or GAP in (last["kind"][0], self._newest["kind"][0])
 
     def _seal(self, count: int) -> None:
         """Make a segment of the journal's first `count` entries."""

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Final
 
 from core.market.feeds.background import background_loop
-from core.market.hub import Hub, TooManyFeeds, hub
+from core.market.hub import TooManyFeeds, hub
 from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.store.places import library_address, library_folder, sender
 from core.market.store.writer import SegmentWriter
-from core.messages import Message, compose
+from core.messages import compose
 
 VIEWER: Final = "recorder"
 """Name of the recorder among a feed's viewers."""
@@ -58,8 +58,8 @@ def recording_folder() -> Path:
 class BackgroundRecorder:
     """The app's recordings, one a feed. May be called from any thread."""
 
-    def __init__(self, folder: Callable[[], Path] = recording_folder, sessions: Callable[[], Hub] = hub) -> None:
-        self._folder, self._sessions = folder, sessions
+    def __init__(self, folder: Callable[[], Path] = recording_folder) -> None:
+        self._folder = folder
         self._lock = threading.Lock()
         self._running: dict[str, _FeedRecording] = {}
 
@@ -73,8 +73,8 @@ class BackgroundRecorder:
             known = self._running.get(key)
             if known is not None and known.status().running:
                 return
-            session = self._sessions().watch(VIEWER, key, begin)
-            one = self._running[key] = _FeedRecording(key, begin, session, self._folder(), self._sessions)
+            session = hub().watch(VIEWER, key, begin)
+            one = self._running[key] = _FeedRecording(key, begin, session, self._folder())
             one.future = background_loop().submit(one.run())
 
     def stop(self, key: str) -> None:
@@ -86,7 +86,7 @@ class BackgroundRecorder:
             if one.future is not None:
                 with contextlib.suppress(TimeoutError):  # a deep hour is being written; the status says when it is over
                     one.future.result(timeout=60)
-            self._sessions().leave(VIEWER, key)
+            hub().leave(VIEWER, key)
 
     def status(self, key: str) -> RecordingStatus | None:
         """A feed's recording, ended ones included; None where there was none."""
@@ -101,10 +101,8 @@ class BackgroundRecorder:
 
 
 class _FeedRecording:
-    def __init__(
-        self, key: str, begin: Callable[[], MarketSession], session: MarketSession, folder: Path, sessions: Callable[[], Hub]
-    ) -> None:
-        self.key, self._begin, self._session, self._sessions = key, begin, session, sessions
+    def __init__(self, key: str, begin: Callable[[], MarketSession], session: MarketSession, folder: Path) -> None:
+        self.key, self._begin, self._session = key, begin, session
         self._wall = session.feed.clock == "wall"
         self._writer = SegmentWriter(folder, session.feed.market, key=key, saves=False)
         self._recorder = EventRecorder(self._writer, wall=self._wall)
@@ -154,15 +152,15 @@ class _FeedRecording:
     def _follow_session(self) -> None:
         """Keep a live feed running, and follow it into a session that replaced this one; end with a feed that is played."""
         status, message = self._session.status_now()
-        if not self._wall and self.key not in {feed.key for feed in self._sessions().watched()}:
+        if not self._wall and self.key not in {feed.key for feed in hub().watched()}:
             self.stopping.set()
             return
         if not self._wall and status not in (Status.FAILED, Status.ENDED):
             return
-        session = self._sessions().join(VIEWER, self.key)
+        session = hub().join(VIEWER, self.key)
         if session is None:
             try:
-                session = self._sessions().watch(VIEWER, self.key, self._begin)
+                session = hub().watch(VIEWER, self.key, self._begin)
             except TooManyFeeds as error:
                 self._problem = str(error)
                 return
@@ -173,15 +171,11 @@ class _FeedRecording:
         elif status is Status.FAILED:
             self._problem = message or compose("The feed has failed.")
         elif status is Status.ENDED:
-            self._problem = _ended()
+            self._problem = compose("The feed has ended, and the recording with it.")
 
     def _leave(self) -> None:
         if self._recorder.take in self._session.listeners:
             self._session.listeners.remove(self._recorder.take)
-
-
-def _ended() -> Message:
-    return compose("The feed has ended, and the recording with it.")
 
 
 _recorder: BackgroundRecorder | None = None

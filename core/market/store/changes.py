@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.market.book import BookError, BookRows, FloatArray
-from core.market.feeds.trades import SCHEMA, TradeColumns, trades_path, trades_table
+from core.market.feeds.trades import TradeColumns, trades_path, trades_table
 from core.market.store.index import Recording
 from core.market.store.places import RecordingPlace
 from core.market.store.rows import RecordedRows
@@ -35,9 +35,7 @@ def rename(folder: Path, entry: Recording, name: str) -> str:
         BookError: for a name that is taken or is none, and for what is not the library's own.
     """
     _own(entry)
-    name = name.strip().strip("/")
-    if not NAME.fullmatch(name):
-        raise BookError(compose("{name!r} is no name: letters, digits, - and _ are right, and / between folders", name=name))
+    name = _checked(name)
     day = is_segment(entry.paths[0])
     new = f"{name}/{Path(entry.name).name}" if day else name
     target = folder / new if day else (folder / new).with_suffix("").with_name(Path(new).name + entry.paths[0].suffix)
@@ -80,26 +78,19 @@ def merge(folder: Path, entries: Sequence[Recording], name: str, *, progress: Pr
     Raises:
         BookError: for recordings of several markets, or a name that is taken or is none.
     """
-    name = name.strip().strip("/")
     markets = sorted({entry.market for entry in entries})
     if len(markets) != 1:
         raise BookError(compose("recordings of one market can be merged: these are of {markets}", markets=", ".join(markets)))
-    if not NAME.fullmatch(name):
-        raise BookError(compose("{name!r} is no name: letters, digits, - and _ are right, and / between folders", name=name))
-    path = (folder / name).with_name(Path(name).name + ".parquet")
+    path = folder / f"{_checked(name)}.parquet"
     if path.exists():
-        raise BookError(compose("there is a recording {name} already: choose another name", name=name))
-    path.parent.mkdir(parents=True, exist_ok=True)
+        raise BookError(compose("there is a recording {name} already: choose another name", name=_checked(name)))
     files = [file for entry in entries for file in entry.paths]
     write_merged(path, files, market=markets[0], progress=progress)
     trades = TradeColumns(files)
     if len(trades.times):
-        beside = trades_path(path)
-        beside.parent.mkdir(exist_ok=True)
-        parts = [
-            trades_table(trades.between(first, first + TRADES_AT_ONCE)) for first in range(0, len(trades.times), TRADES_AT_ONCE)
-        ]
-        write_table(beside, pa.concat_tables([SCHEMA.empty_table(), *parts]))
+        starts = range(0, len(trades.times), TRADES_AT_ONCE)
+        parts = [trades_table(trades.between(first, first + TRADES_AT_ONCE)) for first in starts]
+        write_table(trades_path(path), pa.concat_tables(parts))
     return path
 
 
@@ -153,6 +144,18 @@ def _belongs(relative: str, name: str) -> bool:
     """Tells whether a file lies in a recording's day, or holds its trades."""
     parent, _, file = name.rpartition("/")
     return relative.startswith(f"{name}/") or relative == f"{parent}/trades/{file}.parquet".lstrip("/")
+
+
+def _checked(name: str) -> str:
+    """A name that was typed, without what surrounds it.
+
+    Raises:
+        BookError: for what is no name.
+    """
+    name = name.strip().strip("/")
+    if not NAME.fullmatch(name):
+        raise BookError(compose("{name!r} is no name: letters, digits, - and _ are right, and / between folders", name=name))
+    return name
 
 
 def _whole(rows: BookRows) -> FloatArray:

@@ -157,7 +157,10 @@ def test_other_stores_of_fsspec_and_what_is_none(tmp_path: Path, monkeypatch: py
 def test_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"x")
     (tmp_path / "b.parquet").symlink_to(tmp_path / "gone.parquet")
-    assert [file.relative for file in RecordingPlace(str(tmp_path)).files()] == ["a.parquet"]
+    (tmp_path / "c.parquet").symlink_to(tmp_path / "a.parquet")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "d.parquet").write_bytes(b"x")
+    assert sorted(file.relative for file in RecordingPlace(str(tmp_path)).files()) == ["a.parquet", "c.parquet"]
 
 
 def test_too_large_a_folder_is_not_listed_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:

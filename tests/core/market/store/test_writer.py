@@ -16,7 +16,7 @@ from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, StatusChange, Trade
 from core.market.recorder import EventRecorder
 from core.market.store.index import list_recordings
-from core.market.store.segments import EVENTS, HOUR_MS, TRADES, market_folder, segment_path
+from core.market.store.segments import EVENTS, HOUR_MS, TRADES, Journal, market_folder, segment_path
 from core.market.store.writer import SegmentWriter, restore_recordings
 
 START_MS = 1_700_000_000_000
@@ -156,6 +156,21 @@ def test_a_write_that_was_refused_half_way_leaves_a_readable_journal(tmp_path: P
     writer.add((START_MS + 500, books(3)[2]))
     writer.close()
     np.testing.assert_array_equal(read_market(writer.files).levels, np.array(books(3)))
+
+
+def test_what_a_disk_refuses_to_keep_is_not_in_a_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    journal = Journal(tmp_path / "journal", durable=True)
+    journal.append(b"one")
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            journal.append(b"two")
+    journal.append(b"three")
+    assert journal.path.read_bytes() == b"onethree" and journal.size == 8
+    assert not Journal(journal.path).locked  # while it is held here
 
 
 def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_played(tmp_path: Path) -> None:
