@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
+import sys
 from typing import Any
 
 from core import checkpoints
-from core.cli import (
-    evaluate_forecasters,
-    evaluate_iiga,
-    evaluate_recordings,
-    evaluate_tlob_adaptive,
-    evaluate_vit,
-    options,
-)
-from core.market.answers.intervals import score_intervals
-from core.market.answers.predictions import predict_scorable, score_head, summarise_value
+from core.cli import evaluate_iiga, evaluate_recordings, evaluate_vit, options
+from core.market.answers.intervals import block_length, score_intervals
+from core.market.answers.predictions import RowPredictions, predict_scorable, score_head, summarise_value
 from core.market.answers.recalibration import score_recalibrated
-from core.market.answers.recordings import find_recordings
+from core.market.answers.recordings import entry_of, find_recordings, trained_on
 from core.market.book import BookRows, read_market
+from core.market.forecasters.catalogue import find_forecaster
+from core.market.forecasters.comparison import compare, names_of
+from core.market.forecasters.protocol import task_of
 from core.market.labels import LABEL_KINDS, UNKNOWN
 from core.market.predictor import DEFAULT, MarketCard, Predictor, load_predictor
 from core.training.progress import counting_bar
@@ -51,8 +47,25 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     options.add_checkpoint_input(p, default=DEFAULT)
     p.add_argument("--market", default=None, help="entry of the card to use; recognised from the files' names where left out")
     p.add_argument("--part", choices=("auto", "test", "all"), default="auto", help="score the last 20 %% or everything")
-    evaluate_tlob_adaptive.add_options(p)
-    evaluate_forecasters.add_option(p)
+    p.add_argument(
+        "--adaptive",
+        action="store_true",
+        help="recalibrate the probabilities from the file's own past, and score after the first 1,000 outcomes (docs/value.md)",
+    )
+    p.add_argument(
+        "--thresholds",
+        choices=("card", "past"),
+        default="card",
+        help="with --adaptive: label thresholds from the card, or from the file's own first quarter hour",
+    )
+    p.add_argument(
+        "--forecaster",
+        nargs="+",
+        default=[],
+        metavar="NAME_OR_FILE_OR_ADDRESS",
+        help="score these beside TLOB: momentum, stationary, lightgbm, deeplob, an entry point, a .csv or .parquet file of "
+        "probabilities, or http://127.0.0.1:PORT/ (docs/forecasters.md)",
+    )
     evaluate_recordings.add_options(p)
     options.add_json(p)
     p.set_defaults(run=_run_tlob)
@@ -69,9 +82,11 @@ def _run_tlob(o: argparse.Namespace) -> None:
     predictor = load_predictor(o.checkpoint, folder=o.folder)
     head = predictor.head_or_first(o.label, o.horizon)
     rows = read_market(o.data)
-    entry = _market(predictor, o)
-    part = o.part if o.part != "auto" else ("test" if _trained_on(predictor, o.data) else "all")
-    first = _test_start(predictor, rows) if part == "test" else 0
+    entry = entry_of(predictor, o.market or o.data[0].name, named=o.market is not None)
+    seen = trained_on(predictor.card, [checkpoints.sha256(path) for path in o.data])
+    part = o.part if o.part != "auto" else ("test" if seen else "all")
+    # the first row whose window starts after the last validation label is known (D10)
+    first = int(len(rows) * VALIDATION_END) + predictor.window + max(h for _, h in predictor.heads) if part == "test" else 0
     found = predict_scorable(predictor, rows, entry, first=first, heads=[head], progress=counting_bar("window"))
     if o.adaptive:
         result = score_recalibrated(found, rows, entry, head, thresholds=o.thresholds)
@@ -97,7 +112,7 @@ def _run_tlob(o: argparse.Namespace) -> None:
         answer["interval"] = {name: [round(low, 4), round(high, 4)] for name, (low, high) in bounds.items()}
     answer |= summarise_value(found, head)
     if o.forecaster:
-        answer["forecasters"] = evaluate_forecasters.scores(predictor, rows, entry, o, first=first, head=head, found=found)
+        answer["forecasters"] = _forecasters(predictor, rows, entry, o, first=first, head=head, found=found)
     print(json.dumps(answer) if o.json else _table(answer))
 
 
@@ -106,23 +121,47 @@ def _several(o: argparse.Namespace) -> bool:
     return len(o.data) > 1 and not o.adaptive and len(find_recordings(o.data)) > 1
 
 
-def _market(predictor: Predictor, o: argparse.Namespace) -> MarketCard:
-    """The market named, or recognised in the first file's name."""
-    if o.market is None:
-        return predictor.market(o.data[0].name)
-    if o.market not in predictor.markets:
-        raise ValueError(f"the card of {o.checkpoint!r} has no market {o.market!r}: it has {', '.join(predictor.markets)}")
-    return predictor.markets[o.market]
+def _forecasters(
+    predictor: Predictor,
+    rows: BookRows,
+    market: MarketCard,
+    o: argparse.Namespace,
+    *,
+    first: int,
+    head: int,
+    found: RowPredictions,
+) -> dict[str, Any]:
+    """Every forecaster's scores on one head, TLOB's first, as JSON's objects.
 
-
-def _trained_on(predictor: Predictor, paths: list[Path]) -> bool:
-    known = {row["sha256"] for row in predictor.card["data"]}
-    return any(checkpoints.sha256(path) in known for path in paths)
-
-
-def _test_start(predictor: Predictor, rows: BookRows) -> int:
-    """First row of the test part whose window starts after the last validation label is known (D10)."""
-    return int(len(rows) * VALIDATION_END) + predictor.window + max(horizon for _, horizon in predictor.heads)
+    Raises:
+        ForecasterError: where a forecaster cannot be used.
+    """
+    spelling = o.market or o.data[0].name
+    task = task_of(predictor, market, spelling)
+    peers = {name: find_forecaster(wanted, task) for wanted, name in names_of(o.forecaster).items()}
+    comparison = compare(
+        predictor,
+        rows,
+        market,
+        peers,
+        spelling=spelling,
+        first=first,
+        known=found,
+        progress=counting_bar("window"),
+    )
+    boards = comparison.scores(head)
+    for board in boards:
+        if board.reason:
+            print(board.reason, file=sys.stderr)
+    fit_rows = int(comparison.fit.sum())
+    fitted_on = "validation rows" if first else "the first fifth of the rows"
+    return {
+        "rules_fitted_on": fitted_on if fit_rows else "nothing, as there are too few rows",
+        "fit_rows": fit_rows,
+        "block": block_length(boards[0].scores.samples, predictor.heads[head][1]),
+        "coverage": 0.95,
+        "scores": {board.name: board.summary() for board in boards},
+    }
 
 
 def _table(answer: dict[str, Any]) -> str:
@@ -132,5 +171,37 @@ def _table(answer: dict[str, Any]) -> str:
     ]
     lines += evaluate_recordings.score_lines({"tlob": answer, **answer["baselines"]})
     lines += [*evaluate_recordings.worse_than_nothing(answer), *evaluate_recordings.apart_lines(answer)]
-    lines += evaluate_tlob_adaptive.table(answer)
-    return "\n".join([*lines, *evaluate_forecasters.table(answer.get("forecasters"))])
+    if answer.get("adaptive"):
+        lines += _adaptive_lines(answer)
+    if "forecasters" in answer:
+        lines += forecaster_lines(answer["forecasters"])
+    return "\n".join(lines)
+
+
+def _adaptive_lines(answer: dict[str, Any]) -> list[str]:
+    """Calibration before and after, and coverage, as lines of text."""
+    lines = [
+        f"  {name:<12} log-loss {found['log_loss']:.4f}   calibration error {found['ece']:.4f}"
+        for name, found in (("as written", answer["before"]), ("recalibrated", answer))
+    ]
+    c = answer["coverage"]
+    lines.append(
+        f"  sets         promised {c['promised']:.0%}   delivered {c['delivered']:.1%}, lately {c['delivered_last']:.1%}"
+        f"   {c['mean_size']:.2f} classes on average"
+    )
+    return lines
+
+
+def forecaster_lines(forecasters: dict[str, Any]) -> list[str]:
+    """The scores of `--forecaster` as lines of text."""
+    lines = [f"on equal terms (rules fitted on {forecasters['rules_fitted_on']}):"]
+    for name, found in forecasters["scores"].items():
+        missing = f"   missing {sum(found['missing'].values()):,}" if found["missing"] else ""
+        if not found["rows"]:
+            lines.append(f"  {name:<12} no answer to score{missing}")
+            continue
+        line = f"  {name:<12} Matthews {found['matthews']:.4f}   log-loss {found['log_loss']:.4f}   rows {found['rows']:,}"
+        for score, d in found["less_tlob"].items():
+            line += f"   {score} less TLOB {d['value']:+.4f} [{d['low']:+.4f}, {d['high']:+.4f}]"
+        lines.append(line + missing)
+    return lines

@@ -179,7 +179,7 @@ def _compared(session: MarketSession, feed: RecordingFeed, whole: RowPredictions
         session.entry,
         peers,
         spelling=session.peers.task.market,
-        known=(whole.rows, whole.probabilities),
+        known=whole,
         progress=moved,
     )
 

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.answers.intervals import FEWEST
-from core.market.answers.predictions import outcomes
+from core.market.answers.predictions import RowPredictions, outcomes
 from core.market.answers.table import NO_CALL, Answered, PairedDifference, Scores, Table, differences
 from core.market.book import STEP_MS, BookRows
 from core.market.calibration import CallRule, fit_rule
@@ -206,14 +206,14 @@ def compare(
     *,
     spelling: str,
     first: int = 0,
-    known: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None,
+    known: RowPredictions | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """TLOB and its peers over a recording.
 
     Args:
         peers: forecaster by name. spelling: the file's name. first: row from which it is scored, 0 for the whole.
-        known: rows and TLOB's probabilities (n, heads, 3) that are there already.
+        known: TLOB's answers that are there already.
         progress: called with (windows done, windows in all) of one forecaster after the other.
     """
     task = task_of(predictor, market, spelling)
@@ -237,15 +237,15 @@ def _tlob_answers(
     market: MarketCard,
     ends: NDArray[np.int64],
     task: ForecastTask,
-    known: tuple[NDArray[np.int64], NDArray[np.float32]] | None,
+    known: RowPredictions | None,
     progress: Callable[[int, int], None] | None,
 ) -> Checked:
     tlob = SimpleNamespace(predict=lambda windows: predictor.predict(windows, market).probabilities)
     if known is None:
         return run_over(tlob, "TLOB", rows, ends, task, progress=progress)
-    there = np.isin(ends, known[0])
+    there = np.isin(ends, known.rows)
     p = np.empty((len(ends), len(task.heads), 3))
-    p[there] = known[1][np.searchsorted(known[0], ends[there])]
+    p[there] = known.probabilities[np.searchsorted(known.rows, ends[there])]
     p[~there] = run_over(tlob, "TLOB", rows, ends[~there], task, progress=progress).probabilities
     return Checked(probabilities=p, faults=np.zeros(p.shape[:2], dtype=np.int8))
 

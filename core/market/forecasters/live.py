@@ -54,12 +54,17 @@ class _Asked:
 
 @dataclass(kw_only=True)
 class _Row:
-    """A forecaster's answer to one window: raw and calibrated probabilities (heads, 3), calls and faults (heads,)."""
+    """A window handed to a forecaster and its answer: raw and calibrated probabilities (heads, 3), calls and faults (heads,).
 
-    raw: NDArray[np.float64]
-    calibrated: NDArray[np.float64]
-    calls: NDArray[np.int64]
-    faults: NDArray[np.int8]
+    Attributes:
+        faults: None until it has answered, or missed the window.
+    """
+
+    asked: _Asked
+    faults: NDArray[np.int8] | None = None
+    raw: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    calibrated: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    calls: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 @dataclass(kw_only=True)
@@ -89,15 +94,18 @@ class _Peer:
         self.rows: OrderedDict[int, _Row] = OrderedDict()
         self.heads = [_Head() for _ in task.heads]
         self.plain = self.learns = False
-        self.came: deque[tuple[int, int, int]] = deque(maxlen=KEPT)  # outcomes that one that learns is still to be told of
+        self.outcomes: deque[tuple[int, int, int]] = deque(maxlen=KEPT)  # outcomes that one that learns is still to be told of
         self.wound_back = False
         threading.Thread(target=self._work, name=f"forecaster-{name}", daemon=True).start()
 
     def offer(self, asked: _Asked) -> None:
         """Hand over a window; one that still waits is missed."""
         with self.changed:
+            self.rows[asked.timestamp] = _Row(asked=asked)
+            while len(self.rows) > WAITING:
+                self.rows.popitem(last=False)
             if self.waiting is not None:
-                self._keep(self.waiting.timestamp, missing(1, len(self.heads), Fault.NEVER))
+                self._keep(self.waiting, missing(1, len(self.heads), Fault.NEVER))
                 self.reason = compose("{name} was still at work when the next window came.", name=self.name)
             self.waiting = asked
             self.changed.notify_all()
@@ -112,7 +120,7 @@ class _Peer:
         with self.changed:
             self.waiting, self.busy = None, None
             self.rows.clear()
-            self.came.clear()
+            self.outcomes.clear()
             self.wound_back = True
             self.heads = [_Head() for _ in self.task.heads]
 
@@ -136,61 +144,63 @@ class _Peer:
                     return
                 asked, self.waiting = self.waiting, None
                 self.busy = asked.timestamp
-                came = list(self.came)
-                self.came.clear()
+                known = list(self.outcomes)
+                self.outcomes.clear()
                 wound_back, self.wound_back = self.wound_back, False
             if wound_back:
                 begin_anew(forecaster)
-            for head in sorted({head for _, head, _ in came}):
-                times, truth = np.array([(at, what) for at, index, what in came if index == head]).T
+            for head in sorted({head for _, head, _ in known}):
+                times, truth = np.array([(at, what) for at, index, what in known if index == head]).T
                 tell(forecaster, head, times, truth)
             if forecaster is None:
-                found = missing(1, len(self.heads), Fault.FAILED, refused)
+                answer = missing(1, len(self.heads), Fault.FAILED, refused)
             else:
                 at = np.array([asked.timestamp])
-                found = ask(forecaster, self.name, at, asked.window[None], self.task, tlob=asked.tlob[None])
+                answer = ask(forecaster, self.name, at, asked.window[None], self.task, tlob=asked.tlob[None])
             late_s = self._clock() - asked.at
-            if late_s > self._deadline_s and forecaster is not None and (found.faults < Fault.FAILED).any():
+            if late_s > self._deadline_s and forecaster is not None and (answer.faults < Fault.FAILED).any():
                 reason = compose(
                     "{name} answered after {ms:.0f} ms: {limit:.0f} ms are allowed.",
                     name=self.name,
                     ms=late_s * 1e3,
                     limit=self._deadline_s * 1e3,
                 )
-                found = missing(1, len(self.heads), Fault.LATE, reason)
+                answer = missing(1, len(self.heads), Fault.LATE, reason)
             with self.changed:
                 if self.busy == asked.timestamp:  # else the scores began anew meanwhile
-                    self._keep(asked.timestamp, found)
-                    self.reason = found.reason or self.reason
+                    self._keep(asked, answer)
+                    self.reason = answer.reason or self.reason
             self._fit()
             with self.changed:
                 self.busy = None
                 self.changed.notify_all()
 
-    def _keep(self, timestamp: int, found: Checked) -> None:
-        raw, good = found.probabilities[0], found.faults[0] == Fault.NONE
-        calibrated, calls = raw.copy(), np.full(len(self.heads), -1)
-        rules = [head.rule or CallRule() for head in self.heads]
-        calibrated[good], calls[good] = apply_rules([rule for rule, fine in zip(rules, good, strict=True) if fine], raw[good])
-        self.rows[timestamp] = _Row(raw=raw, calibrated=calibrated, calls=calls, faults=found.faults[0])
-        while len(self.rows) > WAITING:
-            self.rows.popitem(last=False)
+    def _keep(self, asked: _Asked, answer: Checked) -> None:
+        row = self.rows.get(asked.timestamp)
+        if row is None:
+            return
+        row.raw, row.faults, good = answer.probabilities[0], answer.faults[0], answer.faults[0] == Fault.NONE
+        row.calibrated, row.calls = row.raw.copy(), np.full(len(self.heads), -1)
+        rules = [head.rule or CallRule() for head, fine in zip(self.heads, good, strict=True) if fine]
+        row.calibrated[good], row.calls[good] = apply_rules(rules, row.raw[good])
 
-    def resolve(self, asked: _Asked, index: int, truth: int) -> None:
-        """Score the answer to a window."""
+    def resolve(self, timestamp: int, index: int, truth: int) -> None:
+        """Score the answer to a window, if it was handed over."""
         with self.changed:
+            row, head = self.rows.get(timestamp), self.heads[index]
+            if row is None:
+                return
             if self.learns:
-                self.came.append((asked.timestamp, index, truth))
-            row, head = self.rows.get(asked.timestamp), self.heads[index]
-            fault = Fault.NEVER if row is None else Fault(int(row.faults[index]))
-            if fault is Fault.NEVER and row is None:
+                self.outcomes.append((timestamp, index, truth))
+            if row.faults is None:
                 self.reason = compose("{name} has not answered.", name=self.name)
-            if row is None or fault is not Fault.NONE:
+            fault = Fault.NEVER if row.faults is None else Fault(int(row.faults[index]))
+            if fault is not Fault.NONE:
                 head.missing[fault] += 1
                 return
             head.resolved += 1
-            head.classes.append((truth, int(row.calls[index]), int(asked.tlob_calls[index])))
-            head.p.append(np.stack([row.calibrated[index], asked.tlob[index], row.raw[index]]).astype(np.float64))
+            head.classes.append((truth, int(row.calls[index]), int(row.asked.tlob_calls[index])))
+            head.p.append(np.stack([row.calibrated[index], row.asked.tlob[index], row.raw[index]]).astype(np.float64))
 
     def _fit(self) -> None:
         """Fit the call rules that are due, from outcomes alone that are known."""
@@ -222,11 +232,11 @@ class _Peer:
                 "tlob": Answered(calls=tlob, probabilities=p[:, 1]),
             },
         )
-        found = table.score()
+        answer = table.score()
         return ForecasterScore(
             name=self.name,
-            scores=found["mine"],
-            tlob=found["tlob"],
+            scores=answer["mine"],
+            tlob=answer["tlob"],
             missing=lost,
             reason=reason,
             rule=rule,
@@ -255,8 +265,6 @@ class LivePeers:
         self._lock = threading.Lock()
         self._peers: dict[str, _Peer] = {}
         self._asked_for: dict[str, float] = {}
-        self._waiting: OrderedDict[int, _Asked] = OrderedDict()
-        self._since: dict[str, int] = {}  # name -> timestamp of the first window it was handed
 
     def request(self, names: Collection[str]) -> None:
         """Run these for the next `lease_s` seconds; a page repeats it while it shows them."""
@@ -276,30 +284,21 @@ class LivePeers:
             for name in [name for name, asked in self._asked_for.items() if now - asked > self._lease_s]:
                 self._peers.pop(name).stop()
                 del self._asked_for[name]
-                self._since.pop(name, None)
             asked = _Asked(timestamp=timestamp, window=window, at=now, tlob=probabilities, tlob_calls=calls)
-            self._waiting[timestamp] = asked
-            while len(self._waiting) > WAITING:
-                self._waiting.popitem(last=False)
-            for name, peer in self._peers.items():
+            for peer in self._peers.values():
                 if peer.ready:
-                    self._since.setdefault(name, timestamp)
                     peer.offer(asked)
 
     def resolve(self, outcomes: Sequence[tuple[int, int, int]]) -> None:
         """Takes outcomes: timestamp of a prediction, head, class."""
         with self._lock:
-            for timestamp, head, truth in outcomes if self._peers else ():
-                asked = self._waiting.get(timestamp)
-                for name, peer in self._peers.items() if asked is not None else ():
-                    if asked is not None and self._since.get(name, timestamp + 1) <= timestamp:
-                        peer.resolve(asked, head, truth)
+            for peer in self._peers.values():
+                for timestamp, head, truth in outcomes:
+                    peer.resolve(timestamp, head, truth)
 
     def restart(self) -> None:
         """A recording was wound back: scores begin anew."""
         with self._lock:
-            self._waiting.clear()
-            self._since.clear()
             for peer in self._peers.values():
                 peer.forget()
 

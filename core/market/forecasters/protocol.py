@@ -109,18 +109,6 @@ class BesideForecaster(Forecaster, Protocol):
         ...
 
 
-class LearningForecaster(TimedForecaster, Protocol):
-    """A forecaster that is told what came, as soon as it is known, and may answer differently from then on."""
-
-    def learn(self, head: int, timestamps: NDArray[np.int64], truth: NDArray[np.int64]) -> None:
-        """Outcomes of one head of `ForecastTask.heads`: (n,) last rows of windows, in time order, and (n,) classes."""
-        ...
-
-    def forget(self) -> None:
-        """Forget what was learnt: a recording begins, or is wound back, and its outcomes are in the future again."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class ForecastTask:
     """Task that a forecaster is asked to predict; a factory of forecasters receives it.

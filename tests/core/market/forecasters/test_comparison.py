@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import log_loss, matthews_corrcoef
 
 from core.cli import main
-from core.cli.evaluate_forecasters import table as table_of
+from core.cli.evaluate import forecaster_lines
 from core.market.answers.predictions import RowPredictions, outcomes, predict_rows
 from core.market.book import BookRows, frame_from_rows
 from core.market.calibration import fit_rule
@@ -95,9 +95,7 @@ def test_tlob_against_itself_differs_by_nothing(
 ) -> None:
     """Its own exported table, read back as a forecaster, gives its own scores."""
     table = TableForecaster(found.table(), task, name="own.csv")
-    comparison = compare(
-        predictor, ROWS, entry, {"own": table}, spelling="testville abc", known=(found.rows, found.probabilities)
-    )
+    comparison = compare(predictor, ROWS, entry, {"own": table}, spelling="testville abc", known=found)
     for head in range(len(HEADS)):
         tlob, own = comparison.scores(head)
         assert own.scores.confusion.tolist() == tlob.scores.confusion.tolist()
@@ -113,7 +111,7 @@ def test_missing_rows_are_counted_and_both_are_compared_on_the_others(
     table = found.table()
     table.loc[table["timestamp"] > ROWS.timestamps[1_800], "forward_10_p_up"] = np.nan
     later = TableForecaster(table[table["timestamp"] < ROWS.timestamps[2_200]], task, name="own.csv")
-    comparison = compare(predictor, ROWS, entry, {"own": later}, spelling="", known=(found.rows, found.probabilities))
+    comparison = compare(predictor, ROWS, entry, {"own": later}, spelling="", known=found)
     tlob, own = comparison.scores(1)
     assert own.missing == {"absent": 200 - 10, "not_a_number": 399} and own.scores.samples == tlob.scores.samples - 589
     assert own.reason == "own.csv gave a probability that is not a number from 0 to 1."
@@ -127,12 +125,12 @@ def test_scores_of_no_answers_are_null_in_json(
 ) -> None:
     table = found.table()
     silent = TableForecaster(table.assign(timestamp=table["timestamp"] + 10**9), task, name="silent.csv")
-    comparison = compare(predictor, ROWS, entry, {"silent": silent}, spelling="", known=(found.rows, found.probabilities))
+    comparison = compare(predictor, ROWS, entry, {"silent": silent}, spelling="", known=found)
     summary = comparison.scores(0)[1].summary()
     assert summary["rows"] == 0
     assert {summary[score] for score in ("accuracy", "macro_f1", "matthews", "log_loss", "ece")} == {None}
     json.dumps(summary, allow_nan=False)
-    line = table_of({"rules_fitted_on": "nothing", "scores": {"silent": summary}})[1]
+    line = forecaster_lines({"rules_fitted_on": "nothing", "scores": {"silent": summary}})[1]
     assert "no answer to score" in line and "nan" not in line
 
 
