@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from core.cli import options
@@ -56,11 +55,11 @@ def _run(o: argparse.Namespace) -> None:
     bar = counting_bar("recording")
     scored: dict[int, dict[str, Any]] = {}
     skipped: dict[str, str] = {}
-    for done, (number, found) in enumerate(each(work, days, ray=o.ray), 1):
-        if isinstance(found, Exception):
-            skipped[days[number].name] = str(found)
+    for done, (number, answer) in enumerate(each(work, days, ray=o.ray), 1):
+        if isinstance(answer, Exception):
+            skipped[days[number].name] = str(answer)
         else:
-            scored[number] = found
+            scored[number] = answer
         bar(done, len(days))
     if not scored:
         raise ValueError(next(iter(skipped.values())))
@@ -85,26 +84,25 @@ def backfill(day: RecordedDay, *, checkpoint: str, folder: Path, out: Path, ever
         return known
     rows = read_market(day.paths)
     entry = predictor.market(day.name)
-    found = predict_rows(predictor, rows, entry, every=every)
+    predicted = predict_rows(predictor, rows, entry, every=every)
     predictions = out / "predictions" / f"{day.name}.parquet"
     for path in (predictions, scores):
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_table(predictions, pa.Table.from_pandas(found.table(), preserve_index=False))
+    write_table(predictions, pa.Table.from_pandas(predicted.table(), preserve_index=False))
     heads = []
     for index, (label, horizon) in enumerate(predictor.heads):
-        known_rows = int((found.truth[:, index] != UNKNOWN).sum())
-        summary = score_head(found, entry, index).summary() if known_rows else {}
+        known_rows = int((predicted.truth[:, index] != UNKNOWN).sum())
+        summary = score_head(predicted, entry, index).summary() if known_rows else {}
         heads.append({"label": label, "horizon": horizon, "scored": known_rows, **summary})
     answer = {
         "recording": day.name,
         "market": entry.name,
         "trained_on": trained_on(predictor.card, list(files.values())),
         "rows": len(rows),
-        "predictions": len(found),
+        "predictions": len(predicted),
         "heads": heads,
         **made_of,
     }
-    answer = json.loads(json.dumps(answer, default=_plain))
     write_bytes(scores, (json.dumps(answer, indent=1, ensure_ascii=False) + "\n").encode())  # last: then both are whole
     return answer
 
@@ -115,10 +113,6 @@ def _known(scores: Path, made_of: dict[str, Any]) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return values if all(values.get(key) == value for key, value in made_of.items()) else None
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def table(answer: dict[str, Any]) -> str:

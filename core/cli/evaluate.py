@@ -9,10 +9,11 @@ from typing import Any
 
 from core import checkpoints
 from core.cli import evaluate_iiga, evaluate_recordings, evaluate_vit, options
-from core.market.answers.intervals import block_length, score_intervals
+from core.market.answers.intervals import block_length
 from core.market.answers.predictions import RowPredictions, predict_scorable, score_head, summarise_value
 from core.market.answers.recalibration import score_recalibrated
 from core.market.answers.recordings import entry_of, find_recordings, trained_on
+from core.market.answers.table import intervals
 from core.market.book import BookRows, read_market
 from core.market.forecasters.catalogue import find_forecaster
 from core.market.forecasters.comparison import compare, names_of
@@ -87,14 +88,14 @@ def _run_tlob(o: argparse.Namespace) -> None:
     part = o.part if o.part != "auto" else ("test" if seen else "all")
     # the first row whose window starts after the last validation label is known (D10)
     first = int(len(rows) * VALIDATION_END) + predictor.window + max(h for _, h in predictor.heads) if part == "test" else 0
-    found = predict_scorable(predictor, rows, entry, first=first, heads=[head], progress=counting_bar("window"))
+    predicted = predict_scorable(predictor, rows, entry, first=first, heads=[head], progress=counting_bar("window"))
     if o.adaptive:
-        result = score_recalibrated(found, rows, entry, head, thresholds=o.thresholds)
+        result = score_recalibrated(predicted, rows, entry, head, thresholds=o.thresholds)
     else:
-        result = score_head(found, entry, head).summary()
-    known = found.truth[:, head] != UNKNOWN
+        result = score_head(predicted, entry, head).summary()
+    known = predicted.truth[:, head] != UNKNOWN
     recording = evaluate_recordings.recording_entry(
-        o.data[0].stem, entry.name, part, entry.alphas[head], found.timestamps[known], found.score_apart(head)
+        o.data[0].stem, entry.name, part, entry.alphas[head], predicted.timestamps[known], predicted.score_apart(head)
     )
     answer: dict[str, Any] = {
         "model": "tlob",
@@ -106,13 +107,11 @@ def _run_tlob(o: argparse.Namespace) -> None:
         "recordings": [recording],
     }
     if not o.adaptive:
-        bounds = score_intervals(
-            found.truth[known, head], found.calls[known, head], found.probabilities[known, head], predictor.heads[head][1]
-        )
+        bounds = intervals(predicted.of_head(head), "tlob")
         answer["interval"] = {name: [round(low, 4), round(high, 4)] for name, (low, high) in bounds.items()}
-    answer |= summarise_value(found, head)
+    answer |= summarise_value(predicted, head)
     if o.forecaster:
-        answer["forecasters"] = _forecasters(predictor, rows, entry, o, first=first, head=head, found=found)
+        answer["forecasters"] = _forecasters(predictor, rows, entry, o, first=first, head=head, predicted=predicted)
     print(json.dumps(answer) if o.json else _table(answer))
 
 
@@ -129,7 +128,7 @@ def _forecasters(
     *,
     first: int,
     head: int,
-    found: RowPredictions,
+    predicted: RowPredictions,
 ) -> dict[str, Any]:
     """Every forecaster's scores on one head, TLOB's first, as JSON's objects.
 
@@ -146,7 +145,7 @@ def _forecasters(
         peers,
         spelling=spelling,
         first=first,
-        known=found,
+        known=predicted,
         progress=counting_bar("window"),
     )
     boards = comparison.scores(head)
@@ -181,8 +180,8 @@ def _table(answer: dict[str, Any]) -> str:
 def _adaptive_lines(answer: dict[str, Any]) -> list[str]:
     """Calibration before and after, and coverage, as lines of text."""
     lines = [
-        f"  {name:<12} log-loss {found['log_loss']:.4f}   calibration error {found['ece']:.4f}"
-        for name, found in (("as written", answer["before"]), ("recalibrated", answer))
+        f"  {name:<12} log-loss {one['log_loss']:.4f}   calibration error {one['ece']:.4f}"
+        for name, one in (("as written", answer["before"]), ("recalibrated", answer))
     ]
     c = answer["coverage"]
     lines.append(
@@ -195,13 +194,13 @@ def _adaptive_lines(answer: dict[str, Any]) -> list[str]:
 def forecaster_lines(forecasters: dict[str, Any]) -> list[str]:
     """The scores of `--forecaster` as lines of text."""
     lines = [f"on equal terms (rules fitted on {forecasters['rules_fitted_on']}):"]
-    for name, found in forecasters["scores"].items():
-        missing = f"   missing {sum(found['missing'].values()):,}" if found["missing"] else ""
-        if not found["rows"]:
+    for name, one in forecasters["scores"].items():
+        missing = f"   missing {sum(one['missing'].values()):,}" if one["missing"] else ""
+        if not one["rows"]:
             lines.append(f"  {name:<12} no answer to score{missing}")
             continue
-        line = f"  {name:<12} Matthews {found['matthews']:.4f}   log-loss {found['log_loss']:.4f}   rows {found['rows']:,}"
-        for score, d in found["less_tlob"].items():
+        line = f"  {name:<12} Matthews {one['matthews']:.4f}   log-loss {one['log_loss']:.4f}   rows {one['rows']:,}"
+        for score, d in one["less_tlob"].items():
             line += f"   {score} less TLOB {d['value']:+.4f} [{d['low']:+.4f}, {d['high']:+.4f}]"
         lines.append(line + missing)
     return lines

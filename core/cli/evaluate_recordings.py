@@ -122,8 +122,8 @@ def _score_all(
         part=o.part,
         progress=moved if o.ray is None else None,
     )
-    for number, found in each(work, days, ray=o.ray):
-        answers[number] = found
+    for number, one in each(work, days, ray=o.ray):
+        answers[number] = one
         if o.ray is not None:
             bar(len(answers), len(days))
             done = len(answers)
@@ -131,15 +131,15 @@ def _score_all(
     scored: list[ScoredDay] = []
     skipped: dict[str, str] = {}
     for number, day in enumerate(days):
-        found = answers[number]
-        if isinstance(found, Exception):
+        result = answers[number]
+        if isinstance(result, Exception):
             if len(days) == 1:
-                raise found
-            skipped[day.name] = str(found)
-        elif len(found.table) < ROWS_PER_REPORT:
+                raise result
+            skipped[day.name] = str(result)
+        elif len(result.table) < ROWS_PER_REPORT:
             skipped[day.name] = str(compose("no stretch without a gap is long enough for a window and the horizon"))
         else:
-            scored.append(found)
+            scored.append(result)
     return scored, skipped
 
 
@@ -251,14 +251,14 @@ def table(answer: dict[str, Any]) -> str:
 def score_lines(scores: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """A line of text for each forecaster: macro-F1, Matthews correlation, accuracy and log-loss, with intervals where known."""
 
-    def number(found: Mapping[str, Any], name: str) -> str:
-        bounds = found.get("interval", {}).get(name)
-        return f"{found[name]:.4f}" + (f" ({bounds[0]:.4f} to {bounds[1]:.4f})" if bounds else "")
+    def number(one: Mapping[str, Any], name: str) -> str:
+        bounds = one.get("interval", {}).get(name)
+        return f"{one[name]:.4f}" + (f" ({bounds[0]:.4f} to {bounds[1]:.4f})" if bounds else "")
 
     names = {"macro_f1": "macro-F1", "matthews": "Matthews", "accuracy": "accuracy", "log_loss": "log-loss"}
     return [
-        f"  {rule:<14} " + "   ".join(f"{name} {number(found, key)}" for key, name in names.items() if found.get(key) is not None)
-        for rule, found in scores.items()
+        f"  {rule:<14} " + "   ".join(f"{name} {number(one, key)}" for key, name in names.items() if one.get(key) is not None)
+        for rule, one in scores.items()
     ]
 
 

@@ -9,7 +9,8 @@ import streamlit as st
 
 from core.device import use_one_thread
 from core.market.answers.predictions import RowPredictions
-from core.market.answers.table import PairedDifference, Scores
+from core.market.answers.table import Scores
+from core.market.answers.value import Estimate
 from core.market.book import BookRows, read_market
 from core.market.feeds.recording import RecordingFeed
 from core.market.forecasters.catalogue import AnyForecaster
@@ -107,7 +108,7 @@ def _value(found: Scores, measure: str) -> str:
     return number(found.summary()[measure], 3) if found.samples else ""
 
 
-def _interval(difference: PairedDifference | None) -> str:
+def _interval(difference: Estimate | None) -> str:
     if difference is None:
         return ""
     value, low, high = (number(one, 3) for one in (difference.value, difference.low, difference.high))

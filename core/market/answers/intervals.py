@@ -8,8 +8,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from core import scores
-
 RESAMPLES = 1_000
 FEWEST: Final = 200
 """Rows below which no interval is computed."""
@@ -47,32 +45,6 @@ def resampled_sums(columns: ArrayLike, block: int, *, resamples: int = RESAMPLES
     starts = np.random.default_rng(seed).integers(n, size=(resamples, len(lengths)))
     sums = [(column[starts + lengths] - column[starts]).sum(axis=1) for column in total.T]  # a column at a time, for memory
     return np.stack(sums, axis=1)
-
-
-def score_intervals(
-    truth: NDArray[np.integer], called: NDArray[np.integer], probabilities: NDArray[np.floating], horizon: int
-) -> dict[str, tuple[float, float]]:
-    """95 % intervals of one recording's accuracy, macro-F1, Matthews correlation and log-loss, by blocks of its rows.
-
-    Args:
-        truth, called: (n,) in time order. probabilities: (n, 3), NaN for none: log-loss is left out then. horizon: steps.
-
-    Returns:
-        The bounds by the measure's name; nothing for fewer than `FEWEST` rows.
-    """
-    if len(truth) < FEWEST:
-        return {}
-    cells = np.eye(9)[3 * np.asarray(truth, dtype=np.int64) + called]
-    given = np.asarray(probabilities, dtype=np.float64)[np.arange(len(truth)), truth]
-    sums = resampled_sums(
-        np.column_stack([cells, -np.log(np.maximum(np.nan_to_num(given, nan=1.0), 1e-12))]), block_length(len(truth), horizon)
-    )
-    confusion = sums[:, :9].reshape(-1, 3, 3)
-    drawn = {name: getattr(scores, name)(confusion) for name in ("accuracy", "macro_f1", "matthews")}
-    if np.isfinite(given).all():
-        drawn["log_loss"] = sums[:, 9] / len(truth)
-    bounds = {name: np.percentile(values, [2.5, 97.5]) for name, values in drawn.items()}
-    return {name: (float(low), float(high)) for name, (low, high) in bounds.items()}
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float, float]:

@@ -61,12 +61,12 @@ def plain_answers(momentum: NDArray[np.integer]) -> dict[str, Answered]:
     return {rule: Answered(calls=one, probabilities=none) for rule, one in calls.items()}
 
 
-def baseline_summary(found: Mapping[str, Scores]) -> dict[str, dict[str, float]]:
+def baseline_summary(scored: Mapping[str, Scores]) -> dict[str, dict[str, float]]:
     """Accuracy, macro_f1, matthews and, of rules with probabilities, log_loss by naive rule, rounded to four decimals."""
     return {
         rule: {
             name: round(value, 4)
-            for name, value in found[rule].summary().items()
+            for name, value in scored[rule].summary().items()
             if name != "ece" and not (name == "log_loss" and rule in ("momentum", "stationary"))
         }
         for rule in NAIVE

@@ -282,8 +282,8 @@ def evaluate(
         BookError: where no stretch without a gap is long enough for a window and the longest horizon asked for.
     """
     heads = list(range(len(predictor.heads))) if heads is None else heads
-    found = predict_scorable(predictor, rows, market, first=first, every=every, heads=heads, progress=progress)
-    return [score_head(found, market, h) for h in heads]
+    predicted = predict_scorable(predictor, rows, market, first=first, every=every, heads=heads, progress=progress)
+    return [score_head(predicted, market, h) for h in heads]
 
 
 def predict_scorable(
@@ -308,27 +308,27 @@ def predict_scorable(
     return predict_rows(predictor, rows, market, first=first, every=every, batch=BATCH, progress=progress)
 
 
-def score_head(found: RowPredictions, market: MarketCard, head: int) -> HeadResult:
+def score_head(predicted: RowPredictions, market: MarketCard, head: int) -> HeadResult:
     """Score the rows of one head whose outcome is known; NaN where there are none.
 
     Args:
         head: index into the predictor's heads.
     """
     return HeadResult(
-        head=found.heads[head],
+        head=predicted.heads[head],
         call=market.rules[head].kind,
-        scores=found.of_head(head).score(),
-        apart=found.score_apart(head),
+        scores=predicted.of_head(head).score(),
+        apart=predicted.score_apart(head),
     )
 
 
-def summarise_value(found: RowPredictions, head: int) -> dict[str, Any]:
+def summarise_value(predicted: RowPredictions, head: int) -> dict[str, Any]:
     """Measures the value of one head's calls, as JSON's objects: `value` by rule, and TLOB's `precision_by_confidence`.
 
     Args:
-        found: predictions of consecutive rows; with rows left out no move and no trade is known.
+        predicted: predictions of consecutive rows; with rows left out no move and no trade is known.
     """
-    rules = found.of_head(head).call_rows(*CALLERS)
+    rules = predicted.of_head(head).call_rows(*CALLERS)
     return {
         "value": {rule: call_value(rows).summary() for rule, rows in rules.items()},
         "precision_by_confidence": precision_by_confidence(rules["tlob"]),

@@ -360,12 +360,12 @@ def recalibrate_rows(
 
 
 def score_recalibrated(
-    found: RowPredictions, rows: BookRows, market: MarketCard, head: int, *, thresholds: Thresholds = "card"
+    predicted: RowPredictions, rows: BookRows, market: MarketCard, head: int, *, thresholds: Thresholds = "card"
 ) -> dict[str, Any]:
     """Recalibrate one head's predictions row by row, and score them after the first `SCORED_AFTER` outcomes.
 
     Args:
-        found: predictions at rows of `rows`. head: index into its heads.
+        predicted: predictions at rows of `rows`. head: index into its heads.
 
     Returns:
         Plain numbers, rounded to four decimals. Calls are those of the card's rule; log_loss, ece and call_gap are those after
@@ -376,10 +376,10 @@ def score_recalibrated(
     Raises:
         BookError: where there are no more outcomes than those left out.
     """
-    kind, horizon = found.heads[head]
+    kind, horizon = predicted.heads[head]
     past = AdaptiveHead(horizon, market.alphas[head], own_threshold=thresholds == "past")
-    p = found.probabilities[:, head].astype(np.float64)
-    answer = recalibrate_rows(found.rows, p, moves_after(rows, (kind, horizon))[found.rows], past)
+    p = predicted.probabilities[:, head].astype(np.float64)
+    answer = recalibrate_rows(predicted.rows, p, moves_after(rows, (kind, horizon))[predicted.rows], past)
     known = np.flatnonzero(answer.truth != UNKNOWN)
     scored = known[SCORED_AFTER:]
     if not len(scored):
@@ -392,8 +392,8 @@ def score_recalibrated(
                 least=SCORED_AFTER,
             )
         )
-    momentum = momentum_calls(rows, horizon, answer.alpha)[found.rows] if thresholds == "past" else None
-    table = found.of_head(head, truth=answer.truth, momentum=momentum)[scored]
+    momentum = momentum_calls(rows, horizon, answer.alpha)[predicted.rows] if thresholds == "past" else None
+    table = predicted.of_head(head, truth=answer.truth, momentum=momentum)[scored]
     result = table.score()
     after = Scores.of(table.truth, replace(table.answers["tlob"], probabilities=answer.adapted[scored]))
     covered, sizes = answer.covered[scored], answer.sizes[scored]

@@ -192,25 +192,25 @@ def score_day(
         return progress and (lambda done, total: progress(place * total + done, asked * total))
 
     index = reference.head(*head)
-    found = predict_rows(reference, rows, entry, first=first, every=every, progress=moved(0))
-    answers = {first_name: found.answers(index)}
+    predicted = predict_rows(reference, rows, entry, first=first, every=every, progress=moved(0))
+    answers = {first_name: predicted.answers(index)}
     for place, (name, other) in enumerate(list(models.items())[1:], 1):
         mine = predict_rows(other, rows, other.market(day.name), first=first, every=every, progress=moved(place))
-        answers[name] = _aligned(mine.answers(other.head(*head)), mine.rows, found.rows)
+        answers[name] = _aligned(mine.answers(other.head(*head)), mine.rows, predicted.rows)
     task = task_of(reference, entry, day.name)
     for place, (spelling, name) in enumerate(names_of(forecasters).items(), len(models)):
-        peer = run_over(find_forecaster(spelling, task), name, rows, found.rows, task, progress=moved(place))
+        peer = run_over(find_forecaster(spelling, task), name, rows, predicted.rows, task, progress=moved(place))
         p = peer.probabilities[:, index]
         calls = np.where(peer.faults[:, index] == Fault.NONE, np.nan_to_num(p).argmax(axis=1), NO_CALL)
         answers[name] = Answered(calls=calls, probabilities=p, reason=str(peer.reason))
-    answers |= naive_answers(found.timestamps, found.truth[:, index], found.momentum[:, index], head[1])
+    answers |= naive_answers(predicted.timestamps, predicted.truth[:, index], predicted.momentum[:, index], head[1])
     columns = {
-        "timestamp": found.timestamps,
-        "truth": found.truth[:, index].astype(np.int8),
-        "second": (found.timestamps - rows.timestamps[0]) / 1e3,
-        "mid": found.mid,
-        "spread": found.spread,
-        "volatility": volatility(rows, reference.window)[found.rows],
+        "timestamp": predicted.timestamps,
+        "truth": predicted.truth[:, index].astype(np.int8),
+        "second": (predicted.timestamps - rows.timestamps[0]) / 1e3,
+        "mid": predicted.mid,
+        "spread": predicted.spread,
+        "volatility": volatility(rows, reference.window)[predicted.rows],
     }
     small = {
         name: replace(one, calls=one.calls.astype(np.int8), probabilities=one.probabilities.astype(np.float32))
@@ -222,7 +222,7 @@ def score_day(
         files=hashes,
         part="test" if seen else "all",
         alpha=entry.alphas[index],
-        apart=found.score_apart(index),
+        apart=predicted.score_apart(index),
         table=Table(head=head, rows=pd.DataFrame(columns), answers=small).known,
     )
 

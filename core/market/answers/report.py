@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.answers.intervals import mean_interval, score_intervals
-from core.market.answers.table import MEASURES, NO_CALL, Scores, Table, differences, losses, score
+from core.market.answers.intervals import mean_interval
+from core.market.answers.table import MEASURES, NO_CALL, Scores, Table, differences, intervals, losses, score
 from core.market.answers.value import call_value, spaced
 from core.market.book import STEP_MS, FloatArray
 
@@ -83,10 +83,7 @@ def mean_table(rows: Table) -> pd.DataFrame:
             line[measure], low, high = mean_interval(mine[measure])
             line |= {f"{measure}_low": low, f"{measure}_high": high}
         if len(each) == 1:
-            answer = each[0].answers[name]
-            there = answer.calls != NO_CALL
-            bounds = score_intervals(each[0].truth[there], answer.calls[there], answer.probabilities[there], rows.head[1])
-            for measure, (low, high) in bounds.items():
+            for measure, (low, high) in intervals(each[0], name).items():
                 line |= {f"{measure}_low": low, f"{measure}_high": high}
         worth = pd.DataFrame([_worth(part, name) for part in each])
         lines.append(line | {measure: worth[measure].mean() for measure in WORTH})
@@ -211,8 +208,8 @@ def row_table(rows: Table) -> pd.DataFrame:
 def reliability_table(rows: Table) -> pd.DataFrame:
     """One line per forecaster with probabilities and bin of its likeliest class: `confidence`, `accuracy`, `count` (D26)."""
     lines = []
-    for name, found in rows.score().items():
-        bins = found.reliability
+    for name, one in rows.score().items():
+        bins = one.reliability
         lines += [
             {"forecaster": name, "confidence": c, "accuracy": a, "count": int(n)}
             for c, a, n in zip(bins["confidence"], bins["accuracy"], bins["count"], strict=True)

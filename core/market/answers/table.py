@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core import scores
 from core.market.answers.intervals import FEWEST, block_length, resampled_sums
-from core.market.answers.value import CallRows
+from core.market.answers.value import CallRows, Estimate
 from core.market.book import FloatArray
 from core.market.labels import STATIONARY, UNKNOWN, Head
 from core.scores import CALIBRATION_BINS
@@ -194,14 +194,14 @@ class Table:
 
     def call_rows(self, *names: str) -> dict[str, CallRows]:
         """Calls by forecaster, for the measures of their worth; none of a stalled book, and none where the answer is missing."""
-        found = {}
+        rules = {}
         for name in names:
             one = self.answers[name]
             silent = one.calls == NO_CALL
             if "stalled" in self.rows:
                 silent = silent | self.column("stalled")
             calls = np.where(silent, STATIONARY, one.calls)
-            found[name] = CallRows(
+            rules[name] = CallRows(
                 horizon=self.head[1],
                 timestamps=self.column("timestamp"),
                 mid=self.column("mid"),
@@ -210,7 +210,7 @@ class Table:
                 truth=self.truth,
                 confidence=one.probabilities[np.arange(len(self)), calls].astype(np.float64),
             )
-        return found
+        return rules
 
 
 def score(table: Table, *, by: Sequence[str] = ()) -> pd.DataFrame:
@@ -238,37 +238,53 @@ def losses(probabilities: NDArray[np.floating], truth: NDArray[np.integer]) -> F
     return -np.log(np.maximum(p, 1e-12))
 
 
-@dataclass(frozen=True, kw_only=True)
-class PairedDifference:
-    """A forecaster's score less another's on the rows that both answered: value, and the bounds of its 95 % interval."""
+def intervals(table: Table, name: str) -> dict[str, tuple[float, float]]:
+    """95 % intervals of one recording's accuracy, macro-F1, Matthews correlation and log-loss, by blocks of its rows.
 
-    value: float
-    low: float
-    high: float
+    Returns:
+        The bounds by the measure's name, log-loss of a forecaster with probabilities; nothing for fewer than `FEWEST` rows.
+    """
+    samples, sums = _resampled(table, (name,), FEWEST)
+    if not samples:
+        return {}
+    confusion = sums[1:, 0, :9].reshape(-1, 3, 3)
+    drawn = {measure: getattr(scores, measure)(confusion) for measure in ("accuracy", "macro_f1", "matthews")}
+    if np.isfinite(sums[0, 0, 9]):
+        drawn["log_loss"] = sums[1:, 0, 9] / samples
+    bounds = {measure: np.percentile(values, [2.5, 97.5]) for measure, values in drawn.items()}
+    return {measure: (float(low), float(high)) for measure, (low, high) in bounds.items()}
 
 
-def differences(table: Table, mine: str, other: str, *, fewest: int = FEWEST) -> dict[str, PairedDifference]:
-    """Differences of Matthews correlation and log-loss on the same rows, with intervals of a paired block bootstrap.
+def differences(table: Table, mine: str, other: str, *, fewest: int = FEWEST) -> dict[str, Estimate]:
+    """A forecaster's score less another's on the rows that both answered, with intervals of a paired block bootstrap.
 
     Returns:
         By `matthews` and `log_loss`; empty where fewer than `fewest` rows are shared.
     """
-    a, b = table.answers[mine], table.answers[other]
-    both = (table.truth != UNKNOWN) & (a.calls != NO_CALL) & (b.calls != NO_CALL)
-    truth = table.truth[both].astype(np.int64)
-    if len(truth) < fewest:
+    samples, sums = _resampled(table, (mine, other), fewest)
+    if not samples:
         return {}
-    pair = [one[both] for one in (a, b)]
-    cells = [np.eye(9)[3 * truth + one.calls] for one in pair]
-    columns = np.concatenate([*cells, *(losses(one.probabilities, truth)[:, None] for one in pair)], axis=1)  # 9 + 9 + 1 + 1
-
-    def less(sums: FloatArray) -> FloatArray:
-        mcc = [scores.matthews(sums[:, start : start + 9].reshape(-1, 3, 3)) for start in (0, 9)]
-        return np.stack([mcc[0] - mcc[1], (sums[:, 18] - sums[:, 19]) / len(truth)])
-
-    values = less(columns.sum(axis=0)[None])[:, 0]
-    low, high = np.percentile(less(resampled_sums(columns, block_length(len(truth), table.head[1]))), [2.5, 97.5], axis=1)
+    matthews = scores.matthews(sums[..., :9].reshape(-1, 2, 3, 3))
+    less = {"matthews": matthews[:, 0] - matthews[:, 1], "log_loss": (sums[:, 0, 9] - sums[:, 1, 9]) / samples}
+    bounds = {measure: np.percentile(values[1:], [2.5, 97.5]) for measure, values in less.items()}
     return {
-        name: PairedDifference(value=float(values[i]), low=float(low[i]), high=float(high[i]))
-        for i, name in enumerate(("matthews", "log_loss"))
+        measure: Estimate(value=float(less[measure][0]), low=float(low), high=float(high))
+        for measure, (low, high) in bounds.items()
     }
+
+
+def _resampled(table: Table, names: Sequence[str], fewest: int) -> tuple[int, FloatArray]:
+    """Rows that all of these answered, and sums (1 + resamples, names, 10) over them: nine cells of the matrix and log-losses.
+
+    The first is of the rows as they are. No rows where they are fewer than `fewest`.
+    """
+    pair = [table.answers[name] for name in names]
+    there = np.logical_and.reduce([table.truth != UNKNOWN, *(one.calls != NO_CALL for one in pair)])
+    truth = table.truth[there].astype(np.int64)
+    if len(truth) < fewest:
+        return 0, np.zeros((1, len(names), 10))
+    columns = np.column_stack(
+        [part for one in pair for part in (np.eye(9)[3 * truth + one.calls[there]], losses(one.probabilities[there], truth))]
+    )
+    sums = resampled_sums(columns, block_length(len(truth), table.head[1]))
+    return len(truth), np.concatenate([columns.sum(axis=0)[None], sums]).reshape(-1, len(names), 10)

@@ -141,8 +141,8 @@ class BlendForecaster:
         """TLOB's and the trees' probabilities, (2, n, heads, 3)."""
         trees = self.trees.predict(windows)
         if tlob is None:
-            found = self.tlob.by_head(self.tlob.probabilities(windows))
-            tlob = np.stack([found[name] for name in self.names], axis=1)
+            mine = self.tlob.by_head(self.tlob.probabilities(windows))
+            tlob = np.stack([mine[name] for name in self.names], axis=1)
         return np.stack([tlob, np.stack([trees[name] for name in self.names], axis=1)]).astype(np.float64)
 
     def _await(self, timestamps: NDArray[np.int64], both: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -153,5 +153,5 @@ class BlendForecaster:
         return both
 
     def _average(self, both: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        found = log_average(both[0], both[1], self.weights.weights[:, None])
-        return {name: found[:, own] for own, name in enumerate(self.names)}
+        average = log_average(both[0], both[1], self.weights.weights[:, None])
+        return {name: average[:, own] for own, name in enumerate(self.names)}

@@ -76,14 +76,14 @@ def find_forecaster(spelling: str, task: ForecastTask) -> AnyForecaster:
 
 def _installed(name: str, load: Callable[[], Any], task: ForecastTask) -> AnyForecaster:
     try:
-        found = load()
-        if isinstance(found, type) or not hasattr(found, "predict"):
-            found = found(task)
+        loaded = load()
+        if isinstance(loaded, type) or not hasattr(loaded, "predict"):
+            loaded = loaded(task)
     except ForecasterError:
         raise
     except Exception as error:  # somebody else's code may raise anything
         reason = f"{type(error).__name__}: {error}"
         raise ForecasterError(compose("{name} cannot be loaded: {reason}", name=name, reason=reason[:200])) from error
-    if not isinstance(found, Forecaster | TimedForecaster):
+    if not isinstance(loaded, Forecaster | TimedForecaster):
         raise ForecasterError(compose("{name} has no method predict(windows)", name=name))
-    return found
+    return loaded

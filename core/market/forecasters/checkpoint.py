@@ -45,12 +45,12 @@ class CheckpointForecaster:
 
     def predict(self, windows: FloatArray) -> NDArray[np.float32] | dict[str, NDArray[np.float32]]:
         """(n, heads, 3) where the task's heads are the checkpoint's, else (n, 3) by the name of each that the checkpoint has."""
-        found = self.probabilities(windows)
-        return found if self.same_heads else self.by_head(found)
+        p = self.probabilities(windows)
+        return p if self.same_heads else self.by_head(p)
 
-    def by_head(self, found: NDArray[np.floating]) -> dict[str, NDArray[np.floating]]:
+    def by_head(self, p: NDArray[np.floating]) -> dict[str, NDArray[np.floating]]:
         """(n, heads, 3) -> (n, 3) by the name of each head of the checkpoint."""
-        return {head_name(head): found[:, index] for index, head in enumerate(self.predictor.heads)}
+        return {head_name(head): p[:, index] for index, head in enumerate(self.predictor.heads)}
 
     def probabilities(self, windows: FloatArray) -> NDArray[np.float32]:
         """(n, heads, 3), the checkpoint's heads. Live, one window at a time, calls and momentum would be computed for nobody."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from core.market.answers.intervals import FEWEST
 from core.market.answers.predictions import RowPredictions, outcomes
-from core.market.answers.table import NO_CALL, Answered, PairedDifference, Scores, Table, differences
+from core.market.answers.table import NO_CALL, Answered, Scores, Table, differences
+from core.market.answers.value import Estimate
 from core.market.book import STEP_MS, BookRows
 from core.market.calibration import CallRule, fit_rule
 from core.market.forecasters.catalogue import AnyForecaster
@@ -47,7 +48,7 @@ class ForecasterScore:
     missing: dict[str, int]
     reason: str
     rule: CallRule | None
-    less_tlob: dict[str, PairedDifference]
+    less_tlob: dict[str, Estimate]
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, rounded to four decimals; None for a score of no rows, as JSON has no NaN."""
@@ -59,7 +60,7 @@ class ForecasterScore:
             "call": self.rule.kind if self.rule is not None else "likeliest",
             **{name: round(value, 4) if rows else None for name, value in self.scores.summary().items()},
             "less_tlob": {
-                name: {bound: round(value, 4) for bound, value in asdict(d).items()} for name, d in self.less_tlob.items()
+                name: {bound: round(value, 4) for bound, value in asdict(one).items()} for name, one in self.less_tlob.items()
             },
         }
 
@@ -91,12 +92,12 @@ class Comparison:
             calibrated[name] = _calibrated(rules[name] or CallRule(), p)
         scored = (truth != UNKNOWN) & ~self.fit
         table = Table(head=self.heads[head], rows=pd.DataFrame({"truth": truth}), answers=calibrated)[scored]
-        found = table.score()
+        by_name = table.score()
         return [
             ForecasterScore(
                 name=name,
-                scores=found[name],
-                tlob=found[first],
+                scores=by_name[name],
+                tlob=by_name[first],
                 missing=count_missing(answer.faults[scored, head]),
                 reason=answer.reason,
                 rule=rules[name],

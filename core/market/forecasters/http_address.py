@@ -120,9 +120,9 @@ def _answer(content: bytes, kind: str) -> Answer:
     try:
         if kind == NPY:
             return np.load(io.BytesIO(content), allow_pickle=False)
-        found = orjson.loads(content)
+        answer = orjson.loads(content)
     except (ValueError, OSError, EOFError) as error:
         raise wrong from error
-    if not isinstance(found, dict) or "probabilities" not in found:
+    if not isinstance(answer, dict) or "probabilities" not in answer:
         raise wrong
-    return found["probabilities"]
+    return answer["probabilities"]

@@ -202,15 +202,15 @@ def check(answer: ArrayLike | Mapping[Any, ArrayLike], name: str, rows: int, hea
             column = answer.get(head, answer.get(head_name(head)))
             offered[index] = column is not None
             if column is not None:
-                found = _numbers(column)
-                if found is None or found.shape != (rows, 3):
-                    return _wrong_shape(name, found, f"({rows}, 3)", shape, head_name(head))
-                p[:, index] = found
+                numbers = _numbers(column)
+                if numbers is None or numbers.shape != (rows, 3):
+                    return _wrong_shape(name, numbers, f"({rows}, 3)", shape, head_name(head))
+                p[:, index] = numbers
     else:
-        found = _numbers(answer)
-        if found is None or found.shape != shape:
-            return _wrong_shape(name, found, f"{shape}", shape)
-        p = found
+        numbers = _numbers(answer)
+        if numbers is None or numbers.shape != shape:
+            return _wrong_shape(name, numbers, f"{shape}", shape)
+        p = numbers
     total = p.sum(axis=-1)
     if p.size and offered.all() and p.min() >= 0 and np.abs(total - 1).max() <= SUM_TOLERANCE:  # as nearly every answer
         return Checked(probabilities=p / total[..., None], faults=np.full(shape[:2], Fault.NONE.value, dtype=np.int8))
@@ -237,15 +237,18 @@ def _numbers(answer: ArrayLike) -> NDArray[np.float64] | None:
 
 
 def _wrong_shape(
-    name: str, found: NDArray[np.float64] | None, right: str, shape: tuple[int, int, int], head: str = ""
+    name: str, numbers: NDArray[np.float64] | None, right: str, shape: tuple[int, int, int], head: str = ""
 ) -> Checked:
     values = {"name": name, "right": right}
-    if found is None:
+    if numbers is None:
         reason = compose("{name} gave no array of numbers: one of the shape {right} is right.", **values)
     elif head:
         reason = compose(
-            "{name} gave an array of the shape {found} for {head}: {right} is right.", found=str(found.shape), head=head, **values
+            "{name} gave an array of the shape {found} for {head}: {right} is right.",
+            found=str(numbers.shape),
+            head=head,
+            **values,
         )
     else:
-        reason = compose("{name} gave an array of the shape {found}: {right} is right.", found=str(found.shape), **values)
+        reason = compose("{name} gave an array of the shape {found}: {right} is right.", found=str(numbers.shape), **values)
     return missing(*shape[:2], Fault.SHAPE, reason)

@@ -88,10 +88,10 @@ class TableForecaster:
         faults = np.full((len(timestamps), len(self.heads)), Fault.ABSENT, dtype=np.int8)
         probabilities = np.full((*faults.shape, 3), np.nan)
         answers = {head: p[at[there]] for head, p in self._columns.items()}
-        found = check(answers, self.name, int(there.sum()), self.heads)
-        probabilities[there], faults[there] = found.probabilities, found.faults
+        checked = check(answers, self.name, int(there.sum()), self.heads)
+        probabilities[there], faults[there] = checked.probabilities, checked.faults
         faults[:, [head not in self._columns for head in self.heads]] = Fault.NOT_OFFERED
-        reason = found.reason
+        reason = checked.reason
         if not reason and not there.all():
             reason = compose("{name} has no row for some of the times.", name=self.name)
         return Checked(probabilities=probabilities, faults=faults, reason=reason)

@@ -82,8 +82,8 @@ class Boosters:
         key = x.tobytes()
         with self._lock:
             if key != self._latest[0]:
-                found = {head: np.asarray(one.predict(x, num_threads=1)).reshape(len(x), 3) for head, one in self.heads.items()}
-                self._latest = key, found
+                answers = {head: np.asarray(one.predict(x, num_threads=1)).reshape(len(x), 3) for head, one in self.heads.items()}
+                self._latest = key, answers
             return dict(self._latest[1])
 
 

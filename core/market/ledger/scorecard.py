@@ -79,7 +79,7 @@ def _lines(market: MarketLedger, period: Period | None) -> Iterator[dict[str, An
             part = whole[begins == begin]
             due, stalled = part.known, part[part.column("apart") != UNKNOWN]
             timely = due[~due.column("late")]
-            found, called = timely.score(), timely.answers["tlob"].calls
+            scored, called = timely.score(), timely.answers["tlob"].calls
             once = spaced(timely.column("timestamp"), horizon * STEP_MS)  # calls whose outcomes do not overlap
             with_late = Scores.of(due.truth, due.answers["tlob"]).summary()
             still = Scores.of(stalled.column("apart"), stalled.answers["tlob"])
@@ -88,9 +88,9 @@ def _lines(market: MarketLedger, period: Period | None) -> Iterator[dict[str, An
                 "begins": begin,
                 "head": f"{kind}_{horizon}",
                 "samples": len(timely),
-                **found["tlob"].summary(),
+                **scored["tlob"].summary(),
                 "luck": luck(called[once], timely.truth[once]).chance,
-                **{f"{rule}_{name}": value for rule in NAIVE for name, value in found[rule].summary().items()},
+                **{f"{rule}_{name}": value for rule in NAIVE for name, value in scored[rule].summary().items()},
                 **{f"{name}_with_late": value for name, value in with_late.items()},
                 "late": len(due) - len(timely),
                 "stalled": still.samples,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.metrics import matthews_corrcoef
 
-from core.market.answers.intervals import block_length, mean_interval, resampled_sums, score_intervals, student
+from core.market.answers.intervals import block_length, mean_interval, resampled_sums, student
+from core.market.answers.table import Answered, Table, intervals
 
 
 def test_sums_equal_a_loop_over_blocks() -> None:
@@ -59,7 +61,12 @@ def test_intervals_of_scores_hold_what_independent_rows_give() -> None:
     rng = np.random.default_rng(2)
     truth, called = rng.integers(3, size=(2, 20_000))
     p = rng.dirichlet([2, 2, 2], len(truth))
-    found = score_intervals(truth, called, p, 10)
+
+    def bounds(rows: slice, given: np.ndarray) -> dict[str, tuple[float, float]]:
+        answers = {"mine": Answered(calls=called, probabilities=given)}
+        return intervals(Table(head=("forward", 10), rows=pd.DataFrame({"truth": truth}), answers=answers)[rows], "mine")
+
+    found = bounds(slice(None), p)
     share = (truth == called).mean()
     reach = 1.96 * np.sqrt(share * (1 - share) / len(truth))
     assert found["accuracy"] == pytest.approx((share - reach, share + reach), abs=0.2 * reach)
@@ -67,5 +74,5 @@ def test_intervals_of_scores_hold_what_independent_rows_give() -> None:
     reach = 1.96 * loss.std() / np.sqrt(len(loss))
     assert found["log_loss"] == pytest.approx((loss.mean() - reach, loss.mean() + reach), abs=0.2 * reach)
     assert found["matthews"][0] < matthews_corrcoef(truth, called) < found["matthews"][1]
-    assert "log_loss" not in score_intervals(truth, called, np.full_like(p, np.nan), 10)
-    assert score_intervals(truth[:199], called[:199], p[:199], 10) == {}
+    assert "log_loss" not in bounds(slice(None), np.full_like(p, np.nan))
+    assert bounds(slice(199), p) == {}
