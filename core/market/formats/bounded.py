@@ -72,7 +72,7 @@ def inspect(files: Mapping[str, Path], *, progress: Progress | None = None, limi
 def convert(
     files: Mapping[str, Path],
     path: Path,
-    found: Inspection,
+    seen: Inspection,
     *,
     market: str,
     progress: Progress | None = None,
@@ -81,13 +81,13 @@ def convert(
     """As `conversion.convert`, within limits and ended as `inspect` is; a process that is ended leaves nothing.
 
     Args:
-        found: what `inspect` said of the files. limits: twice an inspection's where None, as rows are written too.
+        seen: what `inspect` said of the files. limits: twice an inspection's where None, as rows are written too.
 
     Raises:
         FormatError: as of `inspect`, and where the disk refuses.
     """
     limits = limits or Limits(seconds=2 * limits_for(files).seconds)
-    order = {"path": str(path.resolve()), "market": market, "found": _as_json(found)}
+    order = {"path": str(path.resolve()), "market": market, "seen": _as_json(seen)}
     try:
         answer = _asked(order, files, limits, progress)
     finally:
@@ -163,21 +163,21 @@ def main() -> None:
     order = json.loads(sys.stdin.readline())
     files = {name: Path(path) for name, path in order["files"].items()}
     _limit(order["seconds"], order["mib"] << 20)
-    told = 0.0
+    said = 0.0
 
-    def tell(share: float) -> None:
-        nonlocal told
-        if share >= told + 0.01:
-            told = share
+    def say_done(share: float) -> None:
+        nonlocal said
+        if share >= said + 0.01:
+            said = share
             _say({"done": share})
 
     try:
         if "path" in order:
-            found, path = _inspection(order["found"]), Path(order["path"])
-            written = conversion.convert(files, path, market=order["market"], levels=found.levels, found=found, progress=tell)
+            seen, path = _inspection(order["seen"]), Path(order["path"])
+            written = conversion.convert(files, path, market=order["market"], levels=seen.levels, seen=seen, progress=say_done)
             _say({"result": vars(written)})
         else:
-            _say({"result": _as_json(conversion.inspect(files, progress=tell))})
+            _say({"result": _as_json(conversion.inspect(files, progress=say_done))})
     except FormatError as error:
         _say({"refused": packed(error.args[0])})
     except OSError as error:

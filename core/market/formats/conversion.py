@@ -124,14 +124,14 @@ def convert(
     *,
     market: str,
     levels: int = LEVELS,
-    found: Inspection | None = None,
+    seen: Inspection | None = None,
     progress: Progress | None = None,
 ) -> FileSummary:
     """Write a recording of these files: a row every 250 ms, where a book was observed (`core.market.grid.grid_rows`).
 
     Args:
         path: of the recording, which must not be there. levels: a side, at most, as `inspect` says.
-        found: what `inspect` says of them; asked for here where None.
+        seen: what `inspect` says of them; asked for here where None.
         progress: called with the share read.
 
     Raises:
@@ -139,12 +139,12 @@ def convert(
     """
     if path.exists():
         raise FormatError(compose("there is a recording {name} already: choose another name", name=path.stem))
-    found = found or inspect(files)
+    seen = seen or inspect(files)
     trades: list[pa.Table] = []
 
     def grid() -> Iterator[RowBlock]:
-        steps = _Grid(4 * levels, found.carry_ms)
-        for batch, _wrong in _checked(found.form, files):
+        steps = _Grid(4 * levels, seen.carry_ms)
+        for batch, _wrong in _checked(seen.form, files):
             if batch.trades:
                 trades.append(trades_table(batch.trades))
             yield from steps.take(batch)

@@ -110,8 +110,8 @@ class BinanceWireFormat:
         return len(files) == 1 and bool(re.match(r"\d{16,20} \{\"", first_line(next(iter(files.values())))))
 
     def market(self, files: Mapping[str, Path]) -> str:
-        found = re.search(r'"s":"([A-Z0-9_]+)"', first_line(next(iter(files.values()))))
-        return found[1] if found else ""
+        market = re.search(r'"s":"([A-Z0-9_]+)"', first_line(next(iter(files.values()))))
+        return market[1] if market else ""
 
     def batches(self, files: Mapping[str, Path]) -> Iterator[BookBatch]:
         file = PositionedText(next(iter(files.values())))
@@ -144,16 +144,16 @@ class _Stream:
 
     def take(self, row: int, line: str, done: float) -> BookBatch | None:
         """One line; returns what there is where books go missing after it."""
-        found = LINE.fullmatch(line)
-        if not found:
+        parts = LINE.fullmatch(line)
+        if not parts:
             if line.strip():
                 self._wrong(row, compose("is no message: the time of receipt in nanoseconds and JSON are right"))
             return None
         try:
-            message = orjson.loads(found[2])
+            message = orjson.loads(parts[2])
             data = message.get("data", message)
             if "lastUpdateId" in data:
-                self._snapshot(row, data, int(found[1]) // 1_000_000)
+                self._snapshot(row, data, int(parts[1]) // 1_000_000)
             elif data.get("e") == "depthUpdate":
                 return self._depth(row, data, done)
             elif data.get("e") in ("trade", "aggTrade") and data.get("X", "MARKET") == "MARKET":

@@ -292,8 +292,8 @@ def _kind(path: Path) -> str:
 
 def _midnight(files: Mapping[str, Path]) -> int:
     for name in files:
-        if found := re.search(r"(\d{4})-(\d{2})-(\d{2})", name):
-            year, month, day = map(int, found.groups())
+        if day_in := re.search(r"(\d{4})-(\d{2})-(\d{2})", name):
+            year, month, day = map(int, day_in.groups())
             try:
                 return int(datetime(year, month, day, tzinfo=NEW_YORK).timestamp() * 1e3)
             except ValueError:

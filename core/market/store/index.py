@@ -40,14 +40,10 @@ NEEDED: Final = ("timestamp", "ask_price_1", "bid_price_1")
 _SEGMENT: Final = re.compile(r"(?P<day>.*(?:^|/)\d{4}-\d{2}-\d{2})/\d{2}/rows_\d+(_\d+)?\.parquet$")
 _OTHER: Final = re.compile(r"(trades|updates|events|predictions|lost)_\d+(_\d+)?\.parquet$")
 _DATE: Final = re.compile(r"[_-]?(250ms|native\w*)?[_-]*\d{4}-?\d{2}-?\d{2}.*$")
-_KINDS: Final[dict[str, type | tuple[type, ...]]] = {"str": str, "int": int, "float": (int, float)}
-_ENTRY: Final = {"file": "str", "symbol": "str", "venue": "str", "kind": "str", "start_ms": "int", "duration_s": "float"} | {
-    "rows": "int",
-    "trades": "int",
-    "source": "str",
-    "licence": "str",
-    "note": "str",
-    "sha256": "str",
+_ENTRY: Final[dict[str, type]] = {
+    **dict.fromkeys(("file", "symbol", "venue", "kind", "source", "licence", "note", "sha256"), str),
+    **dict.fromkeys(("start_ms", "rows", "trades"), int),
+    "duration_s": float,
 }
 """What an entry of the bundled recordings' index holds, and of which kind."""
 
@@ -156,8 +152,8 @@ def _no_index(path: Path, reason: str) -> RecordingError:
 
 def _of_index(entry: dict[str, Any], path: Path, number: int) -> Recording:
     for key, kind in _ENTRY.items():
-        if not isinstance(value := entry.get(key), _KINDS[kind]) or isinstance(value, bool):
-            why = compose("{key} is not given, or not of the kind {kind}", key=key, kind=kind)
+        if type(entry.get(key)) not in ({kind, int} if kind is float else {kind}):
+            why = compose("{key} is not given, or not of the kind {kind}", key=key, kind=kind.__name__)
             raise RecordingError(compose("entry {number} of {file}: {reason}", number=number, file=path, reason=why))
     file = path.with_name(entry["file"])
     return Recording(

@@ -109,8 +109,7 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
     NOTED.reached.clear()
     for module, names in {
         recordings: ("background_recorder", "changes.rename", "changes.delete", "changes.merge", "changes.export"),
-        recordings.bounded: ("inspect",),
-        recordings.conversion: ("convert",),
+        recordings.bounded: ("inspect", "convert"),
         recordings.changes: ("fetch",),
         runs.local_training: ("shared_trainer",),
         runs.market_training: ("shared_market_trainer", "outlook"),
@@ -165,7 +164,7 @@ def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
 
 BELOW = {
     *("core.market.store.changes", "core.market.store.background_recorder.background_recorder"),
-    *("core.market.formats.conversion.inspect", "core.market.formats.bounded.inspect", "core.market.formats.conversion.convert"),
+    *(f"core.market.formats.{module}.{name}" for module in ("bounded", "conversion") for name in ("inspect", "convert")),
     *("core.market.alert_monitor.alert_book", "core.market.alerts.AlertBook", "core.market.webhook"),
     *("core.runs.local_training.shared_trainer", "core.runs.market_training.shared_market_trainer"),
     *("core.runs.market_training.outlook", "core.runs.scoring.shared_scorer", "core.runs.epoch_time.epoch_times"),

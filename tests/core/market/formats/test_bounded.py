@@ -99,7 +99,7 @@ def test_a_file_is_converted_alike_in_a_process_of_its_own(tmp_path: Path) -> No
         files, shares = {path.name: path}, list[float]()
         found = conversion.inspect(files)
         one, other = tmp_path / "one" / path.name, tmp_path / "other" / path.name
-        here = conversion.convert(files, one, market="BTC/USDT", levels=found.levels, found=found)
+        here = conversion.convert(files, one, market="BTC/USDT", levels=found.levels, seen=found)
         assert bounded.convert(files, other, found, market="BTC/USDT", progress=shares.append) == here
         assert [file.read_bytes() for file in written(one.parent)] == [file.read_bytes() for file in written(other.parent)]
         assert shares and max(shares) <= 1.0
