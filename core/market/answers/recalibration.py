@@ -202,6 +202,39 @@ def _log(p: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecalibratedRows:
+    """Predictions of one head, recalibrated row by row from the past alone.
+
+    Attributes:
+        adapted: (n, 3). limits: (n,) of the conformal sets.
+        truth: (n,) by `alpha`; UNKNOWN where it is not known, and before the threshold was settled.
+        alpha: the threshold in use at the end.
+    """
+
+    adapted: FloatArray
+    limits: FloatArray
+    truth: NDArray[np.int64]
+    alpha: float
+
+    @classmethod
+    def of(cls, predictions: Sequence[Recalibrated], truth: NDArray[np.int64], alpha: float) -> RecalibratedRows:
+        """From the predictions of n rows, and what came of them (n,)."""
+        adapted, limits = np.array([one.adapted for one in predictions]), np.array([one.limit for one in predictions])
+        return cls(adapted=adapted.reshape(-1, 3), limits=limits, truth=truth, alpha=alpha)
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """(n,) whether the set named what happened; False where that is not known."""
+        p = self.adapted[np.arange(len(self.truth)), np.maximum(self.truth, 0)]
+        return (self.truth != UNKNOWN) & (1 - p <= self.limits)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """(n,) classes in each set."""
+        return (1 - self.adapted <= self.limits[:, None]).sum(axis=1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class AdaptiveScores:
     """One head's probabilities as written and recalibrated, over the same outcomes after the first `SCORED_AFTER`.
 
@@ -245,7 +278,7 @@ class AdaptiveBoard:
 
     def _begin(self, outcomes: int) -> None:
         """Score anew, this many outcomes after the calibration began."""
-        self._outcomes, self._scored, self._covered, self._named = outcomes, 0, 0, 0
+        self._outcomes, self._covered, self._named = outcomes, 0, 0
         self._last: deque[bool] = deque(maxlen=MEMORY)
         self._sums = [Scores.nothing(), Scores.nothing()]  # as written and recalibrated
         self._fresh: list[tuple[int, Recalibrated]] = []  # outcomes not yet among them
@@ -265,26 +298,24 @@ class AdaptiveBoard:
             return
         if self._outcomes <= SCORED_AFTER:
             return
-        self._scored += 1
-        classes = named(prediction.adapted, prediction.limit)
-        self._covered += truth in classes
-        self._named += len(classes)
-        self._last.append(truth in classes)
         self._fresh.append((truth, prediction))
         if len(self._fresh) == MEMORY:
             self._fold()
 
     def _fold(self) -> None:
-        truth = np.array([came for came, _ in self._fresh], dtype=np.int64)
-        for which, name in enumerate(("written", "adapted")):
-            p = np.array([getattr(one, name) for _, one in self._fresh]).reshape(-1, 3)
-            self._sums[which] += Scores.of(truth, Answered(calls=p.argmax(axis=1), probabilities=p))
+        predictions = [one for _, one in self._fresh]
+        rows = RecalibratedRows.of(predictions, np.array([truth for truth, _ in self._fresh], dtype=np.int64), self.head.alpha)
+        for which, p in enumerate((np.array([one.written for one in predictions]).reshape(-1, 3), rows.adapted)):
+            self._sums[which] += Scores.of(rows.truth, Answered(calls=p.argmax(axis=1), probabilities=p))
+        self._covered += int(rows.covered.sum())
+        self._named += int(rows.sizes.sum())
+        self._last.extend(rows.covered.tolist())
         self._fresh.clear()
 
     def scores(self) -> AdaptiveScores:
         """The scores so far."""
-        n, newest = self._scored, self._newest
         self._fold()
+        n, newest = self._sums[0].samples, self._newest
         return AdaptiveScores(
             outcomes=self._outcomes,
             scored=n,
@@ -299,33 +330,6 @@ class AdaptiveBoard:
             promised=PROMISED,
             newest=None if newest is None else (newest.adapted, named(newest.adapted, newest.limit)),
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecalibratedRows:
-    """A whole file's predictions of one head, recalibrated row by row from the past alone.
-
-    Attributes:
-        adapted: (n, 3). limits: (n,) of the conformal sets.
-        truth: (n,) by `alpha`; UNKNOWN where it is not known, and before the threshold was settled.
-        alpha: the threshold in use at the end.
-    """
-
-    adapted: FloatArray
-    limits: FloatArray
-    truth: NDArray[np.int64]
-    alpha: float
-
-    @property
-    def covered(self) -> NDArray[np.bool_]:
-        """(n,) whether the set named what happened; False where that is not known."""
-        p = self.adapted[np.arange(len(self.truth)), np.maximum(self.truth, 0)]
-        return (self.truth != UNKNOWN) & (1 - p <= self.limits)
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """(n,) classes in each set."""
-        return (1 - self.adapted <= self.limits[:, None]).sum(axis=1)
 
 
 def recalibrate_rows(
@@ -351,12 +355,7 @@ def recalibrate_rows(
         predictions.append(head.predict(written))
     if head.settled:  # of the rest the outcome is known only after the last prediction
         truth[due:] = classify(moves[due:], head.alpha)
-    return RecalibratedRows(
-        adapted=np.array([p.adapted for p in predictions]).reshape(-1, 3),
-        limits=np.array([p.limit for p in predictions]),
-        truth=truth,
-        alpha=head.alpha,
-    )
+    return RecalibratedRows.of(predictions, truth, head.alpha)
 
 
 def score_recalibrated(
