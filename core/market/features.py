@@ -10,7 +10,7 @@
   label's threshold at each of the four horizons, as a smoothed step: the label jumps there, and a network seldom learns where.
 - `flow`: all 40 columns of the book (prices as distances from their row's mid), and twelve columns after them, each with a name
   of its own (`input_names`): the best prices' drift as in the ladder, the second prices' moves as in `drift`, size added and
-  removed at the best prices since the row before (`core.market.event_flow`), and the four smoothed steps.
+  removed at the best prices since the row before (`best_price_flow`), and the four smoothed steps.
 
 Sizes of the last four are logarithms less the window's median, so that contracts, coins and shares look alike.
 """
@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import ASK_PRICES, BID_PRICES, FEATURES, FloatArray
-from core.market.event_flow import best_price_flow
 from core.market.labels import HORIZONS, SMOOTHING, fit_alpha, future_move, trailing_mean
 from core.messages import compose
 
@@ -207,3 +206,28 @@ def _median(values: FloatArray) -> FloatArray:
     half, odd = divmod(values.shape[-1], 2)
     parted = np.partition(values, (half,) if odd else (half - 1, half), axis=-1)
     return parted[..., half] if odd else (parted[..., half - 1] + parted[..., half]) / 2
+
+
+def best_price_flow(windows: FloatArray) -> FloatArray:
+    """Size added and removed at the best prices since the row before.
+
+    After Cont, Kukanov and Stoikov 2014, "The price impact of order book events", section 2.1, with the two signs kept apart. A
+    book does not tell a cancelled order from a traded one: both leave.
+
+    At an unchanged best price it is the change of the size there. A better price adds the whole new size; a worse one removes the
+    whole earlier size. The first row has none before it: 0.
+
+    Args:
+        windows: (..., steps, 40), raw rows.
+
+    Returns:
+        (..., steps, 4) in the venue's unit, none negative: ask added, bid added, ask removed, bid removed.
+    """
+    flow = np.zeros((*windows.shape[:-1], 4))
+    for side, outward in ((0, 1.0), (1, -1.0)):
+        price, size = windows[..., 2 * side] * outward, windows[..., 2 * side + 1]
+        move = np.diff(price, axis=-1)  # above 0: the best price got worse
+        change = np.where(move < 0, size[..., 1:], np.where(move > 0, -size[..., :-1], np.diff(size, axis=-1)))
+        flow[..., 1:, side] = np.maximum(change, 0)
+        flow[..., 1:, side + 2] = np.maximum(-change, 0)
+    return flow

@@ -17,8 +17,7 @@ from core.market.answers.table import NO_CALL, Answered, Scores, Table, differen
 from core.market.answers.value import Estimate
 from core.market.book import STEP_MS, BookRows
 from core.market.calibration import CallRule, fit_rule
-from core.market.forecasters.catalogue import AnyForecaster
-from core.market.forecasters.naive import StationaryForecaster
+from core.market.forecasters.catalogue import AnyForecaster, StationaryForecaster
 from core.market.forecasters.protocol import Checked, Fault, ForecastTask, ask, begin_anew, missing, task_of, tell
 from core.market.labels import UNKNOWN, Head, LabelKind
 from core.market.predictor import MarketCard, Predictor, windows_of

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from core.market.answers.table import Answered, Table, differences
 from core.market.book import STEP_MS, FloatArray
 from core.market.calibration import CallRule, apply_rules
-from core.market.forecasters.catalogue import AnyForecaster, find_forecaster
+from core.market.forecasters.catalogue import AnyForecaster, StationaryForecaster, find_forecaster
 from core.market.forecasters.comparison import ForecasterScore, fit_peer_rule
-from core.market.forecasters.naive import StationaryForecaster
 from core.market.forecasters.protocol import Checked, Fault, ForecasterError, ForecastTask, ask, begin_anew, missing, tell
 from core.messages import compose
 

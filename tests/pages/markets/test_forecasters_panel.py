@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from core.market.answers.predictions import predict_rows
 from core.market.book import frame_from_rows, read_market
 from core.market.feeds.recording import RecordingFeed
+from core.market.forecasters.catalogue import MomentumForecaster
 from core.market.forecasters.comparison import compare
-from core.market.forecasters.naive import MomentumForecaster
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.service.access import Role

@@ -16,8 +16,8 @@ from core.market.answers.predictions import RowPredictions, outcomes, predict_ro
 from core.market.book import BookRows, frame_from_rows
 from core.market.calibration import fit_rule
 from core.market.forecasters import comparison as comparison_module
+from core.market.forecasters.catalogue import MomentumForecaster, StationaryForecaster
 from core.market.forecasters.comparison import compare, run_over, split_ends
-from core.market.forecasters.naive import MomentumForecaster, StationaryForecaster
 from core.market.forecasters.protocol import Fault, ForecastTask, task_of
 from core.market.forecasters.table import TableForecaster
 from core.market.labels import UNKNOWN

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.market.forecasters.naive import MomentumForecaster, StationaryForecaster
+from core.market.forecasters.catalogue import MomentumForecaster, StationaryForecaster
 from core.market.forecasters.protocol import Checked, Fault, Forecaster, ForecastTask, ask, check
 from core.market.labels import momentum
 from core.market.predictor import windows_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.market.event_flow import best_price_flow
+from core.market.features import best_price_flow
 from tests.core.market.helpers import random_book
 
 BOOK = random_book(300, 5).levels
