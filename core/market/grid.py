@@ -1,19 +1,25 @@
 """The grid of rows, one every 250 ms: the last book known then, where it was observed (D27, D32).
 
-Files become rows by `grid_rows`, feeds by `GridSampler`, nothing elsewhere. A row needs a book that is few sampling intervals old
-at most, and later word that it held until then: the next book of a file, a message of the venue.
+Files become rows by `grid_rows`, feeds by `Grid`, nothing elsewhere. A row needs a book that is few sampling intervals old at most,
+and later word that it held until then: the next book of a file, a message of the venue.
 """
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.market.feeds.clock import CLOCK
+from core.market.feeds.protocol import BookLost, Confirmation, FeedState, SharedEvent, StatusChange, Trade
+
 if TYPE_CHECKING:  # which reads files by this module
     from core.market.book import FloatArray, OrderBookSnapshot
+    from core.market.feeds.protocol import FeedEvent
 
 STEP_MS: Final = 250
 """Milliseconds between two rows."""
@@ -25,8 +31,47 @@ MAX_CARRY_MS: Final = 10_000
 STALLED_MS: Final = 120_000
 """A book that has not changed for so long is stalled: a quiet market, or a venue that stopped. It is scored apart (D32)."""
 
-GridRow = tuple[int, "FloatArray"]
-"""Milliseconds since the epoch, a multiple of 250; and the book at that time, (40 + 4m,): ten levels a side, then deeper ones."""
+
+class Row(NamedTuple):
+    """A row of the grid: one shape from here to the model, the screen, the files and other processes.
+
+    Attributes:
+        timestamp: milliseconds since the epoch, a multiple of 250.
+        levels: the book at that time, (40 + 4m,): ten levels a side, then deeper ones.
+        received_ns, formed_ns: when its book arrived, and when the row was made, on `core.market.feeds.clock`'s clock.
+        provisional: whether no later message has confirmed it yet (D27).
+    """
+
+    timestamp: int
+    levels: FloatArray
+    received_ns: int = 0
+    formed_ns: int = 0
+    provisional: bool = False
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """Rows up to this time are confirmed, milliseconds since the epoch (D27)."""
+
+    until_ms: int
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Books may have been missed: provisional rows are no rows, and no window spans it.
+
+    Attributes:
+        kind: of the interruption: reconnect, resync, or clock. at_ms: when it was noticed.
+    """
+
+    kind: str = "reconnect"
+    at_ms: int = 0
+    message: str = ""
+
+
+GridItem = Row | Confirmed | Gap | Trade
+"""An item that follows from a feed's events, in their order."""
+GRID_ITEMS: Final = (Row, Confirmed, Gap, Trade)
 
 
 def on_grid(timestamps: NDArray[np.int64]) -> bool:
@@ -100,76 +145,102 @@ def stalled(timestamps: NDArray[np.int64], levels: FloatArray) -> NDArray[np.boo
     return timestamps - changed >= STALLED_MS
 
 
-class GridSampler:
-    """Turns books that arrive at any time into rows on the grid.
+class Grid:
+    """Makes rows, confirmations and gaps of a feed's events; each event is handed on before what follows from it.
 
     A grid time takes the last book received at or before it; of several books in its own millisecond it takes the first, and so
-    does not wait for more. By this machine's clock a row is provisional until a later message of the venue confirms it (D27):
-    whoever takes rows keeps those past `confirmed_ms` aside, and drops them at a gap.
+    does not wait for more. By this machine's clock a row is provisional until a later message of the venue confirms it (D27).
 
-    Attributes:
-        confirmed_ms: rows up to this time are confirmed.
+    Args:
+        clock: see `core.market.feeds.protocol.Feed`.
+        carry_ms: longest that a book is carried.
     """
 
-    def __init__(self, *, carry_ms: int = MAX_CARRY_MS) -> None:
-        self.carry_ms = carry_ms
-        self.confirmed_ms = 0
+    def __init__(self, clock: Literal["wall", "event"], *, carry_ms: int = MAX_CARRY_MS) -> None:
+        self.wall, self.carry_ms = clock == "wall", carry_ms
         self._book: FloatArray | None = None
-        self._book_ms = 0
-        self._next_ms = 0
+        self._book_ms = self._received_ns = self._next_ms = self._confirmed_ms = 0
+        self._live, self._jumps = False, CLOCK.jumps
 
-    def gap(self) -> None:
-        """Books may have been missed: no book is carried, and the next one starts a new stretch of rows."""
-        self._book = None
-
-    def push(self, snapshot: OrderBookSnapshot, *, at_ms: int | None = None) -> list[GridRow]:
-        """Take in a book; returns the rows up to its time.
+    def take(self, event: FeedEvent) -> list[FeedEvent | GridItem]:
+        """The event, and what follows from it.
 
         A book older than the last one is dropped. One older than any that could still be carried means that a recording was
         wound back: it starts a new stretch.
-
-        Args:
-            at_ms: when it arrived, by this machine's clock; None for a feed that brings its own time, whose rows are confirmed.
         """
-        now = snapshot.exchange_ms if at_ms is None else at_ms
+        if isinstance(event, SharedEvent):
+            self._book = None  # rows of one's own begin with a book of one's own
+            return [event]
+        jump = self._jump()
+        if isinstance(event, Trade):
+            return [*jump, event]
+        if isinstance(event, Confirmation):
+            return [*jump, *self._confirm(event.until_ns // 1_000_000)]
+        if isinstance(event, BookLost):  # until the next one the venue's book is unknown
+            rows = self._until(event.from_ns // 1_000_000 - 1)
+            self._book = None
+            return [*jump, *rows, event]
+        if isinstance(event, StatusChange):
+            self._live = event.state is FeedState.LIVE
+            gap = [self.gap("resync" if event.resync else "reconnect", event.message)] if event.gap else []
+            return [*jump, *gap, event]
+        return [*jump, event, *self._push(event)]
+
+    def tick(self) -> list[FeedEvent | GridItem]:
+        """Rows up to now by this machine's clock, for feeds whose book holds until the next one."""
+        now_ms = CLOCK.now_ms()
+        return [*self._jump(), *(self._until(now_ms) if self._live else [])]
+
+    def gap(self, kind: str = "reconnect", message: str = "") -> Gap:
+        """No book is carried from here on; the next one starts a new stretch of rows."""
+        self._book = None
+        return Gap(kind, CLOCK.now_ms(), message)
+
+    def _jump(self) -> list[Gap]:
+        """A jump of the clock is a gap: nothing is known of the time it skipped."""
+        if not self.wall or CLOCK.jumps == self._jumps:
+            return []
+        self._jumps = CLOCK.jumps
+        return [self.gap("clock")]
+
+    def _push(self, book: OrderBookSnapshot) -> list[Confirmed | Row]:
+        now = book.received_ms if self.wall else book.exchange_ms
         if self._book is not None and now < self._book_ms:
             if self._book_ms - now <= self.carry_ms:
                 return []
-            self.gap()
-        if at_ms is None and now - self._book_ms > self.carry_ms:
-            self.gap()  # as in `grid_rows`: nothing but this book could have said that the last one held
-        rows = self._until(now - 1) if self._book is not None else []
+            self._book = None
+        if not self.wall and now - self._book_ms > self.carry_ms:
+            self._book = None  # as in `grid_rows`: nothing but this book could have said that the last one held
+        confirmed: list[Confirmed] = []
+        if not self.wall:
+            self._confirmed_ms = now
+        elif book.confirms:
+            confirmed = self._confirm(now)
+        rows = self._until(now - 1)
         if self._book is None:
             self._next_ms = -(-now // STEP_MS) * STEP_MS
-        self._book, self._book_ms = snapshot.whole, now
+        self._book, self._book_ms, self._received_ns = book.whole, now, book.received_ns
         if self._next_ms == now:
             rows += self._until(now)
-        if at_ms is None:
-            self.confirmed_ms = now
-        elif snapshot.confirms:
-            self.confirm(now)
-        return rows
+        return [*confirmed, *rows]
 
-    def advance(self, now_ms: int) -> list[GridRow]:
-        """The rows up to this time, by a clock that runs between books."""
-        return self._until(now_ms)
+    def _confirm(self, at_ms: int) -> list[Confirmed]:
+        """The venue's book was known until `at_ms`: rows before then are confirmed. Told only where a row may lie between."""
+        before, self._confirmed_ms = self._confirmed_ms, max(self._confirmed_ms, at_ms - 1)
+        return [Confirmed(self._confirmed_ms)] if self._confirmed_ms // STEP_MS > before // STEP_MS else []
 
-    def confirm(self, at_ms: int) -> None:
-        """The venue's book was known until `at_ms`: rows before then are confirmed."""
-        self.confirmed_ms = max(self.confirmed_ms, at_ms - 1)
-
-    def lose(self, at_ms: int) -> list[GridRow]:
-        """From `at_ms` on the venue's book is unknown, until the next one arrives; returns the rows before then."""
-        rows = self._until(at_ms - 1)
-        self.gap()
-        return rows
-
-    def _until(self, now_ms: int) -> list[GridRow]:
-        rows: list[GridRow] = []
+    def _until(self, now_ms: int) -> list[Row]:
+        rows: list[Row] = []
         while self._book is not None and self._next_ms <= now_ms:
             if self._next_ms - self._book_ms > self.carry_ms:
-                self.gap()
+                self._book = None
                 break
-            rows.append((self._next_ms, self._book))
+            provisional = self._next_ms > self._confirmed_ms
+            rows.append(Row(self._next_ms, self._book, self._received_ns, CLOCK.now_ns(), provisional))
             self._next_ms += STEP_MS
         return rows
+
+
+async def next_step() -> None:
+    """Sleeps until the next moment of the grid."""
+    await asyncio.sleep((STEP_MS - CLOCK.now_ms() % STEP_MS) / 1e3)

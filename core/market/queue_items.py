@@ -5,28 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.market.book import LEVELS, FloatArray
-from core.market.feeds.protocol import Trade
+from core.market.book import LEVELS
+from core.market.grid import Confirmed, Gap, GridItem, Row
 from core.market.ledger.writer import LedgerItem, LedgerRow
 from core.market.predictor import Predictions
-
-
-@dataclass(frozen=True)
-class QueuedRow:
-    """A row of the grid for the worker; `received_ns` is when its book arrived, `formed_ns` when the row was formed."""
-
-    timestamp: int
-    levels: FloatArray
-    received_ns: int
-    formed_ns: int
-    provisional: bool
-
-
-@dataclass(frozen=True)
-class ConfirmedUntil:
-    """Rows up to this time are confirmed, milliseconds since the epoch (D27)."""
-
-    until_ms: int
 
 
 @dataclass(frozen=True)
@@ -41,17 +23,13 @@ class ProvisionalRow:
     stalled: bool
 
 
-QueueItem = QueuedRow | ConfirmedUntil | Trade | None
-"""An item of the worker's queue; None is a gap."""
-
-
-def ends_window(batch: Sequence[QueueItem], lengths: Sequence[int], span: int) -> list[bool]:
+def ends_window(batch: Sequence[GridItem], lengths: Sequence[int], span: int) -> list[bool]:
     """For each item whether it is a row that ends a whole window, `lengths` and `span` as in `ledger_items`."""
-    return [isinstance(item, QueuedRow) and length >= span for item, length in zip(batch, lengths, strict=True)]
+    return [isinstance(item, Row) and length >= span for item, length in zip(batch, lengths, strict=True)]
 
 
 def ledger_items(
-    batch: Sequence[QueueItem], lengths: Sequence[int], predictions: Predictions | None, *, span: int
+    batch: Sequence[GridItem], lengths: Sequence[int], predictions: Predictions | None, *, span: int
 ) -> Iterator[LedgerItem]:
     """Yields the items that a ledger takes of a batch, in order.
 
@@ -61,15 +39,15 @@ def ledger_items(
     """
     used = 0
     for item, length in zip(batch, lengths, strict=True):
-        if item is None:
+        if isinstance(item, Gap):
             yield None
-        elif isinstance(item, ConfirmedUntil):
+        elif isinstance(item, Confirmed):
             yield item.until_ms
-        if isinstance(item, QueuedRow) and not item.provisional:
+        if isinstance(item, Row) and not item.provisional:
             yield item.timestamp
-        if isinstance(item, QueuedRow) and predictions is not None and length >= span:
+        if isinstance(item, Row) and predictions is not None and length >= span:
             answer = {"probabilities": predictions.probabilities[used], "calls": predictions.calls[used]}
             yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS], **answer)
             used += 1
-        elif isinstance(item, QueuedRow):
+        elif isinstance(item, Row):
             yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS])

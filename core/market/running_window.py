@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.market.book import LEVELS, STEP_MS, FloatArray
-from core.market.queue_items import QueuedRow, QueueItem
+from core.market.grid import Gap, GridItem, Row
 
 
 class RunningWindow:
@@ -23,7 +23,7 @@ class RunningWindow:
         self._rows.clear()
         self._length = 0
 
-    def take(self, batch: Sequence[QueueItem]) -> tuple[list[int], list[FloatArray], int]:
+    def take(self, batch: Sequence[GridItem]) -> tuple[list[int], list[FloatArray], int]:
         """Take a batch in.
 
         Returns:
@@ -34,9 +34,9 @@ class RunningWindow:
         windows: list[FloatArray] = []
         newest_ms = 0
         for item in batch:
-            if item is None:
+            if isinstance(item, Gap):
                 self.restart()
-            elif isinstance(item, QueuedRow):
+            elif isinstance(item, Row):
                 if item.timestamp != self._last_ms + STEP_MS:
                     self.restart()
                 self._last_ms = item.timestamp

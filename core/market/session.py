@@ -13,7 +13,7 @@ import math
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from typing import Any, Final
 
@@ -22,15 +22,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.answers.scoreboard import HeadScores, Scoreboard
-from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
+from core.market.book import STEP_MS, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import BookLost, Confirmation, Feed, FeedEvent, FeedFailed, FeedState, SharedEvent, Trade
+from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, SharedEvent, StatusChange, Trade
 from core.market.forecasters.live import LivePeers
 from core.market.forecasters.protocol import task_of
-from core.market.grid import GridRow, GridSampler
+from core.market.grid import GRID_ITEMS, Confirmed, Gap, Grid, GridItem, Row, next_step
 from core.market.ledger.keeper import LedgerKeeper
 from core.market.predictor import POOLED, Predictions, Predictor
-from core.market.queue_items import ConfirmedUntil, ProvisionalRow, QueuedRow, QueueItem, ends_window, ledger_items
+from core.market.queue_items import ProvisionalRow, ends_window, ledger_items
 from core.market.recent_rows import RecentRows
 from core.market.running_window import RunningWindow
 from core.market.session_share import SessionShare
@@ -82,15 +82,15 @@ class MarketSession:
         self._step = 0
         self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
         self.frames, self.ledger = StepCollector(), ledger
-        self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets every event of the feed, in the background loop
+        self.listeners: list[
+            Callable[[FeedEvent | GridItem], None]
+        ] = []  # each gets all that the grid emits, in the background loop
         self.peers = LivePeers(task_of(predictor, self.entry, f"{feed.key} {feed.market}"))
         self._received_ns = self._row_received_ns = 0  # when the newest book, and the newest row's, arrived
         self._exchange_ms, self._lags_ms = 0, deque[float](maxlen=LAG_BOOKS)  # of a venue's newest books
-        self._sampler = GridSampler()
-        self._announced_ms = 0  # the confirmation that the worker was last told of
-        self._jumps = CLOCK.jumps
+        self._grid = Grid(feed.clock)
         self._run_lock = asyncio.Lock()  # one run at a time
-        self._queue: asyncio.Queue[QueueItem | SharedEvent] = asyncio.Queue(maxsize=4 * BATCH)
+        self._queue: asyncio.Queue[GridItem | SharedEvent] = asyncio.Queue(maxsize=4 * BATCH)
         self._window, self._share = RunningWindow(predictor.window), SessionShare(feed)  # of the worker alone
 
     # -- in the background loop -------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ class MarketSession:
             self._queue = asyncio.Queue(maxsize=4 * BATCH)
             self._set(FeedState.CONNECTING, "")
             if self.feed.clock == "wall":
-                await self._gap()  # the time since an earlier run is unknown
+                await self._emit([self._grid.gap()])  # the time since an earlier run is unknown
             try:
                 await self._run_group()
             except asyncio.CancelledError as end:
@@ -130,7 +130,7 @@ class MarketSession:
         events = self.feed.events()
         try:
             async for event in events:
-                await self._take(event)
+                await self._emit(self._grid.take(event))
         except FeedFailed as failure:
             end, message = FeedState.FAILED, str(failure)
         finally:
@@ -138,38 +138,23 @@ class MarketSession:
             if close is not None:
                 await close()
         if self.feed.clock == "wall":
-            await self._gap()  # rows that nothing confirmed
+            await self._emit([self._grid.gap()])  # rows that nothing confirmed
         await self._queue.join()
         if self._state is not end:
             self._set(end, message)
 
-    async def _take(self, event: FeedEvent) -> None:
-        for listen in tuple(self.listeners):
-            listen(event)
-        if isinstance(event, SharedEvent):
-            self._sampler.gap()  # rows of one's own begin with a book of one's own
-            await self._queue.put(event)
-            return
-        await self._heed_clock()
-        if isinstance(event, OrderBookSnapshot):
-            before, self._received_ns = self._received_ns, event.received_ns
-            self._measure_lag(event)
-            at_ms = event.received_ms if self.feed.clock == "wall" else None
-            rows = self._sampler.push(event, at_ms=at_ms)
-            await self._confirm()
-            for timestamp, levels in rows:
-                await self._put(timestamp, levels, event.received_ns if levels is event.whole else before)
-        elif isinstance(event, Trade):
-            await self._queue.put(event)
-        elif isinstance(event, Confirmation):
-            self._sampler.confirm(event.until_ns // 1_000_000)
-            await self._confirm()
-        elif isinstance(event, BookLost):
-            await self._put_all(self._sampler.lose(event.from_ns // 1_000_000))
-        else:
-            if event.gap:
-                await self._gap()
-            self._set(event.state, event.message)
+    async def _emit(self, items: Iterable[FeedEvent | GridItem]) -> None:
+        """Hand on what the grid made of an event: to those who listen, and to the worker."""
+        for item in items:
+            for listen in tuple(self.listeners):
+                listen(item)
+            if isinstance(item, OrderBookSnapshot):
+                self._received_ns = item.received_ns
+                self._measure_lag(item)
+            elif isinstance(item, StatusChange):
+                self._set(item.state, item.message)
+            elif isinstance(item, (*GRID_ITEMS, SharedEvent)):
+                await self._queue.put(item)
 
     def _measure_lag(self, book: OrderBookSnapshot) -> None:
         """Takes a new book's lag; a book that is only confirmed again keeps its venue's time, and tells nothing."""
@@ -177,38 +162,10 @@ class MarketSession:
             self._exchange_ms = book.exchange_ms
             self._lags_ms.append(book.received_ns / 1e6 - book.exchange_ms)
 
-    async def _gap(self) -> None:
-        self._sampler.gap()
-        await self._queue.put(None)
-
-    async def _heed_clock(self) -> None:
-        """A jump of the clock is a gap: nothing is known of the time it skipped."""
-        if self.feed.clock == "wall" and CLOCK.jumps != self._jumps:
-            self._jumps = CLOCK.jumps
-            await self._gap()
-
     async def _tick(self) -> None:
-        """Rows by this machine's clock, for feeds whose book holds until the next one."""
         while True:
-            await asyncio.sleep((STEP_MS - CLOCK.now_ms() % STEP_MS) / 1e3)
-            now_ms = CLOCK.now_ms()
-            await self._heed_clock()
-            if self._state is FeedState.LIVE:
-                await self._put_all(self._sampler.advance(now_ms))
-
-    async def _confirm(self) -> None:
-        until_ms = self._sampler.confirmed_ms
-        if self.feed.clock == "wall" and until_ms // STEP_MS > self._announced_ms // STEP_MS:  # a row may lie between
-            self._announced_ms = until_ms
-            await self._queue.put(ConfirmedUntil(until_ms))
-
-    async def _put_all(self, rows: list[GridRow]) -> None:
-        for timestamp, levels in rows:
-            await self._put(timestamp, levels, self._received_ns)
-
-    async def _put(self, timestamp: int, levels: FloatArray, received_ns: int) -> None:
-        provisional = timestamp > self._sampler.confirmed_ms
-        await self._queue.put(QueuedRow(timestamp, levels, received_ns, CLOCK.now_ns(), provisional))
+            await next_step()
+            await self._emit(self._grid.tick())
 
     async def _work(self) -> None:
         """Process the waiting items in batches."""
@@ -222,7 +179,7 @@ class MarketSession:
             for _ in batch:
                 self._queue.task_done()
 
-    async def _next_batch(self) -> list[QueueItem | SharedEvent]:
+    async def _next_batch(self) -> list[GridItem | SharedEvent]:
         """Waits for the next items, at least one. Trades wait for the row that follows them, but no longer than a step."""
         batch = [await self._queue.get()]
         with contextlib.suppress(TimeoutError):
@@ -233,18 +190,18 @@ class MarketSession:
 
     # -- in the worker thread ---------------------------------------------------------------------------------------
 
-    def _process_all(self, batch: list[QueueItem | SharedEvent]) -> None:
+    def _process_all(self, batch: list[GridItem | SharedEvent]) -> None:
         for items, given in self._share.parts(batch):
             self._process(items, given)
 
-    def _process(self, batch: Sequence[QueueItem], given: SharedStep | None) -> None:
+    def _process(self, batch: Sequence[GridItem], given: SharedStep | None) -> None:
         """Take a batch in; its predictions are made here, unless they are given by the process that leads."""
         lengths, windows, newest_ms = self._window.take(batch)
         if given is None:
             predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
             predicted: Sequence[bool] = ends_window(batch, lengths, self.predictor.window)
             self.latencies.predictions += len(windows)
-            rows = sum(isinstance(item, QueuedRow) for item in batch)
+            rows = sum(isinstance(item, Row) for item in batch)
             if not self._share.keep(batch, predicted, predictions, self._board, self._step + rows):
                 self._window.restart()
                 return
@@ -258,9 +215,9 @@ class MarketSession:
         with self._lock:
             used, fresh = 0, None
             for item, self._since_gap, whole in zip(batch, lengths, predicted, strict=True):
-                if item is None:
+                if isinstance(item, Gap):
                     self._drop_provisional()
-                elif isinstance(item, ConfirmedUntil):
+                elif isinstance(item, Confirmed):
                     self._score(item.until_ms)
                 elif isinstance(item, Trade):
                     side = {"buy": 1.0, "sell": -1.0, None: 0.0}[item.side]
@@ -278,7 +235,7 @@ class MarketSession:
             self.frames.publish(self._present, self._board.log.dtype)
             self._snapshot = None
 
-    def _write(self, row: QueuedRow, predictions: Predictions | None, which: int) -> None:
+    def _write(self, row: Row, predictions: Predictions | None, which: int) -> None:
         newest = self._rows.newest
         if newest is not None and row.timestamp <= newest:  # a recording was wound back: its rows will come again
             self._rows.clear()
@@ -322,7 +279,7 @@ class MarketSession:
         self._board.gap()
         self.gaps += 1
 
-    def _time(self, row: QueuedRow, predictions: Predictions, done_ns: int) -> None:
+    def _time(self, row: Row, predictions: Predictions, done_ns: int) -> None:
         count = len(predictions.calls)
         feed_ms, total_ms = (row.formed_ns - row.received_ns) / 1e6, (done_ns - row.received_ns) / 1e6
         self.latencies.add(feed_ms, predictions.features_ms / count, predictions.model_ms / count, total_ms)

@@ -8,8 +8,8 @@ from core.market.answers.scoreboard import Scoreboard
 from core.market.book import FloatArray
 from core.market.feeds.protocol import Feed, SharedEvent
 from core.market.feeds.redis_feed import SharedFeed
+from core.market.grid import GridItem
 from core.market.predictor import Predictions
-from core.market.queue_items import QueueItem
 from core.market.shared_steps import Leading, SharedStep, parts
 from core.market.stream import score_rows
 
@@ -22,7 +22,7 @@ class SessionShare:
         self._token: str | None = None
         self._scores: FloatArray | None = None
 
-    def parts(self, batch: Sequence[QueueItem | SharedEvent]) -> Iterator[tuple[Sequence[QueueItem], SharedStep | None]]:
+    def parts(self, batch: Sequence[GridItem | SharedEvent]) -> Iterator[tuple[Sequence[GridItem], SharedStep | None]]:
         """A batch as runs of items: the session's own to predict (None), and the leader's with what it predicted.
 
         What this process took from the venue when it was no longer to lead is left out.
@@ -37,7 +37,7 @@ class SessionShare:
                 yield part, None
 
     def keep(
-        self, items: Sequence[QueueItem], predicted: Sequence[bool], predictions: Predictions | None, board: Scoreboard, step: int
+        self, items: Sequence[GridItem], predicted: Sequence[bool], predictions: Predictions | None, board: Scoreboard, step: int
     ) -> bool:
         """Write a run of the session's own down for the others; False where another leads by now, and it is to be forgotten."""
         if self._feed is None:

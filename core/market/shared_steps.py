@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from core.market.book import FloatArray
 from core.market.feeds.protocol import FeedState, SharedEvent, StatusChange, Trade
+from core.market.grid import Confirmed, Gap, GridItem, Row
 from core.market.labels import UNKNOWN
 from core.market.predictor import Predictions
-from core.market.queue_items import ConfirmedUntil, QueuedRow, QueueItem
 from core.messages import compose, packed, unpacked
 
 VERSION: Final = 2
@@ -43,7 +43,7 @@ class SharedStep(SharedEvent):
             `core.market.stream.score_rows`. tick: the market's smallest step of price; 0 where it is not known.
     """
 
-    items: tuple[QueueItem, ...]
+    items: tuple[GridItem, ...]
     predicted: tuple[bool, ...]
     predictions: Predictions | None
     status: StatusChange
@@ -60,7 +60,7 @@ class Leading(SharedEvent):
 
 
 GAP: Final = SharedStep(
-    items=(None,), predicted=(False,), predictions=None, status=StatusChange(state=FeedState.LIVE), scores=np.zeros((0, 0))
+    items=(Gap(),), predicted=(False,), predictions=None, status=StatusChange(state=FeedState.LIVE), scores=np.zeros((0, 0))
 )
 """Step that a reader puts in the place of those it missed."""
 
@@ -82,7 +82,7 @@ def encode_step(step: SharedStep) -> dict[str, bytes]:
         "heads": len(step.scores) if p is None else p.calls.shape[1],
         "ms": [p.features_ms, p.model_ms] if p else [0.0, 0.0],
     }
-    rows = [item.levels for item in step.items if isinstance(item, QueuedRow)]
+    rows = [item.levels for item in step.items if isinstance(item, Row)]
     return {
         "h": json.dumps(header).encode(),
         "l": np.concatenate([np.zeros(0), *rows]).astype("<f8").tobytes(),
@@ -140,30 +140,30 @@ def _read_predictions(fields: Mapping[bytes, bytes], count: int, heads: int, ms:
     )
 
 
-def _item(item: QueueItem, predicted: bool) -> list[Any]:
-    if isinstance(item, QueuedRow):
+def _item(item: GridItem, predicted: bool) -> list[Any]:
+    if isinstance(item, Row):
         return ["row", item.timestamp, item.received_ns, item.formed_ns, item.provisional, len(item.levels), predicted]
     if isinstance(item, Trade):
         return ["trade", item.exchange_ms, item.price, item.size, item.side]
-    return ["confirmed", item.until_ms] if isinstance(item, ConfirmedUntil) else ["gap"]
+    return ["confirmed", item.until_ms] if isinstance(item, Confirmed) else ["gap", item.kind, item.at_ms]
 
 
-def _read_item(values: Sequence[Any], levels: FloatArray, at: int) -> tuple[QueueItem, bool, int]:
+def _read_item(values: Sequence[Any], levels: FloatArray, at: int) -> tuple[GridItem, bool, int]:
     kind, *rest = values
     if kind == "row":
         timestamp, received_ns, formed_ns, provisional, count, predicted = rest
         if at + count > len(levels):
             raise StepError(compose("the shared stream holds an entry that is no step"))
-        return QueuedRow(timestamp, levels[at : at + count], received_ns, formed_ns, provisional), predicted, at + count
+        return Row(timestamp, levels[at : at + count], received_ns, formed_ns, provisional), predicted, at + count
     if kind == "trade":
         when, price, size, side = rest
         return Trade(exchange_ms=when, price=price, size=size, side=side), False, at
-    return (ConfirmedUntil(rest[0]) if kind == "confirmed" else None), False, at
+    return (Confirmed(rest[0]) if kind == "confirmed" else Gap(*rest)), False, at
 
 
-def parts(batch: Iterable[QueueItem | SharedEvent]) -> Iterable[list[QueueItem] | SharedEvent]:
+def parts(batch: Iterable[GridItem | SharedEvent]) -> Iterable[list[GridItem] | SharedEvent]:
     """A batch cut at what came from or concerns other processes: runs of this process's own items, and those events."""
-    run: list[QueueItem] = []
+    run: list[GridItem] = []
     for item in batch:
         if isinstance(item, SharedEvent):
             if run:

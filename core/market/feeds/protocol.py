@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from core.market.book import OrderBookSnapshot
+if TYPE_CHECKING:  # whose rows are made by `core.market.grid`, which reads these events
+    from core.market.book import OrderBookSnapshot
 
 
 class FeedState(StrEnum):
@@ -79,7 +80,7 @@ class SharedEvent:
     """Event from another process that follows the same market, or news of who leads (`core.market.shared_steps`)."""
 
 
-FeedEvent = OrderBookSnapshot | Trade | StatusChange | Confirmation | BookLost | SharedEvent
+FeedEvent: TypeAlias = "OrderBookSnapshot | Trade | StatusChange | Confirmation | BookLost | SharedEvent"
 
 
 class FeedFailed(Exception):

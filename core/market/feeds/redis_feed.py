@@ -23,8 +23,8 @@ from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.redis_lease import LEASE_MS, RENEWALS, FencedStream, Lease, MarketKeys
 from core.market.feeds.venues import ccxt_modules
+from core.market.grid import GridItem
 from core.market.predictor import Predictions, Predictor
-from core.market.queue_items import QueueItem
 from core.market.shared_steps import GAP, Leading, SharedStep, StepError, decode_step, encode_step
 from core.messages import compose, sentence
 
@@ -249,7 +249,7 @@ class SharedFeed:
     def share(
         self,
         token: str,
-        items: Sequence[QueueItem],
+        items: Sequence[GridItem],
         predicted: Sequence[bool],
         predictions: Predictions | None,
         *,

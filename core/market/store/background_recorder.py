@@ -126,7 +126,6 @@ class _FeedRecording:
     async def run(self) -> None:
         """Record until it is asked to stop, the feed fails or ends, or the disk refuses."""
         self._session.listeners.append(self._recorder.take)
-        ticking = asyncio.create_task(self._recorder.tick()) if self._wall else None
         due = 0.0
         try:
             while not self.stopping.is_set() and not self._problem:
@@ -139,8 +138,6 @@ class _FeedRecording:
             self._problem = compose("The recording ended: {reason}.", reason=error.strerror or str(error))
         finally:
             self._leave()
-            if ticking is not None:
-                ticking.cancel()
             self._recorder.stop()
             try:
                 await asyncio.to_thread(self._writer.close)

@@ -36,7 +36,7 @@ from core.market.book import (
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import CODES
 from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
-from core.market.grid import GridRow, count_pauses
+from core.market.grid import Row, count_pauses
 from core.market.store.segments import (
     EVENTS,
     FREE_SPACE,
@@ -226,7 +226,7 @@ class SegmentWriter:
     def seconds(self) -> float:
         return 0.0 if self._first_ms is None or self._last_ms is None else (self._last_ms - self._first_ms + STEP_MS) / 1e3
 
-    def add(self, row: GridRow) -> None:
+    def add(self, row: Row) -> None:
         """Take a row in; a hole before it becomes an event of its own.
 
         Raises:
