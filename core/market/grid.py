@@ -1,7 +1,7 @@
 """The grid of rows, one every 250 ms: the last book known then, where it was observed (D27, D32).
 
-Files become rows by `grid_rows`, feeds by `Grid`, nothing elsewhere. A row needs a book that is few sampling intervals old at most,
-and later word that it held until then: the next book of a file, a message of the venue.
+Files become rows by `grid_rows`, feeds by `Grid`, nothing elsewhere. A row needs a book that is few sampling intervals old at
+most, and later word that it held until then: the next book of a file, a message of the venue.
 """
 
 from __future__ import annotations

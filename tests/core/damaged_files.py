@@ -23,6 +23,7 @@ from core.market.book import BookError, read_rows
 from core.market.feeds.trades import read_trades
 from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
+from core.market.grid import Row
 from core.market.store.index import list_recordings
 from core.market.store.rows import RecordedRows
 from core.market.store.writer import restore_recordings
@@ -101,7 +102,7 @@ def _journals() -> list[tuple[str, bytes]]:
         rows = read_rows(sorted(RECORDINGS.glob("*.parquet"))[0])
         writer = SegmentWriter(Path(folder), "BTC/USDT", saves=False)
         for place, (when, levels) in enumerate(zip(rows.timestamps[:120], rows.levels[:120], strict=True)):
-            writer.add((int(when), levels))
+            writer.add(Row(int(when), levels))
             if place % 40 == 39:
                 writer.save_journal()
         writer.add_event("gap", int(rows.timestamps[0]))

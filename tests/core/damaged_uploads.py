@@ -25,6 +25,7 @@ from core.market.forecasters.protocol import ForecasterError, ForecastTask
 from core.market.forecasters.table import TableForecaster
 from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
+from core.market.grid import Row
 from core.market.predictor import load_predictor
 from core.market.store.index import list_recordings
 from core.market.store.writer import SegmentWriter
@@ -150,7 +151,7 @@ def _hour() -> Examples:
         with SegmentWriter(Path(folder), "BTC/USDT", key="live/binance/BTC/USDT") as writer:
             writer.add_event("start", int(rows.timestamps[0]))
             for when, levels in zip(rows.timestamps, rows.levels, strict=True):
-                writer.add((int(when), levels))
+                writer.add(Row(int(when), levels))
                 writer.add_trade(Trade(price=float(levels[0]), size=1.0, side="buy", exchange_ms=int(when)))
             writer.add_event("stop", int(rows.timestamps[-1]))
         return [(path.relative_to(folder).as_posix(), path.read_bytes()) for path in sorted(Path(folder).rglob("*.parquet"))]

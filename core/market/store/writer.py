@@ -232,7 +232,7 @@ class SegmentWriter:
         Raises:
             OSError: where it saves by itself and the disk refuses.
         """
-        timestamp = row[0]
+        timestamp = row.timestamp
         with self._lock:
             hour = self._hours[-1]
             if self._last_ms is not None and timestamp > self._last_ms + STEP_MS:
@@ -243,7 +243,7 @@ class SegmentWriter:
             hour.first_ms = timestamp if hour.first_ms is None else hour.first_ms
             hour.last_ms = self._last_ms = timestamp
             self._first_ms = timestamp if self._first_ms is None else min(timestamp, self._first_ms)
-            hour.new[ROWS].append(row)
+            hour.new[ROWS].append(row[:2])  # time and levels, as the journal has them
             self.rows += 1
             due = len(self._hours) > 1 or time.monotonic() >= self._journal_due
         if self._saves and due:

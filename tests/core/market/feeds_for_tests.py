@@ -6,12 +6,12 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from core.market.book import BookRows, OrderBookSnapshot
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 
-Step = FeedEvent | Exception | Callable[[], None]
+Step: TypeAlias = "FeedEvent | Exception | Callable[[], None]"
 
 
 def books(rows: BookRows, *, received_ns: int | None = None) -> list[FeedEvent]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -10,21 +12,72 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.market.book import OrderBookSnapshot
-from core.market.grid import GridRow, GridSampler, carry_ms, count_pauses, grid_rows, sampling_interval, segments, stalled
+from core.market.feeds.protocol import BookLost, Confirmation, FeedEvent, FeedState, SharedEvent, StatusChange
+from core.market.grid import (
+    MAX_CARRY_MS,
+    Confirmed,
+    Gap,
+    Grid,
+    Row,
+    carry_ms,
+    count_pauses,
+    grid_rows,
+    sampling_interval,
+    segments,
+    stalled,
+)
 
 START = 1_700_000_000_000
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.ms, self.jumps = START, 0
+
+    def now_ms(self) -> int:
+        return self.ms
+
+    def now_ns(self) -> int:
+        return self.ms * 1_000_000
+
+
+CLOCK = Clock()
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    monkeypatch.setattr("core.market.grid.CLOCK", CLOCK)
+    CLOCK.ms, CLOCK.jumps = START, 0
+    return CLOCK
+
+
+class Sampler:
+    """The rows alone of a grid whose feed is live."""
+
+    def __init__(self, clock: Literal["wall", "event"] = "event", *, carry_ms: int = MAX_CARRY_MS) -> None:
+        self.grid = Grid(clock, carry_ms=carry_ms)
+        self.grid.take(StatusChange(state=FeedState.LIVE))
+
+    def push(self, event: FeedEvent) -> list[Row]:
+        return [item for item in self.grid.take(event) if isinstance(item, Row)]
+
+    def advance(self, now_ms: int) -> list[Row]:
+        CLOCK.ms = now_ms
+        return [item for item in self.grid.tick() if isinstance(item, Row)]
 
 
 def book(number: int, at_ms: int) -> OrderBookSnapshot:
     return OrderBookSnapshot(levels=np.full(40, float(number)), exchange_ms=at_ms, received_ns=at_ms * 1_000_000)
 
 
-def numbers(rows: list[GridRow]) -> list[tuple[int, int]]:
+def numbers(rows: list[Row]) -> list[tuple[int, int]]:
     """(milliseconds since the start, which book)."""
-    return [(timestamp - START, int(levels[0])) for timestamp, levels in rows]
+    return [(row.timestamp - START, int(row.levels[0])) for row in rows]
 
 
-def pushed(sampler: GridSampler, times: list[int]) -> list[tuple[int, int]]:
+def pushed(sampler: Sampler, times: list[int]) -> list[tuple[int, int]]:
     return numbers([row for i, at in enumerate(times) for row in sampler.push(book(i, START + at))])
 
 
@@ -48,8 +101,8 @@ def test_a_book_within_a_rows_millisecond_is_not_in_the_row() -> None:
     early, late = (
         replace(book(number, 0), received_ns=(START + 250) * 1_000_000 + late) for number, late in ((1, 0), (2, 400_000))
     )
-    sampler = GridSampler()
-    rows = [*sampler.push(early, at_ms=early.received_ms), *sampler.push(late, at_ms=late.received_ms)]
+    sampler = Sampler("wall")
+    rows = [*sampler.push(early), *sampler.push(late)]
     assert numbers(rows + sampler.advance(START + 501)) == [(250, 1), (500, 2)]
 
 
@@ -119,9 +172,9 @@ gaps = st.lists(st.integers(1, 1_500), min_size=1, max_size=40)
 @given(st.integers(0, 1_000), gaps, st.sampled_from([600, 1_000, 10_000]))
 def test_rows_are_the_last_book_at_every_moment(first: int, steps: list[int], carry_ms: int) -> None:
     times = [first, *(first + np.cumsum(steps)).tolist()]
-    found = pushed(GridSampler(carry_ms=carry_ms), times)
-    assert found == expected_rows(times, carry_ms)
-    assert all(moment % 250 == 0 for moment, _ in found)
+    rows = pushed(Sampler(carry_ms=carry_ms), times)
+    assert rows == expected_rows(times, carry_ms)
+    assert all(moment % 250 == 0 for moment, _ in rows)
 
 
 @settings(max_examples=100, deadline=None)
@@ -129,28 +182,28 @@ def test_rows_are_the_last_book_at_every_moment(first: int, steps: list[int], ca
 def test_the_clock_and_the_next_book_give_the_same_rows(steps: list[int]) -> None:
     """Asking by the clock in between, as a live feed does, changes when a row comes out and not what it is."""
     times = np.cumsum(steps).tolist()
-    ticking, rows = GridSampler(), []
+    ticking, rows = Sampler(), []
     for i, at in enumerate(times):
         for clock in range(times[i - 1] + 37 if i else at, at, 101):
             rows += ticking.advance(START + clock)
         rows += ticking.push(book(i, START + at))
-    assert numbers(rows) == pushed(GridSampler(), times)
+    assert numbers(rows) == pushed(Sampler(), times)
 
 
 @settings(max_examples=60, deadline=None)
 @given(gaps)
 def test_files_are_sampled_as_feeds_are(steps: list[int]) -> None:
     times = np.cumsum(steps)
-    assert pushed(GridSampler(carry_ms=900), times.tolist()) == on_file_grid(times.tolist(), 900)
+    assert pushed(Sampler(carry_ms=900), times.tolist()) == on_file_grid(times.tolist(), 900)
 
 
 def test_rows_on_the_grid_come_out_at_once() -> None:
-    sampler = GridSampler()
+    sampler = Sampler()
     assert [numbers(sampler.push(book(i, START + 250 * i))) for i in range(3)] == [[(0, 0)], [(250, 1)], [(500, 2)]]
 
 
 def test_nothing_stands_in_for_longer_than_the_limit() -> None:
-    sampler = GridSampler(carry_ms=1_000)
+    sampler = Sampler(carry_ms=1_000)
     sampler.push(book(0, START + 100))
     assert numbers(sampler.advance(START + 60_000)) == [(250, 0), (500, 0), (750, 0), (1_000, 0)]
     assert sampler.advance(START + 90_000) == []
@@ -160,15 +213,15 @@ def test_nothing_stands_in_for_longer_than_the_limit() -> None:
 
 
 def test_exactly_the_limit_still_counts() -> None:
-    sampler = GridSampler(carry_ms=500)
+    sampler = Sampler(carry_ms=500)
     sampler.push(book(0, START))
     assert numbers(sampler.advance(START + 5_000)) == [(250, 0), (500, 0)]
 
 
 def test_a_gap_starts_a_new_stretch() -> None:
-    sampler = GridSampler()
+    sampler = Sampler()
     assert numbers(sampler.push(book(0, START))) == [(0, 0)]
-    sampler.gap()
+    sampler.grid.gap()
     assert sampler.advance(START + 700) == []
     assert sampler.push(book(1, START + 760)) == []
     assert numbers(sampler.push(book(2, START + 1_100))) == [(1_000, 1)]
@@ -176,14 +229,14 @@ def test_a_gap_starts_a_new_stretch() -> None:
 
 def test_after_a_gap_time_may_start_anew() -> None:
     """A recording wound back."""
-    sampler = GridSampler()
+    sampler = Sampler()
     sampler.push(book(0, START + 50_000))
-    sampler.gap()
+    sampler.grid.gap()
     assert numbers(sampler.push(book(1, START + 250))) == [(250, 1)]
 
 
 def test_a_book_older_than_the_last_is_dropped() -> None:
-    sampler = GridSampler()
+    sampler = Sampler()
     sampler.push(book(0, START + 100))
     assert sampler.push(book(1, START + 99)) == []
     assert numbers(sampler.push(book(2, START + 251))) == [(250, 0)]
@@ -191,7 +244,7 @@ def test_a_book_older_than_the_last_is_dropped() -> None:
 
 def test_a_clock_set_back_starts_a_new_stretch() -> None:
     """Else nothing would come until the old time is reached again."""
-    sampler = GridSampler(carry_ms=1_000)
+    sampler = Sampler(carry_ms=1_000)
     assert numbers(sampler.push(book(0, START + 10_000))) == [(10_000, 0)]
     assert sampler.push(book(1, START + 9_000)) == []
     assert numbers(sampler.push(book(2, START + 8_750))) == [(8_750, 2)]
@@ -199,7 +252,7 @@ def test_a_clock_set_back_starts_a_new_stretch() -> None:
 
 
 def test_of_books_in_one_millisecond_the_last_is_carried() -> None:
-    sampler = GridSampler()
+    sampler = Sampler()
     for number in (0, 1, 2):
         assert sampler.push(book(number, START + 100)) == []
     assert numbers(sampler.advance(START + 250)) == [(250, 2)]
@@ -207,21 +260,21 @@ def test_of_books_in_one_millisecond_the_last_is_carried() -> None:
 
 def test_in_a_grid_moments_own_millisecond_the_first_is_taken_and_the_last_carried() -> None:
     """A row comes out as soon as it can: to wait for more in the same millisecond would cost a step."""
-    sampler = GridSampler()
+    sampler = Sampler()
     assert numbers(sampler.push(book(0, START + 250))) == [(250, 0)]
     assert sampler.push(book(1, START + 250)) == []
     assert numbers(sampler.advance(START + 500)) == [(500, 1)]
 
 
 def test_receive_time_rules_where_it_is_given() -> None:
-    sampler = GridSampler()
-    assert sampler.push(book(0, START + 999_999), at_ms=START + 10) == []
-    assert numbers(sampler.push(book(1, START), at_ms=START + 300)) == [(250, 0)]
+    sampler = Sampler("wall")
+    assert sampler.push(replace(book(0, START + 999_999), received_ns=(START + 10) * 1_000_000)) == []
+    assert numbers(sampler.push(replace(book(1, START), received_ns=(START + 300) * 1_000_000))) == [(250, 0)]
 
 
 @pytest.mark.parametrize("before", [0, 249, 1])
 def test_no_row_comes_before_the_first_book(before: int) -> None:
-    sampler = GridSampler()
+    sampler = Sampler()
     assert sampler.advance(START + 10_000) == []
     rows = sampler.push(book(0, START + 250 - before))
     assert numbers(rows) == ([(250, 0)] if before == 0 else [])
@@ -230,55 +283,89 @@ def test_no_row_comes_before_the_first_book(before: int) -> None:
 # -- confirmation (D27) ---------------------------------------------------------------------------------------------------
 
 
-def arrive(sampler: GridSampler, number: int, at: int, *, confirms: bool = True) -> list[tuple[int, int]]:
-    snapshot = replace(book(number, 0), confirms=confirms)
-    return numbers(sampler.push(snapshot, at_ms=START + at))
+def at(number: int, ms: int, *, confirms: bool = True) -> OrderBookSnapshot:
+    """A book that arrives then by this machine's clock."""
+    return replace(book(number, 0), received_ns=(START + ms) * 1_000_000, confirms=confirms)
+
+
+def told(items: Sequence[object]) -> list[object]:
+    """Rows as (time, book, provisional), confirmations as their time; events left out."""
+    return [
+        (item.timestamp - START, int(item.levels[0]), item.provisional) if isinstance(item, Row) else item.until_ms - START
+        for item in items
+        if isinstance(item, Row | Confirmed)
+    ]
 
 
 def test_a_row_is_confirmed_by_the_next_book() -> None:
-    sampler = GridSampler()
-    assert arrive(sampler, 0, 250) == [(250, 0)]
-    assert numbers(sampler.advance(START + 500)) == [(500, 0)]
-    assert sampler.confirmed_ms < START + 250  # nothing has come after either row
-    assert arrive(sampler, 1, 600) == []
-    assert START + 500 <= sampler.confirmed_ms < START + 600
+    sampler = Sampler("wall")
+    assert told(sampler.grid.take(at(0, 250)))[-1] == (250, 0, True)
+    assert [row.provisional for row in sampler.advance(START + 500)] == [True]
+    assert told(sampler.grid.take(at(1, 600))) == [599]
 
 
 def test_a_book_that_may_follow_a_lost_one_confirms_nothing() -> None:
-    sampler = GridSampler()
-    arrive(sampler, 0, 100)
-    assert arrive(sampler, 1, 600, confirms=False) == [(250, 0), (500, 0)]
-    assert sampler.confirmed_ms < START + 250
-    sampler.confirm(START + 400)
-    assert START + 250 <= sampler.confirmed_ms < START + 500
+    sampler = Sampler("wall")
+    sampler.push(at(0, 100))
+    assert told(sampler.grid.take(at(1, 600, confirms=False))) == [(250, 0, True), (500, 0, True)]
+    assert told(sampler.grid.take(Confirmation(until_ns=(START + 400) * 1_000_000))) == [399]
+    assert told(sampler.grid.take(Confirmation(until_ns=(START + 450) * 1_000_000))) == []  # no row lies between
 
 
-def test_a_row_on_the_very_moment_of_a_book_shows_it_and_is_provisional() -> None:
-    sampler = GridSampler()
-    arrive(sampler, 0, 100)
-    assert arrive(sampler, 1, 250) == [(250, 1)]
-    assert sampler.confirmed_ms < START + 250
+def test_a_row_that_a_book_brings_with_it_is_confirmed_where_the_book_came_after_it() -> None:
+    sampler = Sampler("wall")
+    sampler.push(at(0, 100))
+    assert told(sampler.grid.take(at(1, 250))) == [(250, 1, True)]  # of its very moment
+    assert told(sampler.grid.take(at(2, 900))) == [899, (500, 1, False), (750, 1, False)]
 
 
 def test_a_feed_with_its_own_time_confirms_its_rows_itself() -> None:
-    sampler = GridSampler()
-    for number, at in enumerate((250, 500, 60_000, 750)):  # wound back at the end
-        sampler.push(book(number, START + at))
-        assert sampler.confirmed_ms == START + at
+    sampler = Sampler()
+    for number, ms in enumerate((250, 500, 60_000, 750)):  # wound back at the end
+        assert told(sampler.grid.take(book(number, START + ms)))[-1] == (ms, number, False)
 
 
 def test_a_book_that_is_lost_leaves_the_grid_empty_until_the_next() -> None:
-    sampler = GridSampler()
-    arrive(sampler, 0, 100)
-    assert numbers(sampler.lose(START + 600)) == [(250, 0), (500, 0)]
+    sampler = Sampler("wall")
+    sampler.push(at(0, 100))
+    assert numbers(sampler.push(BookLost(from_ns=(START + 600) * 1_000_000))) == [(250, 0), (500, 0)]
     assert sampler.advance(START + 5_000) == []
-    assert arrive(sampler, 1, 5_100) == []
+    assert sampler.push(at(1, 5_100)) == []
     assert numbers(sampler.advance(START + 5_250)) == [(5_250, 1)]
 
 
 def test_a_book_that_is_lost_between_two_rows_leaves_no_hole() -> None:
-    sampler = GridSampler()
-    arrive(sampler, 0, 100)
-    assert numbers(sampler.lose(START + 260)) == [(250, 0)]
-    assert arrive(sampler, 1, 400) == []
+    sampler = Sampler("wall")
+    sampler.push(at(0, 100))
+    assert numbers(sampler.push(BookLost(from_ns=(START + 260) * 1_000_000))) == [(250, 0)]
+    assert sampler.push(at(1, 400)) == []
     assert numbers(sampler.advance(START + 500)) == [(500, 1)]
+
+
+# -- events ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_jump_of_the_clock_is_a_gap_before_what_came_after_it(clock: Clock) -> None:
+    sampler = Sampler("wall")
+    sampler.push(at(0, 100))
+    clock.jumps += 1
+    gap, event, *_confirmed = sampler.grid.take(at(1, 400))
+    assert isinstance(gap, Gap) and gap.kind == "clock" and isinstance(event, OrderBookSnapshot)
+    assert numbers(sampler.advance(START + 500)) == [(500, 1)]  # nothing of the book before
+
+
+def test_a_change_of_state_with_a_gap_is_one_and_says_why() -> None:
+    sampler = Sampler("wall")
+    sampler.push(at(0, 100))
+    change = StatusChange(state=FeedState.RECONNECTING, gap=True, resync=True, message="why")
+    gap, event = sampler.grid.take(change)
+    assert gap == Gap("resync", START, "why") and event is change
+    assert sampler.advance(START + 500) == []  # neither live nor with a book
+
+
+def test_rows_of_ones_own_begin_with_a_book_of_ones_own() -> None:
+    sampler = Sampler("wall")
+    sampler.push(at(0, 100))
+    event = SharedEvent()
+    assert sampler.grid.take(event) == [event]
+    assert sampler.advance(START + 500) == []

@@ -14,6 +14,7 @@ from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange, Trad
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.feeds.trades import read_trades
+from core.market.grid import Row
 from core.market.recorder import RecordingProgress, record
 from core.market.store.index import find_recording
 from core.market.store.writer import SegmentWriter
@@ -32,7 +33,7 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     levels = books(25)
     with SegmentWriter(tmp_path / "new", "BTC/USDT:USDT") as writer:
         for row, book in enumerate(levels):
-            writer.add((NEXT_HOUR + 250 * (row - 10), book))
+            writer.add(Row(NEXT_HOUR + 250 * (row - 10), book))
         assert writer.files == [tmp_path / "new" / "BTC-USDT-USDT" / "2023-11-14" / "22" / "rows_1700002797500.parquet"]
     assert [len(read_rows(path)) for path in writer.files] == [10, 15]
     whole = read_market(writer.files)
@@ -46,7 +47,7 @@ def test_a_hundred_levels_are_written_and_a_file_is_as_wide_as_its_deepest_book(
     wide = [np.concatenate([book, more]) for book, more in zip(books(3), deep, strict=True)]
     with SegmentWriter(tmp_path, "x") as writer:
         for row, book in enumerate([*wide, *books(3)]):
-            writer.add((NEXT_HOUR + 250 * (row - 3), book))
+            writer.add(Row(NEXT_HOUR + 250 * (row - 3), book))
     first, second = (read_rows(path, deep=True) for path in writer.files)
     np.testing.assert_array_equal(first.levels, np.array(books(3)))
     assert first.deep is not None and first.deep.shape == (3, 360) and second.deep is None
@@ -61,7 +62,7 @@ def test_a_killed_recordings_journal_gives_back_deep_rows_and_shallow_ones(
     monkeypatch.setattr("core.market.store.writer.JOURNAL_S", 0.0)  # each row at once
     killed = SegmentWriter(tmp_path, "x")
     for row, book in enumerate(books(4)):
-        killed.add((START_MS + 250 * row, np.concatenate([book, np.full(4 * row, 9.0)])))
+        killed.add(Row(START_MS + 250 * row, np.concatenate([book, np.full(4 * row, 9.0)])))
     assert killed._journal is not None
     killed._journal.close()  # as the system does when a process ends
     (path,) = SegmentWriter(tmp_path, "x").files
@@ -74,7 +75,7 @@ def test_a_segment_also_ends_where_time_runs_back(tmp_path: Path) -> None:
     book = books(1)[0]
     with SegmentWriter(tmp_path, "x") as writer:
         for at in (0, 250, 10_000, 10_250, 500, 750):
-            writer.add((START_MS + at, book))
+            writer.add(Row(START_MS + at, book))
     found = [[int(time) - START_MS for time in read_rows(path).timestamps] for path in writer.files]
     assert found == [[0, 250, 10_000, 10_250], [500, 750]]
 
@@ -82,7 +83,7 @@ def test_a_segment_also_ends_where_time_runs_back(tmp_path: Path) -> None:
 def test_no_file_is_overwritten(tmp_path: Path) -> None:
     for book in books(3):
         with SegmentWriter(tmp_path, "x") as writer:
-            writer.add((START_MS, book))
+            writer.add(Row(START_MS, book))
     files = sorted(tmp_path.rglob("rows_*.parquet"))
     assert len(files) == 3
     assert len({read_rows(path).levels.tobytes() for path in files}) == 3
@@ -93,7 +94,7 @@ def test_a_disk_that_refuses_leaves_no_half_a_file(tmp_path: Path, monkeypatch: 
         raise OSError(28, "No space left on device")
 
     writer = SegmentWriter(tmp_path, "x")
-    writer.add((START_MS, books(1)[0]))
+    writer.add(Row(START_MS, books(1)[0]))
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         writer.close()

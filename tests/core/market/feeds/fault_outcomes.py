@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from core.market.book import FloatArray, read_market
+from core.market.book import FloatArray, OrderBookSnapshot, read_market
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import BookLost, FeedEvent, StatusChange
 from core.market.predictor import Predictor
@@ -166,7 +166,7 @@ class _Seen:
         now = time.monotonic()
         if isinstance(event, BookLost) or (isinstance(event, StatusChange) and event.gap):
             self._breaks.append(now)
-        elif hasattr(event, "levels"):
+        elif isinstance(event, OrderBookSnapshot):
             self._books.append(now)
 
     async def watch(self) -> None:
@@ -234,7 +234,7 @@ async def _followed(feed: LiveFeed, predictor: Predictor, folder: Path) -> Async
     writer = SegmentWriter(folder, feed.market, key=feed.key, saves=False)
     recorder = EventRecorder(writer, wall=True)
     seen = _Seen(session, recorder, writer)
-    tasks = [asyncio.create_task(work) for work in (session.run(), recorder.tick(), seen.watch())]
+    tasks = [asyncio.create_task(work) for work in (session.run(), seen.watch())]
     try:
         yield seen
     finally:

@@ -18,8 +18,8 @@ from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange, Trade
 from core.market.feeds.redis_feed import Clients, SharedFeed, connect, shared_by
 from core.market.feeds.redis_lease import FencedStream, Lease, MarketKeys
+from core.market.grid import Confirmed, Gap, GridItem, Row
 from core.market.predictor import Predictor
-from core.market.queue_items import ConfirmedUntil, QueuedRow, QueueItem
 from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
 from core.market.session_view import Status
@@ -90,11 +90,11 @@ def test_a_step_is_read_as_it_was_written(predictor: Predictor) -> None:
     predictions = predictor.predict(rows.levels[None, : predictor.window], predictor.markets["pooled"])
     deep = np.concatenate([rows.levels[0], rows.levels[1][:8]])
     items = (
-        None,
-        QueuedRow(1_000, deep, 5, 6, True),
+        Gap("clock", 5),
+        Row(1_000, deep, 5, 6, True),
         Trade(price=0.1 + 0.2, size=3.0, side=None, exchange_ms=7),
-        ConfirmedUntil(999),
-        QueuedRow(1_250, rows.levels[1], 7, 8, False),
+        Confirmed(999),
+        Row(1_250, rows.levels[1], 7, 8, False),
     )
     message = sentence(compose("{reason}; trying again in {seconds:.0f} s", reason=compose("no answer"), seconds=2.5))
     step = SharedStep(
@@ -107,9 +107,9 @@ def test_a_step_is_read_as_it_was_written(predictor: Predictor) -> None:
         scores=np.array([[1.0, np.nan]] * len(predictor.heads)),
     )
     read = decode_step({key.encode(): value for key, value in encode_step(step).items()})
-    assert read.items[0] is None and read.items[2:4] == items[2:4] and read.predicted == step.predicted
+    assert read.items[0] == items[0] and read.items[2:4] == items[2:4] and read.predicted == step.predicted
     for was, found in ((items[1], read.items[1]), (items[4], read.items[4])):
-        assert isinstance(was, QueuedRow) and isinstance(found, QueuedRow)
+        assert isinstance(was, Row) and isinstance(found, Row)
         assert (
             np.array_equal(was.levels, found.levels) and was.timestamp == found.timestamp and was.provisional == found.provisional
         )
@@ -240,18 +240,18 @@ def test_a_reader_records_the_rows_that_were_confirmed(tmp_path: Path) -> None:
     rows = real_rows(4)[:6]
     trade = Trade(price=1.0, size=2.0, side="sell", exchange_ms=int(rows.timestamps[0]))
 
-    def step(*items: QueueItem) -> SharedStep:
+    def step(*items: GridItem) -> SharedStep:
         return SharedStep(
             items=items, predicted=(False,) * len(items), predictions=None, status=StatusChange(state=FeedState.LIVE)
         )
 
-    queued = [QueuedRow(int(t), levels, 1, 2, True) for t, levels in zip(rows.timestamps, rows.levels, strict=True)]
+    queued = [Row(int(t), levels, 1, 2, True) for t, levels in zip(rows.timestamps, rows.levels, strict=True)]
     with SegmentWriter(tmp_path, "ABC/USD", key="live/testville/ABC/USD", saves=False) as writer:
         recorder = EventRecorder(writer, wall=True)
         recorder.take(step(trade, *queued[:3]))
-        recorder.take(step(ConfirmedUntil(queued[1].timestamp)))
-        recorder.take(step(None, *queued[4:]))  # the third was never confirmed
-        recorder.take(step(ConfirmedUntil(queued[5].timestamp)))
+        recorder.take(step(Confirmed(queued[1].timestamp)))
+        recorder.take(step(Gap(), *queued[4:]))  # the third was never confirmed
+        recorder.take(step(Confirmed(queued[5].timestamp)))
         recorder.stop()
     found = [read_rows(path) for path in writer.files]
     assert np.concatenate([one.timestamps for one in found]).tolist() == rows.timestamps[[0, 1, 4, 5]].tolist()

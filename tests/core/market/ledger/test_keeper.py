@@ -13,11 +13,11 @@ import pytest
 from core.market.book import BookRows
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import FeedState, StatusChange
+from core.market.grid import Confirmed, Gap, GridItem, Row
 from core.market.ledger.keeper import DEFAULT_FOLDER, LedgerKeeper, ledger_folder, size_limit
 from core.market.ledger.scorecard import score_card
 from core.market.ledger.writer import SIZE_LIMIT
 from core.market.predictor import Predictor
-from core.market.queue_items import ConfirmedUntil, QueuedRow, QueueItem
 from core.market.session import MarketSession
 from tests.core.market.feeds_for_tests import ScriptedFeed, books
 from tests.core.market.helpers import random_book
@@ -79,12 +79,12 @@ def test_a_session_whose_rows_wait_for_confirmation(tmp_path: Path, predictor: P
     feed = ScriptedFeed([], key="live/abc/testville", clock="wall", ends=True)
     session = MarketSession(feed, predictor, ledger=LedgerKeeper(tmp_path, feed.key, predictor))
     first = (CLOCK.now_ms() // 250 - 100) * 250
-    items: list[QueueItem] = []
+    items: list[GridItem] = []
     for i, levels in enumerate(book.levels):
         now = first + 250 * i
-        items += [ConfirmedUntil(now - 1), QueuedRow(now, levels, now * 1_000_000, now * 1_000_000, True)]
+        items += [Confirmed(now - 1), Row(now, levels, now * 1_000_000, now * 1_000_000, True)]
     session._process(items, None)
-    session._process([None], None)
+    session._process([Gap()], None)
     assert session.ledger is not None
     session.ledger.close()
     result = checked(tmp_path, shelf, str(session.ledger.head))

@@ -14,6 +14,7 @@ from core.market.book import OrderBookSnapshot, read_market
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, StatusChange, Trade
+from core.market.grid import Row
 from core.market.recorder import EventRecorder
 from core.market.store.index import list_recordings
 from core.market.store.segments import EVENTS, HOUR_MS, TRADES, Journal, market_folder, segment_path
@@ -34,7 +35,7 @@ def test_a_segment_ends_with_the_hour_and_a_hole_is_an_event(tmp_path: Path) -> 
     with SegmentWriter(tmp_path, "BTC/USDT") as writer:
         for when, book in zip(times, books(5), strict=True):
             writer.add_trade(Trade(price=1.0, size=1.0, side="buy", exchange_ms=when))
-            writer.add((when, book))
+            writer.add(Row(when, book))
     assert [path.relative_to(tmp_path / "BTC-USDT" / "2023-11-14").parent.name for path in writer.files] == ["22", "23"]
     assert (writer.rows, writer.gaps, writer.seconds) == (5, 1, 1.5)
     events = pq.read_table(segment_path(writer.files[0], EVENTS)).to_pylist()
@@ -121,10 +122,10 @@ def test_a_full_disk_ends_the_recording_with_a_sentence_and_loses_nothing(
     Usage = namedtuple("Usage", "free")
     writer = SegmentWriter(tmp_path, "x", saves=False)
     for row, book in enumerate(books(8)):
-        writer.add((START_MS + 250 * row, book))
+        writer.add(Row(START_MS + 250 * row, book))
     writer.save_journal()
     monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(1_000))
-    writer.add((START_MS + 2_000, books(9)[8]))
+    writer.add(Row(START_MS + 2_000, books(9)[8]))
     with pytest.raises(OSError, match="the disk has less than 256 MiB left: make room for the recording") as raised:
         writer.save_journal()
     assert raised.value.errno == errno.ENOSPC
@@ -134,7 +135,7 @@ def test_a_full_disk_ends_the_recording_with_a_sentence_and_loses_nothing(
 
 def test_a_write_that_was_refused_half_way_leaves_a_readable_journal(tmp_path: Path) -> None:
     writer = SegmentWriter(tmp_path, "x", saves=False)
-    writer.add((START_MS, books(1)[0]))
+    writer.add(Row(START_MS, books(1)[0]))
     writer.save_journal()
     journal = writer._journal
     assert journal is not None
@@ -149,11 +150,11 @@ def test_a_write_that_was_refused_half_way_leaves_a_readable_journal(tmp_path: P
             return real.truncate(size)
 
     journal._file = Half()  # type: ignore[assignment]
-    writer.add((START_MS + 250, books(2)[1]))
+    writer.add(Row(START_MS + 250, books(2)[1]))
     with pytest.raises(OSError, match="No space left"):
         writer.save_journal()
     journal._file = real
-    writer.add((START_MS + 500, books(3)[2]))
+    writer.add(Row(START_MS + 500, books(3)[2]))
     writer.close()
     np.testing.assert_array_equal(read_market(writer.files).levels, np.array(books(3)))
 
@@ -209,7 +210,7 @@ def test_venues_have_a_folder_each_and_a_killed_recording_is_restored_where_it_b
     writers = [SegmentWriter(tmp_path, "BTC/USDT", key=f"live/{venue}/BTC/USDT") for venue in ("binance", "kraken")]
     for writer in writers:
         for row, book in enumerate(books(4)):
-            writer.add((START_MS + 250 * row, book))
+            writer.add(Row(START_MS + 250 * row, book))
         writer.save_journal()
         assert writer._journal is not None
         writer._journal.close()  # as the system does when a process ends
