@@ -14,6 +14,7 @@ from core.market.book import read_market, read_rows
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import read_trades
+from core.market.grid import Row
 from core.market.store.segments import lock
 from core.market.store.writer import SegmentWriter
 
@@ -80,7 +81,7 @@ def killed_writer(folder: Path, levels: np.ndarray, **options: int) -> SegmentWr
     writer = SegmentWriter(folder, "BTC/USDT", **options)
     for row, book in enumerate(levels):
         writer.add_trade(Trade(price=1.0 + row, size=2.0, side="buy", exchange_ms=START_MS + 250 * row))
-        writer.add((START_MS + 250 * row, book))
+        writer.add(Row(START_MS + 250 * row, book))
         writer.save_journal()
     assert writer._journal is not None
     writer._journal.close()
@@ -110,7 +111,7 @@ def test_a_segment_that_was_written_already_is_not_restored_again(tmp_path: Path
 
 def test_a_journal_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
     running = SegmentWriter(tmp_path, "ETH/USDT")
-    running.add((START_MS, expected(1)[0]))
+    running.add(Row(START_MS, expected(1)[0]))
     SegmentWriter(tmp_path, "BTC/USDT").close()
     assert not list(tmp_path.rglob("rows_*.parquet"))
     running.close()
@@ -120,7 +121,7 @@ def test_a_journal_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
 def test_half_written_files_are_removed(tmp_path: Path) -> None:
     with SegmentWriter(tmp_path, "BTC/USDT") as writer:
         writer.add_trade(Trade(price=1.0, size=2.0, side="buy", exchange_ms=START_MS))
-        writer.add((START_MS, expected(1)[0]))
+        writer.add(Row(START_MS, expected(1)[0]))
     hour = writer.files[0].parent
     whole = {writer.files[0], hour / "trades_1700000000000.parquet"}
     for leftover in (tmp_path / ".x.parquet.part", hour / ".rows_1.parquet.part"):

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.market.book import read_rows
+from core.market.grid import Row
 from core.market.store import index
 from core.market.store.index import list_recordings
 from core.market.store.writer import SegmentWriter
@@ -32,7 +33,7 @@ def record_two_days(folder: Path) -> None:
     with SegmentWriter(folder, "BTC/USDT") as writer:
         for day in (0, 86_400_000):
             for when, levels in zip(rows.timestamps.tolist(), rows.levels, strict=True):
-                writer.add((when + day, levels))
+                writer.add(Row(when + day, levels))
 
 
 def press(app: AppTest, key: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from core.market.book import BookError, BookRows, read_market, read_rows
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import read_trades
+from core.market.grid import Row
 from core.market.store import changes, index
 from core.market.store.index import Recording, bundled_recordings, find_recording, list_recordings
 from core.market.store.writer import SegmentWriter
@@ -29,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
         for day in (0, DAY_MS):
             for when, levels in zip(rows().timestamps.tolist(), rows().levels, strict=True):
                 writer.add_trade(Trade(price=1.0, size=2.0, side="sell", exchange_ms=when + day))
-                writer.add((when + day, levels))
+                writer.add(Row(when + day, levels))
     return tmp_path
 
 

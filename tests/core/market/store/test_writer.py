@@ -14,7 +14,7 @@ from core.market.book import OrderBookSnapshot, read_market
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, StatusChange, Trade
-from core.market.grid import Row
+from core.market.grid import Grid, Row
 from core.market.recorder import EventRecorder
 from core.market.store.index import list_recordings
 from core.market.store.segments import EVENTS, HOUR_MS, TRADES, Journal, market_folder, segment_path
@@ -77,7 +77,7 @@ def test_the_changes_give_every_message_back_and_interruptions_are_rows_of_their
     market = books(60, seed=5)
     now = CLOCK.now_ns()
     writer = SegmentWriter(tmp_path, "BTC/USDT", saves=False)
-    recorder = EventRecorder(writer, wall=True)
+    recorder, grid = EventRecorder(writer, wall=True), Grid("wall")
     deep = np.concatenate([market[0], market[0] + np.tile([50.0, 0, -50.0, 0], 10)])  # twenty levels
     messages = [deep, *market[1:]]
     for number, levels in enumerate(messages):
@@ -89,7 +89,8 @@ def test_the_changes_give_every_message_back_and_interruptions_are_rows_of_their
         if number == 40:
             step = [BookLost(from_ns=now + 40), *step]
         for event in step:
-            recorder.take(event)
+            for item in grid.take(event):
+                recorder.take(item)
         if number % 7 == 0:
             writer.save_journal()
     recorder.stop()
