@@ -187,7 +187,7 @@ def _under(macs: dict[str, int], name: str) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class CostRow:
     """A part's formula beside its count, and its shapes (`CountedCost.shapes`)."""
 
     part: CostPart
@@ -201,11 +201,11 @@ class Row:
         return (self.part.parameters, self.part.macs) == (self.parameters, self.macs)
 
 
-def rows(config: AttentionConfig, tokens: int) -> list[Row]:
+def rows(config: AttentionConfig, tokens: int) -> list[CostRow]:
     """Every part, formula beside count."""
     found = count(config, tokens)
     return [
-        Row(
+        CostRow(
             part=part,
             parameters=found.parameters[part.module],
             macs=found.macs[part.module],

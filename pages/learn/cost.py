@@ -16,7 +16,7 @@ from core.lecture import cost, cost_count, cost_growth
 from core.lecture.claims import cost as said
 from core.lecture.claims import told
 from core.lecture.cost import Kind
-from core.lecture.cost_count import Row, Setup
+from core.lecture.cost_count import CostRow, Setup
 from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS, Layer
 from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
@@ -33,7 +33,7 @@ RUNS: Final = 5
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def _rows(setup: Setup) -> list[Row]:
+def _rows(setup: Setup) -> list[CostRow]:
     return cost_count.rows(setup.config, setup.tokens)
 
 
