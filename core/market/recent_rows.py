@@ -1,8 +1,9 @@
-"""The last rows of a book, for display, and for how long the newest has stood still."""
+"""The last rows of a market: for display, and as the windows that a predictor reads."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import LEVELS, FloatArray, price_tick
-from core.market.grid import STALLED_MS, STEP_MS
+from core.market.grid import STALLED_MS, STEP_MS, Gap, GridItem, Row
 
 DEEP_ROWS: Final = 1_200
 """Newest rows whose levels past the tenth are kept: five minutes, 1.7 MB where there are 90 a side."""
@@ -38,9 +39,9 @@ class RecentRows:
         if self._tick:
             return self._tick
         rows = self.levels[self.tail(window)]
-        found = price_tick(rows[:, 0::2])
-        self._tick = found if len(rows) == window else 0.0
-        return found
+        tick = price_tick(rows[:, 0::2])
+        self._tick = tick if len(rows) == window else 0.0
+        return tick
 
     @property
     def newest(self) -> int | None:
@@ -86,3 +87,41 @@ class RecentRows:
     def deep(self, count: int) -> list[NDArray[np.float32]]:
         """The levels past the tenth of the last `count` rows, (4m,) each, oldest first, for `DEEP_ROWS` rows at most."""
         return list(islice(reversed(self._deep), count))[::-1]
+
+
+class RunningWindow:
+    """The last `span` rows since the last gap; used by one thread at a time."""
+
+    def __init__(self, span: int) -> None:
+        self._rows: deque[FloatArray] = deque(maxlen=span)
+        self._length = self._last_ms = 0
+
+    def restart(self) -> None:
+        """A gap: no window spans it."""
+        self._rows.clear()
+        self._length = 0
+
+    def take(self, batch: Sequence[GridItem]) -> tuple[list[int], list[FloatArray], int]:
+        """Take a batch in.
+
+        Returns:
+            After each item, rows since the last gap; the windows (span, 40) that end in the batch; when the last of them ends,
+            milliseconds since the epoch (0 without one).
+        """
+        lengths: list[int] = []
+        windows: list[FloatArray] = []
+        newest_ms = 0
+        for item in batch:
+            if isinstance(item, Gap):
+                self.restart()
+            elif isinstance(item, Row):
+                if item.timestamp != self._last_ms + STEP_MS:
+                    self.restart()
+                self._last_ms = item.timestamp
+                self._rows.append(item.levels[: 4 * LEVELS])
+                self._length += 1
+                if len(self._rows) == self._rows.maxlen:
+                    windows.append(np.stack(self._rows))
+                    newest_ms = item.timestamp
+            lengths.append(self._length)
+        return lengths, windows, newest_ms

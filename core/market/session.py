@@ -13,7 +13,8 @@ import math
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
@@ -22,21 +23,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.answers.scoreboard import HeadScores, Scoreboard
-from core.market.book import STEP_MS, OrderBookSnapshot
+from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, SharedEvent, StatusChange, Trade
+from core.market.feeds.redis_feed import SharedFeed
 from core.market.forecasters.live import LivePeers
 from core.market.forecasters.protocol import task_of
 from core.market.grid import GRID_ITEMS, Confirmed, Gap, Grid, GridItem, Row, next_step
-from core.market.ledger.keeper import LedgerKeeper
+from core.market.ledger.keeper import LedgerKeeper, ledger_items
 from core.market.predictor import POOLED, Predictions, Predictor
-from core.market.queue_items import ProvisionalRow, ends_window, ledger_items
-from core.market.recent_rows import RecentRows
-from core.market.running_window import RunningWindow
-from core.market.session_share import SessionShare
+from core.market.recent_rows import RecentRows, RunningWindow
 from core.market.session_view import LatencyLog, Status, View
-from core.market.shared_steps import SharedStep
-from core.market.stream import FrameContent, FrameKind, SessionPresent, StepCollector, encode
+from core.market.shared_steps import Leading, SharedStep, parts
+from core.market.stream import FrameContent, FrameKind, SessionPresent, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
 from core.messages import compose
 
@@ -56,6 +55,61 @@ MAX_LAG_MS: Final = 1_000
 """Lag of a venue's own time behind this machine's clock from which on it is named a fault."""
 LAG_BOOKS: Final = 20
 """Newest books whose median the lag is."""
+
+
+@dataclass(frozen=True)
+class ProvisionalRow:
+    """A row that is not confirmed yet, and its prediction: row `which` of `predictions`; `stalled` as by `core.market.grid`."""
+
+    timestamp: int
+    mid: float
+    predictions: Predictions | None
+    which: int
+    spread: float
+    stalled: bool
+
+
+def ends_window(batch: Sequence[GridItem], lengths: Sequence[int], span: int) -> list[bool]:
+    """For each item whether it is a row that ends a whole window, `lengths` and `span` as in `ledger_items`."""
+    return [isinstance(item, Row) and length >= span for item, length in zip(batch, lengths, strict=True)]
+
+
+class SessionShare:
+    """Used by the session's worker thread; of a feed that is not shared everything is the session's own."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed if isinstance(feed, SharedFeed) else None
+        self._token: str | None = None
+        self._scores: FloatArray | None = None
+
+    def parts(self, batch: Sequence[GridItem | SharedEvent]) -> Iterator[tuple[Sequence[GridItem], SharedStep | None]]:
+        """A batch as runs of items: the session's own to predict (None), and the leader's with what it predicted.
+
+        What this process took from the venue when it was no longer to lead is left out.
+        """
+        for part in parts(batch):
+            if isinstance(part, Leading):
+                self._token, self._scores = part.token, None
+            elif isinstance(part, SharedStep):
+                self._scores = part.scores if len(part.scores) else self._scores
+                yield part.items, part
+            elif isinstance(part, list) and (self._feed is None or self._token is not None):
+                yield part, None
+
+    def keep(
+        self, items: Sequence[GridItem], predicted: Sequence[bool], predictions: Predictions | None, board: Scoreboard, step: int
+    ) -> bool:
+        """Write a run of the session's own down for the others; False where another leads by now, and it is to be forgotten."""
+        if self._feed is None:
+            return True
+        kept = self._feed.share(self._token or "", items, predicted, predictions, step=step, scores=score_rows(board))
+        if not kept:
+            self._token = None
+        return kept
+
+    def scores(self, board: Scoreboard) -> FloatArray:
+        """Each head's scores as `core.market.stream.score_rows` has them: the leader's while this process follows."""
+        return score_rows(board) if self._scores is None else self._scores
 
 
 class MarketSession:

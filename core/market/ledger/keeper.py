@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from core.market.book import LEVELS
+from core.market.grid import Confirmed, Gap, GridItem, Row
 from core.market.ledger.chain import LedgerError, LedgerHeader
 from core.market.ledger.writer import SIZE_LIMIT, LedgerItem, LedgerRow, LedgerWriter
-from core.market.predictor import Predictor, identity
+from core.market.predictor import Predictions, Predictor, identity
 from core.messages import Message, compose
 
 FOLDER_VARIABLE = "OBSERVATORY_LEDGER"
@@ -95,3 +97,28 @@ class LedgerKeeper:
         log.warning("the ledger of %s stops: %s", self._header.market, error)
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         self.problem = compose("Predictions are not written down any more: {reason}.", reason=why)
+
+
+def ledger_items(
+    batch: Sequence[GridItem], lengths: Sequence[int], predictions: Predictions | None, *, span: int
+) -> Iterator[LedgerItem]:
+    """Yields what a ledger takes of a batch of the grid's items, in order.
+
+    Args:
+        lengths: after each item, rows since the last gap. span: rows of a window.
+        predictions: of the rows that end a whole window, in order.
+    """
+    used = 0
+    for item, length in zip(batch, lengths, strict=True):
+        if isinstance(item, Gap):
+            yield None
+        elif isinstance(item, Confirmed):
+            yield item.until_ms
+        if isinstance(item, Row) and not item.provisional:
+            yield item.timestamp
+        if isinstance(item, Row) and predictions is not None and length >= span:
+            answer = {"probabilities": predictions.probabilities[used], "calls": predictions.calls[used]}
+            yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS], **answer)
+            used += 1
+        elif isinstance(item, Row):
+            yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS])
