@@ -160,8 +160,7 @@ def render(page: LessonPage) -> None:
         code = url_state.choice(st.segmented_control, _("Part"), names, key="part", required=True, **plain)
     with head:
         lesson.head(page.name.replace("_", "-"), code, title=page.title)
-    if take_along.embedded():
-        st.html(f"<style>{take_along.EMBED_CSS}</style>")
+    take_along.hide_around()
     _body(page, next(one for one in page.parts if one.code == code))
 
 

@@ -72,6 +72,12 @@ def embedded() -> bool:
     return bool(getattr(st.context, "is_embedded", False))
 
 
+def hide_around() -> None:
+    """Hide all but figure and dials where the view is in another page's frame."""
+    if embedded():
+        st.html(f"<style>{EMBED_CSS}</style>")
+
+
 def begin(page: str, title: str, part: str, part_title: str = "") -> None:
     """A view begins: forget the equations of the one before, and in a frame hide all but figure and dials."""
     st.session_state[VIEW] = (page, title, part, part_title)
@@ -145,6 +151,12 @@ def foot(values: Mapping[str, Any], *, lead: str = "", look: str = "") -> None:
     """As `offer`, for a page that is no `LessonPage` yet."""
     page, title, part, part_title = st.session_state[VIEW]
     offer(Taken(page, title, part, part_title, st.session_state.pop(WORKED, []), lead, look), lambda: values)
+
+
+def offer_lab(page: str, title: str, lead: str, values: Callable[[], Mapping[str, Any]]) -> None:
+    """As `offer`, for a page without parts and equations; in another page's frame its figure and dials alone are shown."""
+    hide_around()
+    offer(Taken(page, title, "", "", (), lead, ""), values)
 
 
 def offer(view: Taken, values: Callable[[], Mapping[str, Any]]) -> None:

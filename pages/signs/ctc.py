@@ -31,8 +31,7 @@ def page() -> None:
     """Top to bottom."""
     lesson.head("ctc", title=_("CTC lab"))
     st.markdown(prose("ctc_lead"))
-    diagram.begin("", {})
-    diagram.slot()
+    place = diagram.place()
     problem = ctc_source.pick()
     if problem is None:
         return
@@ -49,15 +48,14 @@ def page() -> None:
     except CTCError:
         _too_short(problem, skip)
     else:
-        _trellis(found, problem)
+        _trellis(found, problem, place)
         _paths(found, problem)
         _gradient(found, problem)
     _collapse()
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("ctc_reading"))
     lesson.foot("ctc")
-    take_along.begin("ctc", _("CTC lab"), "")
-    take_along.foot(_taken(problem, skip), lead=prose("ctc_lead"))
+    take_along.offer_lab("ctc", _("CTC lab"), prose("ctc_lead"), lambda: _taken(problem, skip))
     controls.link_to_view()
 
 
@@ -134,14 +132,17 @@ def _too_short(problem: Problem, skip: bool) -> None:
     st.markdown(_("Training refuses such a pair with one sentence instead of learning from an infinite loss (D19)."))
 
 
-def _trellis(found: Lattice, problem: Problem) -> None:
+def _trellis(found: Lattice, problem: Problem, place: Any) -> None:
+    """The trellis, and the diagram in its place."""
     st.subheader(_("The trellis"), anchor=False)
     quantities = {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward")}
     quantity = cast(Quantity, url_state.choice(st.segmented_control, _("Shown"), quantities, key="show", required=True))
     best = ctc.best_path(found)
     cell = _cell(found)
     paths = number(ctc.count_paths(problem.target, len(problem.probabilities), skip=found.skip))
-    diagram.show(ctc_diagram(found, problem.names, paths=paths, cell=cell, write=significant), only=quantity)
+    with place:
+        drawing = ctc_diagram(found, problem.names, paths=paths, cell=cell, write=significant)
+        diagram.draw(drawing, part="", parts={}, dial=quantity)
 
     def frame_cell(point: Point) -> None:
         if isinstance(point.x, int | float) and isinstance(point.y, int | float):

@@ -46,8 +46,7 @@ def page() -> None:
     """Top to bottom."""
     lesson.head("metrics", title=_("Metrics lab"))
     st.markdown(prose("metrics_lead"))
-    diagram.begin("", {})
-    diagram.slot()
+    diagram_place = diagram.place()
     references, hypotheses = _pick()
     if len(references) != len(hypotheses):
         _tell_unequal(len(references), len(hypotheses))
@@ -57,13 +56,13 @@ def page() -> None:
     _wer(references, hypotheses, place)
     _tidied(references, hypotheses)
     bleu = _bleu(references, hypotheses, place)
-    _diagram(references, hypotheses, place, bleu)
+    with diagram_place:
+        _diagram(references, hypotheses, place, bleu)
     _rouge(references, hypotheses, place)
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("metrics_reading"))
     lesson.foot("metrics")
-    take_along.begin("metrics", _("Metrics lab"), "")
-    take_along.foot(_taken(references, hypotheses), lead=prose("metrics_lead"))
+    take_along.offer_lab("metrics", _("Metrics lab"), prose("metrics_lead"), lambda: _taken(references, hypotheses))
     controls.link_to_view()
 
 
@@ -98,7 +97,7 @@ def _diagram(references: list[Sentence], hypotheses: list[Sentence], place: int,
         rouge=percent(rouge.f),
         sentence="" if len(references) == 1 else _("sentence {number}").format(number=number(place + 1)),
     )
-    diagram.show(drawn)
+    diagram.draw(drawn, part="", parts={}, dial="")
 
 
 def _taken(references: list[Sentence], hypotheses: list[Sentence]) -> dict[str, Any]:
