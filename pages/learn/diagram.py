@@ -1,6 +1,6 @@
 """The block diagram that heads a lesson: its blocks open the page's parts, and what the dial in play changes lights up.
 
-`slot` comes above the dials (inside of the fragment, where the page has one), `show` once the page's numbers are known.
+`place` comes above the dials, inside of the fragment; `draw` fills it once the page's numbers are known.
 """
 
 from __future__ import annotations
@@ -17,17 +17,8 @@ from core.figures.learn.diagrams.drawing import Look, svg
 from pages.shared.browser_component import browser_component, style
 from pages.shared.language import _, number
 
-PARTS: Final = "diagram:parts"
-"""Session state: the part on display and the name of each part."""
-PLACE: Final = "diagram:place"
-"""Session state: the container that `slot` made."""
 GO: Final = "diagram:go"
 """Session state: a block was clicked, and the whole page is to run with its part."""
-
-
-def begin(part: str, parts: Mapping[str, str]) -> None:
-    """Keep which part is on display, and the names of all; `frame.open_page` calls it."""
-    st.session_state[PARTS] = (part, dict(parts))
 
 
 def place() -> Any:
@@ -37,26 +28,9 @@ def place() -> Any:
     return st.container(key="learn_diagram")
 
 
-def slot() -> None:
-    """As `place`, for a page that is no `LessonPage` yet; `show` fills it."""
-    st.session_state[PLACE] = place()
-
-
 def write(value: float) -> str:
     """A number on a wire: two decimals in the reader's language."""
     return number(round(value, 2) + 0.0, 2)
-
-
-def show(diagram: Diagram, *, dial: str = "", only: str = "") -> None:
-    """Draw a diagram.
-
-    Args:
-        dial: key of the choice among dials (`frame.dials`), of which the chosen one lights up what it changes.
-        only: code of the dial of a part that has no other.
-    """
-    part, parts = st.session_state.get(PARTS, ("", {}))
-    with st.session_state[PLACE]:
-        draw(diagram, part=part, parts=parts, dial=only or (str(st.session_state.get(dial) or "") if dial else ""))
 
 
 def draw(diagram: Diagram, *, part: str, parts: Mapping[str, str], dial: str) -> None:

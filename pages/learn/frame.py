@@ -1,43 +1,20 @@
-"""Frame of all lecture pages: title and parts, dials, equations with numbers, claims, the snippet and the link.
-
-    part = frame.open_page("positions", _("Positional encoding"), parts={"matrix": _("The matrix"), ...})
-    chosen = frame.dials("dial", {"n": frame.slider(_("Length"), 8, 256, key="n", default=64), ...})
-    frame.equation(r"PE_{pos,2i} = ...", frame.tex(value))
-    static_plot(...)
-    frame.look_for(frame.passage("positions", "matrix"))
-    frame.close_page("positions", sources="...", values={"X": x, "ON_SCREEN": {"z": z}})
-
-The prose is in `assets/text/<language>/learn_<page>.md`, one section `## name` per use; the code to take along is in
-`assets/snippets/<page>/<part>.py`.
-"""
+"""What lecture pages are written with: dials, equations with numbers, passages of their text, claims that are checked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import streamlit as st
 
-from core.device import use_one_thread
 from core.lecture.handout import Worked
 from core.lecture.tokens import split_words
-from core.messages import translate
-from pages.learn import diagram, lesson, take_along
 from pages.learn.tex_lines import lines
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose_section, significant
 from pages.shared.url_state import Number
-
-LOOK: Final = "frame:look"
-"""Session state: the sentence last shown by `look_for`, for the handout."""
-
-DIALS: Final = "frame:dials"
-"""Session state: label and value of each of the view's dials that can move a number, by code."""
-
-SLOT: Final = "frame:equation"
-"""Session state: where the view's equations go, which is under its dials wherever the page calls `equation`."""
 
 
 @dataclass(frozen=True)
@@ -121,33 +98,6 @@ def switch(label: str, *, key: str, short: str = "") -> Dial:
     return Dial(short or label, draw)
 
 
-def open_page(page: str, title: str, *, parts: Mapping[str, str] | None = None) -> str:
-    """Title, lead (section `lead` of the page's text) and the choice of a part, which lives in the URL as `part`.
-
-    Args:
-        page: name of the page's text and snippet.
-        parts: label by code, in the order they are taught.
-
-    Returns:
-        The code of the part; "" where there are no parts.
-    """
-    use_one_thread()
-    st.session_state[SLOT] = None
-    head = st.container()
-    with st.container(key="lesson_lead"):
-        st.markdown(passage(page, "lead"))
-    part = ""
-    if parts:
-        part = url_state.choice(
-            st.segmented_control, _("Part"), parts, key="part", required=True, label_visibility="collapsed", width="stretch"
-        )
-    with head:
-        lesson.head(page.replace("_", "-"), part, title=title)
-    diagram.begin(part, parts or {})
-    take_along.begin(page, title, part, (parts or {}).get(part, ""))
-    return part
-
-
 def passage(page: str, section: str) -> str:
     """A section of the page's text in the reader's language, Markdown.
 
@@ -209,13 +159,6 @@ def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = Non
     return Turned(values, on, place, moving)
 
 
-def dials(key: str, offered: Mapping[str, Dial], *, first: str | None = None) -> dict[str, Any]:
-    """The value of each dial, by code, for a page that is no `LessonPage` yet; see `draw_dials`."""
-    turned = draw_dials(key, offered, first=first)
-    st.session_state[SLOT], st.session_state[DIALS] = turned.place, turned.moving
-    return turned.values
-
-
 def _value_text(dial: Dial, code: str, values: Mapping[str, Any]) -> str:
     value = values[code]
     if dial.shown is not None:
@@ -225,21 +168,6 @@ def _value_text(dial: Dial, code: str, values: Mapping[str, Any]) -> str:
     if isinstance(value, int):
         return number(value)
     return significant(value, 6) if isinstance(value, float) else str(value)
-
-
-def equation(formula: str, calculation: str = "", *, note: str = "") -> None:
-    """The equation, and under it the same equation with this page's numbers; both LaTeX, beside the dials.
-
-    Args:
-        formula: as the document writes it. calculation: its values written by `tex`, `tex_row` and `tex_matrix`.
-        note: a line under the calculation: which entry, which unit.
-    """
-    take_along.remember(formula, calculation, note)
-    slot = st.session_state.get(SLOT)
-    if slot is None:
-        slot = st.session_state[SLOT] = st.container(key="lesson_equation")
-    with slot:
-        show_equation(Worked(formula, calculation, note))
 
 
 def show_equation(worked: Worked) -> None:
@@ -305,13 +233,6 @@ def _row(values: list[float], digits: int, most: int) -> str:
     return " & ".join(cells)
 
 
-def look_for(*sentences: str) -> None:
-    """A box that says what to look for in the figure above: a passage, or the claims that are true of it."""
-    st.session_state[LOOK] = sentence = " ".join(translate(one) for one in sentences)
-    name = _("What to look for")
-    st.info(f"**{name}:** {sentence}", icon=":material/visibility:")
-
-
 def check(sentence: str, *, holds: bool) -> None:
     """A box with a claim about the numbers on the page: green where it holds, else yellow.
 
@@ -319,25 +240,3 @@ def check(sentence: str, *, holds: bool) -> None:
         sentence: the claim, with the measured deviation.
     """
     (st.success if holds else st.warning)(sentence, icon=":material/check_circle:" if holds else ":material/error:")
-
-
-def link_only() -> None:
-    """The foot of a page that an error leaves without values for its snippet: the link to this view."""
-    st.session_state[SLOT] = None
-    with controls_block("foot"):
-        controls.link_to_view()
-
-
-def close_page(page: str, *, sources: str, values: Mapping[str, Any] | None = None) -> None:
-    """The foot of every lecture page: what can be taken along, the link to this view, and the sources.
-
-    Args:
-        sources: documents and sections, and decisions (D11), translated.
-        values: for the view's template in `assets/snippets` (see `take_along`).
-    """
-    st.session_state[SLOT] = None  # a fragment that runs again alone makes its own place
-    lesson.foot(page.replace("_", "-"), str(st.session_state.get("part") or ""))
-    with controls_block("foot"):
-        take_along.foot(values or {}, lead=passage(page, "lead"), look=st.session_state.pop(LOOK, ""))
-        controls.link_to_view()
-    st.caption(_("Sources: {sources}").format(sources=sources))

@@ -18,10 +18,6 @@ from core.lecture.handout import Handout, Words, Worked
 from pages.shared import controls
 from pages.shared.language import _, current
 
-VIEW: Final = "take_along:view"
-"""Session state: name, title, part and title of the part of the view on display."""
-WORKED: Final = "take_along:worked"
-"""Session state: the equations shown since the last foot."""
 OPENED: Final = "take_along"
 """Session state: whether the box is open."""
 ASKED: Final = "ON_SCREEN"
@@ -78,19 +74,6 @@ def hide_around() -> None:
         st.html(f"<style>{EMBED_CSS}</style>")
 
 
-def begin(page: str, title: str, part: str, part_title: str = "") -> None:
-    """A view begins: forget the equations of the one before, and in a frame hide all but figure and dials."""
-    st.session_state[VIEW] = (page, title, part, part_title)
-    st.session_state[WORKED] = []
-    if embedded():
-        st.html(f"<style>{EMBED_CSS}</style>")
-
-
-def remember(formula: str, calculation: str, note: str) -> None:
-    """An equation that the view shows, for the handout."""
-    st.session_state.setdefault(WORKED, []).append(Worked(formula, calculation, note))
-
-
 def address(**parameters: str) -> str:
     """The view's address with its choices, and these parameters."""
     return f"{st.context.url or ''}?{urlencode(st.query_params.to_dict() | parameters)}"
@@ -145,12 +128,6 @@ def sheet(view: Taken, values: Mapping[str, Any]) -> Callable[[], str]:
     )  # fmt: skip
     words = _words()
     return lambda: handout.page(content, words)
-
-
-def foot(values: Mapping[str, Any], *, lead: str = "", look: str = "") -> None:
-    """As `offer`, for a page that is no `LessonPage` yet."""
-    page, title, part, part_title = st.session_state[VIEW]
-    offer(Taken(page, title, part, part_title, st.session_state.pop(WORKED, []), lead, look), lambda: values)
 
 
 def offer_lab(page: str, title: str, lead: str, values: Callable[[], Mapping[str, Any]]) -> None:

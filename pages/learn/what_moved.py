@@ -11,7 +11,6 @@ import streamlit as st
 
 from core.lecture import moved as core_moved
 from core.lecture.moved import Moved
-from pages.learn import frame
 from pages.shared.language import _, number, significant
 
 KEY: Final = "moved:"
@@ -105,16 +104,6 @@ def say(it: Followed, moved: Moved | None) -> None:
                 _("Undo"), icon=":material/undo:", key=f"{KEY}undo:{it.name}", on_click=_undo, args=(it.name,),
                 help=_("Back to the state before this change."),
             )  # fmt: skip
-
-
-def track(view: str, values: Any, *, rows: Sequence[str]) -> Moved | None:
-    """As `follow`, for a page that is no `LessonPage` yet."""
-    return follow(Followed(name=view, values=values, rows=rows), st.session_state.get(frame.DIALS, {}))
-
-
-def tell(view: str, moved: Moved | None, *, rows: Sequence[str], columns: Sequence[str] | None = None, still: str = "") -> None:
-    """As `say`, for a page that is no `LessonPage` yet."""
-    say(Followed(name=view, values=None, rows=rows, columns=columns, still=still), moved)
 
 
 def sentence(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None = None, *, still: str = "") -> str:

@@ -20,18 +20,20 @@ LECTURES = sorted(path.stem for kind in ("learn", "course") for path in (ASSETS 
 def page() -> None:
     import streamlit as st
 
+    from core.lecture.handout import Worked
     from pages.learn import frame
 
-    chosen = frame.dials(
+    turned = frame.draw_dials(
         "dial",
         {
             "n": frame.slider("Length", 1, 9, key="n", default=4),
             "on": frame.switch("Switch", key="on"),
         },
     )
-    frame.equation("a = b", frame.tex_row([1.5, -0.0001]), note="note")
-    frame.check("it holds", holds=chosen["n"] == 4)
-    st.text(str(chosen))
+    with turned.place:
+        frame.show_equation(Worked("a = b", frame.tex_row([1.5, -0.0001]), "note"))
+    frame.check("it holds", holds=turned.values["n"] == 4)
+    st.text(str(turned.values))
 
 
 def run(locale: str = "en-US", **query: str) -> AppTest:
@@ -74,9 +76,6 @@ def parts_of(source: Path) -> list[str]:
     for call in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
         if isinstance(call, ast.Call) and ast.unparse(call.func) in ("Part", "part") and isinstance(call.args[0], ast.Constant):
             codes.append(str(call.args[0].value))
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == "frame.open_page":
-            given = next((word.value for word in call.keywords if word.arg == "parts"), None)
-            codes += [ast.literal_eval(key) for key in given.keys if key] if isinstance(given, ast.Dict) else []
     return codes or [""]
 
 
