@@ -205,7 +205,8 @@ def _show(view: PartView, turned: Turned) -> None:
     if view.followed:
         what_moved.say(view.followed, moved)
     if view.notes:
-        st.info(f"**{_('What to look for')}:** {_sentences(view)}", icon=":material/visibility:")
+        name = _("What to look for")  # outside of the f-string, in which it would not be extracted
+    st.info(f"**{name}:** {_sentences(view)}", icon=":material/visibility:")
     for item in view.more:
         _draw(item)
 

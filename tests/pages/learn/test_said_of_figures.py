@@ -17,6 +17,7 @@ LEARN = ROOT / "pages" / "learn"
 def said(page: str, **query: str) -> str:
     """What the page says there is to see: the text of its box, without its name."""
     (box,) = open_page(LEARN / f"{page}.py", **query).info
+    assert box.value.startswith({"en": "**What to look for:** ", "es": "**En qué fijarse:** "}[query["lang"]])
     return str(box.value.partition(":** ")[2])
 
 
