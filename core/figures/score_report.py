@@ -147,8 +147,9 @@ def _heading(answer: Mapping[str, Any]) -> str:
     facts = _("Rows: {rows:,}. Recordings: {recordings:,}. Outcomes that do not overlap: {independent:,}.").format(
         rows=answer["samples"], recordings=len(answer["recordings"]), independent=answer["independent_samples"]
     )
+    part = _("test part")
     alphas = ", ".join(
-        f"{one['recording']}: {one['alpha'] * 1e4:.3f} bps" + (f" ({_('test part')})" if one["part"] == "test" else "")
+        f"{one['recording']}: {one['alpha'] * 1e4:.3f} bps" + (f" ({part})" if one["part"] == "test" else "")
         for one in answer["recordings"]
     )
     label = _("{label} label, {horizon} steps ahead").format(label=answer["label"], horizon=answer["horizon"])
