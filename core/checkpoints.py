@@ -76,13 +76,13 @@ def describe_files(paths: Iterable[Path]) -> list[dict[str, str]]:
 
 def versions(*packages: str) -> dict[str, str]:
     """Python's version and those of the packages that are installed."""
-    found = {"python": platform.python_version()}
+    listed = {"python": platform.python_version()}
     for package in packages:
         try:
-            found[package] = version(package)
+            listed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return listed
 
 
 def save(name: str, module: nn.Module, card: dict[str, Any], *, folder: Path = FOLDER) -> Path:
@@ -109,12 +109,12 @@ def save(name: str, module: nn.Module, card: dict[str, Any], *, folder: Path = F
 
 def names(model: str | None = None, *, folder: Path = FOLDER) -> list[str]:
     """Names of the checkpoints in a folder, of one model where given, in alphabetical order; damaged cards are left out."""
-    found = []
+    listed = []
     for path in sorted(folder.glob("*.json")):
         with contextlib.suppress(CheckpointError, FileNotFoundError):
             if model in (None, _model_named(path, path.stat().st_mtime_ns, path.stat().st_size)):
-                found.append(path.stem)
-    return found
+                listed.append(path.stem)
+    return listed
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""What the front page shows: one answer of each shipped model, computed beforehand, and the scores that the cards hold.
+"""The front page's content: one answer of each shipped model, computed beforehand, and the scores that the cards hold.
 
 `scripts/front_page.py` runs the models and writes the file; a test runs them again and compares. Nothing here loads torch, so
 that the page is there at once.

@@ -134,9 +134,9 @@ def _object_in(text: str) -> dict[str, Any]:
     Raises:
         ValueError: where there is none.
     """
-    found = re.search(rf'<script[^>]*id="{ELEMENT}"[^>]*>(.*?)</script>', text, re.DOTALL)
-    if found:
-        text = found.group(1)
+    element_text = re.search(rf'<script[^>]*id="{ELEMENT}"[^>]*>(.*?)</script>', text, re.DOTALL)
+    if element_text:
+        text = element_text.group(1)
     elif not text.lstrip().startswith("{"):
         text = text[text.index(FIGURE) + len(FIGURE) :]
     values: dict[str, Any] = json.JSONDecoder().raw_decode(text.lstrip())[0]
@@ -216,7 +216,7 @@ def _find(receipt: Receipt, places: Sequence[Path]) -> dict[str, Path]:
     Raises:
         ReceiptError: for the first that is not found.
     """
-    found: dict[str, Path] = {}
+    files_of: dict[str, Path] = {}
     known: dict[Path, str] = {}
     files = [path for place in places for path in ([place] if place.is_file() else sorted(place.rglob("*"))) if path.is_file()]
     for name, wanted in receipt.data.items():
@@ -225,7 +225,7 @@ def _find(receipt: Receipt, places: Sequence[Path]) -> dict[str, Path]:
             if known.setdefault(path, "") == "":
                 known[path] = checkpoints.sha256(path)
             if known[path] == wanted:
-                found[f"{DATA}/{name}"] = path
+                files_of[f"{DATA}/{name}"] = path
                 break
         else:
             raise ReceiptError(
@@ -246,8 +246,8 @@ def _find(receipt: Receipt, places: Sequence[Path]) -> dict[str, Path]:
                 )
             )
         for path in (card, card.with_suffix(".safetensors")):
-            found[f"{CHECKPOINTS}/{path.name}"] = path
-    return found
+            files_of[f"{CHECKPOINTS}/{path.name}"] = path
+    return files_of
 
 
 def _weights_of(card: Path) -> str:

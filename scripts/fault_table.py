@@ -45,15 +45,15 @@ the same answer. A `Retry-After` header is waited for.
 """
 
 
-def line(found: Outcome) -> str:
+def line(outcome: Outcome) -> str:
     """A row of the table."""
-    wrong = " / ".join(str(found.wrong[kind]) for kind in ("recorded", "predicted", "scored"))
-    said = [re.sub(r"^\w+: ", "", one) for one in found.said if ": " in one or one == "stale"]
+    wrong = " / ".join(str(outcome.wrong[kind]) for kind in ("recorded", "predicted", "scored"))
+    said = [re.sub(r"^\w+: ", "", one) for one in outcome.said if ": " in one or one == "stale"]
     said = list(dict.fromkeys(re.sub(r"(connecting again|trying again in \d+ s)", "…", one) for one in said)) or [
         "nothing: it stays live"
     ]
-    numbers = ("–" if value is None else f"{value:.1f}" for value in (found.noticed_s, found.live_s))
-    return f"| {found.venue} | {found.fault} | {' | '.join(numbers)} | {wrong} | {found.shown} | {' '.join(said)} |"
+    numbers = ("–" if value is None else f"{value:.1f}" for value in (outcome.noticed_s, outcome.live_s))
+    return f"| {outcome.venue} | {outcome.fault} | {' | '.join(numbers)} | {wrong} | {outcome.shown} | {' '.join(said)} |"
 
 
 async def run(
@@ -71,16 +71,16 @@ async def run(
 
     async def one(make: type[DeltaServer], fault: Fault) -> Outcome:
         async with together:
-            found = await try_fault(make, fault, predictor, Path(tempfile.mkdtemp(dir=folder)))
-            print(f"{next(done) + 1}/{len(pairs)} {line(found)}", *found.details, sep="\n    ", file=sys.stderr, flush=True)
-            return found
+            outcomes = await try_fault(make, fault, predictor, Path(tempfile.mkdtemp(dir=folder)))
+            print(f"{next(done) + 1}/{len(pairs)} {line(outcomes)}", *outcomes.details, sep="\n    ", file=sys.stderr, flush=True)
+            return outcomes
 
-    found = list(await asyncio.gather(*(one(make, fault) for make, fault in pairs if not fault.alone)))
+    outcomes = list(await asyncio.gather(*(one(make, fault) for make, fault in pairs if not fault.alone)))
     for make, fault in pairs:
         if fault.alone:
-            found.append(await one(make, fault))
+            outcomes.append(await one(make, fault))
     order = [(make.exchange, fault.name) for make, fault in pairs]
-    return sorted(found, key=lambda one: order.index((one.venue, one.fault)))
+    return sorted(outcomes, key=lambda one: order.index((one.venue, one.fault)))
 
 
 def main() -> None:
@@ -101,12 +101,12 @@ def main() -> None:
         folder = Path(name)
         (folder / "checkpoint").mkdir()
         predictor = tiny_predictor(folder / "checkpoint", real_rows(4), (("forward", 5),), config=tiny_config(1, steps=8))
-        found = asyncio.run(run(faults, venues, predictor, folder, o.at_once, o.times))
-    text = HEAD + "\n".join(map(line, found)) + "\n"
-    wrong = sum(not one.sound for one in found)
-    late = [one.live_s for one in found if one.live_s is not None]
+        outcomes = asyncio.run(run(faults, venues, predictor, folder, o.at_once, o.times))
+    text = HEAD + "\n".join(map(line, outcomes)) + "\n"
+    wrong = sum(not one.sound for one in outcomes)
+    late = [one.live_s for one in outcomes if one.live_s is not None]
     slowest = max(late, default=0.0)
-    text += f"\n{len(found)} lines, {wrong} with a wrong row; live again within {slowest:.1f} s of the recovery at most.\n"
+    text += f"\n{len(outcomes)} lines, {wrong} with a wrong row; live again within {slowest:.1f} s of the recovery at most.\n"
     if o.fault or o.venue or o.times > 1:
         print(text.removeprefix(HEAD))
     else:

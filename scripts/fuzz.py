@@ -131,14 +131,14 @@ def _address(text: str) -> str:
     real_number(text, None)
     read_order(text, 5)
     decode_cells(text)
-    found = []
+    parts = []
     for ask, errors in ((find_recording, RecordingError), (lambda one: RecordingPlace(one).files(), BookError)):
         try:
             ask(text)
-            found.append("taken")
+            parts.append("taken")
         except errors as error:
-            found.append(type(error).__name__)
-    return " ".join(found)
+            parts.append(type(error).__name__)
+    return " ".join(parts)
 
 
 class _Feed:

@@ -57,8 +57,8 @@ def step(name: str, folder: Path) -> None:
     idle = peak_kib()
     before, used = time.perf_counter(), time.process_time()
     if name == "list":
-        found = list_recordings(folder)
-        assert sum(entry.rows for entry in found) == len(found) * DAY_ROWS
+        recordings = list_recordings(folder)
+        assert sum(entry.rows for entry in recordings) == len(recordings) * DAY_ROWS
     elif name == "again":
         list_recordings(folder)
         before, used = time.perf_counter(), time.process_time()

@@ -37,9 +37,9 @@ class Benchmark:
     more_ms: bool = False
     quick: bool = True
 
-    def reached(self, found: Ratio) -> float:
+    def reached(self, measured: Ratio) -> float:
         """Number that is to be at or below the aim."""
-        return found.candidate_ms - found.reference_ms if self.more_ms else found.ratio
+        return measured.candidate_ms - measured.reference_ms if self.more_ms else measured.ratio
 
 
 def _piece(name: str) -> Callable[[], Measurable]:

@@ -129,18 +129,18 @@ def plain_beam_search(log_probabilities: NDArray[np.floating], *, width: int = 1
     """CTC prefix beam search (Graves 2006; Hannun et al. 2014) in plain Python, one label at a time."""
     beams: dict[tuple[int, ...], tuple[float, float]] = {(): (0.0, -np.inf)}
     for frame in np.asarray(log_probabilities, dtype=np.float64):
-        found: dict[tuple[int, ...], list[float]] = {}
+        prefixes: dict[tuple[int, ...], list[float]] = {}
         labels = [int(one) for one in np.argsort(-frame)[: labels_a_frame + 1] if one][:labels_a_frame]
         for prefix, (blank, label) in beams.items():
             either = np.logaddexp(blank, label)
-            at = found.setdefault(prefix, [-np.inf, -np.inf])
+            at = prefixes.setdefault(prefix, [-np.inf, -np.inf])
             at[0] = np.logaddexp(at[0], either + frame[0])
             if prefix:
                 at[1] = np.logaddexp(at[1], label + frame[prefix[-1]])
             for one in labels:
-                longer = found.setdefault((*prefix, one), [-np.inf, -np.inf])
+                longer = prefixes.setdefault((*prefix, one), [-np.inf, -np.inf])
                 before = blank if prefix and prefix[-1] == one else either
                 longer[1] = np.logaddexp(longer[1], before + frame[one])
-        best = sorted(found.items(), key=lambda item: -float(np.logaddexp(item[1][0], item[1][1])))[:width]
+        best = sorted(prefixes.items(), key=lambda item: -float(np.logaddexp(item[1][0], item[1][1])))[:width]
         beams = {prefix: (blank, label) for prefix, (blank, label) in best}
     return next(iter(beams))

@@ -143,7 +143,7 @@ class _Step:
         recording = recordings()[0]
         session = MarketSession(RecordingFeed(recording.paths, market=recording.market, lead=predictor.window), predictor)
         task = asyncio.create_task(session.run())
-        found = []
+        seconds = []
         with session.frames.stream.subscribe() as viewer:
 
             async def past(step: int) -> None:
@@ -156,10 +156,10 @@ class _Step:
             for _ in range(count):
                 first, used = session.step, time.process_time()
                 await past(first + TURN)
-                found.append((time.process_time() - used) * 1e3 / (session.step - first))
+                seconds.append((time.process_time() - used) * 1e3 / (session.step - first))
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return found
+        return seconds
 
 
 def a_step() -> _Step:
@@ -174,15 +174,15 @@ def peers() -> Pair:
     task = task_of(predictor, entry, entry.name)
     windows = np.lib.stride_tricks.sliding_window_view(window_rows(predictor.window + 63), predictor.window, axis=0)
     coming, beside = (itertools.cycle(np.ascontiguousarray(windows.transpose(0, 2, 1))) for _ in range(2))
-    found = {}
+    answers = {}
     for name in SHIPPED:
         with suppress(ForecasterError):  # LightGBM is an extra
-            found[name] = find_forecaster(name, task)
+            answers[name] = find_forecaster(name, task)
 
     def all_of_them() -> None:
         window = next(coming)[None]
         tlob = predictor.predict(window, entry).probabilities
-        for name, forecaster in found.items():
+        for name, forecaster in answers.items():
             ask(forecaster, name, np.zeros(1, np.int64), window, task, tlob=tlob)
 
     return Pair(candidate=all_of_them, reference=lambda: predictor.predict(next(beside)[None], entry))

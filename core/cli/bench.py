@@ -40,9 +40,9 @@ def _run(o: argparse.Namespace) -> None:
     rows: list[dict[str, Any]] = []
     seconds = o.seconds if o.seconds is not None else 0.5 if o.quick else 3.0
     for name, one in tqdm(list(selected(o.only, quick=o.quick)), unit="benchmark", disable=None):
-        found = one.make().measure(seconds)
-        row = {"name": name, "what": one.what, "reference": one.reference, "aim": round(one.aim, 4), **found.as_dict()}
-        row |= {"more_ms": round(one.reached(found), 1)} if one.more_ms else {}
+        ratio = one.make().measure(seconds)
+        row = {"name": name, "what": one.what, "reference": one.reference, "aim": round(one.aim, 4), **ratio.as_dict()}
+        row |= {"more_ms": round(one.reached(ratio), 1)} if one.more_ms else {}
         rows.append(row | ({"base": base[name]} if name in base else {}))
     machine = {
         "processor": compute_device().name,

@@ -92,21 +92,23 @@ def run(o: argparse.Namespace) -> None:
         if scenes is not None:
             variety = replace(variety, replace=1.0)
         photo_set = read_photos(o.data, o.split)
-        found = evaluate_photos(recogniser, photo_set, count=count, variety=variety, scenes=scenes, progress=counting_bar("clip"))
+        scores = evaluate_photos(
+            recogniser, photo_set, count=count, variety=variety, scenes=scenes, progress=counting_bar("clip")
+        )
         answer |= {"split": o.split or "all", "clips": "synthetic sentences of real photos", "seed": clips.SEED}
         answer |= {"frame": o.frame, "tilt": variety.turn, "backgrounds": o.backgrounds.name if o.backgrounds else None}
-        answer |= found.summary()
+        answer |= scores.summary()
     else:
         if o.frame is not None or o.tilt is not None or o.backgrounds is not None or o.empty:
             raise ValueError(
                 "--frame, --tilt, --backgrounds and --empty place photographed hands: tracked sentences take none of them"
             )
         split = "test" if o.split == HELD_OUT else o.split or "test"
-        found = evaluate_tracks(recogniser, read_sentences(o.data, split), progress=counting_bar("sentence"))
-        answer |= {"split": split, **found.summary()}
-        unseen = found.unseen(set(recogniser.card.get("training_sentences", ())))
+        scores = evaluate_tracks(recogniser, read_sentences(o.data, split), progress=counting_bar("sentence"))
+        answer |= {"split": split, **scores.summary()}
+        unseen = scores.unseen(set(recogniser.card.get("training_sentences", ())))
         answer["unseen_sentences"] = len(unseen)
-        answer["wer_unseen"] = round(found.wer_of(unseen), 6) if unseen else None
+        answer["wer_unseen"] = round(scores.wer_of(unseen), 6) if unseen else None
     print(json.dumps(answer) if o.json else _table(answer))
 
 

@@ -68,11 +68,11 @@ def _run_ledger(o: argparse.Namespace) -> None:
 
 def _scores(result: Verification) -> dict[str, dict[str, dict[str, float | None]]]:
     """By market and head; what is not known is null."""
-    found: dict[str, dict[str, dict[str, float | None]]] = {}
+    scores: dict[str, dict[str, dict[str, float | None]]] = {}
     for line in score_card(result).to_dict("records"):
         numbers = {name: None if math.isnan(value) else value for name, value in line.items() if name not in ("market", "head")}
-        found.setdefault(line["market"], {})[line["head"]] = numbers
-    return found
+        scores.setdefault(line["market"], {})[line["head"]] = numbers
+    return scores
 
 
 def _print(result: Verification) -> None:

@@ -112,7 +112,7 @@ def integrated_gradients(
 
     def integrate(stretches: list[tuple[float, float]]) -> list[_Piece]:
         ends = torch.tensor(stretches, dtype=inputs.dtype, device=inputs.device).reshape(-1, 2, *[1] * inputs.ndim)
-        found = method.attribute(
+        attributed = method.attribute(
             baseline + ends[:, 1] * way,
             baseline + ends[:, 0] * way,
             n_steps=NODES,
@@ -121,7 +121,7 @@ def integrated_gradients(
         ).detach()
         return [
             _Piece(low, high, one, abs(float(one.double().sum()) - (value(high) - value(low))))
-            for (low, high), one in zip(stretches, found, strict=True)
+            for (low, high), one in zip(stretches, attributed, strict=True)
         ]
 
     difference = value(1.0) - value(0.0)

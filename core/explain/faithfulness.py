@@ -105,13 +105,13 @@ def deletion_curves(
     whole, back = np.unique(hidden, axis=0, return_inverse=True)  # all orders share their first and last point
     given = evidence.function, evidence.inputs, evidence.baseline, evidence.parts
     answers = answers_without(*given, whole, batch=batch, told=told)
-    found: dict[str, dict[str, NDArray[np.float64]]] = {}
+    curves: dict[str, dict[str, NDArray[np.float64]]] = {}
     for (method, order), values in zip(orders, answers[back.reshape(-1)].reshape(len(orders), -1), strict=True):
-        found.setdefault(method, {})[order] = values
-    drawn = found.pop(RANDOM, {})
+        curves.setdefault(method, {})[order] = values
+    drawn = curves.pop(RANDOM, {})
     if drawn:
-        found[RANDOM] = {"most": np.mean(list(drawn.values()), axis=0)}
-    return Curves(shares=shares, answers=found)
+        curves[RANDOM] = {"most": np.mean(list(drawn.values()), axis=0)}
+    return Curves(shares=shares, answers=curves)
 
 
 def mean_of(curves: Sequence[Curves]) -> Curves:
@@ -158,16 +158,16 @@ def verdicts(curves: Sequence[Curves]) -> dict[str, FaithfulnessVerdict]:
     if not curves:
         raise ValueError("a verdict needs the curves of one input or more")
     chance = np.array([one.area(RANDOM) for one in curves])
-    found = {}
+    by_method = {}
     for method in (name for name in curves[0].answers if name != RANDOM):
         most, least = (np.array([one.area(method, order) for one in curves]) for order in ORDERS)
         gain = chance - most
         error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else float("nan")
-        found[method] = FaithfulnessVerdict(
+        by_method[method] = FaithfulnessVerdict(
             most=float(most.mean()), least=float(least.mean()), gain=float(gain.mean()), error=error,
             better=float((gain > 0).mean()),
         )  # fmt: skip
-    return found
+    return by_method
 
 
 def to_dict(curves: Sequence[Curves]) -> dict[str, object]:

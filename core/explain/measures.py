@@ -45,6 +45,6 @@ def evidence_of(
         GradientError: where the function has no finite gradients between the baseline and the input.
     """
     contributions = integrated_gradients(function, inputs, baseline, max_nodes=max_nodes, told=told).values
-    found = (attention, rollout, relevance, part_sums(contributions, parts), occlusion(function, inputs, baseline, parts))
-    importance = {name: np.asarray(values, dtype=np.float64) for name, values in zip(METHODS, found, strict=True)}
+    measures = (attention, rollout, relevance, part_sums(contributions, parts), occlusion(function, inputs, baseline, parts))
+    importance = {name: np.asarray(values, dtype=np.float64) for name, values in zip(METHODS, measures, strict=True)}
     return Evidence(function=function, inputs=inputs, baseline=baseline, parts=parts, importance=importance)

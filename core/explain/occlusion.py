@@ -52,12 +52,12 @@ def answers_without(
     told: Told = untold,
 ) -> NDArray[np.float64]:
     """(copies,): the function's value on each copy of `without`."""
-    found = []
+    answers = []
     with torch.no_grad():
         for start in range(0, len(hidden), batch):
             told(start / len(hidden))
-            found.append(function(without(inputs, baseline, parts, hidden[start : start + batch])).double().cpu().numpy())
-    return np.concatenate(found) if found else np.zeros(0)
+            answers.append(function(without(inputs, baseline, parts, hidden[start : start + batch])).double().cpu().numpy())
+    return np.concatenate(answers) if answers else np.zeros(0)
 
 
 def occlusion(

@@ -76,13 +76,13 @@ class JointView:
 @contextmanager
 def captured(model: nn.Module) -> Iterator[list[tuple[Tensor, Tensor]]]:
     """While it is open, every pass through `model` adds each attention's queries and keys, (batch, heads, n, d_k), in order."""
-    found: list[tuple[Tensor, Tensor]] = []
+    vectors: list[tuple[Tensor, Tensor]] = []
 
     def keep(attention: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
         assert isinstance(attention, MultiHeadAttention)
         query = given[0] if given else named["query"]
         key = given[1] if len(given) > 1 else named.get("key")
-        found.append(
+        vectors.append(
             (
                 attention.split_heads(attention.q(query)),
                 attention.split_heads(attention.k(query if key is None else key)),
@@ -95,7 +95,7 @@ def captured(model: nn.Module) -> Iterator[list[tuple[Tensor, Tensor]]]:
         if isinstance(module, MultiHeadAttention)
     ]
     try:
-        yield found
+        yield vectors
     finally:
         for handle in handles:
             handle.remove()
@@ -113,13 +113,13 @@ def queries_and_keys(
     Raises:
         ValueError: where the pass has other attentions than maps.
     """
-    with captured(model) as found:
+    with captured(model) as vectors:
         maps = run()
-    if len(found) != len(maps):
-        raise ValueError(f"{len(found)} attentions gave {len(maps)} maps: one for each is needed")
+    if len(vectors) != len(maps):
+        raise ValueError(f"{len(vectors)} attentions gave {len(maps)} maps: one for each is needed")
     return {  # a mirrored model reads a book and its mirror image in one batch, whose first half has the maps
         name: (q[: len(weights)].float().cpu().numpy(), k[: len(weights)].float().cpu().numpy())
-        for (name, weights), (q, k) in zip(maps.items(), found, strict=True)
+        for (name, weights), (q, k) in zip(maps.items(), vectors, strict=True)
     }
 
 

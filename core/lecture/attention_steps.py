@@ -160,17 +160,17 @@ def steps(
 
 
 @torch.inference_mode()
-def deviation_from_torch(found: Steps, weights: dict[str, Array]) -> float:
+def deviation_from_torch(steps: Steps, weights: dict[str, Array]) -> float:
     """Largest difference of our output from that of `torch.nn.MultiheadAttention` with the same weights and mask.
 
     PyTorch's layer has no temperature, so its W_Q is divided by it. A query without a key, where PyTorch gives NaN, is left out.
     """
-    width, heads = found.x.shape[1], found.q.shape[0]
+    width, heads = steps.x.shape[1], steps.q.shape[0]
     twin = torch.nn.MultiheadAttention(width, heads, bias=False, batch_first=True).double().eval()
-    projections = [weights["W_Q"] / found.temperature, weights["W_K"], weights["W_V"]]
+    projections = [weights["W_Q"] / steps.temperature, weights["W_K"], weights["W_V"]]
     twin.in_proj_weight.copy_(torch.tensor(np.concatenate([one.T for one in projections])))
     twin.out_proj.weight.copy_(torch.tensor(weights["W_O"].T))
-    x = torch.tensor(found.x)[None]
-    wanted = twin(x, x, x, attn_mask=torch.tensor(~found.mask))[0][0].numpy()
-    looking = found.mask.any(axis=1)
-    return float(np.abs(found.output - wanted)[looking].max())
+    x = torch.tensor(steps.x)[None]
+    wanted = twin(x, x, x, attn_mask=torch.tensor(~steps.mask))[0][0].numpy()
+    looking = steps.mask.any(axis=1)
+    return float(np.abs(steps.output - wanted)[looking].max())

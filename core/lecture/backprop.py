@@ -78,12 +78,12 @@ def _finish(
     """Run autograd over the same forward pass and pair its gradients with the written ones."""
     leaves = {name: value.clone().requires_grad_() for name, value in inputs.items()}
     y = forward(leaves)
-    found = dict(zip(leaves, torch.autograd.grad(y, list(leaves.values()), upstream), strict=True))
+    checked = dict(zip(leaves, torch.autograd.grad(y, list(leaves.values()), upstream), strict=True))
     return Example(
         inputs=_arrays(inputs) | _arrays({"upstream": upstream}),
         output=_arrays({"y": y.detach()})["y"],
-        written=_arrays({name: written[name] for name in found}),
-        autograd=_arrays(found),
+        written=_arrays({name: written[name] for name in checked}),
+        autograd=_arrays(checked),
         inner=_arrays(inner or {}),
     )
 
@@ -103,21 +103,21 @@ def _softmax(_draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) ->
 
 def _linear(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
     w, b = draw(x.shape[1], upstream.shape[1]), draw(upstream.shape[1])
-    found = g.linear_gradient(x, w, upstream)
+    by_hand = g.linear_gradient(x, w, upstream)
     return _finish(
         {"x": x, "W": w, "b": b}, upstream, lambda t: t["x"] @ t["W"] + t["b"],
-        {"x": found.x, "W": found.weight, "b": found.bias},
+        {"x": by_hand.x, "W": by_hand.weight, "b": by_hand.bias},
     )  # fmt: skip
 
 
 def _layer_norm(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
     gamma, beta = 1 + draw(x.shape[1], scale=0.3), draw(x.shape[1], scale=0.3)
-    found = g.layer_norm_gradient(x, gamma, upstream)
+    by_hand = g.layer_norm_gradient(x, gamma, upstream)
     return _finish(
         {"x": x, "gamma": gamma, "beta": beta},
         upstream,
         lambda t: F.layer_norm(t["x"], (x.shape[1],), t["gamma"], t["beta"]),
-        {"x": found.x, "gamma": found.gamma, "beta": found.beta},
+        {"x": by_hand.x, "gamma": by_hand.gamma, "beta": by_hand.beta},
         {"xhat": F.layer_norm(x, (x.shape[1],))},
     )
 
@@ -132,13 +132,13 @@ def _gelu(_draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Ex
 
 def _attention(draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> Example:
     k, v = draw(*x.shape), draw(*x.shape)
-    found = g.attention_gradient(x, k, v, upstream, mask=mask)
+    by_hand = g.attention_gradient(x, k, v, upstream, mask=mask)
     return _finish(
         {"Q": x, "K": k, "V": v},
         upstream,
         lambda t: F.scaled_dot_product_attention(t["Q"], t["K"], t["V"], attn_mask=mask),
-        {"Q": found.q, "K": found.k, "V": found.v},
-        {"A": g.attention_weights(x, k, mask), "dA": found.weights, "dS": found.scores},
+        {"Q": by_hand.q, "K": by_hand.k, "V": by_hand.v},
+        {"A": g.attention_weights(x, k, mask), "dA": by_hand.weights, "dS": by_hand.scores},
     )
 
 
@@ -160,9 +160,9 @@ def _fused(x: Tensor, t: dict[str, Tensor], mask: Tensor | None) -> Tensor:
 
 def _multi_head(draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> Example:
     weights = _attention_weights(draw, x.shape[1])
-    found = g.multi_head_gradient(x, x, x, weights, 2, upstream, mask=mask)
-    written = {"x": found.query + found.key + found.value, **found.weights}
-    inner = {"dA": found.heads.weights, "dS": found.heads.scores}
+    by_hand = g.multi_head_gradient(x, x, x, weights, 2, upstream, mask=mask)
+    written = {"x": by_hand.query + by_hand.key + by_hand.value, **by_hand.weights}
+    inner = {"dA": by_hand.heads.weights, "dS": by_hand.heads.scores}
     return _finish({"x": x, **weights}, upstream, lambda t: _fused(t["x"], t, mask), written, inner)
 
 
@@ -180,10 +180,10 @@ def _ffn_torch(x: Tensor, t: dict[str, Tensor]) -> Tensor:
 
 def _ffn(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
     weights = _ffn_weights(draw, x.shape[1])
-    by_x, found = g.feed_forward_gradient(x, weights, upstream)
+    by_x, by_hand = g.feed_forward_gradient(x, weights, upstream)
     report, _found = g.feed_forward_gradient(x, weights, upstream, report_form=True)
     inner = {"Z1": x @ weights["w_1"] + weights["b_1"], "report_gradient": report}
-    return _finish({"x": x, **weights}, upstream, lambda t: _ffn_torch(t["x"], t), {"x": by_x, **found}, inner)
+    return _finish({"x": x, **weights}, upstream, lambda t: _ffn_torch(t["x"], t), {"x": by_x, **by_hand}, inner)
 
 
 def _layer(draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> Example:
@@ -191,13 +191,13 @@ def _layer(draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> Exa
     weights = _attention_weights(draw, width) | _ffn_weights(draw, width)
     for number in (1, 2):
         weights |= {f"gamma_{number}": 1 + draw(width, scale=0.3), f"beta_{number}": draw(width, scale=0.3)}
-    by_x, found = g.encoder_layer_gradient(x, weights, 2, upstream, mask=mask)
+    by_x, by_hand = g.encoder_layer_gradient(x, weights, 2, upstream, mask=mask)
 
     def forward(t: dict[str, Tensor]) -> Tensor:
         n1 = F.layer_norm(t["x"] + _fused(t["x"], t, mask), (width,), t["gamma_1"], t["beta_1"])
         return F.layer_norm(n1 + _ffn_torch(n1, t), (width,), t["gamma_2"], t["beta_2"])
 
-    return _finish({"x": x, **weights}, upstream, forward, {"x": by_x, **found})
+    return _finish({"x": x, **weights}, upstream, forward, {"x": by_x, **by_hand})
 
 
 _MAKERS: Final[dict[Part, Callable[[_Draw, Tensor, Tensor, Tensor | None], Example]]] = {
@@ -223,10 +223,10 @@ def gelu_slopes() -> tuple[Array, Array, Array]:
     return x.numpy(), activations.gelu_tanh_derivative(x).numpy(), activations.gelu_derivative(x).numpy()
 
 
-def report_gap(found: Example) -> tuple[float, float]:
+def report_gap(example: Example) -> tuple[float, float]:
     """Largest difference between the report's gradient by x and the true one, and its share of the largest true entry."""
-    true = found.autograd["x"]
-    gap = float(np.abs(found.inner["report_gradient"] - true).max())
+    true = example.autograd["x"]
+    gap = float(np.abs(example.inner["report_gradient"] - true).max())
     return gap, gap / (float(np.abs(true).max()) or 1.0)
 
 
@@ -240,10 +240,10 @@ def layer_norm_entry(g: float, level: float, xhat: float, slope: float, root: fl
     return (g - level - xhat * slope) / root
 
 
-def layer_norm_numbers(found: Example) -> dict[str, float]:
+def layer_norm_numbers(example: Example) -> dict[str, float]:
     """Terms of the gradient by x of the top left entry: g, level (mean of g), xhat, slope (mean of g xhat), root."""
-    x, g_row = found.inputs["x"][0], found.inputs["gamma"][0] * found.inputs["upstream"][0]
-    xhat = found.inner["xhat"][0]
+    x, g_row = example.inputs["x"][0], example.inputs["gamma"][0] * example.inputs["upstream"][0]
+    xhat = example.inner["xhat"][0]
     return {
         "g": float(g_row[0]), "level": float(g_row.mean()), "xhat": float(xhat[0]), "slope": float((g_row * xhat).mean()),
         "root": float(np.sqrt(x.var() + 1e-5)),

@@ -229,8 +229,8 @@ def mobilenet_parts(c: IIGAConfig, frames: int) -> list[CostPart]:
         weights = outputs * (inputs // groups) * kernel**2
         return weights + 2 * outputs, frames * side**2 * weights, frames * side**2 * outputs
 
-    def part(index: int, found: Sequence[tuple[int, int, int]]) -> CostPart:
-        parameters, macs, widest = zip(*found, strict=True)
+    def part(index: int, stage: Sequence[tuple[int, int, int]]) -> CostPart:
+        parameters, macs, widest = zip(*stage, strict=True)
         return CostPart(
             module=f"front.cnn.features.{index}", kind="convolution",
             parameters=sum(parameters), macs=sum(macs), widest=max(widest),
@@ -243,10 +243,10 @@ def mobilenet_parts(c: IIGAConfig, frames: int) -> list[CostPart]:
         outputs = divisible(base * c.width_multiplier)
         for repeat in range(repeats):
             hidden = channels * expansion
-            found = [convolution(channels, hidden, side)] if expansion != 1 else []
+            stage = [convolution(channels, hidden, side)] if expansion != 1 else []
             side = _halved(side, stride if repeat == 0 else 1)
-            found += [convolution(hidden, hidden, side, kernel=3, groups=hidden), convolution(hidden, outputs, side)]
-            parts.append(part(len(parts), found))
+            stage += [convolution(hidden, hidden, side, kernel=3, groups=hidden), convolution(hidden, outputs, side)]
+            parts.append(part(len(parts), stage))
             channels = outputs
     return [*parts, part(len(parts), [convolution(channels, c.image_channels, side)])]
 
@@ -298,19 +298,19 @@ class Total:
         return BYTES * self.maps
 
 
-def total(found: Sequence[CostPart]) -> Total:
+def total(listed: Sequence[CostPart]) -> Total:
     """The sums."""
     return Total(
-        parameters=sum(part.parameters for part in found),
-        macs=sum(part.macs for part in found),
-        maps=sum(part.maps for part in found),
-        widest=max(part.widest for part in found),
+        parameters=sum(part.parameters for part in listed),
+        macs=sum(part.macs for part in listed),
+        maps=sum(part.maps for part in listed),
+        widest=max(part.widest for part in listed),
     )
 
 
-def macs_by_kind(found: Sequence[CostPart]) -> dict[Kind, int]:
+def macs_by_kind(listed: Sequence[CostPart]) -> dict[Kind, int]:
     """MACs of each kind of part, in the order of KINDS; kinds without any are left out."""
-    sums = {kind: sum(part.macs for part in found if part.kind == kind) for kind in KINDS}
+    sums = {kind: sum(part.macs for part in listed if part.kind == kind) for kind in KINDS}
     return {kind: macs for kind, macs in sums.items() if macs}
 
 
@@ -321,10 +321,10 @@ def tlob_score_product(c: TLOBConfig, batch: int) -> int:
 
 def iiga_split(c: IIGAConfig, frames: int, batch: int = 1) -> dict[str, int]:
     """MACs of the convolutions, of the attention layers and of the decoder, for a batch (iiga-equations section 14.3)."""
-    found = iiga_parts(c, frames)
-    front = sum(part.macs for part in found if part.module.startswith("front"))
-    decoder = sum(part.macs for part in found if part.module == "decoder")
-    whole = sum(part.macs for part in found)
+    listed = iiga_parts(c, frames)
+    front = sum(part.macs for part in listed if part.module.startswith("front"))
+    decoder = sum(part.macs for part in listed if part.module == "decoder")
+    whole = sum(part.macs for part in listed)
     return {"cnn": batch * front, "transformer": batch * (whole - front - decoder), "decoder": batch * decoder}
 
 

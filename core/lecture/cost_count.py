@@ -54,7 +54,7 @@ class Setup:
 
 def setups(folder: Any = checkpoints.FOLDER) -> dict[str, Setup]:
     """Every configuration by code, the documents' first; checkpoints without formulas or a readable card are left out."""
-    found = {
+    by_name = {
         "tlob": Setup(model="tlob", name="BTC", config=BTC),
         "tlob-lean": Setup(model="tlob", name="lean", config=TLOBConfig(qkv="single")),
         "tlob-fi2010": Setup(model="tlob", name="FI-2010", config=FI2010),
@@ -72,14 +72,14 @@ def setups(folder: Any = checkpoints.FOLDER) -> dict[str, Setup]:
         if not isinstance(config, AttentionConfig) or config.model not in FORMULAS:
             continue
         length = TRACK_FRAMES if getattr(config, "front", None) == "tracks" else tokens.get(config.model, 0)
-        found[f"shipped-{path.stem}"] = Setup(model=card["model"], name=path.stem, config=config, tokens=length, shipped=True)
-    return found
+        by_name[f"shipped-{path.stem}"] = Setup(model=card["model"], name=path.stem, config=config, tokens=length, shipped=True)
+    return by_name
 
 
-def tlob_values(found: Mapping[str, Setup]) -> dict[str, Any]:
+def tlob_values(by_name: Mapping[str, Setup]) -> dict[str, Any]:
     """Values for the notebook of all models: the shapes of the plain TLOBs, and their parameters and multiply-adds."""
     configs, counts = {}, {}
-    for name, setup in found.items():
+    for name, setup in by_name.items():
         c = setup.config
         plain = isinstance(c, TLOBConfig) and c.heads == c.outputs == 1 and not c.mirrored and c.pooling == "mean"
         if isinstance(c, TLOBConfig) and plain:
@@ -170,12 +170,12 @@ def _macs(model: nn.Module, x: tuple[Tensor, ...]) -> tuple[dict[str, int], dict
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         maps = model(*x)
     root = type(model).__name__
-    found = {
+    macs = {
         name.removeprefix(root).removeprefix("."): sum(flops.values()) // 2
         for name, flops in counter.get_flop_counts().items()
         if name != "Global"
     }
-    return found | {"": counter.get_total_flops() // 2}, maps
+    return macs | {"": counter.get_total_flops() // 2}, maps
 
 
 def _under(macs: dict[str, int], name: str) -> int:
@@ -203,13 +203,13 @@ class CostRow:
 
 def rows(config: AttentionConfig, tokens: int) -> list[CostRow]:
     """Every part, formula beside count."""
-    found = count(config, tokens)
+    counted = count(config, tokens)
     return [
         CostRow(
             part=part,
-            parameters=found.parameters[part.module],
-            macs=found.macs[part.module],
-            shapes=found.shapes.get(part.module, ()),
+            parameters=counted.parameters[part.module],
+            macs=counted.macs[part.module],
+            shapes=counted.shapes.get(part.module, ()),
         )
         for part in parts(config, tokens)
     ]

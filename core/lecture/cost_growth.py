@@ -89,13 +89,13 @@ def growth(width: int, heads: int, *, most: int = TOKENS[-1], points: int = 120)
 
 def places(setups: Mapping[str, Setup]) -> list[tuple[str, int, int]]:
     """Code, T and D of each model's attention; TLOB has two kinds, of which the second swaps T and D."""
-    found = []
+    marks = []
     for code, setup in setups.items():
         t, d = cost.tokens_of(setup.config, setup.tokens), setup.config.width
-        found.append((code, t, d))
+        marks.append((code, t, d))
         if setup.config.attends_to_channels:
-            found.append((code, d, t))
-    return found
+            marks.append((code, d, t))
+    return marks
 
 
 def token_choices(setup: Setup) -> list[int]:

@@ -88,12 +88,12 @@ def _transformer() -> Numbers:
 
 def _backprop() -> Numbers:
     weights, upstream = torch.tensor([[0.7, 0.2, 0.1]], dtype=torch.float64), torch.tensor([[1.0, 0.0, 0.0]], dtype=torch.float64)
-    found = written_gradients.softmax_gradient(weights, upstream)[0]
+    gradient = written_gradients.softmax_gradient(weights, upstream)[0]
     x, h = torch.tensor([1.0 - 1e-4, 1.0 + 1e-4], dtype=torch.float64), 2e-4
     below, above = activations.gelu_tanh(x)
     slope = activations.gelu_tanh_derivative(torch.tensor(1.0, dtype=torch.float64))
     return {
-        "g1": float(found[0]), "g2": float(found[1]), "g3": float(found[2]), "slope": float(slope),
+        "g1": float(gradient[0]), "g2": float(gradient[1]), "g3": float(gradient[2]), "slope": float(slope),
         "gap": f"{abs(float((above - below) / h - slope)):.0e}",
     }  # fmt: skip
 

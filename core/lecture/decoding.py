@@ -179,8 +179,8 @@ def inside_encoder_layer(model: Transformer, source: list[int], layer: int, posi
     a, _weights = chosen.attention(x, mask=mask)
     n1 = chosen.norm1(x + a)
     f = chosen.feed_forward(n1)
-    found = {"input": x, "O": a, "X1": x + a, "N1": n1, "F": f, "X2": n1 + f, "N2": chosen.norm2(n1 + f)}
-    return {name: value[0, position].numpy() for name, value in found.items()}
+    inside = {"input": x, "O": a, "X1": x + a, "N1": n1, "F": f, "X2": n1 + f, "N2": chosen.norm2(n1 + f)}
+    return {name: value[0, position].numpy() for name, value in inside.items()}
 
 
 def sublayer_ratios(stages: Mapping[str, NDArray[np.float32]]) -> dict[tuple[str, str], float]:
@@ -218,5 +218,5 @@ def inside_decoder_layer(model: Transformer, trace: Trace, layer: int, position:
     a2, _weights = chosen.cross_attention(n1, memory, mask=mask)
     n2 = chosen.norm2(n1 + a2)
     f = chosen.feed_forward(n2)
-    found = {"input": y, "O1": a1, "N1": n1, "O2": a2, "N2": n2, "F": f, "N3": chosen.norm3(n2 + f)}
-    return {name: value[0, position].numpy() for name, value in found.items()}
+    inside = {"input": y, "O1": a1, "N1": n1, "O2": a2, "N2": n2, "F": f, "N3": chosen.norm3(n2 + f)}
+    return {name: value[0, position].numpy() for name, value in inside.items()}

@@ -162,13 +162,13 @@ def multi_head_gradient(
     q, k, v = _projected(query, key, value, weights, heads)
     out = linear_gradient(join_heads(attention_weights(q, k, mask) @ v), weights["w_o"], grad)
     inner = attention_gradient(q, k, v, split_heads(out.x, heads), mask=mask)
-    found = {"w_o": out.weight, "b_o": out.bias}
+    by_weight = {"w_o": out.weight, "b_o": out.bias}
     inputs = {}
     for name, x, by in (("q", query, inner.q), ("k", key, inner.k), ("v", value, inner.v)):
         linear = linear_gradient(x, weights[f"w_{name}"], join_heads(by))
         inputs[name] = linear.x
-        found |= {f"w_{name}": linear.weight, f"b_{name}": linear.bias}
-    return MultiHeadGradients(query=inputs["q"], key=inputs["k"], value=inputs["v"], weights=found, heads=inner)
+        by_weight |= {f"w_{name}": linear.weight, f"b_{name}": linear.bias}
+    return MultiHeadGradients(query=inputs["q"], key=inputs["k"], value=inputs["v"], weights=by_weight, heads=inner)
 
 
 def feed_forward(x: Tensor, weights: Weights) -> Tensor:
@@ -213,8 +213,8 @@ def embedding_gradient(symbols: Tensor, vocabulary: int, grad: Tensor) -> Tensor
 
     Positions are added, so the gradient passes through them unchanged (section 2.1).
     """
-    found = grad.new_zeros(vocabulary, grad.shape[-1])
-    return found.index_add(0, symbols, grad)
+    gradient = grad.new_zeros(vocabulary, grad.shape[-1])
+    return gradient.index_add(0, symbols, grad)
 
 
 def encoder_layer_gradient(
@@ -231,12 +231,12 @@ def encoder_layer_gradient(
     summed = x + multi_head(x, x, x, weights, heads, mask=mask)
     middle = _normed(summed, weights, 1)
     second = layer_norm_gradient(middle + feed_forward(middle, weights), weights["gamma_2"], grad)
-    through, found = feed_forward_gradient(middle, weights, second.x)
+    through, by_weight = feed_forward_gradient(middle, weights, second.x)
     first = layer_norm_gradient(summed, weights["gamma_1"], second.x + through)
     attention = multi_head_gradient(x, x, x, weights, heads, first.x, mask=mask)
-    found |= attention.weights
-    found |= {"gamma_1": first.gamma, "beta_1": first.beta, "gamma_2": second.gamma, "beta_2": second.beta}
-    return first.x + attention.query + attention.key + attention.value, found
+    by_weight |= attention.weights
+    by_weight |= {"gamma_1": first.gamma, "beta_1": first.beta, "gamma_2": second.gamma, "beta_2": second.beta}
+    return first.x + attention.query + attention.key + attention.value, by_weight
 
 
 def decoder_layer_gradient(

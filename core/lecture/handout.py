@@ -103,14 +103,14 @@ def blank(calculation: str, first: int = 1) -> Blanked:
     Args:
         first: number of the first box.
     """
-    found = Blanked("")
+    blanked = Blanked("")
 
     def box(match: re.Match[str]) -> str:
-        found.answers.append(match[2])
-        return rf"{match[1]}\boxed{{\quad\text{{({first + len(found.answers) - 1})}}\quad}}"
+        blanked.answers.append(match[2])
+        return rf"{match[1]}\boxed{{\quad\text{{({first + len(blanked.answers) - 1})}}\quad}}"
 
-    found.latex = RESULT.sub(box, calculation)
-    return found
+    blanked.latex = RESULT.sub(box, calculation)
+    return blanked
 
 
 def mathml(latex: str, *, inline: bool = False) -> str:

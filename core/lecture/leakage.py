@@ -190,7 +190,7 @@ def train(data: LabData, *, hidden: int, epochs: int = EPOCHS, progress: Callabl
     weights = [tensor.requires_grad_() for layer in layers for tensor in layer]
     optimiser = torch.optim.Adam(weights, lr=RATE)
     held = {part: torch.from_numpy(data.inputs[part]) for part in ("validation", "test")}
-    found: dict[str, list[NDArray[np.float32]]] = {part: [] for part in held}
+    answers: dict[str, list[NDArray[np.float32]]] = {part: [] for part in held}
     for epoch in range(epochs):
         order = torch.randperm(len(x), generator=generator)
         for start in range(0, len(order) - BATCH + 1, BATCH):
@@ -202,10 +202,10 @@ def train(data: LabData, *, hidden: int, epochs: int = EPOCHS, progress: Callabl
             optimiser.step()
         with torch.no_grad():
             for part, inputs in held.items():
-                found[part].append(F.softmax(_logits(inputs, layers), dim=-1).numpy())
+                answers[part].append(F.softmax(_logits(inputs, layers), dim=-1).numpy())
         if progress is not None:
             progress(epoch + 1, epochs)
-    return LabAnswers(validation=np.stack(found["validation"]), test=np.stack(found["test"]))
+    return LabAnswers(validation=np.stack(answers["validation"]), test=np.stack(answers["test"]))
 
 
 def _logits(x: Tensor, layers: list[tuple[Tensor, Tensor]]) -> Tensor:

@@ -79,7 +79,7 @@ def rectangles(cells: NDArray[np.bool_]) -> tuple[Rectangle, ...]:
     >>> rectangles(np.array([[True, True, False], [True, True, True]]))
     ((0, 0, 0, 1), (1, 1, 0, 2))
     """
-    found: list[Rectangle] = []
+    boxes: list[Rectangle] = []
     grown: dict[tuple[int, int], Rectangle] = {}
     for row, line in enumerate(cells):
         edges = np.flatnonzero(np.diff(np.concatenate([[False], line, [False]]).astype(np.int8)))
@@ -88,6 +88,6 @@ def rectangles(cells: NDArray[np.bool_]) -> tuple[Rectangle, ...]:
         for run in runs:
             first = grown[run][0] if run in grown else row
             now[run] = (first, row, *run)
-        found += [one for run, one in grown.items() if run not in now]
+        boxes += [one for run, one in grown.items() if run not in now]
         grown = now
-    return tuple(sorted([*found, *grown.values()]))
+    return tuple(sorted([*boxes, *grown.values()]))

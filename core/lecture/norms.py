@@ -92,11 +92,11 @@ def example_batch(*, samples: int = 3, steps: int = 16, channels: int = 4, level
 
 def spread_by_group(x: Tensor) -> dict[str, tuple[float, float]]:
     """Largest |mean| and largest |standard deviation - 1| over each norm's groups; a norm brings both near 0 for its own."""
-    found: dict[str, tuple[float, float]] = {}
+    spreads: dict[str, tuple[float, float]] = {}
     for name, over in OVER.items():
         mean, variance = moments(x, over)
-        found[name] = float(mean.abs().max()), float((variance.sqrt() - 1).abs().max())
-    return found
+        spreads[name] = float(mean.abs().max()), float((variance.sqrt() - 1).abs().max())
+    return spreads
 
 
 def dropout(x: Tensor, rate: float, draws: Tensor) -> Tensor:

@@ -51,8 +51,8 @@ def template(page: str, part: str) -> str:
 
 def rounded(values: Any, digits: int = 3) -> Any:
     """Numbers as a page shows them with so many decimals."""
-    found = np.round(np.asarray(values, dtype=float), digits) + 0.0
-    return found if found.ndim else float(found)
+    digits_kept = np.round(np.asarray(values, dtype=float), digits) + 0.0
+    return digits_kept if digits_kept.ndim else float(digits_kept)
 
 
 def literal(value: Any) -> str:

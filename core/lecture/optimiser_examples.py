@@ -102,5 +102,5 @@ def clipped(gradient: tuple[float, float], largest: float) -> tuple[tuple[float,
 
 def clipped_walk(largest: float, *, steps: int = 120, rate: float = 0.05) -> tuple[Array, Array]:
     """Gradient norms (steps,) of SGD into the long bowl from its steep side, before and after clipping."""
-    found = surface_walk(SURFACES["bowl"], "sgd", steps=steps, rate=constant(rate), clip=largest)
-    return found.gradients, np.minimum(found.gradients, largest)
+    walk = surface_walk(SURFACES["bowl"], "sgd", steps=steps, rate=constant(rate), clip=largest)
+    return walk.gradients, np.minimum(walk.gradients, largest)

@@ -272,17 +272,17 @@ def surface_walks(surface: Surface, *, steps: int, rate: Rate, decay: float = 0.
                 ended[left], inside = step, inside & ~left
                 if not inside.any():
                     break
-    found = dict[OptimiserName, OptimiserWalk]()
+    walks = dict[OptimiserName, OptimiserWalk]()
     for row, (name, count) in enumerate(zip(OPTIMISERS, ended.tolist(), strict=True)):
         path = every[: count + 1, row].copy()
-        found[name] = OptimiserWalk(
+        walks[name] = OptimiserWalk(
             points=path,
             losses=np.asarray(surface.value(path)),
             rates=np.array(rates[:count]),
             gradients=np.array([math.sqrt(g @ g) for g in slopes[:count, row]]),
             diverged=not inside[row],
         )
-    return found
+    return walks
 
 
 def height_map(surface: Surface, *, points: int = 121) -> tuple[Array, Array, Array]:

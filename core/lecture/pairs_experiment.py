@@ -96,7 +96,7 @@ def load(path: Path = FILE) -> PairsExperiment:
         ExperimentError: where the file is missing or damaged.
     """
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         runs = tuple(
             PairsRun(
                 pairs=int(row["pairs"]),
@@ -106,21 +106,21 @@ def load(path: Path = FILE) -> PairsExperiment:
                 test=float(row["test_accuracy"]),
                 macro_f1=float(row["test_macro_f1"]),
             )
-            for row in found["runs"]
+            for row in values["runs"]
         )
         if not runs:
             raise ValueError("no run was finished")
-        settings = dict(found["settings"])
+        settings = dict(values["settings"])
         return PairsExperiment(
-            command=str(found["command"]),
-            date=str(found["date"]),
+            command=str(values["command"]),
+            date=str(values["date"]),
             settings=settings,
-            data=list(found["data"]),
+            data=list(values["data"]),
             runs=runs,
             asked=len(settings["pairs"]) * len(settings["seeds"]),
             baselines={
                 rule: {name: float(np.mean([one[name] for one in by_market.values()])) for name in ("accuracy", "macro_f1")}
-                for rule, by_market in found["baselines"].items()
+                for rule, by_market in values["baselines"].items()
             },
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

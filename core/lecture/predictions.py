@@ -59,17 +59,17 @@ def _tied(values: Sequence[float], best: float) -> tuple[int, ...]:
     return tuple(place for place, one in enumerate(values) if one == best or math.isclose(one, best, rel_tol=1e-9))[1:]
 
 
-def winner(found: Steps, weights: dict[str, Array], *, temperature: float, head: int, query: int) -> Outcome:
+def winner(steps: Steps, weights: dict[str, Array], *, temperature: float, head: int, query: int) -> Outcome:
     """The key that a query looks at most at another temperature; values: its weight and the entropy, each now and then."""
-    then = attention_steps.steps(found.x, weights, heads=len(found.q), mask=found.mask, temperature=temperature)
+    then = attention_steps.steps(steps.x, weights, heads=len(steps.q), mask=steps.mask, temperature=temperature)
     key = strongest(then.weights[head, query], 1)[0][0]
     row = then.weights[head, query]
     return Outcome(
         answer=key,
         tied=tuple(int(other) for other in np.flatnonzero(np.abs(row - row[key]) < 1e-9) if other != key),
         values=(
-            float(found.weights[head, query, key]), float(then.weights[head, query, key]),
-            float(found.entropy[head, query]), float(then.entropy[head, query]),
+            float(steps.weights[head, query, key]), float(then.weights[head, query, key]),
+            float(steps.entropy[head, query]), float(then.entropy[head, query]),
         ),
     )  # fmt: skip
 
@@ -81,16 +81,16 @@ def rows_changed(x: Array, weights: Array, row: int) -> int:
     return int((np.abs(changed @ weights - x @ weights).max(axis=1) > 1e-12).sum())
 
 
-def weights_counted(found: Steps, weights: dict[str, Array], heads: int) -> int:
+def weights_counted(steps: Steps, weights: dict[str, Array], heads: int) -> int:
     """Counts the attention weights that the layer computes with so many heads."""
-    return int(attention_steps.steps(found.x, weights, heads=heads, mask=found.mask).weights.size)
+    return int(attention_steps.steps(steps.x, weights, heads=heads, mask=steps.mask).weights.size)
 
 
 def read_backwards(x: Array, weights: dict[str, Array], *, heads: int, positions: bool, causal: Causal) -> Outcome:
     """Compares reading the words backwards: 0 neither rows nor mean, 1 the rows alone, 2 both; values: both differences."""
-    found = shuffles.shuffle(x, weights, list(range(len(x)))[::-1], heads=heads, positions=positions, causal=causal)
-    answer = 0 if found.equivariant else 1 if found.invariant else 2
-    return Outcome(answer=answer, values=(found.rows, found.pool))
+    shuffle = shuffles.shuffle(x, weights, list(range(len(x)))[::-1], heads=heads, positions=positions, causal=causal)
+    answer = 0 if shuffle.equivariant else 1 if shuffle.invariant else 2
+    return Outcome(answer=answer, values=(shuffle.rows, shuffle.pool))
 
 
 def still_channels(length: int, width: int, *, base: float, now: int) -> Outcome:
@@ -151,8 +151,8 @@ def dropped_mean(rate: float) -> Outcome:
 
 def larger_first_gradient(layers: int, seed: int) -> Outcome:
     """In which stack the first layer's gradient is a larger share of the last's: 0 post-norm, 1 pre-norm; values: both shares."""
-    found = [norms.depth_gradients(layers, pre_norm=pre, seed=seed).gradients for pre in (False, True)]
-    values = tuple(float(one[0] / one[-1]) for one in found)
+    gradients = [norms.depth_gradients(layers, pre_norm=pre, seed=seed).gradients for pre in (False, True)]
+    values = tuple(float(one[0] / one[-1]) for one in gradients)
     return Outcome(answer=int(np.argmax(values)), values=values)
 
 

@@ -147,11 +147,11 @@ class LSTMTrace:
 @torch.inference_mode()
 def run_rnn(x: Array, weights: Weights) -> RNNTrace:
     """Unroll over x (time, width)."""
-    found = rnn_of(weights)(torch.tensor(x)[None])
-    h = found.h[0].numpy()
+    trace = rnn_of(weights)(torch.tensor(x)[None])
+    h = trace.h[0].numpy()
     before = np.vstack([np.zeros((1, h.shape[1])), h[:-1]])
     z = x @ weights["W_hx"].T + before @ weights["W_hh"].T + weights["b_h"]
-    return RNNTrace(z=z, h=h, y=found.y[0].numpy())
+    return RNNTrace(z=z, h=h, y=trace.y[0].numpy())
 
 
 def rnn_terms(x: Array, run: RNNTrace, weights: Weights, *, step: int, unit: int) -> tuple[float, float, float]:
@@ -183,8 +183,8 @@ def lstm_state(o: float, c: float) -> float:
 @torch.inference_mode()
 def run_lstm(x: Array, weights: Weights) -> LSTMTrace:
     """Unroll over x (time, width)."""
-    found = lstm_of(weights)(torch.tensor(x)[None])
-    return LSTMTrace(**{field.name: getattr(found, field.name)[0].numpy() for field in fields(found)})
+    trace = lstm_of(weights)(torch.tensor(x)[None])
+    return LSTMTrace(**{field.name: getattr(trace, field.name)[0].numpy() for field in fields(trace)})
 
 
 def _fill_twin(twin: nn.RNN | nn.LSTM, w: Array, u: Array, b: Array) -> None:

@@ -177,15 +177,15 @@ def peers() -> tuple[Peer, ...]:
         "deeplob": lambda: DeepLOB(DeepLOBConfig()),
         "translob": TransLOB,
     }
-    found = []
+    listed = []
     for code, make in build.items():
         # neither an LSTM's nor attention's fused kernel is counted; on the meta device both are made of plain products
         with torch.device("meta"), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter, torch.no_grad():
             model = make().eval()
             model(torch.zeros(1, STEPS, FEATURES))
         held = sum(one.numel() for one in model.parameters())
-        found.append(Peer(code=code, parameters=held, macs=counter.get_total_flops() // 2, said=SAID[code]))
-    return tuple(found)
+        listed.append(Peer(code=code, parameters=held, macs=counter.get_total_flops() // 2, said=SAID[code]))
+    return tuple(listed)
 
 
 # -- the notebook's sentence --------------------------------------------------------------------------------------------------

@@ -32,10 +32,10 @@ def enough_outcomes(curve: dict[str, Any] | None, *, from_start: bool) -> int | 
     Returns:
         None where no curve was measured, or none of its amounts was enough.
     """
-    found = None
+    enough = None
     for row in sorted(curve["rows"] if curve is not None else [], key=lambda row: -row["minutes"]):
         mine = row["trained" if from_start else "nothing"]
         if mine >= row["frequencies"] or (from_start and mine >= row["start"]):
             break
-        found = int(row["outcomes"])
-    return found
+        enough = int(row["outcomes"])
+    return enough

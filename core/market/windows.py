@@ -184,12 +184,12 @@ def from_npz(data: bytes) -> FrozenWindow:
         WindowError: where the bytes are no such file.
     """
     try:
-        found = npz.from_bytes(data, ("timestamps", "levels", "market", "predictor"), max_bytes=MAX_BYTES)
+        loaded = npz.from_bytes(data, ("timestamps", "levels", "market", "predictor"), max_bytes=MAX_BYTES)
         return FrozenWindow(
-            timestamps=found["timestamps"],
-            levels=found["levels"],
-            market=str(found["market"]),
-            predictor=str(found["predictor"]),
+            timestamps=loaded["timestamps"],
+            levels=loaded["levels"],
+            market=str(loaded["market"]),
+            predictor=str(loaded["predictor"]),
         )
     except WindowError:
         raise

@@ -119,11 +119,11 @@ def load_published(model: MobileNetV2, path: Path) -> None:
         ValueError: where the file is damaged, or names and shapes are not those of `mobilenet_v2`.
     """
     try:
-        found = load_file(path)
+        published = load_file(path)
     except SafetensorError as error:
         raise ValueError(compose("{file} is not a whole safetensors file: {reason}", file=path.name, reason=error)) from error
     own = model.state_dict()
-    weights = {name: value for name, value in found.items() if not name.startswith("classifier.")}
+    weights = {name: value for name, value in published.items() if not name.startswith("classifier.")}
     # a file converted from elsewhere may lack the counters, which nothing reads
     weights |= {name: value for name, value in own.items() if name.endswith("num_batches_tracked") and name not in weights}
     wrong = sorted(own.keys() ^ weights.keys()) or [name for name in own if own[name].shape != weights[name].shape]

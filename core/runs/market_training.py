@@ -189,12 +189,12 @@ def outlook(plan: MarketPlan) -> Outlook:
 def _momentum_score(market: MarketData, kind: LabelKind) -> float:
     """Mean over one label's horizons of the momentum rule's score on the validation part (D8)."""
     ends = market.ends["validation"]
-    found = [
+    scores = [
         score_head(market.labels[ends, i], momentum_calls(market.rows, head[1], market.alphas[i])[ends])[score_name(kind)]
         for i, head in enumerate(market.heads)
         if head[0] == kind
     ]
-    return float(np.mean(found))
+    return float(np.mean(scores))
 
 
 def _timed(plan: MarketPlan, config: TLOBConfig, markets: Sequence[MarketData]) -> tuple[float, float]:

@@ -89,12 +89,12 @@ class DatesTask:
 def exact(model: Transformer, pairs: Sequence[DatePair], *, batch: int = 500) -> list[bool]:
     """Tells whether each date, decoded greedily, is exactly right."""
     device = next(model.parameters()).device
-    found: list[bool] = []
+    right: list[bool] = []
     for first in range(0, len(pairs), batch):
         some = pairs[first : first + batch]
         answers = greedy(model, tensors(some)[0].to(device))
-        found += [dates.decode_text(one.symbols) == pair.iso for one, pair in zip(answers, some, strict=True)]
-    return found
+        right += [dates.decode_text(one.symbols) == pair.iso for one, pair in zip(answers, some, strict=True)]
+    return right
 
 
 def test_once(model: Transformer, training: DatesTraining) -> dict[str, Any]:

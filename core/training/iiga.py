@@ -212,11 +212,11 @@ class StillsTask:
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """Share of the held-out signers' stills classified rightly, in plain and in hard light."""
-        found = {}
+        scores = {}
         for name, (frames, labels) in (("plain", self.plain), ("hard", self.hard)):
             parts = [model(torch.from_numpy(some)).argmax(dim=1) for some in np.array_split(frames, -(-len(frames) // 64))]
-            found[name] = float((torch.cat(parts).numpy() == classes(labels)).mean())
-        return {"score": found["plain"] + 0.5 * found["hard"], **found}
+            scores[name] = float((torch.cat(parts).numpy() == classes(labels)).mean())
+        return {"score": scores["plain"] + 0.5 * scores["hard"], **scores}
 
 
 def classes(labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -247,12 +247,12 @@ def encode_training(
     model: IIGA, studio: Studio, how: DigitsTraining, *, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> list[Features]:
     """The clips that the second stage learns from, after the front end."""
-    found = []
+    encoded = []
     for place, (signer, chosen) in enumerate(sentences(studio.photos, how.clips, seed=how.seed + 1, digits=(1, 6))):
         variety = TRAINING if place % 100 < 100 * how.hard_clips else PLAIN
-        found.append(encode(model, make_clip(studio, signer, chosen, variety, seed=(how.seed + 1) * 1_000_003 + place)))
+        encoded.append(encode(model, make_clip(studio, signer, chosen, variety, seed=(how.seed + 1) * 1_000_003 + place)))
         progress(place + 1, how.clips)
-    return found
+    return encoded
 
 
 def encode_held_out(model: IIGA, studio: Studio, how: DigitsTraining) -> list[Features]:
@@ -273,11 +273,11 @@ def keep_features(path: Path, parts: dict[str, list[Features]]) -> None:
 def kept_features(path: Path) -> dict[str, list[Features]]:
     """Read what `keep_features` wrote."""
     tensors = load_file(path)
-    found: dict[str, list[Features]] = {}
+    by_part: dict[str, list[Features]] = {}
     for key in sorted(name.removesuffix("/x") for name in tensors if name.endswith("/x")):
         one = Features(encoded=tensors[f"{key}/x"], labels=tensors[f"{key}/y"], target=tensors[f"{key}/z"].tolist())
-        found.setdefault(key.split("/")[0], []).append(one)
-    return found
+        by_part.setdefault(key.split("/")[0], []).append(one)
+    return by_part
 
 
 class ClipsTask:
@@ -385,8 +385,8 @@ def _loss(logits: Tensor | tuple[Tensor, AttentionMaps], batch: Batch, how: Digi
 
 def _wer(read: list[tuple[Tensor | tuple[Tensor, AttentionMaps], list[int]]]) -> dict[str, float]:
     """WER of the best path: (1, T, V) logits and the sentence's indices, a pair a clip."""
-    found = [greedy(logits[0].log_softmax(dim=-1).numpy()) for logits, _ in read if isinstance(logits, Tensor)]
-    wer = word_error_rate([target for _, target in read], found)
+    sentences = [greedy(logits[0].log_softmax(dim=-1).numpy()) for logits, _ in read if isinstance(logits, Tensor)]
+    wer = word_error_rate([target for _, target in read], sentences)
     return {"score": -wer, "wer": wer}
 
 

@@ -456,15 +456,15 @@ class HandsTask:
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """WER on digits, plain and tilted, and on signs; glosses a clip without a sign."""
-        found: dict[str, float] = {}
+        scores: dict[str, float] = {}
         for name, clips in self.checks.items():
             read = [best_path(model, clip) for clip in clips]
             if name == "false":
-                found[name] = sum(map(len, read)) / len(read)
+                scores[name] = sum(map(len, read)) / len(read)
             else:
-                found[name] = word_error_rate([clip.target for clip in clips], read)
-        score = -(found["wer"] + found["wer_tilted"] + 0.5 * found["wer_signs"] + 0.2 * found["false"])
-        return {"score": score, **found}
+                scores[name] = word_error_rate([clip.target for clip in clips], read)
+        score = -(scores["wer"] + scores["wer_tilted"] + 0.5 * scores["wer_signs"] + 0.2 * scores["false"])
+        return {"score": score, **scores}
 
 
 @torch.no_grad()

@@ -147,24 +147,24 @@ def varied(
     x, y = hands[:, 0::2].copy(), hands[:, 1::2].copy()
     hands[:, 0::2], hands[:, 1::2] = x + mixing[0] * y, y + mixing[1] * x
     hands = hands * factors + random.normal(0, how.shift, 4) + random.normal(0, how.jitter, hands.shape)
-    found = features(hands.astype(np.float32))
+    inputs = features(hands.astype(np.float32))
     for _ in range(how.masks):
         span = int(random.integers(0, how.mask + 1))
-        start = int(random.integers(0, max(1, len(found) - span)))
-        found[start : start + span] = 0
+        start = int(random.integers(0, max(1, len(inputs) - span)))
+        inputs[start : start + span] = 0
     for group in (slice(0, 2), slice(2, 4), slice(4, 6), slice(6, 10), slice(10, 14)):
         if random.random() < how.channel:
-            found[:, group] = 0
-    return found, labels[STRIDE // 2 :: STRIDE][: len(found)]
+            inputs[:, group] = 0
+    return inputs, labels[STRIDE // 2 :: STRIDE][: len(inputs)]
 
 
 def collate(rows: Sequence[tuple[NDArray[np.float32], NDArray[np.int64], list[int]]]) -> Batch:
     """Features, lengths, frame labels, targets and their lengths; features padded with zeros, labels with IGNORED."""
-    lengths = torch.tensor([len(found) for found, _, _ in rows])
+    lengths = torch.tensor([len(sequence) for sequence, _, _ in rows])
     x = torch.zeros(len(rows), int(lengths.max()), rows[0][0].shape[1])
     labels = torch.full(x.shape[:2], IGNORED)
-    for place, (found, frame, _) in enumerate(rows):
-        x[place, : len(found)] = torch.from_numpy(found)
+    for place, (sequence, frame, _) in enumerate(rows):
+        x[place, : len(sequence)] = torch.from_numpy(sequence)
         labels[place, : len(frame)] = torch.from_numpy(frame)
     targets = torch.tensor([label for _, _, target in rows for label in target])
     return x, lengths, labels, targets, torch.tensor([len(target) for _, _, target in rows])
@@ -250,12 +250,12 @@ class TracksTask:
 def recognise(model: nn.Module, sentences: Sequence[PreparedTracks]) -> list[list[int]]:
     """The best path's sentence for each, one by one."""
     assert isinstance(model, IIGA)
-    found = []
+    labels = []
     for one in sentences:
         logits = model(torch.from_numpy(features(one.hands))[None])
         assert isinstance(logits, Tensor)
-        found.append(greedy(logits[0].log_softmax(dim=-1).numpy()))
-    return found
+        labels.append(greedy(logits[0].log_softmax(dim=-1).numpy()))
+    return labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,16 +319,16 @@ def train(run: TracksRun, data: Path, config: IIGAConfig, how: TracksTraining, l
     }
     path = checkpoints.save(run.name, model, card, folder=run.folder)
     if run.test:
-        found = evaluate_tracks(Recogniser(checkpoints.load(run.name, folder=run.folder)), tracks.read_sentences(data, "test"))
-        card["metrics"]["test"] = test_summary(found, card["training_sentences"])
+        result = evaluate_tracks(Recogniser(checkpoints.load(run.name, folder=run.folder)), tracks.read_sentences(data, "test"))
+        card["metrics"]["test"] = test_summary(result, card["training_sentences"])
         checkpoints.save(run.name, model, card, folder=run.folder)
     return path
 
 
-def test_summary(found: Result, training_sentences: Sequence[str]) -> dict[str, Any]:
+def test_summary(result: Result, training_sentences: Sequence[str]) -> dict[str, Any]:
     """WER on all test sentences, and on those that do not occur in training."""
-    unseen = found.unseen(set(training_sentences))
-    summary: dict[str, Any] = {**found.summary(), "unseen_sentences": len(unseen)}
+    unseen = result.unseen(set(training_sentences))
+    summary: dict[str, Any] = {**result.summary(), "unseen_sentences": len(unseen)}
     if unseen:
-        summary["wer_unseen"] = round(found.wer_of(unseen), 6)
+        summary["wer_unseen"] = round(result.wer_of(unseen), 6)
     return summary

@@ -75,22 +75,22 @@ def prose_files(root: Path = ROOT) -> list[Path]:
     Raises:
         ValueError: for none.
     """
-    found = [path for pattern in PROSE for path in sorted(root.glob(pattern))]
-    if not found:
+    paths = [path for pattern in PROSE for path in sorted(root.glob(pattern))]
+    if not paths:
         raise ValueError("the app's prose is not here: train from a checkout, where README.md and docs/ lie beside core/")
-    return found
+    return paths
 
 
 def paragraphs(paths: Sequence[Path]) -> list[str]:
     """Every paragraph once, in the order of the files: one line each, without markup."""
-    found: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     for path in paths:
         text = path.read_text(encoding="utf-8")
         for block in _sentences_of_catalogue(text) if path.suffix == ".po" else _blocks_of_markdown(text):
             plain = " ".join(block.split())
             if len(plain) >= SHORTEST:
-                found[plain] = None
-    return list(found)
+                distinct[plain] = None
+    return list(distinct)
 
 
 def _blocks_of_markdown(text: str) -> Iterator[str]:

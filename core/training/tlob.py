@@ -244,12 +244,12 @@ class TLOBTask:
             logits = predict(model, market, ends, self.settings.transform, fast=True)
             rules = fit_rules(self.heads, market.labels[ends], logits)
             for kind in sorted({kind for kind, _ in self.heads}):
-                found = [
+                scores = [
                     score_head(market.labels[ends, i], rules[i].call(rules[i].probabilities(logits[:, i])))[score_name(kind)]
                     for i, head in enumerate(self.heads)
                     if head[0] == kind
                 ]
-                metrics[f"{market.name}/{kind}"] = float(np.mean(found))
+                metrics[f"{market.name}/{kind}"] = float(np.mean(scores))
         return {"score": float(np.mean(list(metrics.values()))), **metrics}
 
 
@@ -406,12 +406,12 @@ def market_entries(
 
 def score_tests(predictor: Predictor, markets: Sequence[MarketData], *, every: int = 1) -> dict[str, Any]:
     """Scores of every head on each market's test part, by the code of `python -m core evaluate tlob`."""
-    found = {}
+    scores = {}
     for market in markets:
         first = int(market.ends["test"][0])
         results = evaluate(predictor, market.rows, predictor.markets[market.name], first=first, every=every)
-        found[market.name] = [result.summary() for result in results]
-    return found
+        scores[market.name] = [result.summary() for result in results]
+    return scores
 
 
 def score_values(predictor: Predictor, markets: Sequence[MarketData], *, rows: int = VALUE_ROWS) -> dict[str, Any]:
@@ -420,18 +420,18 @@ def score_values(predictor: Predictor, markets: Sequence[MarketData], *, rows: i
     Returns:
         Market -> a list by head: label, horizon, rows, `value` by rule and `precision_by_confidence` of TLOB.
     """
-    found = {}
+    values = {}
     for market in markets:
         first = int(market.ends["test"][0])
         part = market.rows[first - predictor.window + 1 : first + rows]
         scored = predict_scorable(
             predictor, part, predictor.markets[market.name], first=0, heads=list(range(len(predictor.heads)))
         )
-        found[market.name] = [
+        values[market.name] = [
             {"label": kind, "horizon": horizon, "rows": len(scored.rows), **summarise_value(scored, index)}
             for index, (kind, horizon) in enumerate(predictor.heads)
         ]
-    return found
+    return values
 
 
 def _pooled(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -474,7 +474,7 @@ def measure_gains(
         start: card of the checkpoint that training started from; None where it started from nothing.
     """
     before = load_predictor(start.stem, folder=start.parent) if start is not None else None
-    found: dict[str, list[dict[str, Any]]] = {}
+    gains: dict[str, list[dict[str, Any]]] = {}
     for market in markets:
         ends = market.ends["test"]
         ends = ends[market.rows.timestamps[ends] <= market.rows.timestamps[ends[0]] + seconds * 1e3]
@@ -486,8 +486,8 @@ def measure_gains(
         counts = [np.bincount(column, minlength=3) for column in market.labels[market.ends["train"]].T]
         rates = np.stack([(one + 1) / (one + 1).sum() for one in counts])
         answers["frequencies"] = np.broadcast_to(rates, mine.probabilities.shape).astype(np.float64)
-        found[market.name] = [_head_gain(market.heads[i], truth[:, i], answers, i) for i in range(len(market.heads))]
-    return found
+        gains[market.name] = [_head_gain(market.heads[i], truth[:, i], answers, i) for i in range(len(market.heads))]
+    return gains
 
 
 def _earlier(before: Predictor, market: MarketData, ends: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

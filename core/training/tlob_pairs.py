@@ -66,15 +66,15 @@ def accuracies(model: nn.Module, markets: Sequence[MarketData], part: str, *, ev
 
 def naive_rules(markets: Sequence[MarketData], head: Head) -> dict[str, dict[str, dict[str, float]]]:
     """Rule -> market -> scores on the test part: the momentum rule (D8), and the class that training saw most."""
-    found: dict[str, dict[str, dict[str, float]]] = {"momentum": {}, "commonest": {}}
+    scores: dict[str, dict[str, dict[str, float]]] = {"momentum": {}, "commonest": {}}
     for market in markets:
         ends = market.ends["test"]
         truth = market.labels[ends, 0]
         calls = momentum_calls(market.rows, head[1], market.alphas[0])[ends]
         commonest = int(np.bincount(market.labels[market.ends["train"], 0], minlength=len(CLASSES)).argmax())
-        found["momentum"][market.name] = _summary(truth, calls)
-        found["commonest"][market.name] = _summary(truth, np.full_like(truth, commonest))
-    return found
+        scores["momentum"][market.name] = _summary(truth, calls)
+        scores["commonest"][market.name] = _summary(truth, np.full_like(truth, commonest))
+    return scores
 
 
 def run_one(
@@ -134,6 +134,6 @@ def _summary(truth: NDArray[np.int64], called: NDArray[np.int64]) -> dict[str, f
     return scores.summary(scores.confusion_matrix(truth, called))
 
 
-def _mean(found: dict[str, dict[str, float]], name: str) -> float:
+def _mean(scores: dict[str, dict[str, float]], name: str) -> float:
     """A score's mean over markets, each counting alike."""
-    return float(np.mean([one[name] for one in found.values()]))
+    return float(np.mean([one[name] for one in scores.values()]))

@@ -218,7 +218,7 @@ class ViTTask:
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """Accuracy and label-smoothed loss on the validation images and on as many training images, unaugmented."""
-        found = {}
+        scores = {}
         parts = {
             "train": (self.data.train_images[:CHECKED], self.data.train_labels[:CHECKED]),
             "validation": (self.data.validation_images, self.data.validation_labels),
@@ -226,9 +226,9 @@ class ViTTask:
         for name, (images, labels) in parts.items():
             logits = answer(model, self.normalise(images))
             truth = labels.to(logits.device)
-            found[f"{name}_accuracy"] = float((logits.argmax(dim=1) == truth).float().mean())
-            found[f"{name}_loss"] = float(F.cross_entropy(logits, truth, label_smoothing=self.training.smoothing))
-        return {"score": found["validation_accuracy"], **found}
+            scores[f"{name}_accuracy"] = float((logits.argmax(dim=1) == truth).float().mean())
+            scores[f"{name}_loss"] = float(F.cross_entropy(logits, truth, label_smoothing=self.training.smoothing))
+        return {"score": scores["validation_accuracy"], **scores}
 
 
 @torch.no_grad()

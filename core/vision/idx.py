@@ -118,9 +118,9 @@ def fetch(folder: Path, *, address: str = ADDRESS, report: Report | None = None,
                 f"{name} is not in {folder} and could not be downloaded from {address} ({error}): "
                 "put the four official files there, or connect to the internet"
             ) from error
-        found = hashlib.md5(data, usedforsecurity=False).hexdigest()
-        if found != MD5[name]:
-            raise IdxError(f"{address}{name} sent a file whose MD5 is {found}, not the published {MD5[name]}; it was not kept")
+        digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
+        if digest != MD5[name]:
+            raise IdxError(f"{address}{name} sent a file whose MD5 is {digest}, not the published {MD5[name]}; it was not kept")
         folder.mkdir(parents=True, exist_ok=True)
         partial = folder / f"{name}.partial"
         partial.write_bytes(data)

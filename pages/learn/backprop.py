@@ -100,7 +100,7 @@ def matrices(example: Example) -> None:
 
 
 def report_form(example: Example) -> Item:
-    """How far the report's derivative of GELU is off, where the part has one."""
+    """Tells how far the report's derivative of GELU is off, where the part has one."""
     if "report_gradient" not in example.inner:
         return None
     gap, share = backprop.report_gap(example)

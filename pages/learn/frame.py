@@ -1,4 +1,4 @@
-"""What lecture pages are written with: dials, equations with numbers, passages of their text, claims that are checked."""
+"""Pieces of lecture pages: dials, equations with numbers, passages of their text, claims that are checked."""
 
 from __future__ import annotations
 

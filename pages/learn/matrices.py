@@ -67,7 +67,7 @@ def sums(op: matrix_examples.Operation, first: float, row: int, column: int, dra
 
 
 def over_names() -> dict[str, str]:
-    """What is standardised together."""
+    """Names of the axes that may be standardised."""
     return {"rows": _("each row: layer_norm"), "columns": _("each column"), "whole": _("the whole matrix: normalize")}
 
 

@@ -124,9 +124,9 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
 
 def activation(at: float, name: str) -> PartView:
     """One activation, its derivative, and the point that is being read."""
-    names, (x, curves), found = activation_names(), norm_examples.all_curves(), activations.compared(name, at)
-    value, slope = found["value"], found["derivative"]
-    gap = max(abs(value - found["torch"]), abs(slope - found["autograd"]))
+    names, (x, curves), comparison = activation_names(), norm_examples.all_curves(), activations.compared(name, at)
+    value, slope = comparison["value"], comparison["derivative"]
+    gap = max(abs(value - comparison["torch"]), abs(slope - comparison["autograd"]))
     labelled = {names[code]: pair for code, pair in curves.items()}
     drawn = figures.activation_figure(x, labelled, chosen=names[name], at=at, value=value, slope=slope)
     far = _("How far the tanh form of GELU and its derivative are from the exact ones.")

@@ -175,7 +175,7 @@ def verdict(shuffle: Shuffle) -> list[Item]:
 
 
 def shown(it: Shuffled, equation: Worked, figure: list[Item], numbers: Mapping[str, Any]) -> PartView:
-    """What all parts but the table have: equation and figure, the verdict, the words' outputs followed wherever they stand."""
+    """Pieces of all parts but the table: equation and figure, the verdict, the words' outputs followed wherever they stand."""
     own = it.result.p.T @ it.result.after.joined
     still = _("No word's output changed; its row stands where the word now stands.")
     return PartView(
@@ -188,64 +188,64 @@ def shown(it: Shuffled, equation: Worked, figure: list[Item], numbers: Mapping[s
 
 def rows(it: Shuffled) -> PartView:
     """P, PZ, Z' and their difference."""
-    found, names = it.result, it.shuffled
-    channels, top = [str(index + 1) for index in range(WIDTH)], found.largest
+    shuffle, names = it.result, it.shuffled
+    channels, top = [str(index + 1) for index in range(WIDTH)], shuffle.largest
     equation = Worked(
         r"\begin{aligned} X' = PX \;\Rightarrow\; & Q' = PQ,\ K' = PK,\ V' = PV \\ & Z' = A'V' = PAP^\top PV = PZ \end{aligned}"
-        if found.equivariant
+        if shuffle.equivariant
         else r"Z = AV, \qquad Z' = A'V' \neq PZ",
-        rf"\begin{{aligned}} (PZ)_1 &= {tex_row(found.moved[0])} \\ Z'_1 &= {tex_row(found.after.joined[0])} \\ "
-        rf"\max\lvert Z' - PZ \rvert &= {tex(found.rows, 6)} \end{{aligned}}",
+        rf"\begin{{aligned}} (PZ)_1 &= {tex_row(shuffle.moved[0])} \\ Z'_1 &= {tex_row(shuffle.after.joined[0])} \\ "
+        rf"\max\lvert Z' - PZ \rvert &= {tex(shuffle.rows, 6)} \end{{aligned}}",
         _("Row 1 is now the word {word}.").format(word=names[0]),
     )
     p = Matrix(
-        values=found.p, name="P", rows=names, columns=it.names, x_title=_("Was"), y_title=_("Is now"), signed=False, top=1.0
+        values=shuffle.p, name="P", rows=names, columns=it.names, x_title=_("Was"), y_title=_("Is now"), signed=False, top=1.0
     )
     figure: list[Item] = [
         plot(matrix_figure(p, form=".0f"), "permutation_p", _("The permutation matrix: a one in each row and column.")),
-        matrix(found.moved, "PZ", "pz", names, channels, top=top),
-        matrix(found.after.joined, "Z'", "after", names, channels, top=top),
-        matrix(found.off, "Z' − PZ", "off", names, channels, top=top),
+        matrix(shuffle.moved, "PZ", "pz", names, channels, top=top),
+        matrix(shuffle.after.joined, "Z'", "after", names, channels, top=top),
+        matrix(shuffle.off, "Z' − PZ", "off", names, channels, top=top),
     ]
-    numbers = {"first row of PZ": found.moved[0], "first row of Z'": found.after.joined[0], "largest |Z' - PZ|": found.rows}
-    return replace(shown(it, equation, [figure], numbers), notes=told(said.ROWS, found))
+    numbers = {"first row of PZ": shuffle.moved[0], "first row of Z'": shuffle.after.joined[0], "largest |Z' - PZ|": shuffle.rows}
+    return replace(shown(it, equation, [figure], numbers), notes=told(said.ROWS, shuffle))
 
 
 def maps(it: Shuffled) -> PartView:
     """A, P A P^T and A' of the first head."""
-    found, names = it.result, it.shuffled
+    shuffle, names = it.result, it.shuffled
     equation = Worked(
         r"A' = \mathrm{softmax}\!\left(\frac{PQK^\top P^\top}{\sqrt{d_k}}\right) = PAP^\top"
-        if found.maps < permutation.EXACT
+        if shuffle.maps < permutation.EXACT
         else r"A' \neq PAP^\top",
-        rf"\max\lvert A' - PAP^\top \rvert = {tex(found.maps, 6)}",
+        rf"\max\lvert A' - PAP^\top \rvert = {tex(shuffle.maps, 6)}",
         _("Over all heads; the maps shown are those of head 1."),
     )
-    before, after = found.before.weights[0], found.after.weights[0]
-    turned = permutation.permute_map(before, found.p)
+    before, after = shuffle.before.weights[0], shuffle.after.weights[0]
+    turned = permutation.permute_map(before, shuffle.p)
     figure: list[Item] = [
         matrix(before, "A", "map", it.names, it.names, signed=False, top=1.0),
         matrix(turned, "PAPᵀ", "turned", names, names, signed=False, top=1.0),
         matrix(after, "A'", "map_after", names, names, signed=False, top=1.0),
     ]
-    numbers = {"first row of PAP^T": turned[0], "first row of A'": after[0], "largest |A' - PAP^T|": found.maps}
-    return replace(shown(it, equation, [figure], numbers), notes=told(said.MAPS, found))
+    numbers = {"first row of PAP^T": turned[0], "first row of A'": after[0], "largest |A' - PAP^T|": shuffle.maps}
+    return replace(shown(it, equation, [figure], numbers), notes=told(said.MAPS, shuffle))
 
 
 def pool(it: Shuffled) -> PartView:
     """The mean over rows, before and after."""
-    found = it.result
-    before, after = permutation.pooled(found.before.joined), permutation.pooled(found.after.joined)
+    shuffle = it.result
+    before, after = permutation.pooled(shuffle.before.joined), permutation.pooled(shuffle.after.joined)
     equal = r"\mathbf{1}^\top P = \mathbf{1}^\top \;\Rightarrow\; \bar Z' = \bar Z"
     equation = Worked(
-        r"\bar Z = \tfrac{1}{T}\mathbf{1}^\top Z, \qquad " + (equal if found.invariant else r"\bar Z' \neq \bar Z"),
+        r"\bar Z = \tfrac{1}{T}\mathbf{1}^\top Z, \qquad " + (equal if shuffle.invariant else r"\bar Z' \neq \bar Z"),
         rf"\begin{{aligned}} \bar Z &= {tex_row(before, 4)} \\ \bar Z' &= {tex_row(after, 4)} \end{{aligned}}",
         _("Means over {count} words.").format(count=len(it.names)),
     )
     bars = grouped_bars({_("in order"): before, _("shuffled"): after}, x_title=_("Channel"), y_title=_("Mean output"))
     alt = _("The mean of the outputs in each channel, before and after the shuffle.")
     numbers = {"mean of Z": before, "mean of Z'": after}
-    return replace(shown(it, equation, [plot(bars, "permutation_pool", alt)], numbers), notes=told(said.POOL, found))
+    return replace(shown(it, equation, [plot(bars, "permutation_pool", alt)], numbers), notes=told(said.POOL, shuffle))
 
 
 def settings(it: Shuffled) -> PartView:

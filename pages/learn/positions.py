@@ -361,7 +361,7 @@ def _vit_content() -> Any:
 
 
 def content_of(code: str) -> tuple[Any, str]:
-    """What positions are added to, and where it is from."""
+    """The rows that positions are added to, and where they are from."""
     if code == "tlob":
         content, market = _tlob_content()
         source = _("Content: the first window of {market}, after BiN and embedding of the shipped TLOB.").format(market=market)

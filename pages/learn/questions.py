@@ -29,7 +29,7 @@ def _from_to(values: Sequence[float]) -> str:
 
 def projected_rows(x: Any, weights: Any, row: int, name: str) -> Question:
     """Asks how many rows of Q one number of X moves."""
-    found = predictions.rows_changed(x, weights, row)
+    outcome = predictions.rows_changed(x, weights, row)
     options = sorted({0, 1, len(x)})
     return Question(
         code="rows",
@@ -38,7 +38,7 @@ def projected_rows(x: Any, weights: Any, row: int, name: str) -> Question:
             word=name, count=number(len(x))
         ),
         options=[number(one) for one in options],
-        answer=options.index(found),
+        answer=options.index(outcome),
         why=_("Each row of Q is the same row of X times W_Q; no other row of X enters."),
     )
 
@@ -61,7 +61,7 @@ def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int,
     if not steps.mask[query].any():
         return None
     to = 5.0 if steps.temperature <= 0.1 else 0.1
-    found = predictions.winner(steps, weights, temperature=to, head=head, query=query)
+    outcome = predictions.winner(steps, weights, temperature=to, head=head, query=query)
     text = (
         _("The temperature rises to {to}: which word does “{query}” look at most?")
         if to > steps.temperature
@@ -72,11 +72,13 @@ def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int,
         state=(names, query, head, len(steps.q), steps.temperature, steps.x.tolist(), steps.mask.tolist()),
         text=text.format(to=significant(to), query=names[query]),
         options=list(names),
-        answer=found.answer,
-        tied=found.tied,
+        answer=outcome.answer,
+        tied=outcome.tied,
         why=_(
             "Its weight goes from {before} to {after}; the order of the weights does not change. Entropy: {entropy} nats."
-        ).format(before=significant(found.values[0]), after=significant(found.values[1]), entropy=_from_to(found.values[2:])),
+        ).format(
+            before=significant(outcome.values[0]), after=significant(outcome.values[1]), entropy=_from_to(outcome.values[2:])
+        ),
     )
 
 
@@ -103,7 +105,7 @@ def backwards(
     """Asks what reading the words backwards changes."""
     if len(names) < 2:
         return None
-    found = predictions.read_backwards(x, weights, heads=count, positions=positions, causal=causal)
+    outcome = predictions.read_backwards(x, weights, heads=count, positions=positions, causal=causal)
     return Question(
         code="backwards",
         state=(names, count, positions, causal, x.tolist()),
@@ -115,9 +117,9 @@ def backwards(
             _("another, but the mean is the same"),
             _("another, and the mean too"),
         ],
-        answer=found.answer,
+        answer=outcome.answer,
         why=_("Largest |Z' − PZ|: {rows}; the means differ by {mean}.").format(
-            rows=significant(found.values[0]), mean=significant(found.values[1])
+            rows=significant(outcome.values[0]), mean=significant(outcome.values[1])
         ),
     )
 
@@ -125,31 +127,31 @@ def backwards(
 def still(length: int, width: int, base: float, now: int) -> Question:
     """Asks how many channels hardly change with another base."""
     to = 10_000.0 if base <= 10 else 10.0
-    found = predictions.still_channels(length, width, base=to, now=now)
+    outcome = predictions.still_channels(length, width, base=to, now=now)
     return Question(
         code="still",
         state=(length, width, base),
         text=_(
             "The base goes from {base} to {to}. How many of the {width} channels hardly change over {length} positions then?"
         ).format(base=number(base), to=number(to), width=number(width), length=number(length)),
-        options=[number(one) for one in found.options],
-        answer=found.answer,
+        options=[number(one) for one in outcome.options],
+        answer=outcome.answer,
         why=_(
             "The longest wave is then {wave} positions; a channel stands still where the sequence is a small part of its wave."
-        ).format(wave=number(found.values[0])),
+        ).format(wave=number(outcome.values[0])),
     )
 
 
 def alike(matrix: Any, pos: int, code: str) -> Question:
     """Asks which position is most like this one."""
-    found = predictions.most_alike(matrix, pos)
+    outcome = predictions.most_alike(matrix, pos)
     return Question(
         code="alike",
         state=(code, matrix.shape, pos),
         text=_("Which position is most like position {pos}, by the dot product of their rows?").format(pos=number(pos)),
-        options=[_("position {number}").format(number=number(one)) for one in found.options],
-        answer=found.answer,
-        why=_("The dot products: {values}.").format(values=", ".join(significant(one) for one in found.values)),
+        options=[_("position {number}").format(number=number(one)) for one in outcome.options],
+        answer=outcome.answer,
+        why=_("The dot products: {values}.").format(values=", ".join(significant(one) for one in outcome.values)),
     )
 
 
@@ -160,22 +162,22 @@ def reach(x: Any, rnn: Any, lstm: Any, *, cell: Literal["rnn", "lstm"], seed: in
         if cell == "rnn"
         else _("3 is taken from the forget bias. How far back does the gradient of the LSTM reach then?")
     )
-    found = predictions.reach(x, rnn, lstm, cell=cell, factor=2.0 if cell == "rnn" else 1.0, shift=-3.0, seed=seed)
+    outcome = predictions.reach(x, rnn, lstm, cell=cell, factor=2.0 if cell == "rnn" else 1.0, shift=-3.0, seed=seed)
     return Question(
         code=f"reach-{cell}",
         state=state,
         text=text,
         options=[_("farther than now"), _("as far as now"), _("less far than now")],
-        answer=found.answer,
+        answer=outcome.answer,
         why=_("Steps before it falls under 1 % of its largest: {values}.").format(
-            values=" → ".join(number(one) for one in found.values)
+            values=" → ".join(number(one) for one in outcome.values)
         ),
     )
 
 
 def tripled(norm: Norm, *, level: float, sample: int, step: int, channel: int) -> Question:
     """Asks what tripling a sample does to one normalised number."""
-    found = predictions.tripled(norm, level=level, sample=sample, step=step, channel=channel)
+    outcome = predictions.tripled(norm, level=level, sample=sample, step=step, channel=channel)
     return Question(
         code="tripled",
         state=(norm, level, sample, step, channel),
@@ -183,9 +185,9 @@ def tripled(norm: Norm, *, level: float, sample: int, step: int, channel: int) -
             "Every number of sample {n} is multiplied by 3. What happens to the size of the normalised number read here?"
         ).format(n=number(sample + 1)),
         options=_trend_names(),
-        answer=found.answer,
+        answer=outcome.answer,
         why=_("{values}. A norm whose group lies inside the sample divides the factor away again.").format(
-            values=_from_to(found.values)
+            values=_from_to(outcome.values)
         ),
     )
 
@@ -193,21 +195,21 @@ def tripled(norm: Norm, *, level: float, sample: int, step: int, channel: int) -
 def slope(name: str, label: str, at: float) -> Question:
     """Sign of an activation's slope elsewhere."""
     to = -at if at else -1.0
-    found = predictions.slope_at(name, to)
+    outcome = predictions.slope_at(name, to)
     return Question(
         code="slope",
         state=(name, at),
         text=_("x goes to {to}. What is the slope of {name} there?").format(to=number(to, 1), name=label),
         options=[_("positive"), _("zero to three decimals"), _("negative")],
-        answer=found.answer,
-        why=_("The slope there is {value}.").format(value=significant(found.values[0])),
+        answer=outcome.answer,
+        why=_("The slope there is {value}.").format(value=significant(outcome.values[0])),
     )
 
 
 def plain_softmax(shift: float) -> Question:
     """Asks what the plain softmax gives for larger scores."""
     to = shift + 100 if shift <= 20 else 0.0
-    found = predictions.softmax_after(to)
+    outcome = predictions.softmax_after(to)
     return Question(
         code="overflow",
         state=(shift,),
@@ -215,7 +217,7 @@ def plain_softmax(shift: float) -> Question:
             "{to} is added to every score, instead of {now}. What does the plain form give, without subtracting the largest?"
         ).format(to=number(to), now=number(shift)),
         options=[_("the same weights"), _("other weights"), _("not a number")],
-        answer=found.answer,
+        answer=outcome.answer,
         why=_("The largest score is then {score}; from 88.7 on its exponential is infinite in float32.").format(
             score=number(to + 2)
         ),
@@ -225,15 +227,15 @@ def plain_softmax(shift: float) -> Question:
 def dropped(rate: float) -> Question:
     """The mean after dropout at another rate."""
     to = 0.5 if rate != 0.5 else 0.8
-    found = predictions.dropped_mean(to)
+    outcome = predictions.dropped_mean(to)
     return Question(
         code="dropped",
         state=(rate,),
         text=_("The rate goes to {to}. What is the mean of 64 ones after dropout, over many draws?").format(to=number(to, 1)),
         options=[_("about {value}").format(value=significant(one)) for one in (1 - to, 1.0, 1 / (1 - to))],
-        answer=found.answer,
+        answer=outcome.answer,
         why=_("Measured over 400 draws: {value}. What survives is divided by the probability of keeping it.").format(
-            value=number(found.values[0], 3)
+            value=number(outcome.values[0], 3)
         ),
     )
 
@@ -241,7 +243,7 @@ def dropped(rate: float) -> Question:
 def deeper(layers: int, seed: int) -> Question:
     """Asks which stack's first layer gets more gradient."""
     to = 16 if layers < 16 else 4
-    found = predictions.larger_first_gradient(to, seed)
+    outcome = predictions.larger_first_gradient(to, seed)
     return Question(
         code="deeper",
         state=(layers, seed),
@@ -249,9 +251,9 @@ def deeper(layers: int, seed: int) -> Question:
             "The stacks have {to} layers. In which does the first layer get the larger gradient, compared with the last?"
         ).format(to=number(to)),
         options=["post-norm", "pre-norm"],
-        answer=found.answer,
+        answer=outcome.answer,
         why=_("First over last: {post} in post-norm, {pre} in pre-norm.").format(
-            post=significant(found.values[0]), pre=significant(found.values[1])
+            post=significant(outcome.values[0]), pre=significant(outcome.values[1])
         ),
     )
 
@@ -259,8 +261,8 @@ def deeper(layers: int, seed: int) -> Question:
 def lowest(surface: SurfaceName, *, rate: float, decay: float, step: int, names: dict[str, str]) -> Question:
     """Asks which optimiser is lowest at three times the rate."""
     to = 3 * rate
-    found = predictions.lowest_loss(surface, rate=to, decay=decay, step=step)
-    losses = ", ".join(f"{names[name]} {significant(value)}" for name, value in zip(OPTIMISERS, found.values, strict=True))
+    outcome = predictions.lowest_loss(surface, rate=to, decay=decay, step=step)
+    losses = ", ".join(f"{names[name]} {significant(value)}" for name, value in zip(OPTIMISERS, outcome.values, strict=True))
     return Question(
         code="lowest",
         state=(surface, rate, decay, step),
@@ -268,8 +270,8 @@ def lowest(surface: SurfaceName, *, rate: float, decay: float, step: int, names:
             to=significant(to), step=number(step)
         ),
         options=[names[name] for name in OPTIMISERS],
-        answer=found.answer,
-        tied=found.tied,
+        answer=outcome.answer,
+        tied=outcome.tied,
         why=_("Losses: {losses}.").format(losses=losses),
     )
 
@@ -277,73 +279,73 @@ def lowest(surface: SurfaceName, *, rate: float, decay: float, step: int, names:
 def schedule(rates: dict[str, Any], names: dict[str, str], state: Sequence[Any]) -> Question:
     """Asks which schedule is highest near the end."""
     at = 900
-    found = predictions.highest_rate(rates, at)
-    values = ", ".join(f"{names[code]} {significant(value)}" for code, value in zip(rates, found.values, strict=True))
+    outcome = predictions.highest_rate(rates, at)
+    values = ", ".join(f"{names[code]} {significant(value)}" for code, value in zip(rates, outcome.values, strict=True))
     return Question(
         code="schedule",
         state=state,
         text=_("Which schedule has the highest rate at step {at}?").format(at=number(at)),
         options=[names[code] for code in rates],
-        answer=found.answer,
-        tied=found.tied,
+        answer=outcome.answer,
+        tied=outcome.tied,
         why=_("Rates: {values}.").format(values=values),
     )
 
 
 def clipped(gradient: tuple[float, float], largest: float) -> Question:
     """Asks what doubling does to the clipped gradient."""
-    found = predictions.clipped_double(gradient, largest)
+    outcome = predictions.clipped_double(gradient, largest)
     return Question(
         code="clipped",
         state=(*gradient, largest),
         text=_("The gradient is doubled. What happens to the length of the clipped one?"),
         options=_trend_names(),
-        answer=found.answer,
-        why=_("Its length: {values}.").format(values=_from_to(found.values)),
+        answer=outcome.answer,
+        why=_("Its length: {values}.").format(values=_from_to(outcome.values)),
     )
 
 
 def tokens_doubled(tokens: int, width: int, count: int) -> Question:
     """By how much a layer's cost grows as T doubles."""
-    found = predictions.doubled_tokens(tokens, width, count)
+    outcome = predictions.doubled_tokens(tokens, width, count)
     return Question(
         code="tokens",
         state=(tokens, width, count),
         text=_("T doubles to {t}. By what factor do the layer's multiply-adds grow?").format(t=number(2 * tokens)),
         options=[_("less than 2.5"), _("2.5 to 3.5"), _("more than 3.5")],
-        answer=found.answer,
-        why=_("By {factor}: only the scores grow with T².").format(factor=significant(found.values[0])),
+        answer=outcome.answer,
+        why=_("By {factor}: only the scores grow with T².").format(factor=significant(outcome.values[0])),
     )
 
 
 def heads_doubled(tokens: int, width: int, count: int) -> Question:
     """By how much the maps' memory grows as the heads double."""
-    found = predictions.doubled_heads(tokens, width, count)
+    outcome = predictions.doubled_heads(tokens, width, count)
     return Question(
         code="maps",
         state=(tokens, width, count),
         text=_("Twice as many heads: {count}. By what factor does the memory of the attention maps grow?").format(
             count=number(2 * count)
         ),
-        options=[number(one) for one in found.options],
-        answer=found.answer,
+        options=[number(one) for one in outcome.options],
+        answer=outcome.answer,
         why=_("{before} → {after} numbers: one map of T × T a head.").format(
-            before=number(found.values[0]), after=number(found.values[1])
+            before=number(outcome.values[0]), after=number(outcome.values[1])
         ),
     )
 
 
 def costliest_model(names: Sequence[str], macs: Sequence[int]) -> Question:
     """Asks which model has the most multiply-adds."""
-    found = predictions.largest(macs)
+    outcome = predictions.largest(macs)
     return Question(
         code="models",
         state=tuple(macs),
         text=_("One sample each. Which of these models takes the most multiply-adds?"),
         options=list(names),
-        answer=found.answer,
-        tied=found.tied,
-        why=_("It takes {amount}.").format(amount=amount(found.values[0])),
+        answer=outcome.answer,
+        tied=outcome.tied,
+        why=_("It takes {amount}.").format(amount=amount(outcome.values[0])),
     )
 
 
@@ -351,8 +353,8 @@ def costliest_kind(model: str, kinds: Mapping[str, int], tokens: int, width: int
     """Asks which kind of module has the most multiply-adds in a model of T tokens and width D."""
     if len(kinds) < 2:
         return None
-    found = predictions.largest(list(kinds.values()))
-    most, whole = found.values
+    outcome = predictions.largest(list(kinds.values()))
+    most, whole = outcome.values
     return Question(
         code="kinds",
         state=(model, tokens, width),
@@ -360,22 +362,22 @@ def costliest_kind(model: str, kinds: Mapping[str, int], tokens: int, width: int
             t=tokens, d=width, model=model
         ),
         options=list(kinds),
-        answer=found.answer,
-        tied=found.tied,
+        answer=outcome.answer,
+        tied=outcome.tied,
         why=_("{part} of {whole}, {share}.").format(part=amount(most), whole=amount(whole), share=percent(most / whole)),
     )
 
 
 def whole_against_document(frames: int, batch: int, said: float, counted: float) -> Question:
     """Asks whether IIGA's count is what its document says of it."""
-    found = predictions.against_document(said, counted)
+    outcome = predictions.against_document(said, counted)
     text = _("The document gives {said} FLOPs for IIGA in all, {clips} clips of {frames} frames on this page. What is counted?")
     return Question(
         code="claim",
         state=(frames, batch),
         text=text.format(said=amount(said), clips=number(batch), frames=number(frames)),
         options=[_("less"), _("the same, within 10 %"), _("more")],
-        answer=found.answer,
+        answer=outcome.answer,
         why=_("{counted} FLOPs: {factor} times what it says.").format(
             counted=amount(counted), factor=significant(counted / said)
         ),
@@ -385,7 +387,7 @@ def whole_against_document(frames: int, batch: int, said: float, counted: float)
 def gradient(part: Part, name: str, *, rows: int, seed: int, first: float, causal: bool) -> Question:
     """Asks what moving the input does to the outlined entry."""
     to = -first if first else 1.0
-    found = predictions.moved_gradient(part, name, rows=rows, seed=seed, first=first, to=to, causal=causal)
+    outcome = predictions.moved_gradient(part, name, rows=rows, seed=seed, first=first, to=to, causal=causal)
     return Question(
         code="gradient",
         state=(part, name, rows, seed, first, causal),
@@ -393,8 +395,8 @@ def gradient(part: Part, name: str, *, rows: int, seed: int, first: float, causa
             first=number(first, 1), to=number(to, 1), name=name
         ),
         options=[_("it rises"), _("it stays the same"), _("it falls")],
-        answer=found.answer,
-        why=f"{_from_to(found.values)}.",
+        answer=outcome.answer,
+        why=f"{_from_to(outcome.values)}.",
     )
 
 

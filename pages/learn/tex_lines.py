@@ -15,10 +15,10 @@ def lines(formula: str) -> list[str]:
     A row of two equations side by side ("a &= b & c &= d") becomes two rows. Rows and columns of matrices inside stay.
     """
     text = formula.strip()
-    found = OUTER.match(text)
-    if found is None or _depth_falls_to_zero(text):
+    outer = OUTER.match(text)
+    if outer is None or _depth_falls_to_zero(text):
         return [formula]
-    return [equation for row in _split(found[2], r"\\") for equation in _pairs(_split(row, "&")) if equation.strip()]
+    return [equation for row in _split(outer[2], r"\\") for equation in _pairs(_split(row, "&")) if equation.strip()]
 
 
 def _depth_falls_to_zero(text: str) -> bool:

@@ -131,7 +131,7 @@ def _value(value: float) -> str:
 
 def _choices() -> Choices:
     """The session's choices, of this page's dials and all others; not the buttons, which are true or false and are not kept."""
-    found: Choices = {}
+    choices: Choices = {}
     for key, value in st.session_state.items():
         name = str(key)
         if name in NOT_DIALS or (":" in name and not name.endswith(KEPT)):
@@ -139,8 +139,8 @@ def _choices() -> Choices:
         if isinstance(value, bool) and not name.endswith(KEPT) and f"{name}:kept" not in st.session_state:
             continue
         if isinstance(value, str | int | float | list | dict):
-            found[name] = deepcopy(value)
-    return found
+            choices[name] = deepcopy(value)
+    return choices
 
 
 def _undo(view: str) -> None:

@@ -52,24 +52,24 @@ def show(window: FrozenWindow, answer: WindowAnswer) -> bool:
     describe_call(answer.entry.rules[head], answer.probabilities[head].tolist(), answer.calls[head])
     with st.spinner(_("Integrating gradients…"), show_time=False):
         try:
-            found = cached_results.attribute(window, head, explained, baseline)
+            attribution = cached_results.attribute(window, head, explained, baseline)
         except GradientError:
             no_gradients()
             return False
     st.session_state[SHOWN] = head, explained, baseline
-    _numbers(found, explained, answer, head)
+    _numbers(attribution, explained, answer, head)
     kind = answer.predictor.transform
     names = input_names(kind)
-    st.markdown(_sentence(found, names))
+    st.markdown(_sentence(attribution, names))
     live_plot(
-        figures.moments_figure(found.values, window.seconds),
+        figures.moments_figure(attribution.values, window.seconds),
         key="attribution_moments",
         height=230,
         filename="attribution-moments",
         alt=_("What each moment of the window added to the probability, and the sum so far."),
     )
     live_plot(
-        figures.inputs_figure(found.values, window.seconds, names=names, compressed=compressed, write=significant),
+        figures.inputs_figure(attribution.values, window.seconds, names=names, compressed=compressed, write=significant),
         key="attribution_inputs",
         height=18 * len(names),
         filename="attribution-inputs",
@@ -78,7 +78,7 @@ def show(window: FrozenWindow, answer: WindowAnswer) -> bool:
     st.caption(_input_meanings(answer))
     st.subheader(_("On the book itself"), anchor=False)
     figure = figures.book_figure(
-        found.values, window.levels, window.seconds, at_prices=price_columns(kind), compressed=compressed, write=significant
+        attribution.values, window.levels, window.seconds, at_prices=price_columns(kind), compressed=compressed, write=significant
     )
     live_plot(
         figure,
@@ -141,23 +141,23 @@ def _pick(called: int) -> tuple[int, BaselineKind, bool]:
     return explained, cast(BaselineKind, baseline), shade == "compressed"
 
 
-def _numbers(found: Attribution, explained: int, answer: WindowAnswer, head: int) -> None:
+def _numbers(attribution: Attribution, explained: int, answer: WindowAnswer, head: int) -> None:
     _kind, horizon = answer.predictor.heads[head]
     name = class_names()[CLASSES[explained]]
-    off = abs(found.gap / found.difference) if found.difference else 0.0
+    off = abs(attribution.gap / attribution.difference) if attribution.difference else 0.0
     stat_strip(
         [
-            Stat(name=_("P({name}) here").format(name=name), value=percent(found.output, 2), note=horizon_name(horizon)),
-            Stat(name=_("at the baseline"), value=percent(found.baseline_output, 2)),
-            Stat(name=_("to be explained"), value=number(found.difference, 5, sign=True)),
+            Stat(name=_("P({name}) here").format(name=name), value=percent(attribution.output, 2), note=horizon_name(horizon)),
+            Stat(name=_("at the baseline"), value=percent(attribution.baseline_output, 2)),
+            Stat(name=_("to be explained"), value=number(attribution.difference, 5, sign=True)),
             Stat(
                 name=_("sum of attributions"),
-                value=number(found.total, 5, sign=True),
-                note=_("{count} gradients").format(count=number(found.nodes)),
+                value=number(attribution.total, 5, sign=True),
+                note=_("{count} gradients").format(count=number(attribution.nodes)),
             ),
             Stat(
                 name=_("completeness gap"),
-                value=number(found.gap, 7, sign=True),
+                value=number(attribution.gap, 7, sign=True),
                 tone="warning" if off > WARNING_GAP else "plain",
                 note=_("{share} of it").format(share=percent(off, 3)),
             ),
@@ -165,14 +165,14 @@ def _numbers(found: Attribution, explained: int, answer: WindowAnswer, head: int
     )
 
 
-def _sentence(found: Attribution, names: Sequence[str]) -> str:
+def _sentence(attribution: Attribution, names: Sequence[str]) -> str:
     """A sentence that names the strongest inputs."""
-    sums = found.values.sum(axis=0)
+    sums = attribution.values.sum(axis=0)
     parts = [
         _("{input} ({value})").format(input=names[index], value=number(float(sums[index]), 4, sign=True))
         for index, _size in summaries.strongest(abs(sums), 5)
     ]
-    newest = abs(found.values[-1]).sum() / (abs(found.values).sum() or 1.0)
+    newest = abs(attribution.values[-1]).sum() / (abs(attribution.values).sum() or 1.0)
     return _(
         "Over the whole window these moved it most: {inputs}. The newest row alone carries {share} of all attribution, in "
         "absolute value."

@@ -77,11 +77,11 @@ def titles(answer: WindowAnswer) -> dict[str, str]:
     """Titles of the maps in the reader's language, by name."""
     kinds = {TIME: _("Time-to-time {number}"), FEATURE: _("Feature-to-feature {number}")}
     rolled = {TIME: _("Time, rolled out"), FEATURE: _("Features, rolled out")}
-    found = {}
+    names = {}
     for name in answer.maps:
         kind = TIME if TIME in name else FEATURE
-        found[name] = rolled[kind] if name.startswith(ROLLOUT) else kinds[kind].format(number=name.split(" ")[-1])
-    return found
+        names[name] = rolled[kind] if name.startswith(ROLLOUT) else kinds[kind].format(number=name.split(" ")[-1])
+    return names
 
 
 def _maps(window: FrozenWindow, answer: WindowAnswer, choice: Choice) -> list[NamedMap]:

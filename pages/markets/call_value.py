@@ -66,19 +66,19 @@ def fee_chosen() -> float:
     return float(st.session_state.get(FEE_CHOSEN, min(max(linked, 0.0), MAX_FEE)))
 
 
-def luck_sentence(found: Luck) -> str:
+def luck_sentence(luck: Luck) -> str:
     """Says in one sentence whether a coin could have done it."""
-    if not found.groups:
+    if not luck.groups:
         return _("Luck: {count} calls, one a horizon, are needed before it can be told from skill.").format(count=number(GROUP))
-    if found.chance > 0.05:
+    if luck.chance > 0.05:
         return _(
             "Luck: a coin that knows how often each class comes would look as good, at its best moment so far, with a chance "
             "of up to {chance}: this may well be luck."
-        ).format(chance=percent(found.chance, 0))
+        ).format(chance=percent(luck.chance, 0))
     return _(
         "Luck: a coin that knows how often each class comes would ever look this good with a chance of at most 1 in {odds}, "
         "however often one looks."
-    ).format(odds=number(min(1 / found.chance, 1e9)))
+    ).format(odds=number(min(1 / luck.chance, 1e9)))
 
 
 def value_table(values: Mapping[str, CallValue], fee: float) -> pd.DataFrame:

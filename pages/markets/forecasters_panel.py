@@ -50,9 +50,9 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
         st.rerun()  # the part below on the whole recording follows
     if not chosen:
         return
-    found = [score for score in session.peers.scores(choices.head) if score.name in chosen]
-    st.dataframe(_table(found, running=True), hide_index=True, width="stretch", height="content")
-    for score in found:
+    scores = [score for score in session.peers.scores(choices.head) if score.name in chosen]
+    st.dataframe(_table(scores, running=True), hide_index=True, width="stretch", height="content")
+    for score in scores:
         if score.reason:
             st.caption(f":material/warning: {controls.as_sentence(translate(score.reason))}")
     st.caption(
@@ -82,7 +82,7 @@ def _choose() -> list[str]:
     return [by_code[code] for code in codes]
 
 
-def _table(found: list[ForecasterScore], *, running: bool) -> pd.DataFrame:
+def _table(scores: list[ForecasterScore], *, running: bool) -> pd.DataFrame:
     names = shown_names()
     return pd.DataFrame(
         {
@@ -100,12 +100,12 @@ def _table(found: list[ForecasterScore], *, running: bool) -> pd.DataFrame:
             _("Difference in log loss"): _interval(score.less_tlob.get("log_loss")),
             **({_("Call rule"): _("likeliest class") if score.rule is None else _("fitted")} if running else {}),
         }
-        for score in found
+        for score in scores
     )
 
 
-def _value(found: Scores, measure: str) -> str:
-    return number(found.summary()[measure], 3) if found.samples else ""
+def _value(scores: Scores, measure: str) -> str:
+    return number(scores.summary()[measure], 3) if scores.samples else ""
 
 
 def _interval(difference: Estimate | None) -> str:

@@ -110,11 +110,11 @@ def _symbols(exchange: str) -> tuple[list[str], str]:
         with st.spinner(_("Asking the exchange which markets it has…"), show_time=True):
             asked = background_loop().submit(catalogue.markets(exchange))
             try:
-                found, problem = asked.result(timeout=MAX_PATIENCE_S), ""
+                symbols, problem = asked.result(timeout=MAX_PATIENCE_S), ""
             except (catalogue.CatalogueUnavailable, TimeoutError) as error:
                 asked.cancel()
-                found, problem = catalogue.common_markets(exchange), str(error)
-        st.session_state[key] = ([one.symbol for one in found], problem)
+                symbols, problem = catalogue.common_markets(exchange), str(error)
+        st.session_state[key] = ([one.symbol for one in symbols], problem)
     return cast("tuple[list[str], str]", st.session_state[key])
 
 

@@ -33,8 +33,8 @@ def rule_names() -> dict[str, str]:
 def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
     """The chosen head's scores, its confusion matrix and its reliability; times in this zone."""
     st.subheader(_("Scoreboard, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
-    found = session.scores(choices.head)
-    if not found.resolved:
+    head_scores = session.scores(choices.head)
+    if not head_scores.resolved:
         controls.notice(
             "loading",
             _("No prediction can be scored yet: each is scored {horizon} after it was made.").format(
@@ -42,10 +42,10 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
             ),
         )
         return
-    mine = found.session["tlob"]
+    mine = head_scores.session["tlob"]
     table, matrix, reliability = st.columns([9, 6, 7])
     with table:
-        st.dataframe(_table(found), hide_index=True, width="stretch", height="content")
+        st.dataframe(_table(head_scores), hide_index=True, width="stretch", height="content")
         if mine.log_loss > A_THIRD_EACH:
             st.markdown(worse_than_nothing(mine.log_loss))
         st.caption(
@@ -53,10 +53,13 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
                 "{count} predictions scored since {time}. Momentum says where the mid stands against its own last ten steps. "
                 "A third each, and how often each class came so far or lately (half of the weight on the last four minutes), "
                 "know nothing of the book. Predictions across a gap are not scored."
-            ).format(count=number(found.resolved), time=moment(datetime.fromtimestamp(found.since_ms / 1e3, UTC), zone=zone))
+            ).format(
+                count=number(head_scores.resolved),
+                time=moment(datetime.fromtimestamp(head_scores.since_ms / 1e3, UTC), zone=zone),
+            )
         )
-        if apart := int(found.apart.sum()):
-            st.caption(apart_sentence(apart, float(scores.accuracy(found.apart))))
+        if apart := int(head_scores.apart.sum()):
+            st.caption(apart_sentence(apart, float(scores.accuracy(head_scores.apart))))
     with matrix:
         live_plot(
             figures.confusion_figure(mine.confusion),
@@ -94,15 +97,15 @@ def worse_than_nothing(log_loss: float) -> str:
     )
 
 
-def _table(found: HeadScores) -> pd.DataFrame:
-    spans = {_("all"): {rule: one.confusion for rule, one in found.session.items()}}
-    if found.resolved > ROLLING:
-        spans[_("last {count}").format(count=number(ROLLING))] = found.rolling
+def _table(head_scores: HeadScores) -> pd.DataFrame:
+    spans = {_("all"): {rule: one.confusion for rule, one in head_scores.session.items()}}
+    if head_scores.resolved > ROLLING:
+        spans[_("last {count}").format(count=number(ROLLING))] = head_scores.rolling
     rows = []
     for span, matrices in spans.items():
         for rule, name in rule_names().items():
             got = scores.summary(matrices[rule])
-            loss = found.session[rule].log_loss if span == _("all") else math.nan
+            loss = head_scores.session[rule].log_loss if span == _("all") else math.nan
             rows.append(
                 {
                     _("Rule"): name,

@@ -19,42 +19,42 @@ from pages.shared.live_plot import live_plot
 
 def show(session: MarketSession, choices: ViewChoices) -> None:
     """The chosen head's calibration before and after, the newest set, and which label threshold is in use."""
-    found: AdaptiveScores = session.read_board(lambda board: board.adaptive(choices.head))
+    scores: AdaptiveScores = session.read_board(lambda board: board.adaptive(choices.head))
     st.subheader(_("Recalibrated on this market, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
-    _describe_threshold(found, session.entry.alphas[choices.head])
-    if found.newest is not None and found.outcomes >= MIN_OUTCOMES:
-        _describe_newest(found, found.newest)
-    if not found.scored:
+    _describe_threshold(scores, session.entry.alphas[choices.head])
+    if scores.newest is not None and scores.outcomes >= MIN_OUTCOMES:
+        _describe_newest(scores, scores.newest)
+    if not scores.scored:
         controls.notice(
-            "loading", _("Scores begin in {count} outcomes.").format(count=number(max(1, SCORED_AFTER + 1 - found.outcomes)))
+            "loading", _("Scores begin in {count} outcomes.").format(count=number(max(1, SCORED_AFTER + 1 - scores.outcomes)))
         )
         return
     table, reliability = st.columns([11, 9])
     with table:
-        st.dataframe(_table(found), hide_index=True, width="stretch", height="content")
+        st.dataframe(_table(scores), hide_index=True, width="stretch", height="content")
         st.caption(
             _(
                 "{count} outcomes, the same for both, after the first {first}. Temperature and class rates are fitted every "
                 "{time} to outcomes known by then. Calls and the ledger keep the probabilities as written: these are derived "
                 "from them."
-            ).format(count=number(found.scored), first=number(SCORED_AFTER), time=duration(REFIT_STEPS * STEP_MS / 1e3))
+            ).format(count=number(scores.scored), first=number(SCORED_AFTER), time=duration(REFIT_STEPS * STEP_MS / 1e3))
         )
         st.caption(
             _(
                 "Sets: promised {promised}, delivered {delivered}, over the last {count} {last}; {size} classes on average. "
                 "An empty set is a row so uncertain that no class was sure enough; it counts as a miss."
             ).format(
-                promised=percent(found.promised, 0),
-                delivered=percent(found.delivered),
-                count=number(min(MEMORY, found.scored)),
-                last=percent(found.delivered_last),
-                size=number(found.mean_size, 2),
+                promised=percent(scores.promised, 0),
+                delivered=percent(scores.delivered),
+                count=number(min(MEMORY, scores.scored)),
+                last=percent(scores.delivered_last),
+                size=number(scores.mean_size, 2),
             )
         )
     with reliability:
         live_plot(
             figures.reliability_figure(
-                {_("As written"): found.written.reliability, _("Recalibrated"): found.adapted.reliability}
+                {_("As written"): scores.written.reliability, _("Recalibrated"): scores.adapted.reliability}
             ),
             key="recalibrated",
             height=280,
@@ -63,11 +63,11 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
         )
 
 
-def _describe_threshold(found: AdaptiveScores, card_alpha: float) -> None:
-    if not found.own_threshold:
+def _describe_threshold(scores: AdaptiveScores, card_alpha: float) -> None:
+    if not scores.own_threshold:
         sentence = _("A move counts from {alpha} basis points on: the card's threshold for this market.")
         alpha = card_alpha
-    elif not found.settled:
+    elif not scores.settled:
         sentence = _(
             "The card does not know this market. Until its first quarter hour is over, a move counts from {alpha} basis points "
             "on, the mean of other markets; then from half the mean move of that quarter hour."
@@ -78,11 +78,11 @@ def _describe_threshold(found: AdaptiveScores, card_alpha: float) -> None:
             "The card does not know this market: here a move counts from {alpha} basis points on, half the mean move of its own "
             "first quarter hour. The scoreboard above and the ledger keep the mean of other markets, {card}."
         )
-        alpha = found.alpha
+        alpha = scores.alpha
     st.caption(sentence.format(alpha=number(alpha * 1e4, 3), card=number(card_alpha * 1e4, 3)))
 
 
-def _describe_newest(found: AdaptiveScores, newest: tuple[tuple[float, float, float], list[int]]) -> None:
+def _describe_newest(scores: AdaptiveScores, newest: tuple[tuple[float, float, float], list[int]]) -> None:
     p, classes = newest
     names = [class_names()[name] for name in CLASSES]
     chances = ", ".join(f"{name} {percent(share)}" for name, share in zip(names, p, strict=True))
@@ -90,15 +90,15 @@ def _describe_newest(found: AdaptiveScores, newest: tuple[tuple[float, float, fl
         text = _("Now, recalibrated: {chances}. With {promised} coverage: **{set}**.")
     else:
         text = _("Now, recalibrated: {chances}. With {promised} coverage no class is sure enough.")
-    st.markdown(text.format(chances=chances, promised=percent(found.promised, 0), set=" / ".join(names[k] for k in classes)))
+    st.markdown(text.format(chances=chances, promised=percent(scores.promised, 0), set=" / ".join(names[k] for k in classes)))
 
 
-def _table(found: AdaptiveScores) -> pd.DataFrame:
+def _table(scores: AdaptiveScores) -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("Probabilities"): name,
             _("Calibration error"): percent(one.ece),
             _("Log loss"): number(one.log_loss, 3),
         }
-        for name, one in ((_("As written"), found.written), (_("Recalibrated"), found.adapted))
+        for name, one in ((_("As written"), scores.written), (_("Recalibrated"), scores.adapted))
     )

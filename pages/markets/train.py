@@ -100,23 +100,23 @@ def ahead(plan: MarketPlan) -> bool:
     """Shows the run's data and time, and whether that is enough; False where it cannot be begun."""
     try:
         with st.spinner(_("Counting windows and timing two steps…"), show_time=True):
-            found = _outlook(replace(plan, name=""), permissions.visitor())
+            outlook = _outlook(replace(plan, name=""), permissions.visitor())
     except TrainError as error:
         controls.error_box(str(error), remedy=_("Choose a longer recording, or several of one market."))
         return False
     enough = enough_outcomes(read_curve(), from_start=bool(plan.start))
-    too_few = enough is not None and found.outcomes < enough
+    too_few = enough is not None and outlook.outcomes < enough
     stat_strip(
         [
-            Stat(name=_("Windows to train on"), value=number(found.train)),
-            Stat(name=_("To validate, to test"), value=f"{number(found.validation)} · {number(found.test)}"),
+            Stat(name=_("Windows to train on"), value=number(outlook.train)),
+            Stat(name=_("To validate, to test"), value=f"{number(outlook.validation)} · {number(outlook.test)}"),
             Stat(
                 name=_("Outcomes that do not overlap"),
-                value=number(found.outcomes),
+                value=number(outlook.outcomes),
                 tone="down" if too_few else "plain",
                 note=_("of training, at the longest horizon"),
             ),
-            Stat(name=_("Time on this machine"), value=duration(found.seconds), note=_("if nothing else runs")),
+            Stat(name=_("Time on this machine"), value=duration(outlook.seconds), note=_("if nothing else runs")),
         ]
     )
     if too_few:
@@ -124,7 +124,7 @@ def ahead(plan: MarketPlan) -> bool:
             _(
                 "Too few data to mean anything: {count} outcomes of training do not overlap. Where it was measured, training was "
                 "worth it from {enough} on: see the curve below."
-            ).format(count=number(found.outcomes), enough=number(enough or 0)),
+            ).format(count=number(outlook.outcomes), enough=number(enough or 0)),
             icon=":material/warning:",
         )
     return True
@@ -301,8 +301,8 @@ def _gain_table(heads: list[dict[str, Any]]) -> pd.DataFrame:
     }
 
     def interval(head: dict[str, Any]) -> str:
-        found = head.get("less_start") or head["less_frequencies"]
-        value, low, high = (number(found[bound], 3) for bound in ("value", "low", "high"))
+        gain = head.get("less_start") or head["less_frequencies"]
+        value, low, high = (number(gain[bound], 3) for bound in ("value", "low", "high"))
         return f"{value} [{low}; {high}]"
 
     return pd.DataFrame(

@@ -34,7 +34,7 @@ class InspectedFiles:
     """Files as they were uploaded, by name and content, what is in them, and where they lie meanwhile."""
 
     files: tuple[tuple[str, bytes], ...]
-    found: Inspection
+    inspection: Inspection
     folder: tempfile.TemporaryDirectory[str]
 
     @property
@@ -61,7 +61,7 @@ def show() -> None:
     except (FormatError, OSError) as error:
         controls.error_box(str(error), remedy=_("Choose a file of one of the formats above."))
         return
-    _describe(inspected.found)
+    _describe(inspected.inspection)
     _convert(inspected)
 
 
@@ -79,39 +79,43 @@ def _inspect(uploads: list[Any]) -> InspectedFiles:
         path.write_bytes(upload.getbuffer())
     bar = st.progress(0.0, text=_("Reading the file"))
     try:
-        found = recordings.inspect(permissions.visitor(), paths, progress=lambda share: _moved(bar, share, _("Reading the file")))
+        inspection = recordings.inspect(
+            permissions.visitor(), paths, progress=lambda share: _moved(bar, share, _("Reading the file"))
+        )
     finally:
         bar.empty()
-    st.session_state[INSPECTED] = made = InspectedFiles(files=wanted, found=found, folder=folder)
+    st.session_state[INSPECTED] = made = InspectedFiles(files=wanted, inspection=inspection, folder=folder)
     return made
 
 
-def _describe(found: Inspection) -> None:
-    begins, ends = (moment(datetime.fromtimestamp(when / 1e3, UTC)) for when in (found.start_ms, found.end_ms))
+def _describe(inspection: Inspection) -> None:
+    begins, ends = (moment(datetime.fromtimestamp(when / 1e3, UTC)) for when in (inspection.start_ms, inspection.end_ms))
     stat_strip(
         [
-            Stat(name=_("Format"), value=found.form.name, note=found.market),
-            Stat(name=_("Books"), value=number(found.books)),
-            Stat(name=_("Levels a side"), value=number(found.levels)),
-            Stat(name=_("Span"), value=duration((found.end_ms - found.start_ms) / 1e3), note=f"{begins} – {ends}"),
+            Stat(name=_("Format"), value=inspection.form.name, note=inspection.market),
+            Stat(name=_("Books"), value=number(inspection.books)),
+            Stat(name=_("Levels a side"), value=number(inspection.levels)),
+            Stat(name=_("Span"), value=duration((inspection.end_ms - inspection.start_ms) / 1e3), note=f"{begins} – {ends}"),
             Stat(
                 name=_("Time between two books"),
-                value=_("{count} ms").format(count=number(found.sampling_ms)),
-                note=_("median; a book is carried for {time} at most").format(time=duration((found.carry_ms or STEP_MS) / 1e3)),
+                value=_("{count} ms").format(count=number(inspection.sampling_ms)),
+                note=_("median; a book is carried for {time} at most").format(
+                    time=duration((inspection.carry_ms or STEP_MS) / 1e3)
+                ),
             ),
-            Stat(name=_("Trades"), value=number(found.trades)),
+            Stat(name=_("Trades"), value=number(inspection.trades)),
             Stat(
                 name=_("Rows left out"),
-                value=number(found.problem_count),
-                tone="warning" if found.problem_count else "plain",
+                value=number(inspection.problem_count),
+                tone="warning" if inspection.problem_count else "plain",
             ),
         ]
     )
-    if found.form.remark:
-        st.caption(translate(found.form.remark))
-    if found.problems:
+    if inspection.form.remark:
+        st.caption(translate(inspection.form.remark))
+    if inspection.problems:
         with st.expander(_("Rows that are left out"), icon=":material/rule:"):
-            table = [{"row": one.row, "what": translate(one.what)} for one in found.problems]
+            table = [{"row": one.row, "what": translate(one.what)} for one in inspection.problems]
             st.dataframe(
                 pd.DataFrame(table),
                 hide_index=True,
@@ -121,17 +125,17 @@ def _describe(found: Inspection) -> None:
                     "what": st.column_config.TextColumn(_("What is wrong")),
                 },
             )
-            if found.problem_count > SHOWN_PROBLEMS:
-                more = number(found.problem_count - len(found.problems))
+            if inspection.problem_count > SHOWN_PROBLEMS:
+                more = number(inspection.problem_count - len(inspection.problems))
                 st.caption(_("And {count} more.").format(count=more))
 
 
 def _convert(inspected: InspectedFiles) -> None:
-    found = inspected.found
-    day = datetime.fromtimestamp(found.start_ms / 1e3, UTC).strftime("%Y-%m-%d")
+    inspection = inspected.inspection
+    day = datetime.fromtimestamp(inspection.start_ms / 1e3, UTC).strftime("%Y-%m-%d")
     left, right = st.columns(2)
     with left:
-        market = st.text_input(_("Market"), value=found.market or "market", key="upload:market", help=_("Such as BTC/USDT."))
+        market = st.text_input(_("Market"), value=inspection.market or "market", key="upload:market", help=_("Such as BTC/USDT."))
     with right:
         name = st.text_input(
             _("Name of the recording"), value=f"{market_folder(market)}_{day}", key=f"upload:name:{market}:{day}"
@@ -144,7 +148,7 @@ def _convert(inspected: InspectedFiles) -> None:
             permissions.visitor(),
             inspected.paths,
             name.strip(),
-            found,
+            inspection,
             market=re.sub(r"\s+", " ", market).strip(),
             progress=lambda share: _moved(bar, share, _("Converting")),
         )

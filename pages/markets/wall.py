@@ -105,18 +105,18 @@ def wall() -> None:
     if not sources:
         controls.notice("empty", _("There is no market on the wall: add one above."))
         return
-    found, problems = rows_now()
-    picked = wall_table.show(found, window=predictor.window, key=",".join(map(wall_markets.code_of, sources)))
+    rows, problems = rows_now()
+    picked = wall_table.show(rows, window=predictor.window, key=",".join(map(wall_markets.code_of, sources)))
     for problem in problems:
         controls.error_box(problem)
-    for source, row in found:
+    for source, row in rows:
         if row.message and row.status is Status.FAILED:
             controls.error_box(f"{row.symbol} · {wall_markets.venue_of(source)}: {translate(row.message)}")
         elif row.message:
             st.caption(f"{row.symbol} · {wall_markets.venue_of(source)}: {translate(row.message)}")
     if picked is not None:
-        open_market(*found[picked])
-    tell_alerts([row for _source, row in found])
+        open_market(*rows[picked])
+    tell_alerts([row for _source, row in rows])
 
 
 wall()

@@ -57,9 +57,9 @@ def chosen() -> list[WallSource]:
     """
     text = st.query_params.get(PARAMETER) or st.session_state.get(KEPT) or _bundled()
     codes = [] if text == NOTHING else list(dict.fromkeys(code for code in text.split(",") if code))
-    found = {code: source_of(code, toolbar.owner()) for code in codes}
-    unknown = [code for code, source in found.items() if source is None]
-    sources = [source for source in found.values() if source is not None]
+    by_code = {code: source_of(code, toolbar.owner()) for code in codes}
+    unknown = [code for code, source in by_code.items() if source is None]
+    sources = [source for source in by_code.values() if source is not None]
     if unknown:
         controls.notice("stale", _("The link names what is no market here: {codes}.").format(codes=", ".join(unknown)[:200]))
     if len(sources) > MAX_FEEDS_OF_VIEWER:

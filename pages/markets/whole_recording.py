@@ -119,8 +119,8 @@ def _looked_at(feed: RecordingFeed) -> int:
 def _describe_jump(feed: RecordingFeed, whole: RowPredictions, head: int, zone: str) -> None:
     """Of the latest jump: when, what was called, and what happened."""
     key, row = st.session_state.get(JUMPED, ("", 0))
-    found = whole.at(row, head) if key == feed.key else None
-    if found is None:
+    call = whole.at(row, head) if key == feed.key else None
+    if call is None:
         st.caption(
             _(
                 "The buttons go to where TLOB begins to call Up or Down, and to where such calls begin to be wrong, "
@@ -129,14 +129,14 @@ def _describe_jump(feed: RecordingFeed, whole: RowPredictions, head: int, zone: 
         )
         return
     names = [_("Down"), _("Stationary"), _("Up")]
-    when = moment(datetime.fromtimestamp(found.timestamp / 1e3, UTC), zone=zone)
+    when = moment(datetime.fromtimestamp(call.timestamp / 1e3, UTC), zone=zone)
     sentence = (
         _("At {time} TLOB calls {call} ({share}); what happens is not in the recording.")
-        if found.truth is None
+        if call.truth is None
         else _("At {time} TLOB calls {call} ({share}); what happens: {truth}.")
     )
-    truth = "" if found.truth is None else names[found.truth]
-    st.caption(sentence.format(time=when, call=names[found.call], share=percent(found.probability), truth=truth))
+    truth = "" if call.truth is None else names[call.truth]
+    st.caption(sentence.format(time=when, call=names[call.call], share=percent(call.probability), truth=truth))
 
 
 def _boards(session: MarketSession, whole: RowPredictions, choices: ViewChoices) -> None:
@@ -180,8 +180,8 @@ def _table(session: MarketSession, result: HeadResult, head: int) -> pd.DataFram
     }
     rows = []
     for rule, name in rule_names().items():
-        for span, found in spans.items():
-            samples, got = found[rule].samples, found[rule].summary()
+        for span, scores in spans.items():
+            samples, got = scores[rule].samples, scores[rule].summary()
             rows.append(
                 {
                     _("Forecaster"): name,

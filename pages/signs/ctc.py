@@ -44,13 +44,13 @@ def page() -> None:
     predict.ask(lambda: questions.paths(problem.target, len(problem.probabilities), skip=skip))
     _numbers(problem, skip)
     try:
-        found = problem.lattice(skip=skip)
+        lattice = problem.lattice(skip=skip)
     except CTCError:
         _too_short(problem, skip)
     else:
-        _trellis(found, problem, place)
-        _paths(found, problem)
-        _gradient(found, problem)
+        _trellis(lattice, problem, place)
+        _paths(lattice, problem)
+        _gradient(lattice, problem)
     _collapse()
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("ctc_reading"))
@@ -88,19 +88,19 @@ def _numbers(problem: Problem, skip: bool) -> None:
         Stat(name=_("Valid paths"), value=number(ctc.count_paths(problem.target, frames, skip=skip))),
     ]
     try:
-        found = problem.lattice(skip=skip)
+        lattice = problem.lattice(skip=skip)
     except CTCError:
         stats.append(Stat(name=_("Loss"), value="∞", note=_("there is no path"), tone="bad"))
     else:
         stats += [
-            Stat(name=_("P(target)"), value=significant(ctc_lab.probability(found.log_probability), 4)),
-            Stat(name=_("Loss"), value=_nats(found.loss), note=_("nats, −ln P(target)")),
+            Stat(name=_("P(target)"), value=significant(ctc_lab.probability(lattice.log_probability), 4)),
+            Stat(name=_("Loss"), value=_nats(lattice.loss), note=_("nats, −ln P(target)")),
         ]
         if not skip:
             stats.append(
                 Stat(
                     name=_("Loss as section 11.7 sums"),
-                    value=_nats(-found.unfinished_log_probability),
+                    value=_nats(-lattice.unfinished_log_probability),
                     note=_("all states of the last frame: paths that never finish count too"),
                     tone="warning",
                 )
@@ -132,61 +132,61 @@ def _too_short(problem: Problem, skip: bool) -> None:
     st.markdown(_("Training refuses such a pair with one sentence instead of learning from an infinite loss (D19)."))
 
 
-def _trellis(found: Lattice, problem: Problem, place: Any) -> None:
+def _trellis(lattice: Lattice, problem: Problem, place: Any) -> None:
     """The trellis, and the diagram in its place."""
     st.subheader(_("The trellis"), anchor=False)
     quantities = {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward")}
     quantity = cast(Quantity, url_state.choice(st.segmented_control, _("Shown"), quantities, key="show", required=True))
-    best = ctc.best_path(found)
-    cell = _cell(found)
-    paths = number(ctc.count_paths(problem.target, len(problem.probabilities), skip=found.skip))
+    best = ctc.best_path(lattice)
+    cell = _cell(lattice)
+    paths = number(ctc.count_paths(problem.target, len(problem.probabilities), skip=lattice.skip))
     with place:
-        drawing = ctc_diagram(found, problem.names, paths=paths, cell=cell, write=significant)
+        drawing = ctc_diagram(lattice, problem.names, paths=paths, cell=cell, write=significant)
         diagram.draw(drawing, part="", parts={}, dial=quantity)
 
     def frame_cell(point: Point) -> None:
         if isinstance(point.x, int | float) and isinstance(point.y, int | float):
             st.session_state[CELL] = f"{int(point.x)}.{int(point.y)}"
 
-    drawn = figures.trellis_figure(found, problem.names, quantity=quantity, best=best.states, selected=cell)
+    drawn = figures.trellis_figure(lattice, problem.names, quantity=quantity, best=best.states, selected=cell)
     live_plot(
         drawn,
-        play=figures.trellis_play(drawn, _frame_captions(found, problem)),
+        play=figures.trellis_play(drawn, _frame_captions(lattice, problem)),
         key="ctc_trellis",
-        height=max(280, 140 + figures.ROW_PX * len(found.states)),
+        height=max(280, 140 + figures.ROW_PX * len(lattice.states)),
         on_click=frame_cell,
         filename="ctc-trellis",
         alt=_("The trellis: frames across, states of the extended target down, the likeliest path drawn thick."),
     )
     st.caption(_("Click a state to see how its α is computed. Faint states lie on no valid path."))
-    _step(found, problem, *cell)
+    _step(lattice, problem, *cell)
     st.markdown(
         _("Likeliest path: {path}, which is {share} of P(target).").format(
             path=" ".join(f"`{problem.names[label]}`" for label in best.labels),
-            share=percent(ctc_lab.probability(best.log_probability - found.log_probability))
-            if found.loss != float("inf")
+            share=percent(ctc_lab.probability(best.log_probability - lattice.log_probability))
+            if lattice.loss != float("inf")
             else "–",
         )
     )
 
 
-def _frame_captions(found: Lattice, problem: Problem) -> list[str]:
+def _frame_captions(lattice: Lattice, problem: Problem) -> list[str]:
     """For each frame: the probability of all beginnings of the target so far, and the state that carries most of it."""
     return [
         _("Frame {frame}: the states' α add up to {sum}; most in state {state} ({label}), {most}").format(
             frame=number(one.frame + 1),
             sum=significant(one.total),
             state=one.state,
-            label=problem.names[found.states[one.state]],
+            label=problem.names[lattice.states[one.state]],
             most=significant(one.most),
         )
-        for one in ctc_lab.forward_sums(found)
+        for one in ctc_lab.forward_sums(lattice)
     ]
 
 
-def _cell(found: Lattice) -> tuple[int, int]:
+def _cell(lattice: Lattice) -> tuple[int, int]:
     """The framed frame and state, counted from 0; kept in the URL."""
-    steps, states = found.alpha.shape
+    steps, states = lattice.alpha.shape
     text = str(st.session_state.get(CELL) or st.query_params.get(CELL) or "")
     first, _dot, second = text.partition(".")
     frame, state = url_state.whole_number(first, 1, steps, None), url_state.whole_number(second, 0, states - 1, None)
@@ -197,15 +197,15 @@ def _cell(found: Lattice) -> tuple[int, int]:
     return frame - 1, state
 
 
-def _step(found: Lattice, problem: Problem, t: int, s: int) -> None:
+def _step(lattice: Lattice, problem: Problem, t: int, s: int) -> None:
     """One forward step with its numbers."""
-    name = problem.names[found.states[s]]
-    terms = ctc_lab.alpha_terms(found, t, s)
-    emitted = _tex(ctc_lab.emission(found, t, s))
+    name = problem.names[lattice.states[s]]
+    terms = ctc_lab.alpha_terms(lattice, t, s)
+    emitted = _tex(ctc_lab.emission(lattice, t, s))
     frame = _("frame")
     shown = r"\varnothing" if name == BLANK_NAME else rf"\text{{{name}}}"
     label = rf"P({shown} \mid \text{{{frame} {t + 1}}})"
-    result = _tex(ctc_lab.probability(float(found.alpha[t, s])))
+    result = _tex(ctc_lab.probability(float(lattice.alpha[t, s])))
     left = rf"\alpha({t + 1}, {s})"
     if not terms:
         why = _("a path starts in state 0 or 1")
@@ -227,9 +227,9 @@ def _tex(value: float) -> str:
     return significant(value).replace(",", "{,}")
 
 
-def _paths(found: Lattice, problem: Problem) -> None:
+def _paths(lattice: Lattice, problem: Problem) -> None:
     st.subheader(_("All valid paths"), anchor=False)
-    count = ctc.count_paths(found.target, len(found.alpha), skip=found.skip)
+    count = ctc.count_paths(lattice.target, len(lattice.alpha), skip=lattice.skip)
     if count > PATHS_LISTED:
         controls.notice(
             "empty",
@@ -239,7 +239,7 @@ def _paths(found: Lattice, problem: Problem) -> None:
         )
         return
     rows = []
-    for path in ctc.valid_paths(found, most=PATHS_LISTED):
+    for path in ctc.valid_paths(lattice, most=PATHS_LISTED):
         names = [problem.names[label] for label in path.labels]
         merged, sentence = ctc_lab.collapsed(names)
         rows.append(
@@ -261,9 +261,9 @@ def _paths(found: Lattice, problem: Problem) -> None:
     controls.download_table(_("Paths"), lambda: table, key="ctc_paths", filename="ctc-paths", formats=("csv",))
 
 
-def _gradient(found: Lattice, problem: Problem) -> None:
+def _gradient(lattice: Lattice, problem: Problem) -> None:
     st.subheader(_("The gradient"), anchor=False)
-    if found.loss == float("inf"):
+    if lattice.loss == float("inf"):
         controls.notice("empty", _("Every path has a frame that rules it out: the loss is infinite and has no gradient."))
         return
     st.markdown(_("Probability less posterior, for each frame and label: where it is negative, training raises the logit."))
@@ -271,20 +271,20 @@ def _gradient(found: Lattice, problem: Problem) -> None:
     with left:
         st.markdown(_("**Posteriors of the labels**, given the target"))
         static_plot(
-            figures.frames_figure(found.label_posteriors, problem.names, keep="posteriors"),
+            figures.frames_figure(lattice.label_posteriors, problem.names, keep="posteriors"),
             key="ctc_posteriors",
             alt=_("How likely each label is in each frame, given the target."),
         )
     with right:
         st.markdown(_("**Gradient** of the loss with respect to the logits"))
         static_plot(
-            figures.gradient_figure(found.gradient, problem.names),
+            figures.gradient_figure(lattice.gradient, problem.names),
             key="ctc_gradient",
             alt=_("The loss's gradient for each frame and label, orange where it is negative."),
         )
 
     def table() -> pd.DataFrame:
-        frame = pd.DataFrame(found.gradient, columns=list(problem.names))
+        frame = pd.DataFrame(lattice.gradient, columns=list(problem.names))
         frame.insert(0, "frame", range(1, len(frame) + 1))
         return frame
 

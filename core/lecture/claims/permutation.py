@@ -12,12 +12,12 @@ from core.lecture.permutation import EXACT, Shuffle
 from core.messages import Message, compose
 
 
-def _in_order(found: Shuffle) -> bool:
-    return bool((found.p == np.eye(len(found.p))).all())
+def _in_order(shuffle: Shuffle) -> bool:
+    return bool((shuffle.p == np.eye(len(shuffle.p))).all())
 
 
-def _changed_words(found: Shuffle) -> int:
-    return int((np.abs(found.off).max(axis=1) > EXACT).sum())
+def _changed_words(shuffle: Shuffle) -> int:
+    return int((np.abs(shuffle.off).max(axis=1) > EXACT).sum())
 
 
 IN_ORDER: Final = Claim[Shuffle](
@@ -82,10 +82,10 @@ POOL: Final = (
 )
 
 
-def _broken(found: Shuffle) -> Message:
-    if found.equivariant:
+def _broken(shuffle: Shuffle) -> Message:
+    if shuffle.equivariant:
         return compose("nothing")
-    return compose("equivariance alone") if found.invariant else compose("both properties")
+    return compose("equivariance alone") if shuffle.invariant else compose("both properties")
 
 
 TABLE: Final = (

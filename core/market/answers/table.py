@@ -126,7 +126,7 @@ class Scores:
 
     @property
     def call_gap(self) -> float:
-        """How far the probability of the class called lies from how often it came true, by the same bins."""
+        """Mean distance of the probability of the class called from how often it came true, by the same bins."""
         return float(self.call_reliability["gap"][0]) if np.isfinite(self.log_loss) else float("nan")
 
     def summary(self) -> dict[str, float]:

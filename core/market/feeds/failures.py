@@ -160,8 +160,8 @@ def _http_status(error: BaseException) -> int | None:
         status = getattr(cause, "status", None)
         if isinstance(status, int):
             return status
-    found = re.search(r" ([45]\d\d) ", str(error)) if isinstance(error, ccxt.BaseError) else None
-    return int(found[1]) if found else None
+    number = re.search(r" ([45]\d\d) ", str(error)) if isinstance(error, ccxt.BaseError) else None
+    return int(number[1]) if number else None
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float:

@@ -120,7 +120,7 @@ def differing_levels(asked: FloatArray, streamed: Sequence[FloatArray]) -> set[t
     Returns:
         Side and price of each. Levels past the tenth of any of the books are left out.
     """
-    found: set[tuple[str, float]] = set()
+    differing: set[tuple[str, float]] = set()
     for side, prices, sizes, sign in (("ask", ASK_PRICES, ASK_SIZES, 1), ("bid", BID_PRICES, BID_SIZES, -1)):
         books = [dict(zip(book[prices].tolist(), book[sizes].tolist(), strict=True)) for book in (asked, *streamed)]
         deepest = min(max(sign * price for price in book) for book in books)
@@ -128,5 +128,5 @@ def differing_levels(asked: FloatArray, streamed: Sequence[FloatArray]) -> set[t
         for price in set().union(*books):
             held = {book.get(price) for book in ours}
             if sign * price <= deepest and len(held) == 1 and theirs.get(price) not in held:
-                found.add((side, price))
-    return found
+                differing.add((side, price))
+    return differing

@@ -32,7 +32,7 @@ from core.messages import Message, compose
 
 
 class OneFile:
-    """What formats of one file with a header line have in common.
+    """Common part of formats of one file with a header line.
 
     Attributes:
         names: columns by which it is recognised. remark: see `BookFormat`.
