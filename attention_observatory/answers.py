@@ -25,6 +25,7 @@ from core.figures.signs import clip_figure
 from core.market.book import FILE_COLUMNS, BookError, BookRows, read_market, resample, rows_from_frame
 from core.market.predictor import Predictor, load_predictor
 from core.market.windows import window_ends
+from core.models import MODELS
 from core.models.tlob import CLASSES
 from core.signs import recognition, video
 from core.signs.hands import model_files
@@ -125,14 +126,15 @@ def load(name: str) -> Predictor | Classifier | Recogniser:
     Raises:
         CheckpointError: where there is none of this name. ValueError: for a model of the lecture alone.
     """
-    kind = str(checkpoints.read_card(name)["model"])
-    if kind in ("tlob", "deeplob"):
+    model = str(checkpoints.read_card(name)["model"])
+    kind = MODELS.input_of(model)
+    if kind == "book":
         return load_predictor(name)
-    if kind in ("vit", "cct", "cct_28"):
+    if kind == "picture":
         return load_classifier(name)
-    if kind == "iiga":
+    if kind == "clip":
         return load_recogniser(name)
-    raise ValueError(f"{name!r} is a {kind}, which answers in the lecture alone: tlob, vit, cct and iiga_digits are right")
+    raise ValueError(f"{name!r} is a {model}, which answers in the lecture alone: tlob, vit, cct and iiga_digits are right")
 
 
 def predict_book(

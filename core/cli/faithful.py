@@ -13,6 +13,7 @@ from core.cli import options
 from core.device import use_one_thread
 from core.explain import findings
 from core.explain.faithfulness import Evidence, deletion_curves, to_dict
+from core.models import MODELS
 from core.training.recipe import MADE, add_overwrite
 
 
@@ -61,12 +62,12 @@ def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
         ValueError: for a model without importance methods.
     """
     name = card["name"]
-    if card["model"] in ("vit", "cct", "cct_28"):
+    if MODELS.input_of(card["model"]) == "picture":
         from core.vision import evidence as of_pictures
         from core.vision.classifier import load_classifier
 
         return of_pictures.sample(load_classifier(name))
-    if card["model"] == "iiga":
+    if MODELS.input_of(card["model"]) == "clip":
         from core.signs import evidence as of_clips
         from core.signs.recogniser import load_recogniser
 
@@ -76,7 +77,8 @@ def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
         from core.market.predictor import load_predictor
 
         return of_windows.sample(load_predictor(name))
-    raise ValueError(f"{name} is a {card['model']}: tlob, vit, cct, cct_28 and iiga checkpoints can be measured")
+    measured = ", ".join(("tlob", *MODELS.reading("picture"), *MODELS.reading("clip")))
+    raise ValueError(f"{name} is a {card['model']}: those of {measured} can be measured")
 
 
 def _table(scores: dict[str, Any], path: Path) -> str:

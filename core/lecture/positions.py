@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.checkpoints import FOLDER, load, read_card
+from core.models import MODELS
 from core.models.tlob import TLOB
 from core.models.vit import ViT
 from core.nn import sinusoidal_encoding
@@ -266,7 +267,7 @@ def shipped(name: str, *, folder: Path = FOLDER) -> ShippedPositions:
     """
     card = read_card(name, folder=folder)
     config = card["config"]
-    if card["model"] in ("vit", "cct", "cct_28"):
+    if MODELS.input_of(card["model"]) == "picture":
         length, scale = (config["side"] // config["patch"]) ** 2 + 1, float(config["position_scale"])
         return ShippedPositions(name=name, kind="sinusoidal", matrix=encoding(length, config["width"], scale=scale), scale=scale)
     if card["model"] != "tlob":

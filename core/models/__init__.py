@@ -17,13 +17,21 @@ if TYPE_CHECKING:
 class ModelRegistry(Mapping[str, "Entry"]):
     """Model class and configuration class by the model's name in cards; a model's file is imported at first use."""
 
-    def __init__(self, places: Mapping[str, tuple[str, str, str]]) -> None:
+    def __init__(self, places: Mapping[str, tuple[str, str, str, str]]) -> None:
         self._places = dict(places)
 
     def __getitem__(self, name: str) -> Entry:
-        file, model, config = self._places[name]
+        file, model, config, _ = self._places[name]
         module = import_module(f"{__name__}.{file}")
         return getattr(module, model), getattr(module, config)
+
+    def input_of(self, name: str) -> str:
+        """What the model of this name reads: "book", "picture", "clip", "text"; "" for a name that is none."""
+        return self._places[name][3] if name in self._places else ""
+
+    def reading(self, kind: str) -> tuple[str, ...]:
+        """Names of the models that read this kind of input."""
+        return tuple(name for name, place in self._places.items() if place[3] == kind)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -33,14 +41,14 @@ class ModelRegistry(Mapping[str, "Entry"]):
 
 
 MODELS = ModelRegistry({
-    "tlob": ("tlob", "TLOB", "TLOBConfig"),
-    "deeplob": ("deeplob", "DeepLOB", "DeepLOBConfig"),
-    "vit": ("vit", "ViT", "ViTConfig"),
-    "cct": ("cct", "CCT", "CCTConfig"),
-    "cct_28": ("cct_28", "CCT28", "CCT28Config"),
-    "iiga": ("iiga", "IIGA", "IIGAConfig"),
-    "transformer": ("transformer", "Transformer", "TransformerConfig"),
-    "decoder-only": ("decoder_only", "DecoderOnly", "DecoderOnlyConfig"),
-    "garment-teacher": ("garment_teacher", "GarmentTeacher", "TeacherConfig"),
+    "tlob": ("tlob", "TLOB", "TLOBConfig", "book"),
+    "deeplob": ("deeplob", "DeepLOB", "DeepLOBConfig", "book"),
+    "vit": ("vit", "ViT", "ViTConfig", "picture"),
+    "cct": ("cct", "CCT", "CCTConfig", "picture"),
+    "cct_28": ("cct_28", "CCT28", "CCT28Config", "picture"),
+    "iiga": ("iiga", "IIGA", "IIGAConfig", "clip"),
+    "transformer": ("transformer", "Transformer", "TransformerConfig", "text"),
+    "decoder-only": ("decoder_only", "DecoderOnly", "DecoderOnlyConfig", "text"),
+    "garment-teacher": ("garment_teacher", "GarmentTeacher", "TeacherConfig", ""),
 })  # fmt: skip
-"""`MODELS["tlob"]` is `(TLOB, TLOBConfig)`."""
+"""`MODELS["tlob"]` is `(TLOB, TLOBConfig)`; the last word says what a model reads, "" of one that no page asks."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Final, Literal, overload
+from typing import ClassVar, Final, Literal, cast, overload
 
 import torch
 from torch import Tensor, nn
@@ -143,6 +143,8 @@ class CCT(ViT):
     """
 
     config: CCTConfig
+    convolutional = True
+    rejects = True
 
     def __init__(self, config: CCTConfig | None = None) -> None:
         c = config or CCTConfig()
@@ -161,6 +163,25 @@ class CCT(ViT):
         """As the ViT's; the mean with those of the mirror image where the configuration says so."""
         features = super().features(x)
         return (features + super().features(x.flip(-1))) / 2 if self.answers_mirrored else features
+
+    @property
+    def says_lying(self) -> bool:
+        """Tells whether it was made with that output."""
+        return self.lying is not None
+
+    @property
+    def mirrored(self) -> bool:
+        """As the configuration says."""
+        return self.config.mirrored
+
+    def rejection_logit(self, features: Tensor) -> Tensor:
+        """(batch, width) -> (batch,)."""
+        return cast(Tensor, self.rejection(features))[:, 0]
+
+    def lying_logit(self, features: Tensor) -> Tensor:
+        """(batch, width) -> (batch,)."""
+        assert self.lying is not None
+        return cast(Tensor, self.lying(features))[:, 0]
 
     @property
     def answers_mirrored(self) -> bool:

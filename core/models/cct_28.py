@@ -57,6 +57,7 @@ class CCT28(ViT):
     """
 
     config: CCT28Config
+    convolutional = True
 
     def __init__(self, config: CCT28Config | None = None) -> None:
         c = config or CCT28Config()
@@ -78,6 +79,11 @@ class CCT28(ViT):
         """(batch, 1, side, side) -> (batch, patches, channels): what the convolutions make of each patch and its surroundings."""
         maps: Tensor = self.convolutions(x.contiguous(memory_format=torch.channels_last))  # (batch, channels, grid, grid)
         return maps.flatten(2).transpose(1, 2)  # -> (batch, patches, channels)
+
+    @property
+    def mirrored(self) -> bool:
+        """As the configuration says."""
+        return self.config.mirrored
 
     def _class_tokens(self, x: Tensor, *, keep: Tensor | None = None) -> Tensor:
         """As the ViT's; the mean with those of the mirror image where the configuration says so, in prediction."""

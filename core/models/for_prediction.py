@@ -14,7 +14,7 @@ from core.models.folded_tlob import FoldedTLOB
 from core.models.iiga import IIGA
 from core.models.tlob import TLOB
 from core.models.vit import ViT
-from core.nn.joined_encoder import with_joined_layers
+from core.nn.encoder import with_joined_layers
 from core.nn.plain import computes_plainly
 
 FOLDED: Final[dict[type[nn.Module], Callable[[Any], nn.Module]]] = {

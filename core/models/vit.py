@@ -130,6 +130,11 @@ class ViT(nn.Module):
     torch.Size([2, 10])
     """
 
+    convolutional: ClassVar[bool] = False
+    """Whether convolutions make the patches' numbers."""
+    rejects: ClassVar[bool] = False
+    """Whether an output of its own says "none of the classes" (`rejection_logit`)."""
+
     def __init__(self, config: ViTConfig | None = None) -> None:
         super().__init__()
         c = self.config = config or ViTConfig()
@@ -140,6 +145,24 @@ class ViT(nn.Module):
         self.head = nn.Linear(c.width, c.classes)
         nn.init.trunc_normal_(self.embedding.weight, std=0.05)  # small, since the positions are scaled by 0.1
         nn.init.zeros_(self.embedding.bias)
+
+    @property
+    def says_lying(self) -> bool:
+        """Tells whether an output of its own says that the image lies on a side or upside down (`lying_logit`)."""
+        return False
+
+    @property
+    def mirrored(self) -> bool:
+        """Tells whether it answers with the mean of the image and its mirror image."""
+        return False
+
+    def rejection_logit(self, features: Tensor) -> Tensor:
+        """(batch, width), what the head reads -> (batch,), of a network that `rejects`."""
+        raise NotImplementedError
+
+    def lying_logit(self, features: Tensor) -> Tensor:
+        """(batch, width), what the head reads -> (batch,), of a network that `says_lying`."""
+        raise NotImplementedError
 
     @property
     def layer_names(self) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from typing import TypeVar
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -60,12 +63,21 @@ class EncoderLayer(nn.Module):
 
     def _prediction(self, x: Tensor, first: int | None) -> Tensor:
         """The same by plain functions: with one image, calls of modules would take up to a quarter of the time."""
-        a, f, n1, n2 = self.attention, self.feed_forward, self.norm1, self.norm2
-        k, v = F.linear(x, a.k.weight, a.k.bias), F.linear(x, a.v.weight, a.v.bias)
+        f, n1, n2 = self.feed_forward, self.norm1, self.norm2
+        y = self.attention.predict(x, first=first)
         x = x if first is None else x[:, :first]
-        q = F.linear(x, a.q.weight, a.q.bias)
-        y = F.scaled_dot_product_attention(a.split_heads(q), a.split_heads(k), a.split_heads(v))  # (batch, heads, n, d_k)
-        y = F.linear(y.transpose(1, 2).flatten(2), a.out.weight, a.out.bias)  # -> (batch, n, width)
         x = F.layer_norm(y.add_(x), n1.normalized_shape, n1.weight, n1.bias, n1.eps)
         y = F.linear(f.activation(F.linear(x, f.fc1.weight, f.fc1.bias)), f.fc2.weight, f.fc2.bias)
         return F.layer_norm(y.add_(x), n2.normalized_shape, n2.weight, n2.bias, n2.eps)
+
+
+Network = TypeVar("Network", bound=nn.Module)
+
+
+def with_joined_layers(model: Network) -> Network:
+    """A copy in evaluation whose post-norm encoder layers are joined (`MultiHeadAttention.join`), for prediction alone."""
+    copied = deepcopy(model).requires_grad_(False).eval()
+    for layer in copied.modules():
+        if isinstance(layer, EncoderLayer) and not layer.pre_norm:
+            layer.attention.join()
+    return copied

@@ -29,8 +29,7 @@ from torch.nn import functional as F
 from core import checkpoints
 from core.device import best_device
 from core.messages import compose
-from core.models.cct import CCT, CCTConfig
-from core.models.cct_28 import CCT28, CCT28Config
+from core.models import MODELS
 from core.models.for_prediction import for_prediction
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.vision.calibration import softmax
@@ -44,8 +43,6 @@ DEFAULT = "vit"
 PHOTOGRAPHS = "cct"
 """Answers on photographs, in the ten kinds of D30."""
 BATCH = 250
-KINDS: dict[str, type[ViT]] = {ViTConfig.model: ViT, CCTConfig.model: CCT, CCT28Config.model: CCT28}
-"""The network of a card's model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +100,8 @@ class Classifier:
     def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
         self.card: dict[str, Any] = checkpoint.card
         self.fingerprint = hashlib.sha256(json.dumps(checkpoint.card, sort_keys=True).encode()).hexdigest()
-        kind = KINDS.get(checkpoint.card["model"], ViT)
+        model = checkpoint.card["model"]
+        kind = cast(type[ViT], MODELS[model][0]) if model in MODELS.reading("picture") else ViT
         self.config: ViTConfig = checkpoints.read_config(checkpoint.card, kind)
         with checkpoints.entries(checkpoint.card, kind.__name__) as card:
             self.class_names: tuple[str, ...] = tuple(card.get("classes", CLASSES))
@@ -144,7 +142,7 @@ class Classifier:
     @property
     def rejects(self) -> bool:
         """Tells whether the model has a trained output for "none of the ten"; strangeness is the logarithm of its odds then."""
-        return isinstance(self.model, CCT)
+        return self.model.rejects
 
     @property
     def knows_turns(self) -> bool:
@@ -165,20 +163,19 @@ class Classifier:
     @property
     def says_lying(self) -> bool:
         """Tells whether the model has a trained output for "lies on a side or upside down"."""
-        return isinstance(self.model, CCT) and self.model.lying is not None
+        return self.model.says_lying
 
     @torch.no_grad()
     def lying(self, images: Images) -> NDArray[np.float64]:
         """(n,): logarithm of the odds that a garment lies on a side or upside down, where the model `says_lying`."""
-        assert isinstance(self.model, CCT) and self.model.lying is not None
         parts = [images[first : first + BATCH] for first in range(0, len(images), BATCH)]
-        found = [self.model.lying(self._joined.features(self.normalise(part)))[:, 0].double().cpu().numpy() for part in parts]
+        found = [self.model.lying_logit(self._joined.features(self.normalise(part))).double().cpu().numpy() for part in parts]
         return np.concatenate(found) if found else np.zeros(0)
 
     @property
     def mirrored(self) -> bool:
         """Tells whether it answers with the mean of the image and its mirror image."""
-        return isinstance(self.config, CCTConfig | CCT28Config) and self.config.mirrored
+        return self.model.mirrored
 
     def none_probability(self, strangeness: float) -> float:
         """The probability of "none of the ten" that a strangeness stands for, where the model `rejects`."""
@@ -235,9 +232,9 @@ class Classifier:
             rows = slice(first, first + BATCH)
             class_tokens = self._joined.features(self.normalise(images[rows]))
             features[rows], logits[rows] = class_tokens.cpu().numpy(), self.model.head(class_tokens).cpu().numpy()
-            if isinstance(self.model, CCT):
-                odds[rows] = self.model.rejection(class_tokens)[:, 0].cpu().numpy()
-        if isinstance(self.model, CCT):
+            if self.rejects:
+                odds[rows] = self.model.rejection_logit(class_tokens).cpu().numpy()
+        if self.rejects:
             strangeness = odds + energy(logits)
         else:
             strangeness = energy(logits) if self.familiarity is None else self.familiarity.distance(features)
@@ -311,7 +308,7 @@ def energy(logits: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def classifier_names(folder: Path = checkpoints.FOLDER) -> list[str]:
     """Names of the folder's checkpoints that a `Classifier` can be made of, in alphabetical order."""
-    return sorted(name for model in KINDS for name in checkpoints.names(model, folder=folder))
+    return sorted(name for model in MODELS.reading("picture") for name in checkpoints.names(model, folder=folder))
 
 
 def default_name(names: list[str], *, photograph: bool) -> str:

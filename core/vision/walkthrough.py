@@ -14,8 +14,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.models.cct import CCT
-from core.models.cct_28 import CCT28
 from core.models.vit import ViT
 from core.nn import EncoderLayer
 
@@ -119,7 +117,7 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrou
         weight=_array(model.embedding.weight[None]),
         bias=_array(model.embedding.bias[None]),
         embedded=_array(embedded),
-        convolutional=isinstance(model, CCT | CCT28),
+        convolutional=model.convolutional,
         class_token=_array(model.class_token)[0],
         positions=_array(model.positions.encoding[None]),
         tokens=_array(tokens),
