@@ -26,7 +26,7 @@ class ModelRegistry(Mapping[str, "Entry"]):
         return getattr(module, model), getattr(module, config)
 
     def input_of(self, name: str) -> str:
-        """What the model of this name reads: "book", "picture", "clip", "text"; "" for a name that is none."""
+        """The kind of input of the model of this name: "book", "picture", "clip", "text"; "" for a name that is none."""
         return self._places[name][3] if name in self._places else ""
 
     def reading(self, kind: str) -> tuple[str, ...]:
