@@ -206,7 +206,7 @@ def _show(view: PartView, turned: Turned) -> None:
         what_moved.say(view.followed, moved)
     if view.notes:
         name = _("What to look for")  # outside of the f-string, in which it would not be extracted
-    st.info(f"**{name}:** {_sentences(view)}", icon=":material/visibility:")
+        st.info(f"**{name}:** {_sentences(view)}", icon=":material/visibility:")
     for item in view.more:
         _draw(item)
 
