@@ -6,11 +6,36 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-
-from core.cli import backfill, bench, evaluate, faithful, pairs, record, setup, train, verify
+from typing import Any, Final
 
 ROOT = Path(__file__).parents[2]
+COMMANDS: Final = {
+    "train": "train a model and write its checkpoint",
+    "evaluate": "score a checkpoint on data",
+    "backfill": "predict at every row of every recording of a folder, and score it",
+    "faithful": "measure how faithful each importance method is for a model",
+    "pairs": "train small TLOBs of 1, 2, 3 ... pairs alike and compare them",
+    "record": "record a live order book to Parquet files",
+    "verify": "check what was written down: a ledger of predictions, a receipt",
+    "setup": "fetch the hand finder's models",
+    "bench": "measure speed on this machine, as ratios to references in the same run",
+}
+"""Command -> a line about it; the file of the same name adds its options and runs it."""
+
+
+class LazyParser(argparse.ArgumentParser):
+    """A parser whose options are added when it is chosen: listing the commands imports none of them, nor torch."""
+
+    fill: Callable[[argparse.ArgumentParser], None] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # argparse's own types are overloads
+        if self.fill is not None:
+            fill, self.fill = self.fill, None
+            fill(self)
+        return super().parse_known_args(args, namespace)
 
 
 def main(arguments: list[str] | None = None, *, program: str = "python -m core", more: str = "") -> int:
@@ -22,11 +47,27 @@ def main(arguments: list[str] | None = None, *, program: str = "python -m core",
     parser = argparse.ArgumentParser(
         prog=program, description="Train, evaluate, record and measure the observatory's models.", epilog=more
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (train, evaluate, backfill, faithful, pairs, record, verify, setup, bench):
-        command.add_parser(commands)
-    options = parser.parse_args(verify.with_kind(sys.argv[1:] if arguments is None else arguments))
-    return told(lambda: options.run(options), f"{parser.prog} {options.command}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=LazyParser)
+    for name, text in COMMANDS.items():
+        commands.add_parser(name, help=text).fill = partial(_fill, name)
+    given = _with_kind(sys.argv[1:] if arguments is None else arguments)
+
+    def run() -> None:
+        options = parser.parse_args(given)  # imports the command
+        options.run(options)
+
+    return told(run, " ".join([parser.prog, *given[:1]]))
+
+
+def _fill(name: str, parser: argparse.ArgumentParser) -> None:
+    """Add a command's options."""
+    import_module(f"core.cli.{name}").add_options(parser)
+
+
+def _with_kind(arguments: list[str]) -> list[str]:
+    """The arguments, with `receipt` put after `verify` where a file follows it at once."""
+    named = len(arguments) > 1 and arguments[0] == "verify" and Path(arguments[1]).is_file()
+    return ["verify", "receipt", *arguments[1:]] if named else arguments
 
 
 def told(run: Callable[[], object], program: str) -> int:

@@ -23,13 +23,11 @@ from core.training.progress import counting_bar
 from core.training.recipe import place
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    p = commands.add_parser(
-        "backfill",
-        help="predict at every row of every recording of a folder, and score it",
-        description="Writes predictions/NAME.parquet and scores/NAME.json for each recording; what is there already for the "
-        "same checkpoint and files is not made again.",
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    p.description = (
+        "Writes predictions/NAME.parquet and scores/NAME.json for each recording; what is there already for the "
+        "same checkpoint and files is not made again."
     )
     p.add_argument(
         "--data",

@@ -20,9 +20,8 @@ from core.models.vit import ViT, ViTConfig
 from core.runs.epoch_time import epoch_times
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    p = commands.add_parser("bench", help="measure speed on this machine, as ratios to references in the same run")
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
     p.add_argument("--only", nargs="+", metavar="NAME", choices=list(BENCHMARKS), help=f"some of: {', '.join(BENCHMARKS)}")
     p.add_argument("--quick", action="store_true", help="only those that take little time, half a second each")
     p.add_argument("--seconds", type=float, default=None, help="time spent on each comparison: 3 where left out")

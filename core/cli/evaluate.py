@@ -25,9 +25,8 @@ from core.training.recipe import place
 from core.training.tlob import VALIDATION_END
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command and its models."""
-    parser = commands.add_parser("evaluate", help="score a checkpoint on data")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the models, each with its options."""
     models = parser.add_subparsers(dest="model", required=True, metavar="MODEL")
     p = models.add_parser(
         "tlob",

@@ -17,13 +17,11 @@ from core.models import MODELS
 from core.training.recipe import MADE, add_overwrite
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    p = commands.add_parser(
-        "faithful",
-        help="measure how faithful each importance method is for a model",
-        description="Delete the parts that each method calls most important, least important, and random parts, over a bundled "
-        "sample, and write the mean curves.",
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    p.description = (
+        "Delete the parts that each method calls most important, least important, and random parts, over a bundled "
+        "sample, and write the mean curves."
     )
     p.add_argument("checkpoint", help="name of a shipped checkpoint")
     p.add_argument(

@@ -27,15 +27,13 @@ from core.training.tlob_pairs import PairsSettings, naive_rules, run_all
 DEFAULT = PairsSettings()
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    p = commands.add_parser(
-        "pairs",
-        help="train small TLOBs of 1, 2, 3 ... pairs alike and compare them",
-        description="Train TLOBs that differ in their number of pairs alone, score them on the test part beside naive rules, and "
-        "write the results as JSON after every run.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    p.description = (
+        "Train TLOBs that differ in their number of pairs alone, score them on the test part beside naive rules, and "
+        "write the results as JSON after every run."
     )
+    p.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     p.add_argument("--data", nargs="+", type=Path, help="files, a market each; the bundled recordings where left out")
     p.add_argument("--pairs", nargs="+", type=int, default=[1, 2, 3, 4, 5])
     p.add_argument("--seeds", nargs="+", type=int, default=[0, 1])

@@ -24,9 +24,8 @@ from core.training.recipe import place
 ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    p = commands.add_parser("record", help="record a live order book to Parquet files")
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
     p.add_argument("exchange", help="ccxt's name of the exchange: binance, kraken, ...")
     p.add_argument("symbol", help="spot like BTC/USDT, perpetual like BTC/USDT:USDT")
     p.add_argument(

@@ -8,9 +8,8 @@ from pathlib import Path
 from core.signs.hands import model_files
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    parser = commands.add_parser("setup", help="fetch the hand finder's models")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="WHAT")
     p = kinds.add_parser(
         "hands",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from core.cli import options
+from core.cli import LazyParser, options
 from core.training import RECIPES
 from core.training.recipe import TrainingRecipe
 
@@ -23,22 +22,9 @@ READERS: Final = {
 """File and function of what finds or reads a model's data with packages that a machine for training alone does not have."""
 
 
-class _LazyParser(argparse.ArgumentParser):
-    """A parser whose options are added when it is chosen: listing the models imports none of them."""
-
-    fill: Callable[[argparse.ArgumentParser], None] | None = None
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # argparse's own types are overloads
-        if self.fill is not None:
-            fill, self.fill = self.fill, None
-            fill(self)
-        return super().parse_known_args(args, namespace)
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command and its models."""
-    parser = commands.add_parser("train", help="train a model and write its checkpoint")
-    models = parser.add_subparsers(dest="model", required=True, metavar="MODEL", parser_class=_LazyParser)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the models; the options of each are added when it is chosen."""
+    models = parser.add_subparsers(dest="model", required=True, metavar="MODEL", parser_class=LazyParser)
     for name, (_, text) in RECIPES.items():
         model = models.add_parser(name, help=text, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
         model.fill = partial(_fill, name)

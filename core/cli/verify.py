@@ -19,9 +19,8 @@ EXIT: dict[State, int] = {"verified": 0, "broken": 1, "incomplete": 3}
 """Exit codes; 2 is for bad input, as of every command."""
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command."""
-    p = commands.add_parser("verify", help="check what was written down: a ledger of predictions, a receipt")
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
     kinds = p.add_subparsers(dest="kind", required=True, metavar="KIND")
     ledger = kinds.add_parser(
         "ledger",
@@ -46,12 +45,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     options.add_json(ledger)
     ledger.set_defaults(run=_run_ledger)
     verify_receipt.add_parser(kinds)
-
-
-def with_kind(arguments: list[str]) -> list[str]:
-    """The arguments, with `receipt` put after `verify` where a file follows it at once."""
-    named = len(arguments) > 1 and arguments[0] == "verify" and Path(arguments[1]).is_file()
-    return ["verify", "receipt", *arguments[1:]] if named else arguments
 
 
 def _run_ledger(o: argparse.Namespace) -> None:

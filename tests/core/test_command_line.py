@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.cli import main, options, record, told
+from core.cli import COMMANDS, main, options, record, told
 from core.explain import findings
 from core.market.book import read_market
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
@@ -228,3 +228,14 @@ def test_the_readmes_example_says_what_the_model_says() -> None:
     assert [tuple(line.split()[:2]) for line in lines] == [(label, str(steps)) for label, steps in predictor.heads]
     numbers = np.array([[float(one) for one in re.findall(r"\d\.\d{3}", line)] for line in lines])
     np.testing.assert_allclose(numbers, expected, atol=6e-4)
+
+
+def test_the_commands_are_listed_without_importing_them() -> None:
+    code = (
+        "import sys; from core import cli\n"
+        "try: cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "assert not {'torch', 'numpy', 'pandas'} & sys.modules.keys()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert all(f"    {name} " in done.stdout for name in COMMANDS)
