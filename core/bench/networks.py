@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from core import checkpoints
 from core.bench.ratio import Pair, Work
@@ -18,11 +16,6 @@ from core.models.for_prediction import for_prediction
 from core.models.tlob import BTC, TLOB
 from core.models.vit import ViT, ViTConfig
 from core.signs.decoding import beam_search
-
-MANY: Final = 32
-"""Windows in a batch over a recording."""
-PEAK_SIDE: Final = 1024
-"""Rows and columns of the matrices whose product counts as the processor's peak."""
 
 
 def inferring(function: Callable[[], object]) -> Work:
@@ -58,28 +51,6 @@ def with_maps() -> Pair:
     """The same with the weights of every layer."""
     model, window = shipped(1)
     return Pair(candidate=inferring(lambda: model(window, return_attention=True)), reference=listing())
-
-
-def recording() -> Pair:
-    """A batch of windows, counted one by one."""
-    model, windows = shipped(MANY)
-    return Pair(candidate=inferring(lambda: model(windows)), reference=listing(), units=(MANY, 1))
-
-
-def of_the_peak() -> Pair:
-    """The same work by what a product of two large matrices takes: 2 means half of the processor's peak.
-
-    Only multiply-adds that the folded network makes count, so that no work counts which was left out.
-    """
-    model, windows = shipped(MANY)
-    with torch.inference_mode(), FlopCounterMode(display=False) as counter:
-        model(windows)
-    side = torch.randn(PEAK_SIDE, PEAK_SIDE)
-    return Pair(
-        candidate=inferring(lambda: model(windows)),
-        reference=inferring(lambda: side @ side),
-        units=(counter.get_total_flops() / 2e6, PEAK_SIDE**3 / 1e6),  # millions of multiply-adds
-    )
 
 
 def encoder(config: ViTConfig) -> nn.Module:

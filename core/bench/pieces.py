@@ -1,18 +1,10 @@
-"""Benchmarks of what surrounds the networks: inputs, feed, step, forecasters, films and starts."""
+"""Benchmarks of what surrounds the networks: feed, forecasters and films."""
 
 from __future__ import annotations
 
-import asyncio
 import io
 import itertools
-import socket
-import subprocess
-import sys
-import tempfile
-import time
-import urllib.request
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -20,18 +12,13 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from core.bench.ratio import Pair, Ratio, Work, spread
-from core.market.book import FEATURES, STEP_MS
-from core.market.features import transform
+from core.bench.ratio import Pair, Work
 from core.market.feeds.books import KnownDepth, snapshot_of
 from core.market.feeds.market_process import MarketProcess, MarketSettings
-from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.venues import make_exchange, socket_levels
 from core.market.forecasters.catalogue import SHIPPED, find_forecaster
 from core.market.forecasters.protocol import ForecasterError, ask, task_of
 from core.market.predictor import load_predictor
-from core.market.session import MarketSession
-from core.market.store.index import recordings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SYMBOL: Final = "BTC/USDT"
@@ -39,37 +26,12 @@ DEPTH, CHANGES, MESSAGES = 1_000, 20, 500
 """Of the wire: levels a side of the first snapshot, changed levels a side in a message, messages before they begin again."""
 FRAMES: Final = 120
 """Of the film."""
-TURN: Final = 4
-"""Steps of a session between two looks at the clock: one second."""
 
 
 def window_rows(count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Rows (count, 40) of a made-up market."""
     process, settings = MarketProcess(seed=0), MarketSettings()
     return np.stack([process.step(settings).levels[:40] for _ in range(count)])
-
-
-def features() -> Pair:
-    """Compares the least that a new row changes in a window's inputs with computing them all.
-
-    The newest mid divides every price inside asinh, and the window's median is taken from every size. Kept from row to row are
-    what neither changes: distances from the mid, logarithms of sizes. The flow of events and the drifts are left out.
-    """
-    predictor = load_predictor()
-    constants = next(iter(predictor.markets.values())).constants
-    window = window_rows(predictor.window)[None]
-    mid = (window[..., :1] + window[..., 2:3]) / 2
-    distances, sizes = window[..., ::2] - mid, np.log(window[..., 1::2])
-    inputs = np.empty((*window.shape[:-1], predictor.config.features), dtype=np.float32)
-    middles = (sizes.size // 2 - 1, sizes.size // 2)
-
-    def renew() -> None:
-        bps = 1e4 / (mid[..., -1:, :] * constants.price_scale_bps)
-        inputs[..., : len(FEATURES) : 2] = np.arcsinh(distances * bps)
-        middle = np.partition(sizes, middles, axis=None)[list(middles)].mean()
-        inputs[..., 1 : len(FEATURES) : 2] = (sizes - middle) / constants.size_scale
-
-    return Pair(candidate=renew, reference=lambda: transform(window, predictor.transform, constants))
 
 
 def _wire() -> list[bytes]:
@@ -126,45 +88,6 @@ def feed() -> Pair:
         return take
 
     return Pair(candidate=follow(ours=True), reference=follow(ours=False))
-
-
-@dataclass(frozen=True)
-class _Step:
-    """Processor time of a session's steps, beside the time between two steps."""
-
-    def measure(self, seconds: float) -> Ratio:
-        """Runs a recording for about so long, one second a turn, with one viewer's frames written."""
-        turns = asyncio.run(self._turns(max(4, round(seconds))))
-        return spread(turns, [STEP_MS] * len(turns))
-
-    async def _turns(self, count: int) -> list[float]:
-        """Milliseconds of the whole process per step, turn by turn."""
-        predictor = load_predictor()
-        recording = recordings()[0]
-        session = MarketSession(RecordingFeed(recording.paths, market=recording.market, lead=predictor.window), predictor)
-        task = asyncio.create_task(session.run())
-        seconds = []
-        with session.frames.stream.subscribe() as viewer:
-
-            async def past(step: int) -> None:
-                """As a viewer waits: asking every few milliseconds would be counted as the step's."""
-                while session.step < step:
-                    viewer.changed.clear()
-                    await viewer.changed.wait()
-
-            await past(predictor.window + TURN)
-            for _ in range(count):
-                first, used = session.step, time.process_time()
-                await past(first + TURN)
-                seconds.append((time.process_time() - used) * 1e3 / (session.step - first))
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        return seconds
-
-
-def a_step() -> _Step:
-    """A session's steps, beside the time between two of them."""
-    return _Step()
 
 
 def peers() -> Pair:
@@ -224,59 +147,3 @@ def _film(rate: int) -> bytes:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
         container.mux(stream.encode(None))
     return file.getvalue()
-
-
-def importing() -> Pair:
-    """The import of a model beside that of torch, each in a process of its own."""
-
-    def python(code: str) -> Work:
-        return lambda: subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
-
-    return Pair(candidate=python("import core.models.tlob"), reference=python("import torch"), long=True)
-
-
-def starting() -> Pair:
-    """`streamlit run` to the first answer, of the app beside an empty script."""
-    empty = Path(tempfile.mkdtemp(prefix="bench_")) / "empty.py"
-    empty.write_text("import streamlit\n", encoding="utf-8")
-
-    def start(script: Path) -> Work:
-        def run() -> None:
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                port = free.getsockname()[1]
-            command = [
-                sys.executable,
-                "-m",
-                "streamlit",
-                "run",
-                str(script),
-                "--server.headless",
-                "true",
-                "--server.port",
-                str(port),
-            ]
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            with subprocess.Popen([*command, "--server.address", "127.0.0.1"], cwd=ROOT, **quiet) as process:  # type: ignore[call-overload]
-                try:
-                    _wait_for(f"http://127.0.0.1:{port}/", process)
-                finally:
-                    process.terminate()
-
-        return run
-
-    return Pair(candidate=start(ROOT / "streamlit_app.py"), reference=start(empty), long=True)
-
-
-def _wait_for(address: str, process: subprocess.Popen[bytes], patience_s: float = 60.0) -> None:
-    """Until the address answers.
-
-    Raises:
-        RuntimeError: where the process ends before, or it takes too long.
-    """
-    end = time.monotonic() + patience_s
-    while process.poll() is None and time.monotonic() < end:
-        with suppress(OSError), urllib.request.urlopen(address, timeout=5):
-            return
-        time.sleep(0.01)
-    raise RuntimeError(f"{address} did not answer within {patience_s:.0f} s")

@@ -1,4 +1,4 @@
-"""The measured curve of score against amount of training data (`scripts/data_amount.py`)."""
+"""The measured curve of score against amount of training data (docs/scoring_and_training.md)."""
 
 from __future__ import annotations
 

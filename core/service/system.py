@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.bench import cuda, growth
+from core.bench import cuda
 from core.bench.benchmarks import Benchmark
 from core.bench.ratio import Ratio
 from core.market.hub import RunningFeed, hub
@@ -49,13 +49,3 @@ def card(by: Visitor) -> list[cuda.CardFigure]:
     """
     by.require(Action.MEASURE)
     return list(cuda.measured())
-
-
-def curve(by: Visitor, one: growth.Enlarged) -> growth.Curve:
-    """A cost as its size grows.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
-    by.require(Action.MEASURE)
-    return growth.measured(one)

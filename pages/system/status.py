@@ -9,9 +9,7 @@ import streamlit as st
 from core import checkpoints, usage
 from core.bench import cuda
 from core.bench.benchmarks import BENCHMARKS, Benchmark
-from core.bench.growth import GROWTHS, Curve
 from core.bench.ratio import Ratio
-from core.figures.growth import growth_figure
 from core.messages import translate
 from core.models.vit import ViT, ViTConfig
 from core.runs.epoch_time import BATCH, IMAGES, STEPS, EpochTime
@@ -19,11 +17,9 @@ from core.service import system
 from core.service.access import Action, NotAllowed
 from pages.shared import controls, language, navigation, permissions, url_state
 from pages.shared.language import _, duration, ngettext, number, percent, size
-from pages.shared.live_plot import static_plot
 
 TIMED = "system:timed"
 SPEED = "system:speed"
-GROWN = "system:grown"
 CARD = "system:cuda"
 SECONDS = 1.0
 """Spent on each benchmark."""
@@ -172,33 +168,6 @@ def card_speed() -> None:
         )
 
 
-def growth() -> None:
-    """Measures how cost grows when the button is pressed, and draws each curve beside the operations counted."""
-    st.markdown(_("How does the cost grow with longer windows, more levels, more markets, more viewers and longer recordings?"))
-    if st.button(_("Measure growth"), icon=":material/trending_up:", key="system_growth"):
-        bar, measured = st.progress(0.0), []
-        for count, one in enumerate(GROWTHS.values()):
-            bar.progress(count / len(GROWTHS), text=translate(one.what))
-            measured.append(system.curve(permissions.visitor(), one))
-        bar.empty()
-        st.session_state[GROWN] = measured
-    curves: list[Curve] = st.session_state.get(GROWN, [])
-    left_and_right = st.columns(2) if curves else []
-    for at, curve in enumerate(curves):
-        with left_and_right[at % 2]:
-            figure = growth_figure(
-                curve.what, curve.sizes, curve.ms, curve.operations, exponent=curve.exponent, theory=curve.theory
-            )
-            static_plot(figure, key=f"system_growth_{at}", alt=translate(curve.what))
-    if curves:
-        st.caption(
-            _(
-                "Both axes are logarithmic: a straight line is a power of the size, and its slope the exponent. "
-                "Small sizes cost more than their operations, since calling each one takes time too."
-            )
-        )
-
-
 def checkpoint_cards() -> None:
     """A table of the checkpoints, and one card in full."""
     cards, broken = [], []
@@ -266,7 +235,6 @@ if permissions.guard(Action.MEASURE):
         controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
     speed()
     card_speed()
-    growth()
 st.subheader(_("Checkpoints"), anchor=False)
 checkpoint_cards()
 about()

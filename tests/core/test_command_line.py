@@ -207,7 +207,7 @@ def test_progress_is_on_standard_error_from_the_first_count_on(capsys: pytest.Ca
     assert printed.out == "" and "3/3" in printed.err and "photograph/s]" in printed.err
 
 
-@pytest.mark.parametrize("line", ["scripts.tree_peers --data A.parquet"])
+@pytest.mark.parametrize("line", ["scripts.ship_trees --data A.parquet"])
 def test_a_measurement_without_its_file_is_one_sentence(line: str) -> None:
     words = [sys.executable, "-m", *line.split()]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=170, check=False)

@@ -25,7 +25,9 @@ from core.market.formats.protocol import (
     RowProblem,
     first_line,
     head,
+    max_unpacked,
     number_lines,
+    too_much,
 )
 from core.market.store.index import market_of
 from core.messages import Message, compose
@@ -153,6 +155,7 @@ def _parquet_lines(path: Path, columns: list[str]) -> Iterator[NumberLines]:
     """A Parquet file's rows, counted from 1."""
     try:
         with pq.ParquetFile(path) as file:
+            _bounded(path, file.metadata, columns)
             before, total = 0, max(1, file.metadata.num_rows)
             for batch in file.iter_batches(BATCH, columns=columns):
                 table = pa.Table.from_batches([batch]).to_pandas()
@@ -160,9 +163,26 @@ def _parquet_lines(path: Path, columns: list[str]) -> Iterator[NumberLines]:
                 lines = np.arange(before + 1, before + 1 + len(values))
                 before += len(values)
                 yield NumberLines(lines=lines, values=values, problems=[], done=before / total)
+    except FormatError:
+        raise
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         why = str(error).splitlines()[0]
         raise FormatError(compose("{file} cannot be read: {reason}", file=path.name, reason=why)) from error
+
+
+def _bounded(path: Path, about: pq.FileMetaData, columns: list[str]) -> None:
+    """Compare what these columns unpack to, by the footer, with what a file may: nothing has been unpacked yet.
+
+    Raises:
+        FormatError: where it is more, or a column holds no numbers, whose texts may be of any length.
+    """
+    places = {about.schema.column(i).path: i for i in range(about.num_columns)}
+    for name in columns:
+        if name not in places or about.schema.column(places[name]).physical_type == "BYTE_ARRAY":  # a list, or texts
+            raise FormatError(compose("{file} has no numbers in its column {column}", file=path.name, column=name))
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    if sum(group.column(places[name]).total_uncompressed_size for group in groups for name in columns) > max_unpacked(path):
+        raise FormatError(too_much(path))
 
 
 def _no_time(row: int, column: str) -> RowProblem:

@@ -74,7 +74,6 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("time an epoch", Action.MEASURE, lambda by: system.epoch(by, SENTINEL)),
     ("benchmark", Action.MEASURE, lambda by: system.benchmark(by, NOTED, 1.0)),
     ("measure the card", Action.MEASURE, system.card),
-    ("measure growth", Action.MEASURE, lambda by: system.curve(by, SENTINEL)),
     ("metrics", Action.READ_METRICS, metrics.metrics),
 ]
 
@@ -117,7 +116,7 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
         forecasters: ("find_forecaster", "TableForecaster"),
         ledger: ("verify",),
         alerts: ("book",),
-        system: ("hub", "epoch_times", "cuda.measured", "growth.measured"),
+        system: ("hub", "epoch_times", "cuda.measured"),
         metrics: ("CollectorRegistry", "ProcessCollector", "generate_latest"),
     }.items():
         for name in names:
@@ -170,7 +169,7 @@ BELOW = {
     *("core.runs.market_training.outlook", "core.runs.scoring.shared_scorer", "core.runs.epoch_time.epoch_times"),
     *("core.market.forecasters.catalogue.find_forecaster", "core.market.forecasters.table.TableForecaster"),
     "core.market.ledger.verification.verify",
-    *("core.bench.growth.measured", "core.market.store.places.RecordingPlace.__init__"),
+    "core.market.store.places.RecordingPlace.__init__",
 }
 """What carries an action out. Pages ask `core.service` for it."""
 

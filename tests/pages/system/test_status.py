@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +9,6 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.bench.benchmarks import BENCHMARKS
-from core.bench.growth import GROWTHS
 from core.market.hub import RunningFeed
 from core.service import system
 from core.service.access import Role
@@ -33,22 +31,13 @@ def test_an_epoch_is_timed_on_every_device() -> None:
 
 
 def test_speed_is_measured_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.bench.benchmarks.BENCHMARKS", {"features": BENCHMARKS["features"]})
+    monkeypatch.setattr("core.bench.benchmarks.BENCHMARKS", {"tlob": BENCHMARKS["tlob"]})
     app = AppTest.from_file(str(ROOT / "pages" / "system" / "status.py"), default_timeout=90)
     app.run()
     app.button(key="system_speed").click().run()
     assert not app.exception
     (table,) = [table.value for table in app.table if "Ratio of times" in table.value.columns]
-    assert list(table["What"]) == [BENCHMARKS["features"].what] and float(table["Ratio of times"].iloc[0]) > 0
-
-
-def test_growth_is_drawn_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.bench.growth.GROWTHS", {"markets": replace(GROWTHS["markets"], sizes=(1, 2))})
-    app = AppTest.from_file(str(ROOT / "pages" / "system" / "status.py"), default_timeout=90)
-    app.run()
-    app.button(key="system_growth").click().run()
-    assert not app.exception
-    assert any("its slope the exponent" in caption.value for caption in app.caption)
+    assert list(table["What"]) == [BENCHMARKS["tlob"].what] and float(table["Ratio of times"].iloc[0]) > 0
 
 
 def test_everything_on_it_is_translated() -> None:

@@ -127,15 +127,19 @@ def test_a_conversion_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
     assert written(library) == []
 
 
-@pytest.mark.skipif(os.name != "posix", reason="other systems know no such limits")
-def test_a_page_of_parquet_that_unpacks_to_far_more_than_it_is_ends_the_process_alone(tmp_path: Path) -> None:
+def test_a_page_of_parquet_that_unpacks_to_far_more_than_it_is_is_refused_by_the_footer(tmp_path: Path) -> None:
     path = tmp_path / "small.parquet"
     constant = pa.array(np.ones(500_000))
     columns = {"timestamp": pa.array(np.zeros(500_000, np.int64))} | dict.fromkeys(HEADER.split(",")[1:], constant)
     pq.write_table(pa.table(columns), path, compression="zstd", use_dictionary=False, data_page_size=1 << 30)
     assert path.stat().st_size < 1 << 20  # of 156 MiB
-    with pytest.raises(FormatError, match=r"of memory: split it|takes more memory than it may"):
-        bounded.inspect({path.name: path}, limits=Limits(seconds=60, mib=128))
+    before = pa.total_allocated_bytes()
+    with pytest.raises(FormatError, match=r"^small.parquet unpacks to more than 64 MiB: split it$"):
+        conversion.inspect({path.name: path})
+    assert pa.total_allocated_bytes() - before < 1 << 20
+    pq.write_table(pa.table(columns | {"ask_size_3": pa.array(["1" * 9_000] * 500_000)}), path)  # each a few bits in the file
+    with pytest.raises(FormatError, match=r"^small.parquet has no numbers in its column ask_size_3$"):
+        conversion.inspect({path.name: path})
 
 
 def test_who_goes_away_ends_the_process_and_a_third_file_waits(tmp_path: Path) -> None:
