@@ -182,6 +182,7 @@ def _adaptive_lines(answer: dict[str, Any]) -> list[str]:
         f"  {name:<12} log-loss {one['log_loss']:.4f}   calibration error {one['ece']:.4f}"
         for name, one in (("as written", answer["before"]), ("recalibrated", answer))
     ]
+    lines.append("  weights      " + "   ".join(f"{name} {weight:.0%}" for name, weight in answer["weights"].items()))
     c = answer["coverage"]
     lines.append(
         f"  sets         promised {c['promised']:.0%}   delivered {c['delivered']:.1%}, lately {c['delivered_last']:.1%}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 
 from core.figures import market as figures
-from core.market.answers.recalibration import MEMORY, MIN_OUTCOMES, REFIT_STEPS, SCORED_AFTER, AdaptiveScores
+from core.market.answers.recalibration import EXPERTS, MEMORY, MIN_OUTCOMES, REFIT_STEPS, SCORED_AFTER, AdaptiveScores
 from core.market.book import STEP_MS
 from core.market.session import MarketSession
 from core.models.tlob import CLASSES
@@ -24,6 +26,7 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
     _describe_threshold(scores, session.entry.alphas[choices.head])
     if scores.newest is not None and scores.outcomes >= MIN_OUTCOMES:
         _describe_newest(scores, scores.newest)
+    st.caption(_describe_weights(scores.weights))
     if not scores.scored:
         controls.notice(
             "loading", _("Scores begin in {count} outcomes.").format(count=number(max(1, SCORED_AFTER + 1 - scores.outcomes)))
@@ -91,6 +94,13 @@ def _describe_newest(scores: AdaptiveScores, newest: tuple[tuple[float, float, f
     else:
         text = _("Now, recalibrated: {chances}. With {promised} coverage no class is sure enough.")
     st.markdown(text.format(chances=chances, promised=percent(scores.promised, 0), set=" / ".join(names[k] for k in classes)))
+
+
+def _describe_weights(weights: Mapping[str, float]) -> str:
+    """Says whom the recalibrated probabilities follow now."""
+    names = dict(zip(EXPERTS, (_("a third each"), _("class rates so far"), _("as written"), _("refitted")), strict=True))
+    shares = ", ".join(f"{names[name]} {percent(weight, 0)}" for name, weight in weights.items())
+    return _("Recalibrated is the mean of four, by how well each has foretold so far: {shares}.").format(shares=shares)
 
 
 def _table(scores: AdaptiveScores) -> pd.DataFrame:

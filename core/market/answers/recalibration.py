@@ -1,9 +1,14 @@
 """Recalibration of a market's probabilities from its own past, as outcomes become known.
 
 Every fifty seconds each head's temperature and class biases are fitted anew to the outcomes known by then, the newest weighing
-most. The fit is trusted as far as it has given its outcomes more probability than the prediction as written did: a market that
-the card fits well is left alone. What was predicted, and the calls, stay as they are: all of this is derived from them.
+most. What results is the mean of four `EXPERTS` by how well each has foretold so far: a third each, how often each class came,
+the prediction as written, and the fitted one. While outcomes are few, and where the model does not speak for itself, it leans on
+the first two. What was predicted, and the calls, stay as they are: all of this is derived from them.
 An outcome at row t is known at row t + h, and used from that row on.
+
+The weights are those of the exponentially weighted average forecaster for the log-loss (Cesa-Bianchi and Lugosi 2006, sections
+3.3 and 9.2; an outcome of a horizon of h steps counts `PACE_OF_WEIGHTS` / h, since outcomes overlap): whatever comes, the sum of
+its losses is above that of the best expert by at most ln 4 times h / `PACE_OF_WEIGHTS`, outcomes still awaited aside.
 
 Adaptive conformal sets say which classes to name so that what happens is among them at a promised rate.
 A class is in the set while 1 less its probability is at most a limit: the quantile of that score over recent outcomes, at a level
@@ -24,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.answers.intervals import block_length, resampled_sums
-from core.market.answers.naive import baseline_summary
+from core.market.answers.naive import PRIOR, baseline_summary
 from core.market.answers.predictions import RowPredictions
 from core.market.answers.table import Answered, Scores
 from core.market.book import BookError, BookRows, FloatArray
@@ -55,6 +60,9 @@ MEMORY: Final = 1_000
 """Outcomes whose scores the quantile is taken of."""
 MIN_SCORES: Final = 50
 """Outcomes before which all classes are named."""
+EXPERTS: Final = ("uniform", "frequencies", "written", "fitted")
+PACE_OF_WEIGHTS: Final = 0.25
+"""Weight of an outcome is this over the horizon; chosen, as the experts were, on recordings of six markets (docs/value.md)."""
 Thresholds = Literal["card", "past"]
 """Source of the label thresholds: the checkpoint's card, or the market's own first quarter hour."""
 
@@ -97,19 +105,27 @@ def named(probabilities: Sequence[float], limit: float) -> list[int]:
     return [label for label, p in enumerate(probabilities) if 1 - p <= limit]
 
 
+Triple = tuple[float, float, float]
+A_THIRD: Final[Triple] = (1 / 3, 1 / 3, 1 / 3)
+
+
 @dataclass(frozen=True, slots=True)
 class Recalibrated:
     """One head's prediction and what the past makes of it.
 
     Attributes:
-        written: the three probabilities as predicted. fitted: by the newest fit. adapted: between the two, by how far the fit is
-            trusted. limit: of the conformal set.
+        experts: the three probabilities of each of `EXPERTS`. adapted: their mean by the weights of the moment.
+        limit: of the conformal set.
     """
 
-    written: tuple[float, float, float]
-    fitted: tuple[float, float, float]
-    adapted: tuple[float, float, float]
+    experts: tuple[Triple, Triple, Triple, Triple]
+    adapted: Triple
     limit: float
+
+    @property
+    def written(self) -> Triple:
+        """The probabilities as predicted."""
+        return self.experts[2]
 
 
 class AdaptiveHead:
@@ -121,22 +137,29 @@ class AdaptiveHead:
         first_fit: predictions until the first fit, so that the heads of a market take turns.
 
     Attributes:
-        alpha: the label threshold in use. settled: whether it stays.
+        alpha: the label threshold in use. settled: whether it stays. weights: of each of `EXPERTS`.
         scale, biases: the fitted probabilities are softmax(scale log p + biases).
     """
 
     def __init__(self, horizon: int, alpha: float, *, own_threshold: bool = False, first_fit: int = REFIT_STEPS) -> None:
         self.horizon = horizon
         self.alpha, self.settled = alpha, not own_threshold
-        self.scale, self.biases = 1.0, (0.0, 0.0, 0.0)
-        self.sets = AdaptiveSets()
         self._logits = np.zeros((KEPT // STRIDE, 3))
         self._moves = np.zeros(KEPT // STRIDE)
         self._first: list[float] = []  # moves of the first quarter hour
         self._count = 0
-        self._evidence = 0.0  # log-likelihood of the fits less that as written, over the past, discounted
-        self._independent = min(1.0, 2 / horizon)  # outcomes overlap: those of half a horizon count as one
+        self._independent = min(1.0, 2 / horizon)  # outcomes overlap: those of half a horizon count as one in a fit
+        self._pace = min(1.0, PACE_OF_WEIGHTS / horizon)
         self._until_fit = first_fit
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing is known yet by the threshold in use."""
+        self.scale, self.biases = 1.0, (0.0, 0.0, 0.0)
+        self.sets = AdaptiveSets()
+        self._counts = PRIOR.tolist()
+        self._losses = [0.0] * len(EXPERTS)
+        self.weights = [1 / len(EXPERTS)] * len(EXPERTS)
 
     def predict(self, probabilities: Sequence[float]) -> Recalibrated:
         """A prediction with what is known now; every `REFIT_STEPS` predictions the calibration is fitted first."""
@@ -146,21 +169,15 @@ class AdaptiveHead:
             self._fit()
         down, stationary, up = probabilities
         written = (float(down), float(stationary), float(up))
-        return Recalibrated(written, self._recalibrate(written, 1.0), self._recalibrate(written, self.trust), self.sets.limit)
+        experts = A_THIRD, _shares(*self._counts), written, self._fitted(written)
+        a, b, c = (sum(w * p[k] for w, p in zip(self.weights, experts, strict=True)) for k in range(3))
+        return Recalibrated(experts, (a, b, c), self.sets.limit)
 
-    @property
-    def trust(self) -> float:
-        """0 to 1: the posterior probability that the fits are right rather than the predictions as written, from even odds."""
-        return 1 / (1 + math.exp(min(max(-self._evidence, -50.0), 50.0)))
-
-    def _recalibrate(self, p: tuple[float, float, float], trust: float) -> tuple[float, float, float]:
-        """softmax(scale log p + biases), scale and biases being drawn towards 1 and 0 where trust is less than 1."""
-        scale = 1 + trust * (self.scale - 1)
-        a, b, c = (scale * _log(value) + trust * bias for value, bias in zip(p, self.biases, strict=True))
+    def _fitted(self, p: Triple) -> Triple:
+        """softmax(scale log p + biases)."""
+        a, b, c = (self.scale * _log(value) + bias for value, bias in zip(p, self.biases, strict=True))
         top = max(a, b, c)
-        down, stationary, up = math.exp(a - top), math.exp(b - top), math.exp(c - top)
-        total = down + stationary + up
-        return down / total, stationary / total, up / total
+        return _shares(math.exp(a - top), math.exp(b - top), math.exp(c - top))
 
     def resolve(self, prediction: Recalibrated, move: float) -> int:
         """Resolves a prediction from the label's move, a fraction of the price: the class by the threshold in use."""
@@ -171,8 +188,11 @@ class AdaptiveHead:
         self._count += 1
         truth = 2 if move > self.alpha else 0 if move < -self.alpha else 1
         self.sets.resolve(prediction.adapted[truth], prediction.limit)
-        gain = _log(prediction.fitted[truth]) - _log(prediction.written[truth])
-        self._evidence = self._evidence * 0.5 ** (1 / HALF_LIFE) + gain * self._independent
+        self._counts[truth] += 1
+        self._losses = [sum_ - _log(p[truth]) for sum_, p in zip(self._losses, prediction.experts, strict=True)]
+        least = min(self._losses)
+        shares = [math.exp(self._pace * (least - loss)) for loss in self._losses]
+        self.weights = [share / sum(shares) for share in shares]
         if not self.settled:
             self._first.append(move)
             if len(self._first) == THRESHOLD_OUTCOMES:
@@ -182,7 +202,9 @@ class AdaptiveHead:
     def _settle(self) -> None:
         """Go over to the market's own threshold: what was fitted and counted by the other one does not hold any more."""
         self.alpha, self.settled = max(fit_alpha([np.array(self._first)]), 1e-9), True
-        self._first, self.sets, self._evidence = [], AdaptiveSets(), 0.0
+        self._begin()
+        self._counts = (PRIOR + np.bincount(classify(np.array(self._first), self.alpha), minlength=3)).tolist()
+        self._first = []
         self._fit()
 
     def _fit(self) -> None:
@@ -199,6 +221,11 @@ class AdaptiveHead:
 
 def _log(p: float) -> float:
     return math.log(max(p, 1e-6))
+
+
+def _shares(down: float, stationary: float, up: float) -> Triple:
+    total = down + stationary + up
+    return down / total, stationary / total, up / total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,6 +274,7 @@ class AdaptiveScores:
         delivered, delivered_last: share of outcomes that the sets named, over all scored and the last `MEMORY` of them.
         mean_size: classes in a set. promised: the share that shall be named.
         newest: of the newest prediction, recalibrated: probabilities and the classes named; None before the first.
+        weights: of each of `EXPERTS`, now.
     """
 
     outcomes: int
@@ -260,7 +288,8 @@ class AdaptiveScores:
     delivered_last: float
     mean_size: float
     promised: float
-    newest: tuple[tuple[float, float, float], list[int]] | None
+    newest: tuple[Triple, list[int]] | None
+    weights: dict[str, float]
 
 
 class AdaptiveBoard:
@@ -329,6 +358,7 @@ class AdaptiveBoard:
             mean_size=self._named / n if n else math.nan,
             promised=PROMISED,
             newest=None if newest is None else (newest.adapted, named(newest.adapted, newest.limit)),
+            weights=dict(zip(EXPERTS, self.head.weights, strict=True)),
         )
 
 
@@ -368,9 +398,9 @@ def score_recalibrated(
 
     Returns:
         Plain numbers, rounded to four decimals. Calls are those of the card's rule; log_loss, ece and call_gap are those after
-        recalibration, and `before` has those of the probabilities as written. `coverage` has what was `promised`; `delivered`
-        over all scored, with its 95 % interval `low` to `high` (block bootstrap), and over the last `MEMORY` of them;
-        `mean_size` of the sets, and the share that are `empty`.
+        recalibration. `before` has those of the probabilities as written, and `weights` those of `EXPERTS` at the end. `coverage`
+        has what was `promised`; `delivered` over all scored, with its 95 % interval `low` to `high` (block bootstrap), and over
+        the last `MEMORY` of them; `mean_size` of the sets, and the share that are `empty`.
 
     Raises:
         BookError: where there are no more outcomes than those left out.
@@ -417,6 +447,7 @@ def score_recalibrated(
         "alpha": answer.alpha,
         **_rounded({**after.summary(), "call_gap": after.call_gap}),
         "before": _rounded({name: getattr(result["tlob"], name) for name in ("log_loss", "ece", "call_gap")}),
+        "weights": _rounded(dict(zip(EXPERTS, past.weights, strict=True))),
         "coverage": _rounded(coverage),
         "confusion": after.confusion.tolist(),
         "baselines": baseline_summary(result),

@@ -10,7 +10,9 @@ from scipy.special import log_softmax, softmax
 
 from core import scores
 from core.market.answers.recalibration import (
+    EXPERTS,
     MIN_OUTCOMES,
+    PACE_OF_WEIGHTS,
     REFIT_STEPS,
     SCORED_AFTER,
     STRIDE,
@@ -138,11 +140,32 @@ def test_an_unknown_markets_threshold_is_that_of_its_first_quarter_hour() -> Non
     assert head.settled
 
 
-def test_before_the_first_fit_probabilities_stay_as_written() -> None:
+def test_before_the_first_fit_there_is_no_other_prediction() -> None:
     rng = np.random.default_rng(10)
-    p = softmax(rng.normal(0, 1, (3 * REFIT_STEPS, 3)), axis=1)
-    answer = recalibrated(p, drawn(p, 11), 10)
+    p, head = softmax(rng.normal(0, 1, (3 * REFIT_STEPS, 3)), axis=1), AdaptiveHead(10, 0.5)
+    truth, predictions = drawn(p, 11), []
+    for t in range(len(p)):
+        if t >= 10:
+            head.resolve(predictions[t - 10], float(MOVES[truth[t - 10]]))
+        predictions.append(head.predict(p[t].tolist()))
     first = next(t for t in range(len(p)) if (t + 1) % REFIT_STEPS == 0 and t - 10 + 1 >= MIN_OUTCOMES)
-    np.testing.assert_allclose(answer.adapted[:first], p[:first], atol=1e-12)
-    assert np.abs(answer.adapted[first] - p[first]).max() > 1e-6
+    experts = dict(zip(EXPERTS, np.array([one.experts for one in predictions]).transpose(1, 0, 2), strict=True))
+    np.testing.assert_allclose(experts["fitted"][:first], experts["written"][:first], atol=1e-12)
+    assert np.abs(experts["fitted"][first] - experts["written"][first]).max() > 1e-6
     assert STRIDE < MIN_OUTCOMES
+
+
+@pytest.mark.parametrize("sequence", ["drawn", "always down", "what is least expected"])
+def test_no_expert_is_missed_by_more_than_the_bound(sequence: str) -> None:
+    """Cesa-Bianchi and Lugosi 2006, section 3.3: whatever comes, the losses sum to at most the best expert's and ln 4 / pace."""
+    rng = np.random.default_rng(14)
+    head, p = AdaptiveHead(1, 0.5), softmax(rng.normal(0, 2, (2_000, 3)), axis=1)
+    wanted, losses, mine = drawn(p, 15), np.zeros(len(EXPERTS)), 0.0
+    for t in range(len(p)):
+        prediction = head.predict(p[t].tolist())
+        hostile = {"drawn": int(wanted[t]), "always down": 0}.get(sequence, int(np.argmin(prediction.adapted)))
+        mine -= np.log(prediction.adapted[hostile])
+        losses -= np.log(np.array(prediction.experts)[:, hostile])
+        head.resolve(prediction, float(MOVES[hostile]))
+        assert mine <= losses.min() + np.log(len(EXPERTS)) / PACE_OF_WEIGHTS + 1e-9
+    np.testing.assert_allclose(head.weights, softmax(-PACE_OF_WEIGHTS * losses), atol=1e-9)
