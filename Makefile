@@ -25,7 +25,7 @@ run: $(VENV)/.installed
 	$(BIN)/streamlit run streamlit_app.py --server.port $(PORT) --server.address $(ADDRESS)
 
 test: $(VENV)/.installed-dev $(VENV)/.hands
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/run_tests.py $(ARGS)
 
 numeric: $(VENV)/.installed-dev
 	$(BIN)/python scripts/numeric_tests.py $(ARGS)

@@ -6,17 +6,12 @@ import logging
 import os
 import re
 import shutil
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from core import messages
 from core.figures import style
-
-if TYPE_CHECKING:
-    from xdist.remote import Producer
-    from xdist.scheduler import LoadFileScheduling
 
 # Neither how long an example takes nor chance decides whether a test passes: a busy machine is no fault of the code.
 settings.register_profile("steady", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
@@ -64,21 +59,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def pytest_report_header() -> str:
     return f"browser: {find_chromium() or HOW}"
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
-    """Of two or three workers one drives the browser, so that the app and Chromium are started once."""
-    if config.getoption("dist") != "loadfile" or config.getoption("numprocesses") not in (2, 3):
-        return None
-    from xdist.scheduler import LoadFileScheduling
-
-    class BrowserTogether(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            path = super()._split_scope(nodeid)
-            return "tests/browser" if path.startswith("tests/browser/") else path
-
-    return BrowserTogether(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,16 +1,17 @@
-"""What a run of the tests prints (no lines of others', and last the reason of each failure), and which worker runs what."""
+"""What a run of the tests prints (no lines of others', and last the reason of each failure), and which process runs what."""
 
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from hypothesis import HealthCheck, settings
-from xdist.remote import Producer
 
-from tests.conftest import OUTSIDE_A_RUN, pytest_xdist_make_scheduler
+from scripts import run_tests
+from tests.conftest import OUTSIDE_A_RUN
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,12 +33,18 @@ def test_a_red_run_ends_with_its_reason_in_one_line(pytester: pytest.Pytester, m
     assert "1 failed" in end
 
 
-@pytest.mark.parametrize(("workers", "units"), [(2, ["tests/browser", "tests/browser", "tests/core/a.py"]), (4, None)])
-def test_of_few_workers_one_drives_the_browser(pytester: pytest.Pytester, workers: int, units: list[str] | None) -> None:
-    config = pytester.parseconfig("-n", str(workers), "--dist", "loadfile", "--tx", f"{workers}*popen")
-    scheduler = pytest_xdist_make_scheduler(config, Producer("scheduler", enabled=False))
-    files = ("tests/browser/a.py", "tests/browser/b.py", "tests/core/a.py")
-    assert (scheduler and [scheduler._split_scope(f"{file}::test_one") for file in files]) == units
+def test_the_browsers_process_runs_beside_the_other_and_either_one_fails_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "fake.py"
+    script.write_text("import sys; print(sys.argv[1:]); sys.exit('browser' in sys.argv[1] and '--ignore' not in sys.argv[1])")
+    monkeypatch.setattr(run_tests, "PYTEST", (sys.executable, str(script)))
+    monkeypatch.setattr(sys, "argv", ["run_tests.py"])
+    assert run_tests.main() == 1
+    monkeypatch.setattr(run_tests, "BROWSER", "tests/other")
+    assert run_tests.main() == 0
+    monkeypatch.setattr(sys, "argv", ["run_tests.py", "tests/browser"])
+    assert run_tests.main() == 1
 
 
 def test_no_property_fails_because_the_machine_is_busy() -> None:

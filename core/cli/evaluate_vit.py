@@ -68,7 +68,8 @@ def _run(o: argparse.Namespace) -> None:
         if held_out:
             answer |= {"split": o.split}
         fetch_missing(o.data, "train" if held_out else "t10k")
-        answer |= evaluate(classifier, validation_part(o.data) if held_out else read_part(o.data, "t10k"))
+        part = validation_part(o.data) if held_out else read_part(o.data, "t10k")
+        answer |= evaluate(classifier, part, progress=counting_bar("image"))
         answer |= {"flagged": answer["strange"], "ece": answer["calibration_error"]}
     print(json.dumps(answer) if o.json else _table(answer, classifier))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -46,7 +46,7 @@ from core.training.recipe import (
     taken,
 )
 from core.vision.calibration import fit_temperature, softmax
-from core.vision.classifier import Classifier
+from core.vision.classifier import BATCH, Classifier
 from core.vision.familiarity import Familiarity
 from core.vision.idx import MD5, IdxPart, Images, Labels, fetch, file_paths, missing, read_part, stratified_split
 
@@ -354,8 +354,13 @@ def widened(weights: dict[str, Tensor], fresh: dict[str, Tensor]) -> dict[str, T
     return result
 
 
-def evaluate(classifier: Classifier, part: IdxPart) -> dict[str, Any]:
+def evaluate(
+    classifier: Classifier, part: IdxPart, *, progress: Callable[[int, int], None] = lambda done, total: None
+) -> dict[str, Any]:
     """Scores of a part for a card: samples, accuracy, calibration, confusion matrix (rows the truth), share that is flagged.
+
+    Args:
+        progress: is told how many images have been answered, and of how many.
 
     Raises:
         ValueError: for a model whose classes are not the data set's.
@@ -364,11 +369,15 @@ def evaluate(classifier: Classifier, part: IdxPart) -> dict[str, Any]:
         raise ValueError(
             compose("{name} answers in kinds of photographs: give a folder of photographs", name=classifier.card["name"])
         )
-    answers = classifier.answers(classifier.enlarged(part.images))
+    parts = []
+    for first in range(0, len(part), BATCH):
+        parts.append(classifier.answers(classifier.enlarged(part.images[first : first + BATCH])))
+        progress(min(first + BATCH, len(part)), len(part))
+    strangeness = np.concatenate([one.strangeness for one in parts])
     return {
         "samples": len(part),
-        **scores(answers.probabilities, part.labels),
-        "strange": float(f"{(answers.strangeness > classifier.threshold).mean():.4g}"),
+        **scores(np.concatenate([one.probabilities for one in parts]), part.labels),
+        "strange": float(f"{(strangeness > classifier.threshold).mean():.4g}"),
     }
 
 

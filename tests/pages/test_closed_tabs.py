@@ -20,8 +20,9 @@ VISITS, AT_ONCE = 45, 4
 
 
 async def visits(url: str, count: int) -> None:
-    """So many tabs that open the front page and are closed as soon as it stands."""
+    """So many tabs that open the live page and are closed as soon as it stands."""
     opening = BackMsg()
+    opening.rerun_script.page_name = "live"
     opening.rerun_script.context_info.locale = "en"
     places = asyncio.Semaphore(AT_ONCE)
 

@@ -141,7 +141,9 @@ def test_the_command_prints_what_the_contract_names(
 
 def test_scores_of_images_agree_with_scikit_learn(classifier: Classifier) -> None:
     part = IdxPart(images=IMAGES.copy(), labels=(LABELS + (np.arange(60) % 7 == 0)) % 10)
-    scores = evaluate(classifier, part)
+    counted: list[tuple[int, int]] = []
+    scores = evaluate(classifier, part, progress=lambda done, total: counted.append((done, total)))
+    assert counted == [(60, 60)]
     called = classifier.probabilities(part.images).argmax(axis=1)
     np.testing.assert_array_equal(scores["confusion"], confusion_matrix(part.labels, called, labels=range(10)))
     assert scores["accuracy"] == pytest.approx((called == part.labels).mean(), abs=1e-6)
