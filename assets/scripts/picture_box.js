@@ -1,5 +1,5 @@
 // A picture with a box to drag: by its inside it moves, by a corner it changes its size, elsewhere a new one is drawn.
-// When the pointer is released the box is sent to the server as its edges in percent of the picture.
+// Other boxes may be pressed to take their place. When the pointer is released the box is sent to the server as its edges in percent of the picture.
 
 const LEAST = 3; // percent: a smaller box is a click
 
@@ -44,17 +44,29 @@ class PictureBox {
     this.frame.addEventListener("keydown", (event) => this.key(event));
   }
 
-  show({ image, box, label }) {
+  show({ image, box, others, label }) {
     if (this.image.src !== image) this.image.src = image;
     this.image.alt = label;
     this.frame.setAttribute("aria-label", label);
     if (!this.start) this.place(box);
+    for (const old of this.root.querySelectorAll(".picture-box-other")) old.remove();
+    for (const other of others) this.offer(other);
+  }
+
+  offer({ label, ...box }) {
+    const button = document.createElement("button");
+    button.className = "picture-box-other";
+    place(button, box);
+    const name = document.createElement("span");
+    name.textContent = label;
+    button.append(name);
+    button.addEventListener("click", () => this.send(box));
+    this.root.insertBefore(button, this.frame);
   }
 
   place(box) {
     this.box = box;
-    const { left, top, right, bottom } = box;
-    Object.assign(this.frame.style, { left: `${left}%`, top: `${top}%`, width: `${right - left}%`, height: `${bottom - top}%` });
+    place(this.frame, box);
   }
 
   at(event) {
@@ -64,6 +76,7 @@ class PictureBox {
   }
 
   down(event) {
+    if (event.target.closest(".picture-box-other")) return;
     event.preventDefault();
     const corner = event.target.dataset.corner;
     const inside = this.frame.contains(event.target);
@@ -110,6 +123,10 @@ class PictureBox {
     const [l, t, r, b] = [left, top, right, bottom].map(Math.round);
     if (r > l && b > t) this.send({ left: l, top: t, right: r, bottom: b });
   }
+}
+
+function place(element, { left, top, right, bottom }) {
+  Object.assign(element.style, { left: `${left}%`, top: `${top}%`, width: `${right - left}%`, height: `${bottom - top}%` });
 }
 
 function ordered({ left, right, top, bottom }) {

@@ -152,13 +152,17 @@ class Classifier:
     def quarter_turns(self, images: Images) -> NDArray[np.int64]:
         """(n,): by how many quarter turns counterclockwise each uint8 image (n, 28, 28) lies; 0 also where that is in doubt.
 
-        Each image is read in four positions. It lies so that it is the least in doubt when set upright, by the card's margin.
+        An image is read in four positions, unless the model says that it lies upright. It lies so that it is the least in doubt
+        when set upright, by the card's margin.
         """
+        turns = np.zeros(len(images), np.int64)
         if self.turn_margin is None:
-            return np.zeros(len(images), np.int64)
-        doubt = doubt_by_position(self, images)
-        least = doubt.argmin(axis=1)
-        return np.where(doubt[:, 0] - doubt.min(axis=1) > self.turn_margin, least, 0)
+            return turns
+        asked = self.lying(images) > 0 if self.says_lying else np.ones(len(images), bool)
+        if asked.any():
+            doubt = doubt_by_position(self, images[asked])
+            turns[asked] = np.where(doubt[:, 0] - doubt.min(axis=1) > self.turn_margin, doubt.argmin(axis=1), 0)
+        return turns
 
     @property
     def says_lying(self) -> bool:

@@ -84,12 +84,25 @@ def mask_of(numbers: Iterable[int], patches: int) -> Hidden:
 
 def hidden_answer(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
     """(classes,) calibrated probabilities of the image with some patches (patches,) replaced by background."""
+    return hidden_answers(analysis, hidden[None])[0]
+
+
+def hidden_answers(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
+    """(copies, classes) calibrated probabilities of copies of the image, each with some patches (copies, patches) replaced."""
     classifier = analysis.classifier
     inputs = classifier.normalise(analysis.image[None])[0]
-    shown = without(inputs, background(classifier, inputs), patch_numbers(classifier).to(inputs.device), hidden[None])
+    shown = without(inputs, background(classifier, inputs), patch_numbers(classifier).to(inputs.device), hidden)
     with torch.no_grad():
         logits = classifier.model(shown)
-    return np.asarray((logits / classifier.temperature).softmax(dim=-1)[0].double().cpu().numpy())
+    return np.asarray((logits / classifier.temperature).softmax(dim=-1).double().cpu().numpy())
+
+
+def ground_colour(analysis: PictureAnalysis) -> tuple[int, int, int]:
+    """Red, green and blue of what the model reads in place of a hidden patch."""
+    if analysis.classifier.manner != "photograph":
+        return 0, 0, 0
+    red, green, blue = analysis.image.reshape(-1, 3).mean(axis=0).round().astype(int).tolist()
+    return red, green, blue
 
 
 def sample(classifier: Classifier) -> Iterator[Evidence]:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from core.vision.classifier import Manner, default_name
+from core.vision.garments import FoundGarment
 from core.vision.pictures import Bytes, Picture
 
 SIDE: Final = 28
@@ -141,6 +142,7 @@ class PreparedPicture:
         blank: whether nothing stood out from the background, so that there was nothing to crop to.
         unturned: what the model would read of it as it was given, where it was set upright by itself; None elsewhere.
         empty: whether the whole picture is of one grey level, within `TOLERANCE`, so that there is nothing to classify.
+        garments: two or three garments in it, the largest first; none where it shows one (`core.vision.uprightness`).
     """
 
     steps: tuple[PreparationStep, ...]
@@ -149,6 +151,7 @@ class PreparedPicture:
     blank: bool
     empty: bool
     unturned: Bytes | None = None
+    garments: tuple[FoundGarment, ...] = ()
 
     def step(self, name: StepName) -> PreparationStep:
         """The step of that name."""

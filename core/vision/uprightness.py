@@ -1,27 +1,45 @@
-"""Pictures prepared for a model that also says which way up they lie: those that lie on a side are set upright first."""
+"""Pictures prepared for a model by its own answers: those that lie on a side are set upright, several garments are told apart."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from core.vision.classifier import Classifier
+from core.vision.garments import Edges, several_garments
 from core.vision.pictures import Picture
 from core.vision.preprocessing import PreparedPicture, Recipe, prepare
 
 
 def prepare_upright(classifier: Classifier, picture: Picture, recipe: Recipe) -> PreparedPicture:
-    """Take a picture through all steps; where the recipe leaves it to the model, set it upright by the model's answer.
+    """Take a picture through all steps; what the recipe leaves to the model is done by the model's answer.
 
-    The model reads the whole picture for that, as the edges of a box are edges of the picture set upright. What is strange as
-    given stays in doubt when it is set upright: upside down, shorts are more like a garment that the model knows.
+    For the way up it reads the whole picture, as the edges of a box are edges of the picture set upright. What is strange as
+    given stays in doubt when it is set upright: upside down, shorts are more like a garment that the model knows. Of several
+    garments in a photograph the largest is read (`garments` has all of them), unless the recipe names a crop.
 
     Raises:
         ValueError: for a box without room in it, or percentages outside 0 to 100.
     """
-    side = classifier.config.side
-    if recipe.turn != "auto" or not classifier.knows_turns:
-        return prepare(picture, recipe, side=side)
-    plain = prepare(picture, replace(recipe, crop="whole"), side=side)
-    lies = int(classifier.quarter_turns(plain.image[None])[0])
+    side, lies = classifier.config.side, 0
+    unturned = None
+    if recipe.turn == "auto" and classifier.knows_turns:
+        plain = prepare(picture, replace(recipe, crop="whole"), side=side)
+        lies = int(classifier.quarter_turns(plain.image[None])[0])
+        unturned = plain.image if lies else None
     prepared = prepare(picture, recipe, lies=lies, side=side)
-    return replace(prepared, unturned=plain.image) if lies else prepared
+    if recipe.manner != "photograph" or recipe.crop not in ("auto", "box") or prepared.empty:
+        return replace(prepared, unturned=unturned)
+
+    def of_box(edges: Edges) -> PreparedPicture:
+        left, top, right, bottom = edges
+        return prepare(picture, replace(recipe, crop="box", left=left, top=top, right=right, bottom=bottom), lies=lies, side=side)
+
+    def answer(edges: Edges) -> tuple[int, float, bool]:
+        answers = classifier.answers(of_box(edges).image[None])
+        label = int(answers.probabilities[0].argmax())
+        return label, float(answers.probabilities[0, label]), bool(answers.strangeness[0] > classifier.threshold)
+
+    garments = several_garments(prepared.step("turn").image, answer)
+    if garments and recipe.crop == "auto":
+        prepared = of_box(garments[0].edges)
+    return replace(prepared, unturned=unturned, garments=garments)

@@ -1,4 +1,4 @@
-"""Attention of the ViT: five measures over the picture, all attention maps, patches to hide, deletion curves."""
+"""Attention of the ViT: five measures over the picture, all attention maps, patches to rub out, deletion curves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.vision.evidence import mask_of
 from pages.images import (
     attention_maps,
     cached_results,
-    hidden_patches,
+    fool_it,
     patch_evidence,
     picture_source,
     preparation,
@@ -42,16 +42,16 @@ def body() -> None:
         picture_source.link_to_view()
         return
     ranking_panel.headline(analysis, chosen)
-    views(analysis)
+    views(analysis, chosen.name)
 
 
 @st.fragment
-def views(analysis: PictureAnalysis) -> None:
+def views(analysis: PictureAnalysis, title: str) -> None:
     """The chosen view and its downloads: a fragment, so that a choice in it does not rerun the page."""
     options = {
         "picture": _("Over the picture"),
         "maps": _("All maps"),
-        "hide": _("Hide patches"),
+        "hide": _("Fool it"),
         "truth": _("Is it telling the truth?"),
         "qk": _("Queries and keys"),
     }
@@ -64,7 +64,7 @@ def views(analysis: PictureAnalysis) -> None:
     elif view == "maps":
         downloads = attention_maps.show(analysis)
     elif view == "hide":
-        hidden, label, downloads = hidden_patches.show(analysis)
+        hidden, downloads = fool_it.show(analysis, title)
     elif view == "qk":
         queries_keys_view.show(
             lambda: cached_results.joint_sample(analysis.classifier),

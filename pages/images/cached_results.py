@@ -18,11 +18,12 @@ from core.models.vit import CLASSES
 from core.vision import analysis as analyses
 from core.vision import classifier as classifiers
 from core.vision import evidence as evidences
+from core.vision import fooling, photograph_scores, walkthrough
 from core.vision import joint_sample as joint_samples
-from core.vision import photograph_scores, walkthrough
 from core.vision.analysis import PictureAnalysis, TokenShares
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
+from core.vision.fooling import Needed
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.own_classes import OwnClasses, teach
 from core.vision.pictures import Bytes, Picture, decode, from_grey
@@ -126,6 +127,12 @@ def deletion_curves(analysis: PictureAnalysis, label: int, *, told: Told = untol
 def hidden_answer(analysis: PictureAnalysis, hidden: frozenset[int]) -> Probabilities:
     """(classes,) probabilities with some patches hidden, by their numbers from 1."""
     return evidences.hidden_answer(analysis, evidences.mask_of(hidden, analysis.grid**2))
+
+
+@kept(64, HASHES)
+def needed(analysis: PictureAnalysis, *, told: Told = untold) -> Needed:
+    """Patches that must go until the answer changes, by attention, by occlusion and at random; seconds for a photograph."""
+    return fooling.needed(analysis, told=told)
 
 
 @kept(32, HASHES)

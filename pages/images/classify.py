@@ -14,22 +14,26 @@ controls.page_header(_("Classify a garment"), prose("classify_lead"))
 
 def body() -> None:
     """The page where there is a model."""
+    answer = st.container()  # what is asked first stands first; what it is asked about is chosen below
     chosen = picture_source.pick()
     if chosen is None:
-        controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
+        with answer:
+            controls.notice("empty", _("No picture is chosen yet: give one below, or take a photograph of the app's."))
         picture_source.link_to_view()
         return
-    result = st.container()
-    classifier = pick_classifier(chosen.picture)  # below the answer, which the usual choice has already given
+    table, patches = st.container(), st.container()
+    classifier = pick_classifier(chosen.picture)
     shown = preparation.show(chosen.picture, classifier)
     if shown is not None:
         recipe, prepared = shown
-        with result:
-            if len(chosen.all) > 1:
-                batch_table.show(chosen, recipe)
+        with answer:
             analysis = ranking_panel.show(classifier, chosen, prepared)
+        if len(chosen.all) > 1:
+            with table:
+                batch_table.show(chosen, recipe)
         if not prepared.empty:
-            ranking_panel.attention(analysis)
+            with patches:
+                ranking_panel.attention(analysis)
     picture_source.link_to_view()
 
 

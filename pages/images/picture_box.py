@@ -1,10 +1,10 @@
-"""A picture with a box that the visitor may drag (its browser side: assets/scripts/picture_box.js)."""
+"""A picture with a box that the visitor may drag, and others to press (its browser side: assets/scripts/picture_box.js)."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import streamlit as st
 
@@ -21,6 +21,14 @@ CSS: Final = """
   position: absolute; border: 2px solid #2F7EC7; box-shadow: 0 0 0 1px rgba(255, 255, 255, 0.8); cursor: move;
   box-sizing: border-box;
 }
+.picture-box-other {
+  position: absolute; border: 2px dashed #2F7EC7; box-shadow: 0 0 0 1px rgba(255, 255, 255, 0.8); background: transparent;
+  padding: 0; cursor: pointer;
+}
+.picture-box-other span {
+  position: absolute; left: 0; top: 0; background: #1F5F9E; color: #fff; font-size: 0.75rem; font-weight: 600; line-height: 1.4;
+  padding: 0 0.3rem; white-space: nowrap;
+}
 .picture-box-frame:focus-visible { outline: 2px solid #D5701F; }
 .picture-box-frame i {
   position: absolute; width: 16px; height: 16px; background: #2F7EC7; border: 2px solid #fff; border-radius: 50%;
@@ -31,16 +39,17 @@ CSS: Final = """
 """
 
 
-def show(png: bytes, box: Mapping[str, int], *, label: str, key: str) -> None:
-    """The picture with the box; dragging it chooses the crop "by hand" with these edges.
+def show(png: bytes, box: Mapping[str, int], others: Sequence[Mapping[str, Any]], *, label: str, key: str) -> None:
+    """The picture with the box; dragging it, or pressing another, chooses the crop "by hand" with these edges.
 
     Args:
-        png: the picture. box: edges now, percent of width and height. label: says what it is and how to use it.
+        png: the picture. box: edges now, percent of width and height. others: edges and a `label` each.
+        label: says what it is and how to use it.
     """
     image = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     browser_component("picture_box", CSS)(
         key=key,
-        data={"image": image, "box": dict(box), "label": label},
+        data={"image": image, "box": dict(box), "others": [dict(one) for one in others], "label": label},
         on_box_change=lambda: _take(st.session_state[key].get("box")),
     )
 

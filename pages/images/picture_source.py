@@ -53,34 +53,36 @@ class ChosenPicture:
 
 
 def pick() -> ChosenPicture | None:
-    """The controls to choose by; None while nothing is chosen."""
+    """The controls to choose by, a file of the reader's own first; None while nothing is chosen."""
     kinds = {
-        "upload": _("Upload"),
-        "camera": _("Camera"),
         "photos": _("Photographs"),
         "gallery": _("Test images"),
+        "camera": _("Camera"),
         "draw": _("Drawing"),
+        "upload": _("Your pictures"),
     }
     with st.container(border=True):
         photographs = PHOTOGRAPHS in cached_results.model_names() and "item" not in st.query_params
         default = "photos" if photographs else "gallery"
-        kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", default=default, required=True)
-        if kind == "gallery":
-            url_state.remember(SET, None)
-            url_state.remember("photo", None)
-            return _pick_test_image()
-        url_state.remember("item", None)
-        if kind == "photos":
-            url_state.remember(SET, None)
-            return _pick_photograph()
-        url_state.remember("photo", None)
-        given = {"upload": _uploads, "camera": _photograph, "draw": _drawing}[kind]()
-        return _pick_kept(kind, given)
+        own, others = st.columns([2, 3], gap="medium")
+        with own:
+            given = _uploads()
+        with others:
+            kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", default=default, required=True)
+            if kind != "gallery":
+                url_state.remember("item", None)
+            if kind != "photos":
+                url_state.remember("photo", None)
+            if kind in ("gallery", "photos"):
+                url_state.remember(SET, None)
+                return _pick_test_image() if kind == "gallery" else _pick_photograph()
+            return _pick_kept(kind, given if kind == "upload" else {"camera": _photograph, "draw": _drawing}[kind]())
 
 
 def pick_folded() -> ChosenPicture | None:
-    """`pick` in an expander, open where the link names a source: for pages that take over the picture of another page."""
-    with st.expander(_("Choose a picture"), icon=":material/image:", expanded=st.query_params.get("from") is not None):
+    """`pick` in an expander, open where nothing is chosen yet: for pages that take over the picture of another page."""
+    asked = st.query_params.get("from") in ("upload", "camera", "draw") and SET not in st.query_params
+    with st.expander(_("Choose a picture"), icon=":material/image:", expanded=asked):
         return pick()
 
 
@@ -201,8 +203,6 @@ def _pasted() -> list[str] | None:
             state["classify:pasted"] = state["picture"] = STORE.keep(decode(data, name=_("Pasted picture")))
         except PictureError as error:
             controls.error_box(_("{file}: {why}.").format(file=_("Pasted picture"), why=translate(str(error))))
-        if state.get("crop") == "box":
-            state["crop"] = "auto"  # the box was drawn on another picture
     return [state["classify:pasted"]] if "classify:pasted" in state else None
 
 
@@ -222,6 +222,9 @@ def _drawing() -> list[str] | None:
 
 def _touch(kind: str) -> None:
     st.session_state[f"classify:touched:{kind}"] = True
+    st.session_state["from"] = "upload"  # whoever gives a picture asks about it
+    if st.session_state.get("crop") == "box":
+        st.session_state["crop"] = "auto"  # the box was drawn on another picture
 
 
 def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""The answer on one picture: photo, what the model reads, class and ranking side by side; then the patches it came from."""
+"""The answer on one picture: its class and ranking beside it, garment by garment; then the patches that it came from."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from pages.shared import controls
 from pages.shared.language import _, number, percent, prose
 from pages.shared.live_plot import live_plot
 
-HEIGHT = 270
+HEIGHT, WIDTH = 270, 420
+"""Room for the picture, pixels."""
 
 
 def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPicture) -> PictureAnalysis:
     """The answer on one picture."""
     analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
     warnings(analysis, prepared)
-    pictures, answer = st.columns([3, 2], gap="medium")
-    with pictures, st.container(horizontal=True, key="classify_pictures"):
-        _pictures(classifier, prepared)
+    picture, answer = st.columns([2, 3], gap="medium")
+    with picture:
+        _picture(chosen, analysis, prepared)
     if prepared.empty:
         return analysis
     with answer:
@@ -62,38 +63,38 @@ def attention(analysis: PictureAnalysis) -> None:
         patch_evidence.download_patches(shown)
 
 
-def _pictures(classifier: Classifier, prepared: PreparedPicture) -> None:
-    with st.container(key="classify_photo"):
-        st.markdown(_("**The picture**"))
-        upright = prepared.step("turn").image
-        shown = figures.fitted_png(upright, side=HEIGHT)
-        if max(upright.shape[:2]) <= SIDE:
-            st.image(shown, alt=_("The picture as it was given, without its border."))
-        else:
-            height, width = upright.shape[:2]
-            left, top, right, bottom = prepared.box
-            box = {
-                "left": round(100 * left / width), "top": round(100 * top / height),
-                "right": round(100 * right / width), "bottom": round(100 * bottom / height),
-            }  # fmt: skip
-            picture_box.show(
-                shown, box, key="classify_box",
-                label=_("The picture without its border, with the box that is read; drag it, or move it by the arrow keys."),
-            )  # fmt: skip
-            st.caption(_("Drag a box around the garment."))
-            st.button(
-                _("Without a box"), key="classify_no_box", icon=":material/crop_free:", on_click=picture_box.drop,
-                disabled=st.session_state.get("crop") != "box",
-            )  # fmt: skip
-    with st.container(key="classify_seen"):
-        st.markdown(_("**What the model reads**"))
-        live_plot(
-            figures.overlay_figure(prepared.image, None, patch=classifier.config.patch, height=HEIGHT),
-            key="classify_patches",
-            height=HEIGHT,
-            filename="patches",
-            alt=_("What the model reads, cut into its patches."),
-        )
+def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
+    """The picture with the box that is read, and a way from one of its garments to another."""
+    upright = prepared.step("turn").image
+    height, width = upright.shape[:2]
+    shown = figures.fitted_png(upright, side=round(max(height, width) * min(HEIGHT / height, WIDTH / width)))
+    if max(upright.shape[:2]) <= SIDE:
+        st.image(shown, alt=_("The picture as it was given, without its border."))
+        return
+    left, top, right, bottom = prepared.box
+    box = {
+        "left": round(100 * left / width), "top": round(100 * top / height),
+        "right": round(100 * right / width), "bottom": round(100 * bottom / height),
+    }  # fmt: skip
+    names = [garment(name) for name in analysis.classifier.class_names]
+    others = [
+        dict(zip(picture_box.EDGES, one.edges, strict=True)) | {"label": f"{place} {names[one.label]}"}
+        for place, one in enumerate(prepared.garments, 1)
+        if any(abs(edge - box[side]) > 1 for side, edge in zip(picture_box.EDGES, one.edges, strict=True))
+    ]
+    picture_box.show(
+        shown, box, others, key="classify_box",
+        label=_("{picture}, with the box that is read; drag it, or move it by the arrow keys.").format(picture=chosen.name),
+    )  # fmt: skip
+    caption = _("Drag a box around the garment.")
+    if others:
+        count = number(len(prepared.garments))
+        caption = _("{count} garments, the largest first: press another, or drag a box around one.").format(count=count)
+    if analysis.classifier.manner == "photograph":
+        caption += " " + _("It learnt from garments that lie or hang; how often it is right on worn ones is not measured.")
+    st.caption(caption)
+    if st.session_state.get("crop") == "box":
+        st.button(_("Without a box"), key="classify_no_box", icon=":material/crop_free:", on_click=picture_box.drop)
 
 
 def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:

@@ -194,7 +194,12 @@ def link_to_view(note: str = "") -> None:
 
 def address_of_view(**parameters: str) -> None:
     """The address itself, to copy, with these parameters instead of the page's own of the same names."""
-    st.code(f"{st.context.url or ''}?{urlencode(st.query_params.to_dict() | parameters)}", language=None, wrap_lines=True)
+    st.code(view_address(**parameters), language=None, wrap_lines=True)
+
+
+def view_address(**parameters: str) -> str:
+    """The page's address with every choice in it, and with these parameters instead of its own of the same names."""
+    return f"{st.context.url or ''}?{urlencode(st.query_params.to_dict() | parameters)}"
 
 
 def _csv(table: pd.DataFrame) -> bytes:

@@ -11,10 +11,9 @@ import pytest
 from core import checkpoints
 from core.explain import summaries
 from core.models.vit import CLASSES
-from core.vision import analysis
+from core.vision import analysis, fooling
 from core.vision.analysis import PictureAnalysis, analyse
 from core.vision.classifier import Classifier, load_classifier
-from core.vision.evidence import evidence
 from core.vision.gallery import gallery
 from core.vision.pictures import STORE, from_grey
 from core.vision.preprocessing import Recipe, prepare
@@ -153,7 +152,10 @@ def test_what_changes_is_what_the_classifier_says_of_the_painted_image(classifie
         old, new = int(before[item].argmax()), int(after[item].argmax())
         said = words(app)
         if changed[item]:
-            assert f"the answer changes: **{CLASSES[old]}** has {after[item, old]:.1%} instead of {before[item, old]:.1%}" in said
+            assert (
+                f"Fooled with 6 patches**: **{CLASSES[old]}** has {after[item, old]:.1%} instead of {before[item, old]:.1%}"
+                in said
+            )
             assert f"**{CLASSES[new]}** {after[item, new]:.1%} instead of {before[item, new]:.1%}" in said
         else:
             assert f"still **{CLASSES[old]}**: {before[item, old]:.1%} before, {after[item, old]:.1%} now" in said
@@ -165,8 +167,8 @@ def test_hidden_patches_live_in_the_link(models: Path) -> None:
     assert app.multiselect(key="hide").value == ["12", "13", "20"] and app.query_params["hide"] == "12.13.20"
     app.multiselect(key="hide").set_value(["12"])
     assert ran(app).query_params["hide"] == "12"
-    app.button(key="vit_show_all").click()
-    assert "hide" not in ran(app).query_params and "Nothing is hidden" in words(app)
+    app.button(key="fool_all").click()
+    assert "hide" not in ran(app).query_params and "Rub out patches until it says something else" in words(app)
 
 
 @pytest.mark.parametrize("value", ["", "50", "0.-1", "a.b", "1e3", "12..x.\u0663.7", "9" * 400])
@@ -175,15 +177,16 @@ def test_a_bad_list_of_patches_is_read_as_far_as_it_goes(models: Path, value: st
     assert app.multiselect(key="hide").value == (["7", "12"] if value.startswith("12") else [])
 
 
-@pytest.mark.parametrize("method", ["occlusion", "attention"])
-def test_the_most_important_are_hidden_by_a_button(classifier: Classifier, method: str) -> None:
-    app = opened(item="5", inside="hide", by=method, many="4", hide="1")
-    app.button(key="vit_hide_best").click()
+def test_what_occlusion_needs_is_shown_by_a_button_and_stands_on_the_board(classifier: Classifier) -> None:
+    app = opened(item="5", inside="hide")
+    needed = fooling.needed(reading(classifier, 5))
+    assert needed.occlusion is not None and f"By occlusion: {len(needed.occlusion)}" in words(app)
+    app.button(key="fool_show_1").click()
     ran(app)
-    one = reading(classifier, 5)
-    importance = evidence(one, one.likeliest).importance[method]
-    best = sorted(int(place) + 1 for place in np.argsort(-importance, kind="stable")[:4])
-    assert app.query_params["hide"] == ".".join(map(str, best))
+    assert app.query_params["hide"] == ".".join(map(str, sorted(needed.occlusion)))
+    assert "Fooled with" in words(app) and f"**{len(needed.occlusion)}**" in words(app)
+    row = app.dataframe[0].value.iloc[0]
+    assert row["patches"] == len(needed.occlusion) and row["link"].endswith(f"hide={app.query_params['hide']}")
 
 
 # -- the test of the measures -------------------------------------------------------------------------------------------------

@@ -1,0 +1,216 @@
+"""A game: rub out patches until the answer changes, with as few as possible; beside it what random and two maps need."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from core.figures import pictures as figures
+from core.vision.analysis import PictureAnalysis
+from core.vision.classifier import Classifier
+from core.vision.evidence import Probabilities, ground_colour
+from core.vision.fooling import Needed
+from pages.images import cached_results
+from pages.images.class_names import garment
+from pages.shared import controls, url_state
+from pages.shared.browser_component import browser_component
+from pages.shared.language import _, ngettext, number, percent
+from pages.shared.live_plot import live_plot
+
+HIDE: Final = "hide"
+"""The hidden patches' numbers, in the session and in the URL."""
+BOARD: Final = "fool:board"
+HEIGHT: Final = 400
+CSS: Final = """
+.eraser { width: 100%; max-width: 400px; touch-action: none; cursor: crosshair; border-radius: 0.2rem; }
+.eraser:focus-visible { outline: 2px solid #D5701F; }
+"""
+
+
+def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callable[[], None]]:
+    """The view.
+
+    Args:
+        title: of the picture.
+
+    Returns:
+        The hidden patches' numbers from 1, and a function that draws the view's downloads.
+    """
+    numbers = {str(i): number(i) for i in range(1, analysis.grid**2 + 1)}
+    said = st.container()
+    left, middle, right = st.columns([3, 3, 3], gap="medium")
+    with right:
+        score = st.container()
+        with st.expander(_("By their numbers"), icon=":material/tag:"):
+            codes = url_state.several(_("Patches rubbed out"), numbers, key=HIDE, placeholder=_("None"))
+            st.caption(_instead(analysis.classifier))
+    hidden = frozenset(map(int, codes))
+    after = cached_results.hidden_answer(analysis, hidden)
+    said.markdown(_change(analysis, hidden, after))
+    with left:
+        _eraser(analysis, hidden)
+        st.button(
+            _("Bring all back"), icon=":material/restart_alt:", key="fool_all", on_click=st.session_state.update,
+            kwargs={HIDE: []}, disabled=not hidden,
+        )  # fmt: skip
+    with middle:
+        names = [garment(name) for name in analysis.classifier.class_names]
+        live_plot(
+            figures.ranking_change_figure(names, analysis.probabilities, after, write=percent, height=HEIGHT),
+            key="fool_ranking",
+            height=HEIGHT,
+            filename="ranking-hidden",
+            alt=_("All ten classes by their probability, on the whole picture and with patches hidden."),
+        )
+    with right:
+        _note_score(analysis, title, hidden, after)
+        with controls.progress(_("Asking what random, attention and occlusion need…")) as told:
+            needed = cached_results.needed(analysis, told=told)
+        with score:
+            _score(analysis, hidden, after, needed)
+    st.caption(
+        _(
+            "This is the deletion curve as a game: a map that is right about what matters needs few patches. Such pictures were "
+            "never seen in training, so the holes themselves may change an answer too: rubbing out at random shows how much."
+        )
+    )
+    _board()
+    return hidden, lambda: _download(analysis, after)
+
+
+def _eraser(analysis: PictureAnalysis, hidden: frozenset[int]) -> None:
+    def rubbed() -> None:
+        given = st.session_state["fool_eraser"].get("hidden")
+        if isinstance(given, list):
+            st.session_state[HIDE] = [str(one) for one in given if isinstance(one, int) and 0 < one <= analysis.grid**2]
+
+    red, green, blue = ground_colour(analysis)
+    png = figures.picture_png(analysis.image, side=max(analysis.image.shape))
+    browser_component("eraser", CSS)(
+        key="fool_eraser",
+        data={
+            "image": "data:image/png;base64," + base64.b64encode(png).decode(),
+            "grid": analysis.grid,
+            "hidden": sorted(hidden),
+            "ground": f"rgb({red} {green} {blue})",
+            "label": _("The picture in its patches: drag to rub them out, or move by the arrow keys and press the space bar."),
+        },
+        on_hidden_change=rubbed,
+    )
+
+
+def _score(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilities, needed: Needed) -> None:
+    """How many patches the reader took, and what the other ways take."""
+    fooled = int(after.argmax()) != analysis.likeliest
+    yours = number(len(hidden)) if fooled else _("not yet")
+    rows: list[tuple[str, str, tuple[int, ...] | None]] = [
+        (_("**You**"), f"**{yours}**", None),
+        (_("By occlusion"), _count(needed.occlusion), needed.occlusion),
+        (_("By attention"), _count(needed.attention), needed.attention),
+        (_("At random, the median of {count}").format(count=number(len(needed.random))), _median(needed), None),
+    ]
+    st.markdown(_("**Patches until the answer changes**, of {count}").format(count=number(analysis.grid**2)))
+    for place, (who, count, patches) in enumerate(rows):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"{who}: {count}")
+            if patches:
+                st.button(
+                    _("Show"), key=f"fool_show_{place}", type="tertiary", on_click=st.session_state.update,
+                    kwargs={HIDE: [str(one) for one in patches]},
+                )  # fmt: skip
+
+
+def _count(patches: tuple[int, ...] | None) -> str:
+    return _("no number of them does") if patches is None else number(len(patches))
+
+
+def _median(needed: Needed) -> str:
+    median = needed.random_median
+    return _("no number of them does") if median == float("inf") else number(median)
+
+
+def _note_score(analysis: PictureAnalysis, title: str, hidden: frozenset[int], after: Probabilities) -> None:
+    """Put a changed answer on the session's board, where it took fewer patches than before."""
+    if not hidden or int(after.argmax()) == analysis.likeliest:
+        return
+    board: dict[tuple[str, bytes], dict[str, Any]] = st.session_state.setdefault(BOARD, {})
+    key = (analysis.classifier.fingerprint, analysis.image.tobytes())
+    if key in board and board[key]["patches"] <= len(hidden):
+        return
+    names = analysis.classifier.class_names
+    board[key] = {
+        "picture": title,
+        "patches": len(hidden),
+        "from": names[analysis.likeliest],
+        "to": names[int(after.argmax())],
+        "link": controls.view_address(),
+    }
+
+
+def _board() -> None:
+    """The fewest patches for each picture of this session, each with its link."""
+    board: dict[Any, dict[str, Any]] = st.session_state.get(BOARD, {})
+    if not board:
+        return
+    st.markdown(_("**Your board**: the fewest patches for each picture, until you close this page"))
+    rows = [row | {"from": garment(row["from"]), "to": garment(row["to"])} for row in board.values()]
+    table = pd.DataFrame(rows)
+    names = {
+        "picture": _("Picture"), "patches": _("Patches"), "from": _("Answer before"), "to": _("Answer after"),
+        "link": _("Link to share"),
+    }  # fmt: skip
+    config = {key: st.column_config.Column(name) for key, name in names.items() if key != "link"}
+    st.dataframe(
+        table.sort_values("patches"), hide_index=True, width="stretch",
+        column_config=config | {"link": st.column_config.LinkColumn(names["link"])},
+    )  # fmt: skip
+
+
+def _instead(classifier: Classifier) -> str:
+    """Names the input that the model reads in place of a hidden patch."""
+    if classifier.manner == "photograph":
+        return _("In place of a patch that is rubbed out the model reads the picture's mean colour, which shows nothing.")
+    return _("In place of a patch that is rubbed out the model reads empty background, as around every garment it knows.")
+
+
+def _change(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilities) -> str:
+    """The change of the answer as a sentence."""
+    old, before = analysis.likeliest, analysis.probabilities
+    new = int(after.argmax())
+    names = [garment(name) for name in analysis.classifier.class_names]
+    if not hidden:
+        return _("It says **{name}**, {share}. Rub out patches until it says something else: the fewer, the better.").format(
+            name=names[old], share=percent(before[old])
+        )
+    if new == old:
+        sentence = ngettext(
+            "With {count} patch rubbed out it is still **{name}**: {before} before, {after} now.",
+            "With {count} patches rubbed out it is still **{name}**: {before} before, {after} now.",
+            len(hidden),
+        )
+        return sentence.format(count=number(len(hidden)), name=names[old], before=percent(before[old]), after=percent(after[old]))
+    sentence = ngettext(
+        "**Fooled with {count} patch**: **{old}** has {after} instead of {before}, **{new}** {high} instead of {low}.",
+        "**Fooled with {count} patches**: **{old}** has {after} instead of {before}, **{new}** {high} instead of {low}.",
+        len(hidden),
+    )
+    return sentence.format(
+        count=number(len(hidden)), old=names[old], before=percent(before[old]), after=percent(after[old]),
+        new=names[new], low=percent(before[new]), high=percent(after[new]),
+    )  # fmt: skip
+
+
+def _download(analysis: PictureAnalysis, after: Probabilities) -> None:
+    controls.download_table(
+        _("Ranking"),
+        lambda: pd.DataFrame(
+            {"class": analysis.classifier.class_names, "whole picture": analysis.probabilities, "patches hidden": after}
+        ),
+        key="fool_table",
+        filename="ranking-hidden",
+        formats=("csv",),
+    )
