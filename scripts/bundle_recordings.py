@@ -1,7 +1,7 @@
 """Make `assets/recordings`: `python -m scripts.bundle_recordings --data DIR`.
 
 DIR is the folder of training and checking data, with `lob/hftbacktest_samples`, `lob/nexousdt_binance_spot` and `binance_wire`.
-Books are copied row for row; trades are taken from the wire messages of the same minutes.
+Books are copied row for row; trades, and the book in price bands, are taken from the wire messages of the same minutes.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from core.checkpoints import sha256
-from core.market.book import STEP_MS, BookRows, frame_from_rows, read_market
+from core.market.book import STEP_MS, BookRows, frame_from_rows, price_tick, read_market
+from core.market.depth import Bands, Ladder, bands_of, depth_path, write_depth
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import trades_path, trades_table
 from core.market.store.index import FOLDER, INDEX
@@ -84,7 +87,39 @@ def wire_trades(path: Path, first_ms: int, last_ms: int) -> list[Trade]:
     ]
 
 
-def write(entry: dict[str, Any], rows: BookRows, trades: list[Trade], *, source: str, note: str) -> dict[str, Any]:
+def wire_depth(path: Path, timestamps: NDArray[np.int64], tick: float) -> Iterator[tuple[int, Bands | None]]:
+    """The bands of each row of a recording, rebuilt from Binance's messages: a book of 1,000 levels a side, then what changed.
+
+    A level that lies deeper than that book is known from its first change on; the bands there stay unknown.
+    """
+    sides: tuple[dict[float, float], dict[float, float]] = ({}, {})
+    known, ladder, last = (np.inf, -np.inf), None, 0
+    waiting = list(timestamps.tolist())
+    with gzip.open(path, "rt") as file:
+        messages = (json.loads(line.split(" ", 1)[1]) for line in file)
+        for message in messages:
+            data = message.get("data", message)
+            change = data.get("e") == "depthUpdate"
+            while change and waiting and waiting[0] < data["E"]:
+                if ladder is None:
+                    yield waiting.pop(0), None
+                    continue
+                asks, bids = (np.array(sorted(side.items())) for side in sides)
+                yield waiting.pop(0), bands_of(asks, bids[::-1], ladder, known)
+            if "lastUpdateId" in data:
+                books = [[(float(price), float(size)) for price, size in data[name]] for name in ("asks", "bids")]
+                sides, known = (dict(books[0]), dict(books[1])), (books[1][-1][0], books[0][-1][0])
+                ladder, last = Ladder.of((books[0][0][0] + books[1][0][0]) / 2, tick), data["lastUpdateId"]
+            elif change and ladder is not None and data["u"] > last:
+                for side, name in zip(sides, ("a", "b"), strict=True):
+                    side.update((float(price), float(size)) for price, size in data[name])
+                    for price in [float(price) for price, size in data[name] if float(size) == 0]:
+                        del side[price]
+
+
+def write(
+    entry: dict[str, Any], rows: BookRows, trades: list[Trade], bands: list[tuple[int, Bands | None]], *, source: str, note: str
+) -> dict[str, Any]:
     """Write the files of one recording; returns its line of the index."""
     path = FOLDER / entry["file"]
     options: dict[str, Any] = {"compression": "zstd", "compression_level": 19}
@@ -92,6 +127,8 @@ def write(entry: dict[str, Any], rows: BookRows, trades: list[Trade], *, source:
     if trades:
         trades_path(path).parent.mkdir(exist_ok=True)
         pq.write_table(trades_table(trades), trades_path(path), **options)
+    if bands:
+        write_depth(depth_path(path), bands)
     print(f"{path.name}: {len(rows)} rows, {len(trades)} trades, {path.stat().st_size / 1e3:.0f} kB, from {_when(rows)}")
     return {
         "file": entry["file"],
@@ -123,12 +160,14 @@ def main() -> None:
     for entry in BOOKS:
         rows = read_market([data / "lob" / "hftbacktest_samples" / f"{entry['book']}.parquet"])
         span = int(rows.timestamps[0]), int(rows.timestamps[-1])
-        trades = wire_trades(data / "binance_wire" / f"{entry['wire']}.gz", *span) if "wire" in entry else []
-        index.append(write(entry, rows, trades, source=SAMPLES, note=f"All of it that was recorded. {UNSEEN}"))
+        wire = data / "binance_wire" / f"{entry.get('wire')}.gz"
+        trades = wire_trades(wire, *span) if wire.exists() else []
+        bands = list(wire_depth(wire, rows.timestamps, price_tick(rows.levels[:, 0::2]))) if wire.exists() else []
+        index.append(write(entry, rows, trades, bands, source=SAMPLES, note=f"All of it that was recorded. {UNSEEN}"))
     market = read_market(sorted((data / "lob" / "nexousdt_binance_spot").glob("*.parquet")))
     hour = market[busiest_hour(market)]
     note = f"The busiest hour of the last fifth of a 32-hour recording, the part kept for testing. {UNSEEN}"
-    index.insert(0, write(NEXO, hour, [], source=PLAYGROUND, note=note))
+    index.insert(0, write(NEXO, hour, [], [], source=PLAYGROUND, note=note))
     (FOLDER / INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
 
 

@@ -75,7 +75,7 @@ class LightClient:
                 async for message in socket:
                     if message.type is not aiohttp.WSMsgType.BINARY:
                         continue
-                    header = np.frombuffer(message.data[: HEADER * 8], dtype="<f8")
+                    header = np.frombuffer(message.data[: 8 * len(HEADER)], dtype="<f8")
                     if int(header[0]) == FrameKind.STEP and header[3]:  # frames of trades alone hold no new book
                         self.delays.append(time.time() * 1e3 - header[6])
                     else:

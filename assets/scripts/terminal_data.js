@@ -1,48 +1,44 @@
-// What the live page knows of a market: decoded frames of core/market/stream.py, kept in time order.
+// What the live page knows of a market: decoded frames of core/market/stream.py, kept in time order; and what follows from them.
 
-const HEADER = 14;
-const SCORES = 15;
-const ROW_FIXED = 42;
 const KEPT_ROWS = 14_400; // an hour
 const STEP_MS = 250;
 const SNAPSHOT = 1;
+const MAX_BLANK = 40; // steps of a gap that are drawn: ten seconds; a longer one is drawn as long
+const SHIFT_MS = 500; // two shifts of the ladder's rows a second at most
 
-// One frame's bytes -> {kind, step, heads, rows, trades, outcomes, scores, ...}
-export function decode(buffer) {
+// One frame's bytes -> {kind, step, rows, trades, outcomes, scores, ...}, by the names and places of the schema that Python gave.
+export function decode(buffer, schema) {
   const v = new Float64Array(buffer);
-  const [kind, step, heads, rowCount, tradeCount, outcomeCount, receivedMs, status, warm, provisional, beganMs, tick, deepRows, deepWidth] = v;
-  const width = ROW_FIXED + 6 * heads;
-  let at = HEADER;
-  const rows = [];
-  for (let i = 0; i < rowCount; i++, at += width) {
-    const row = v.subarray(at, at + width);
-    const part = (first, count) => row.subarray(ROW_FIXED + first * heads, ROW_FIXED + (first + count) * heads);
-    rows.push({
-      time: row[0],
-      levels: row.subarray(1, 41),
-      mid: (row[1] + row[3]) / 2,
-      predicted: row[41] === 1,
-      probabilities: part(0, 3),
-      calls: part(3, 1),
-      momentum: part(4, 1),
-      truth: part(5, 1),
+  const named = (names, at) => Object.fromEntries(names.map((name, i) => [name, v[at + i]]));
+  let at = 0;
+  const many = (count, names) =>
+    Array.from({ length: count }, () => {
+      at += names.length;
+      return named(names, at - names.length);
     });
+  const [header] = many(1, schema.header);
+  const changes = [];
+  const rows = [];
+  for (let i = 0; i < header.rows; i++) {
+    const [fixed] = many(1, schema.row);
+    const levels = v.subarray(at, (at += schema.levels));
+    const row = { time: fixed.time, predicted: fixed.predicted === 1, levels, mid: (levels[0] + levels[2]) / 2 };
+    for (const [name, width] of Object.entries(schema.parts)) row[name] = v.subarray(at, (at += width * header.heads));
+    rows.push(row);
+    changes.push(fixed);
   }
-  const trades = [];
-  for (let i = 0; i < tradeCount; i++, at += 4) trades.push({ time: v[at], price: v[at + 1], size: v[at + 2], side: v[at + 3] });
-  const outcomes = [];
-  for (let i = 0; i < outcomeCount; i++, at += 3) outcomes.push({ time: v[at], head: v[at + 1], truth: v[at + 2] });
-  const scores = [];
-  for (let i = 0; i < heads; i++, at += SCORES) {
-    const [resolved, matthews, naiveMatthews, f1, naiveF1, recent, recentMatthews, recentNaiveMatthews, ...rest] = v.subarray(at, at + SCORES);
-    const [trades, result, reach, logLoss, naiveLogLoss, apart, apartAccuracy] = rest;
-    const worth = { trades, result, reach };
-    scores.push({ resolved, matthews, naiveMatthews, f1, naiveF1, recent, recentMatthews, recentNaiveMatthews, ...worth, logLoss, naiveLogLoss, apart, apartAccuracy });
-  }
-  // Levels past the tenth, of the last rows: float32, two to a number.
-  const deep = new Float32Array(buffer, 8 * at, deepRows * deepWidth);
-  for (let i = 0; i < deepRows; i++) rows[rowCount - deepRows + i].deep = deep.subarray(i * deepWidth, (i + 1) * deepWidth);
-  return { kind, step, heads, rows, trades, outcomes, scores, receivedMs, status, warm, provisional, beganMs, tick };
+  const frame = { ...header, rows };
+  frame.trades = many(header.trades, schema.trade);
+  frame.outcomes = many(header.outcomes, schema.outcome);
+  frame.scores = many(header.heads, schema.scores);
+  const [keys, sizes] = [0, 4 * header.bands].map((from) => new Float32Array(buffer, 8 * at + from, header.bands));
+  let first = 0;
+  changes.forEach(({ low, high, whole, changes: count }, i) => {
+    if (count < 0) return;
+    rows[i].bands = { low, high, whole: whole === 1, keys: keys.subarray(first, first + count), sizes: sizes.subarray(first, first + count) };
+    first += count;
+  });
+  return frame;
 }
 
 export class MarketData {
@@ -54,6 +50,7 @@ export class MarketData {
     this.rows = [];
     this.trades = [];
     this.scores = [];
+    this.slots = []; // a place on the time axis each: a row, or {time} of a step that is missing
     this.step = -1;
     this.status = 0;
     this.tick = 0;
@@ -64,28 +61,35 @@ export class MarketData {
     const newest = this.rows.at(-1)?.time ?? -Infinity;
     const anew = frame.kind === SNAPSHOT || (frame.rows.length > 0 && frame.rows[0].time <= newest);
     if (anew) this.clear();
-    this.rows.push(...frame.rows);
+    for (const row of frame.rows) {
+      this.slots.push(...blanks(this.rows.at(-1)?.time, row.time).map((time) => ({ time })));
+      this.rows.push(row);
+      this.slots.push(row);
+    }
     this.trades.push(...frame.trades);
-    if (this.rows.length > KEPT_ROWS) {
+    const cut = this.rows.length > 1.1 * KEPT_ROWS; // all at once, as the time axis is then built anew
+    if (cut) {
       this.rows.splice(0, this.rows.length - KEPT_ROWS);
       const first = this.rows[0].time;
+      this.slots = this.slots.filter((slot) => slot.time >= first);
       this.trades = this.trades.filter((trade) => trade.time >= first);
     }
     for (const { time, head, truth } of frame.outcomes) {
       const row = this.rows[this.indexOf(time)];
       if (row?.time === time) row.truth[head] = truth;
     }
-    for (const name of ["step", "status", "warm", "scores", "receivedMs", "provisional", "beganMs", "tick"]) this[name] = frame[name];
-    return anew;
+    const kept = ["step", "status", "warm", "scores", "receivedMs", "provisional", "beganMs", "tick", "fine", "coarse"];
+    for (const name of kept) this[name] = frame[name];
+    return anew || cut;
   }
 
-  // Index of the first row at or after this time.
-  indexOf(time) {
+  // Index of the first of these at or after this time.
+  indexOf(time, items = this.rows) {
     let low = 0;
-    let high = this.rows.length;
+    let high = items.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.rows[middle].time < time) low = middle + 1;
+      if (items[middle].time < time) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -93,6 +97,21 @@ export class MarketData {
 
   between(from, to) {
     return this.rows.slice(this.indexOf(from), this.indexOf(to + 1));
+  }
+
+  // Where a moment lies on the time axis, in slots; within a gap that is drawn shorter, at its end.
+  slotAt(time) {
+    const i = this.indexOf(time, this.slots);
+    const slot = this.slots[i];
+    if (slot) return i && slot.time - time < STEP_MS ? i - (slot.time - time) / STEP_MS : i;
+    return this.slots.length - 1 + (this.slots.length ? (time - this.slots.at(-1).time) / STEP_MS : 0);
+  }
+
+  // The moment at a place of the time axis, past its ends too.
+  timeAt(place) {
+    const last = this.slots.length - 1;
+    const i = Math.min(last, Math.max(0, Math.round(place)));
+    return this.slots[i].time + (place - i) * STEP_MS;
   }
 
   // Trades in a span of time; they come nearly in order, so a second is allowed for.
@@ -121,21 +140,16 @@ export class MarketData {
   }
 }
 
-// Values of rows as a line: null wherever two rows are more than one step apart, so that nothing is drawn across a gap.
-export function line(rows, value) {
-  const x = [];
-  const y = [];
-  let before = null;
-  for (const row of rows) {
-    if (before !== null && row.time - before > STEP_MS) {
-      x.push(before + STEP_MS);
-      y.push(null);
-    }
-    x.push(row.time);
-    y.push(value(row));
-    before = row.time;
-  }
-  return { x, y };
+// Times of the missing steps between two rows that are given room on the time axis.
+function blanks(before, time) {
+  const missing = before === undefined ? 0 : Math.round((time - before) / STEP_MS) - 1;
+  return Array.from({ length: Math.min(missing, MAX_BLANK) }, (_, i) => time - (Math.min(missing, MAX_BLANK) - i) * STEP_MS);
+}
+
+// A line's point: after a gap it has no colour, as nothing is drawn across one.
+export function linePoint(row, before, value) {
+  const point = { time: row.time / 1000, value };
+  return before && row.time - before.time > STEP_MS ? { ...point, color: "transparent" } : point;
 }
 
 // Which row of the price axis a price stands on, rows being `step` apart: asks and buys on the row at or above it, bids and sells
@@ -145,14 +159,49 @@ export function priceRow(price, step, side) {
   return side > 0 ? Math.ceil(place) : side < 0 ? Math.floor(place) : Math.round(place);
 }
 
-// How many ticks a row of the ladder covers, so that `count` of them reach over the books of most of these rows: 1, 2, 5, 10, 20, ...
-export function fittingGroup(rows, tick, count) {
-  const spans = rows.map(({ levels }) => levels[36] - levels[38]).sort((a, b) => a - b);
-  const wanted = (spans[Math.floor(spans.length / 2)] ?? 0) / count / tick;
+// The first of 1, 2, 5, 10, 20, ... that is not below `least`.
+export function niceStep(least) {
   for (let power = 1; power < 1e12; power *= 10) {
-    for (const step of [1, 2, 5]) if (step * power >= wanted) return step * power;
+    for (const step of [1, 2, 5]) if (step * power >= least) return step * power;
   }
   return 1;
+}
+
+// How many ticks a row of the ladder covers, so that `count` of them reach over the books of most of these rows.
+export function fittingGroup(rows, tick, count) {
+  const spans = rows.map(({ levels }) => levels[36] - levels[38]).sort((a, b) => a - b);
+  return niceStep((spans[Math.floor(spans.length / 2)] ?? 0) / count / tick);
+}
+
+// The ladder's middle row: it stands still while the mid is near it, and moves twice a second at most.
+export class StillRows {
+  place(wanted, count, now, { locked = false, anew = false } = {}) {
+    const away = wanted - (this.centre ?? Infinity);
+    if (anew || this.centre === undefined) [this.centre, this.shiftedAt] = [wanted, now];
+    else if (!locked && Math.abs(away) > count / 8 && now - this.shiftedAt >= SHIFT_MS) {
+      this.centre = Math.abs(away) > count / 2 ? wanted : this.centre + Math.sign(away);
+      this.shiftedAt = now;
+    }
+    return this.centre;
+  }
+}
+
+// Resting sizes of one row's book by price row, asks and bids: of its ten levels, or of its bands where a row holds whole ones.
+export function restingByRow(row, bands, step, fine) {
+  const sides = [new Map(), new Map()];
+  const add = (side, place, size) => sides[side].set(place, (sides[side].get(place) ?? 0) + size);
+  if (bands && fine && step >= fine && Number.isInteger(Number((step / fine).toFixed(6)))) {
+    for (const [key, size] of bands) {
+      const [side, coarse, index] = [key & 1, key & 2, key >> 2];
+      if (!coarse) add(side, priceRow((index + (side ? 0 : 1)) * fine, step, side ? -1 : 1), size);
+    }
+    return sides;
+  }
+  for (let i = 0; i < 40; i += 2) {
+    const side = (i >> 1) & 1;
+    add(side, priceRow(row.levels[i], step, side ? -1 : 1), row.levels[i + 1]);
+  }
+  return sides;
 }
 
 // Trades put into time columns and price rows, with bought and sold sizes; none is dropped.
@@ -181,6 +230,16 @@ export function volumeDelta(trades, from, to, column) {
   }
   const x = [...sums.keys()].sort((a, b) => a - b);
   return { x, y: x.map((time) => sums.get(time)) };
+}
+
+const COLUMNS_MS = [250, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000];
+
+// Cells of one column and price row each, with bought and sold sizes, and each column's delta; coarse enough to be read.
+// `perMs`, `perPrice`: pixels; `least`: pixels of a cell, [width, height].
+export function footprint(trades, { from, to, perMs, perPrice }, tick, least) {
+  const column = COLUMNS_MS.find((ms) => ms * perMs >= least[0]) ?? COLUMNS_MS.at(-1);
+  const row = tick * niceStep(least[1] / perPrice / tick);
+  return { column, row, cells: binTrades(trades, from, to, column, row), deltas: volumeDelta(trades, from, to, column) };
 }
 
 // Traded size per price, the price with the most (point of control), and the span that holds 70 % of it (value area).
@@ -215,4 +274,11 @@ export function volumeProfile(trades, from, to, tick) {
 export function verdict(row, head) {
   if (row.truth[head] < 0) return "pending";
   return row.truth[head] === row.calls[head] ? "right" : "wrong";
+}
+
+// A range that stands still while what must be seen lies within it and fills a good part of it.
+export function steady(kept, low, high, least) {
+  if (kept && low >= kept[0] && high <= kept[1] && high - low > least * (kept[1] - kept[0])) return kept;
+  const room = 0.08 * (high - low) || Math.abs(high) * 1e-5 || 1;
+  return [low - room, high + room];
 }

@@ -1,4 +1,4 @@
-"""Figures of predictions and their scores: arrays in, plotly figures out (the live page's screen: `core.figures.terminal`)."""
+"""Figures of predictions and their scores: arrays in, plotly figures out."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from core.market.grid import MAX_CARRY_MS, grid_rows, stalled
 from core.market.grid import STEP_MS as STEP_MS
 from core.messages import compose
+
+if TYPE_CHECKING:  # which sums books by this module
+    from core.market.depth import Bands
 
 LEVELS = 10
 """Levels a side that the model reads; a book has them all."""
@@ -67,6 +70,7 @@ class OrderBookSnapshot:
         received_ns: when this machine received it, nanoseconds since the epoch (`core.market.feeds.clock`).
         sequence: the venue's update number, where it has one.
         confirms: whether it confirms the books before it (D27). It does not where a lost update would go unnoticed.
+        bands: all that the venue sends, in price bands, where they are known without `deep`.
     """
 
     levels: FloatArray
@@ -75,6 +79,7 @@ class OrderBookSnapshot:
     sequence: int | None = None
     confirms: bool = True
     deep: FloatArray = field(default_factory=lambda: NO_LEVELS)
+    bands: Bands | None = None
 
     @cached_property
     def whole(self) -> FloatArray:

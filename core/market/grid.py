@@ -19,6 +19,7 @@ from core.market.feeds.protocol import BookLost, Confirmation, FeedState, Shared
 
 if TYPE_CHECKING:  # which reads files by this module
     from core.market.book import FloatArray, OrderBookSnapshot
+    from core.market.depth import Bands
     from core.market.feeds.protocol import FeedEvent
 
 STEP_MS: Final = 250
@@ -40,6 +41,7 @@ class Row(NamedTuple):
         levels: the book at that time, (40 + 4m,): ten levels a side, then deeper ones.
         received_ns, formed_ns: when its book arrived, and when the row was made, on `core.market.feeds.clock`'s clock.
         provisional: whether no later message has confirmed it yet (D27).
+        bands: all that the venue sends, in price bands, where the book brought them.
     """
 
     timestamp: int
@@ -47,6 +49,7 @@ class Row(NamedTuple):
     received_ns: int = 0
     formed_ns: int = 0
     provisional: bool = False
+    bands: Bands | None = None
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,7 @@ class Grid:
     def __init__(self, clock: Literal["wall", "event"], *, carry_ms: int = MAX_CARRY_MS) -> None:
         self.wall, self.carry_ms = clock == "wall", carry_ms
         self._book: FloatArray | None = None
+        self._bands: Bands | None = None
         self._book_ms = self._received_ns = self._next_ms = self._confirmed_ms = 0
         self._live, self._jumps = False, CLOCK.jumps
 
@@ -219,7 +223,7 @@ class Grid:
         rows = self._until(now - 1)
         if self._book is None:
             self._next_ms = -(-now // STEP_MS) * STEP_MS
-        self._book, self._book_ms, self._received_ns = book.whole, now, book.received_ns
+        self._book, self._bands, self._book_ms, self._received_ns = book.whole, book.bands, now, book.received_ns
         if self._next_ms == now:
             rows += self._until(now)
         return [*confirmed, *rows]
@@ -236,7 +240,7 @@ class Grid:
                 self._book = None
                 break
             provisional = self._next_ms > self._confirmed_ms
-            rows.append(Row(self._next_ms, self._book, self._received_ns, CLOCK.now_ns(), provisional))
+            rows.append(Row(self._next_ms, self._book, self._received_ns, CLOCK.now_ns(), provisional, self._bands))
             self._next_ms += STEP_MS
         return rows
 

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from itertools import islice
-from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.market.book import LEVELS, FloatArray, price_tick
 from core.market.grid import STALLED_MS, STEP_MS, Gap, GridItem, Row
-
-DEEP_ROWS: Final = 1_200
-"""Newest rows whose levels past the tenth are kept: five minutes, 1.7 MB where there are 90 a side."""
 
 
 class RecentRows:
@@ -22,7 +16,6 @@ class RecentRows:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self._deep: deque[NDArray[np.float32]] = deque(maxlen=min(capacity, DEEP_ROWS))
         self.timestamps = np.zeros(2 * capacity, dtype=np.int64)
         self.levels = np.zeros((2 * capacity, 4 * LEVELS))
         self.end = 0
@@ -65,28 +58,20 @@ class RecentRows:
         )
         self._changed_ms = self._changed_ms if same and self._changed_ms else timestamp
         self.timestamps[self.end], self.levels[self.end] = timestamp, levels[: 4 * LEVELS]
-        self._deep.append(levels[4 * LEVELS :].astype(np.float32))
         self.end += 1
 
     def clear(self) -> None:
         """Drop every row."""
         self.end = 0
-        self._deep.clear()
 
     def drop_last(self, count: int) -> None:
         """A gap: drop the last `count` rows; the next one begins a new stretch."""
         self._changed_ms = 0
         self.end = max(0, self.end - count)
-        for _ in range(min(count, len(self._deep))):
-            self._deep.pop()
 
     def tail(self, count: int) -> slice:
         """The index range of the last `count` rows, or of all where there are fewer."""
         return slice(max(0, self.end - min(count, self.capacity)), self.end)
-
-    def deep(self, count: int) -> list[NDArray[np.float32]]:
-        """The levels past the tenth of the last `count` rows, (4m,) each, oldest first, for `DEEP_ROWS` rows at most."""
-        return list(islice(reversed(self._deep), count))[::-1]
 
 
 class RunningWindow:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from core.market.answers.scoreboard import HeadScores, Scoreboard
 from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
+from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, SharedEvent, StatusChange, Trade
 from core.market.feeds.redis_feed import SharedFeed
@@ -125,7 +126,7 @@ class MarketSession:
         self.entry = predictor.market(f"{feed.key} {feed.market}")
         self.started = time.time()
         self._lock = threading.Lock()  # guards the attributes down to `_step`
-        self._rows = RecentRows(KEPT_ROWS)
+        self._rows, self._depth = RecentRows(KEPT_ROWS), DepthHistory()
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
         self._board = Scoreboard(predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
         self.latencies, self.gaps, self.transitions = LatencyLog(), 0, Counter[FeedState]()
@@ -293,6 +294,7 @@ class MarketSession:
         newest = self._rows.newest
         if newest is not None and row.timestamp <= newest:  # a recording was wound back: its rows will come again
             self._rows.clear()
+            self._depth.clear()
             self._trades.clear()
             self._provisional.clear()
             self._board = Scoreboard(self.predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
@@ -307,7 +309,8 @@ class MarketSession:
         self._provisional.append(ProvisionalRow(row.timestamp, mid, predictions, which, spread, stalled))
         self._step += 1
         record = None if predictions is None else self._board.log.record(row.timestamp, mid, predictions, which)
-        self.frames.add_row(row.timestamp, row.levels, record)
+        change = self._depth.append(row.levels, row.bands, self._price_tick)
+        self.frames.add_row(row.timestamp, row.levels, record, change)
         if not row.provisional:
             self._score(row.timestamp)
 
@@ -329,6 +332,7 @@ class MarketSession:
         if self._provisional:
             self.frames.start_anew()
         self._rows.drop_last(len(self._provisional))
+        self._depth.drop_last(len(self._provisional))
         self._provisional.clear()
         self._board.gap()
         self.gaps += 1
@@ -414,8 +418,13 @@ class MarketSession:
             received_ms=self._row_received_ns / 1e6,
             provisional=len(self._provisional),
             began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
-            tick=self.feed.tick or self._rows.tick(self.predictor.window),
+            tick=self._price_tick,
+            ladder=self._depth.ladder,
         )
+
+    @property
+    def _price_tick(self) -> float:
+        return self.feed.tick or self._rows.tick(self.predictor.window)
 
     def snapshot(self, rows: int) -> tuple[bytes, int]:
         """The last `rows` rows as one frame that replaces everything a viewer has, and its version; made once for all viewers."""
@@ -428,7 +437,7 @@ class MarketSession:
                     kind=FrameKind.SNAPSHOT,
                     timestamps=view.timestamps,
                     levels=view.levels,
-                    deep=self._rows.deep(rows),
+                    bands=self._depth.snapshot(rows),
                     predictions=view.predictions,
                     trades=view.trades,
                     outcomes=np.zeros((0, 3)),

@@ -1,13 +1,13 @@
 """A market's steps as binary frames: encoded once a step, sent to every viewer.
 
-A frame is little-endian float64 throughout, so that a browser reads it as one `Float64Array`:
+A frame is little-endian float64 but for its end, so that a browser reads it as one `Float64Array`. `SCHEMA` names its numbers;
+the page hands it to the browser with everything else, so that names and places stand here alone:
 
-    header (HEADER numbers) | rows x row_width | trades x 4 | outcomes x 3 | heads x SCORES | deep rows x deep width
+    header | rows: row, levels, per head its parts | trades | outcomes | heads x scores | keys, sizes of bands (float32)
 
-A row is its timestamp, the 40 columns of the book, whether there is a prediction (0 or 1), then per head three probabilities, and
-per head the call, momentum's call and the outcome (-1 while unknown). A trade is time, price, size and side (1 bought, -1 sold).
-An outcome is the timestamp of a prediction, its head, and what happened. Levels past the tenth belong to the last rows; they are
-drawn only, and so are float32, two to a number, NaN where a book has fewer. `assets/scripts/terminal_data.js` is the reader.
+Levels are the 40 columns of the book. `predicted` is 0 or 1; the outcome of a head is -1 while unknown. A trade's side is 1
+bought, -1 sold. `changes` counts a row's bands that changed (`core.market.depth`), -1 for a row without bands; `whole` is 1
+where these are all of them. Keys of all rows come first, then sizes.
 """
 
 from __future__ import annotations
@@ -19,21 +19,39 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core import scores
 from core.market.answers.scoreboard import RULES, Scoreboard
-from core.market.book import FloatArray
+from core.market.book import FEATURES, FloatArray
+from core.market.depth import BandChange, Ladder
 from core.market.session_view import Status
 
 STATUSES = tuple(Status)
 """A frame names a status by its place here."""
-HEADER = 14
-SCORES = 15
-ROW_FIXED = 42
+HEADER: Final = (
+    "kind", "step", "heads", "rows", "trades", "outcomes", "receivedMs", "status", "warm", "provisional", "beganMs", "tick",
+    "fine", "coarse", "bands",
+)  # fmt: skip
+ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
+PARTS: Final = {"probabilities": 3, "calls": 1, "momentum": 1, "truth": 1}
+SCORES: Final = (
+    "resolved", "matthews", "naiveMatthews", "f1", "naiveF1", "recent", "recentMatthews", "recentNaiveMatthews", "trades",
+    "result", "reach", "logLoss", "naiveLogLoss", "apart", "apartAccuracy",
+)  # fmt: skip
+SCHEMA: Final = {
+    "header": HEADER,
+    "row": ROW,
+    "levels": len(FEATURES),
+    "parts": PARTS,
+    "trade": ("time", "price", "size", "side"),
+    "outcome": ("time", "head", "truth"),
+    "scores": SCORES,
+}
+ROW_FIXED: Final = len(ROW) + len(FEATURES)
 MAX_BEHIND = 16
 """Frames kept for readers that fell behind: four seconds. One further behind skips to the newest by a snapshot."""
 
@@ -57,6 +75,7 @@ class SessionPresent:
         provisional: how many of the newest rows still wait to be confirmed (D27).
         began_ms: timestamp from which the scores count; 0 before the first.
         tick: the market's smallest step of price, quote currency; 0 where it is not known yet.
+        ladder: steps of price of the bands; None where there are none.
     """
 
     step: int
@@ -67,6 +86,7 @@ class SessionPresent:
     provisional: int
     began_ms: float
     tick: float
+    ladder: Ladder | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +95,7 @@ class FrameContent:
 
     Attributes:
         timestamps: (n,) milliseconds; levels: (n, 40).
-        deep: the levels past the tenth of the last of these rows, (4m,) each, m of 0 or more.
+        bands: what changed in the price bands of the last of these rows; None for one that has none.
         predictions: structured rows of `PredictionLog`, for any of these timestamps.
         trades: (m, 4) time in ms, price, size, side. outcomes: (k, 3) timestamp, head, class.
     """
@@ -83,7 +103,7 @@ class FrameContent:
     kind: FrameKind
     timestamps: NDArray[np.int64]
     levels: FloatArray
-    deep: Sequence[NDArray[np.floating]] = ()
+    bands: Sequence[BandChange | None] = ()
     predictions: NDArray[np.void]
     trades: FloatArray
     outcomes: FloatArray
@@ -95,8 +115,14 @@ def encode(content: FrameContent) -> bytes:
     now = content.present
     heads = len(now.scores)
     rows = np.zeros((len(content.timestamps), ROW_FIXED + 6 * heads))
-    rows[:, 0], rows[:, 1:41] = content.timestamps, content.levels
-    rows[:, ROW_FIXED + 5 * heads :] = -1
+    rows[:, 0], rows[:, len(ROW) : ROW_FIXED] = content.timestamps, content.levels
+    rows[:, ROW.index("changes")] = rows[:, ROW_FIXED + 5 * heads :] = -1
+    given = content.bands[max(0, len(content.bands) - len(rows)) :]
+    for row, change in zip(rows[len(rows) - len(given) :], given, strict=True):
+        if change is not None:
+            row[2 : len(ROW)] = change.low, change.high, change.whole, len(change.keys)
+    changes = [change for change in given if change is not None]
+    keys, sizes = (np.concatenate([np.zeros(0), *(change[i] for change in changes)]).astype("<f4") for i in (3, 4))
     if len(content.predictions):
         p = content.predictions
         at = np.searchsorted(content.timestamps, p["timestamp"])
@@ -104,15 +130,11 @@ def encode(content: FrameContent) -> bytes:
         at, p = at[whole], p[whole]
         same = content.timestamps[at] == p["timestamp"]
         at, p = at[same], p[same]
-        rows[at, 41] = 1
+        rows[at, 1] = 1
         rows[at, ROW_FIXED : ROW_FIXED + 3 * heads] = p["probabilities"].reshape(len(p), -1)
         for i, name in enumerate(("calls", "momentum", "truth")):
             start = ROW_FIXED + (3 + i) * heads
             rows[at, start : start + heads] = p[name]
-    width = max((len(one) for one in content.deep), default=0)
-    deep = np.full((len(content.deep) if width else 0, width), np.nan, dtype="<f4")
-    for row, levels in zip(deep, content.deep, strict=False):
-        row[: len(levels)] = levels
     header = [
         content.kind,
         now.step,
@@ -126,10 +148,11 @@ def encode(content: FrameContent) -> bytes:
         now.provisional,
         now.began_ms,
         now.tick,
-        *deep.shape,
+        *(now.ladder or (0.0, 0.0)),
+        len(keys),
     ]
     parts = [np.array(header, dtype=np.float64), rows, content.trades, content.outcomes, now.scores]
-    return b"".join([*(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts), deep.tobytes()])
+    return b"".join([*(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts), keys.tobytes(), sizes.tobytes()])
 
 
 def score_rows(board: Scoreboard) -> FloatArray:
@@ -163,13 +186,15 @@ class StepCollector:
     def __init__(self) -> None:
         self.stream = FrameStream()
         self._anew = True
-        self._rows: list[tuple[int, FloatArray, tuple[Any, ...] | None]] = []
+        self._rows: list[tuple[int, FloatArray, tuple[Any, ...] | None, BandChange | None]] = []
         self._trades: list[tuple[float, float, float, float]] = []
         self._outcomes: list[tuple[float, float, float]] = []
 
-    def add_row(self, timestamp: int, levels: FloatArray, prediction: tuple[Any, ...] | None) -> None:
-        """A new row, and its prediction (one record of `PredictionLog`), if it has one."""
-        self._rows.append((timestamp, levels, prediction))
+    def add_row(
+        self, timestamp: int, levels: FloatArray, prediction: tuple[Any, ...] | None, bands: BandChange | None = None
+    ) -> None:
+        """A new row; its prediction (one record of `PredictionLog`) and the change of its bands, if it has them."""
+        self._rows.append((timestamp, levels, prediction, bands))
 
     def add_trade(self, trade: tuple[float, float, float, float]) -> None:
         """A trade: time, price, size, side."""
@@ -187,13 +212,13 @@ class StepCollector:
         """Encode what has changed for everybody who watches, and begin collecting again; `present` is asked only for viewers."""
         frame = None
         if self.stream.viewers and not self._anew:
-            predicted = [prediction for *_, prediction in self._rows if prediction is not None]
+            predicted = [prediction for _, _, prediction, _ in self._rows if prediction is not None]
             frame = encode(
                 FrameContent(
                     kind=FrameKind.STEP,
                     timestamps=np.array([timestamp for timestamp, *_ in self._rows], dtype=np.int64),
-                    levels=np.array([levels[:40] for _, levels, _ in self._rows]).reshape(-1, 40),
-                    deep=[levels[40:] for _, levels, _ in self._rows],
+                    levels=np.array([levels[:40] for _, levels, *_ in self._rows]).reshape(-1, 40),
+                    bands=[bands for *_, bands in self._rows],
                     predictions=np.array(predicted, dtype=dtype),
                     trades=np.array(self._trades).reshape(-1, 4),
                     outcomes=np.array(self._outcomes).reshape(-1, 3),

@@ -13,7 +13,7 @@ import streamlit as st
 from core.figures import value as figures
 from core.market.answers.value import GROUP, CallRows, CallValue, Estimate, Luck, call_value, precision_by_confidence
 from core.market.session import MarketSession
-from pages.markets.live_controls import ViewChoices, horizon_name
+from pages.markets.live_controls import ViewChoices, details, horizon_name
 from pages.markets.live_scores import forecaster_names
 from pages.shared import controls, url_state
 from pages.shared.language import _, moment, number, percent, prose, significant
@@ -55,7 +55,9 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
     first = datetime.fromtimestamp(float(rules["tlob"].timestamps[0]) / 1e3, UTC)
     since = moment(first, zone=zone)
     st.caption(_("Calls since {time}, of four hours at most, with 95 % intervals; luck is of all calls.").format(time=since))
-    _plots(chosen, values, sure, fee)
+    if (box := details("value")) is not None:
+        with box:
+            _plots(chosen, values, sure, fee)
     with st.expander(_("What these measures mean"), icon=":material/help:"):
         st.markdown(prose("call_value"))
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final, cast
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.market.book import STEP_MS
 from core.market.feeds import catalogue
@@ -47,6 +48,12 @@ class ViewChoices:
 def horizon_name(steps: int) -> str:
     """A horizon in steps and in seconds: "10 steps (2.5 s)"."""
     return _("{steps} steps ({time})").format(steps=number(steps), time=duration(steps * STEP_MS / 1e3))
+
+
+def details(key: str) -> DeltaGenerator | None:
+    """A box for a panel's figures; None while it is closed, so that they and plotly are loaded for who asks."""
+    box = st.expander(_("Details"), icon=":material/info:", key=f"details:{key}", on_change="rerun")
+    return box if box.open else None
 
 
 def pick_source(*, first: str | None = None) -> MarketSource | None:

@@ -13,8 +13,9 @@ from core.figures import market as figures
 from core.figures import score_report
 from core.market.answers.naive import A_THIRD_EACH, CALLERS, NAIVE
 from core.market.answers.scoreboard import ROLLING, HeadScores
+from core.market.answers.table import Scores
 from core.market.session import MarketSession
-from pages.markets.live_controls import ViewChoices, horizon_name
+from pages.markets.live_controls import ViewChoices, details, horizon_name
 from pages.shared import controls
 from pages.shared.language import _, moment, number, percent
 from pages.shared.live_plot import live_plot
@@ -43,23 +44,28 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
         )
         return
     mine = head_scores.session["tlob"]
-    table, matrix, reliability = st.columns([9, 6, 7])
-    with table:
-        st.dataframe(_table(head_scores), hide_index=True, width="stretch", height="content")
-        if mine.log_loss > A_THIRD_EACH:
-            st.markdown(worse_than_nothing(mine.log_loss))
-        st.caption(
-            _(
-                "{count} predictions scored since {time}. Momentum says where the mid stands against its own last ten steps. "
-                "A third each, and how often each class came so far or lately (half of the weight on the last four minutes), "
-                "know nothing of the book. Predictions across a gap are not scored."
-            ).format(
-                count=number(head_scores.resolved),
-                time=moment(datetime.fromtimestamp(head_scores.since_ms / 1e3, UTC), zone=zone),
-            )
+    st.dataframe(_table(head_scores), hide_index=True, width="stretch", height="content")
+    if mine.log_loss > A_THIRD_EACH:
+        st.markdown(worse_than_nothing(mine.log_loss))
+    st.caption(
+        _(
+            "{count} predictions scored since {time}. Momentum says where the mid stands against its own last ten steps. "
+            "A third each, and how often each class came so far or lately (half of the weight on the last four minutes), "
+            "know nothing of the book. Predictions across a gap are not scored."
+        ).format(
+            count=number(head_scores.resolved),
+            time=moment(datetime.fromtimestamp(head_scores.since_ms / 1e3, UTC), zone=zone),
         )
-        if apart := int(head_scores.apart.sum()):
-            st.caption(apart_sentence(apart, float(scores.accuracy(head_scores.apart))))
+    )
+    if apart := int(head_scores.apart.sum()):
+        st.caption(apart_sentence(apart, float(scores.accuracy(head_scores.apart))))
+    if (box := details("scores")) is not None:
+        with box:
+            _figures(mine)
+
+
+def _figures(mine: Scores) -> None:
+    matrix, reliability = st.columns(2)
     with matrix:
         live_plot(
             figures.confusion_figure(mine.confusion),

@@ -13,7 +13,7 @@ from core.market.book import STEP_MS
 from core.market.session import MarketSession
 from core.models.tlob import CLASSES
 from pages.markets.call_rules import class_names
-from pages.markets.live_controls import ViewChoices, horizon_name
+from pages.markets.live_controls import ViewChoices, details, horizon_name
 from pages.shared import controls
 from pages.shared.language import _, duration, number, percent
 from pages.shared.live_plot import live_plot
@@ -32,38 +32,37 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
             "loading", _("Scores begin in {count} outcomes.").format(count=number(max(1, SCORED_AFTER + 1 - scores.outcomes)))
         )
         return
-    table, reliability = st.columns([11, 9])
-    with table:
-        st.dataframe(_table(scores), hide_index=True, width="stretch", height="content")
-        st.caption(
-            _(
-                "{count} outcomes, the same for both, after the first {first}. Temperature and class rates are fitted every "
-                "{time} to outcomes known by then. Calls and the ledger keep the probabilities as written: these are derived "
-                "from them."
-            ).format(count=number(scores.scored), first=number(SCORED_AFTER), time=duration(REFIT_STEPS * STEP_MS / 1e3))
+    st.dataframe(_table(scores), hide_index=True, width="stretch", height="content")
+    st.caption(
+        _(
+            "{count} outcomes, the same for both, after the first {first}. Temperature and class rates are fitted every "
+            "{time} to outcomes known by then. Calls and the ledger keep the probabilities as written: these are derived "
+            "from them."
+        ).format(count=number(scores.scored), first=number(SCORED_AFTER), time=duration(REFIT_STEPS * STEP_MS / 1e3))
+    )
+    st.caption(
+        _(
+            "Sets: promised {promised}, delivered {delivered}, over the last {count} {last}; {size} classes on average. "
+            "An empty set is a row so uncertain that no class was sure enough; it counts as a miss."
+        ).format(
+            promised=percent(scores.promised, 0),
+            delivered=percent(scores.delivered),
+            count=number(min(MEMORY, scores.scored)),
+            last=percent(scores.delivered_last),
+            size=number(scores.mean_size, 2),
         )
-        st.caption(
-            _(
-                "Sets: promised {promised}, delivered {delivered}, over the last {count} {last}; {size} classes on average. "
-                "An empty set is a row so uncertain that no class was sure enough; it counts as a miss."
-            ).format(
-                promised=percent(scores.promised, 0),
-                delivered=percent(scores.delivered),
-                count=number(min(MEMORY, scores.scored)),
-                last=percent(scores.delivered_last),
-                size=number(scores.mean_size, 2),
+    )
+    if (box := details("recalibrated")) is not None:
+        with box:
+            live_plot(
+                figures.reliability_figure(
+                    {_("As written"): scores.written.reliability, _("Recalibrated"): scores.adapted.reliability}
+                ),
+                key="recalibrated",
+                height=280,
+                filename="recalibrated",
+                alt=_("How often the likeliest class came true by its probability, as written and recalibrated."),
             )
-        )
-    with reliability:
-        live_plot(
-            figures.reliability_figure(
-                {_("As written"): scores.written.reliability, _("Recalibrated"): scores.adapted.reliability}
-            ),
-            key="recalibrated",
-            height=280,
-            filename="recalibrated",
-            alt=_("How often the likeliest class came true by its probability, as written and recalibrated."),
-        )
 
 
 def _describe_threshold(scores: AdaptiveScores, card_alpha: float) -> None:

@@ -6,13 +6,13 @@ import base64
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from core.figures import terminal as figures
+from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET
+from core.market import stream
 from core.market.book import STEP_MS
 from core.market.session import MarketSession
 from core.market.session_view import Status
@@ -36,6 +36,31 @@ TONES: Final[Mapping[Status, str]] = {
 """Colours of the statuses; one that is not here is plain."""
 
 
+RED: Final = "#C23B3B"
+WRONG: Final = "#B3478A"
+"""Wrong calls: told from right ones by hue and lightness, under every common colour blindness too."""
+NOTICE: Final = (
+    'Charts: <a href="https://www.tradingview.com/">TradingView Lightweight Charts™</a>, © 2026 TradingView, Inc., Apache-2.0.'
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Palette:
+    """Colours of the two directions, and of calls that came true or did not."""
+
+    up: str
+    down: str
+    right: str
+    wrong: str
+
+
+PALETTES: Final = {
+    "safe": Palette(up=BLUE, down=ORANGE, right=GREEN, wrong=WRONG),
+    "greenred": Palette(up=GREEN, down=RED, right=BLUE, wrong=ORANGE),
+}
+"""`safe` is legible under every common colour blindness; `greenred` is what trading screens use."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Minimap:
     """A whole recording in small: its mids at even steps, from its first to its last row (milliseconds)."""
@@ -54,7 +79,7 @@ class TerminalChoices:
         span_s: seconds drawn while following the newest row.
         grouping: ticks a price row of the ladder and a trade bubble cover.
         contrast: exponent of the liquidity's shade. cutoff: share of the smallest sizes left out.
-        palette: a key of `core.figures.terminal.PALETTES`. zone: "UTC" or a name of the browser's time zone.
+        palette: a key of `PALETTES`. zone: "UTC" or a name of the browser's time zone.
         profile: whether point of control, value area and VWAP are drawn.
         footprint: whether bought and sold sizes stand as numbers by price and column instead of bubbles.
         lines: prices of the reader's own lines.
@@ -109,7 +134,7 @@ def show(
         streamed: False puts the newest rows into the component itself, for a browser that cannot reach the stream.
     """
     predictor, entry = session.predictor, session.entry
-    palette = figures.PALETTES[choices.palette]
+    palette = PALETTES[choices.palette]
     names = {head: duration(predictor.heads[head][1] * STEP_MS / 1e3) for head in choices.heads}
     window = predictor.window
     states = status_names()
@@ -118,14 +143,11 @@ def show(
         "frame": None if streamed else base64.b64encode(session.snapshot(choices.span_s * 1000 // STEP_MS)[0]).decode(),
         "market": session.feed.key,
         "symbol": session.feed.market,
-        "plotly": assets.PLOTLY,
-        "plots": assets.script("live_plot.js"),
-        "data": assets.script("terminal_data.js"),
-        "paint": assets.script("terminal_paint.js"),
-        "trades": assets.script("terminal_trades.js"),
+        "charts": assets.script("vendor/lightweight-charts.js"),
+        "chart": assets.script("terminal_chart.js"),
+        "schema": stream.SCHEMA,
         "locale": regional(),
         "zone": choices.zone,
-        "figure": _figure(tuple(names.items()), choices.head, palette, session.feed.key, choices.zone, regional()),
         "head": choices.head,
         "fee": call_value.fee_chosen(),
         "heads": list(choices.heads),
@@ -140,8 +162,10 @@ def show(
         "presenting": controls.presenting(),
         "lines": list(choices.lines),
         "minimap": _minimap(choices.minimap),
-        "colours": {"up": palette.up, "down": palette.down, "none": "#858C96", "line": "#6A5FD9"},
-        "marks": figures.call_marks(palette),
+        "colours": {"up": palette.up, "down": palette.down, "none": GREY, "line": VIOLET},
+        "marks": {"right": palette.right, "wrong": palette.wrong, "pending": GREY},
+        "legend": _legend(palette),
+        "notice": NOTICE,
         "states": [states[status].replace("{whole}", str(window)) for status in STATUSES],
         "statusNames": [status.value for status in STATUSES],
         "tones": [TONES.get(status, "plain") for status in STATUSES],
@@ -161,11 +185,17 @@ def show(
     )
 
 
-@lru_cache(maxsize=64)
-def _figure(
-    heads: tuple[tuple[int, str], ...], chosen: int, palette: figures.Palette, keep: str, zone: str, _language: str
-) -> dict[str, Any]:
-    return figures.terminal_figure(heads, chosen=chosen, palette=palette, keep=keep, zone=zone)
+def _legend(palette: Palette) -> list[tuple[str, str, str]]:
+    """Name, words and colour of what the reader may switch off."""
+    return [
+        ("depth", _("Resting size"), GREY),
+        ("ask", _("Best ask"), palette.down),
+        ("bid", _("Best bid"), palette.up),
+        ("trades", _("Trades"), palette.up),
+        ("right", _("Call came true"), palette.right),
+        ("wrong", _("Call was wrong"), palette.wrong),
+        ("pending", _("Call not yet known"), GREY),
+    ]
 
 
 def _address(session: MarketSession, viewer: str) -> str:
@@ -199,6 +229,16 @@ def _labels(horizon: str) -> dict[str, str]:
         "provisional": _("newest row not yet confirmed"),
         "live": _("Back to the newest"),
         "disconnected": _("The connection to the app was lost; connecting again."),
+        "pricePane": _("Price and resting size"),
+        "signalPane": _("P(up) - P(down)"),
+        "deltaPane": _("Volume delta: bought less sold"),
+        "unknown": _("Depth not known"),
+        "scale": _("Resting size by colour, on a logarithmic scale; grey: depth that the venue did not send."),
+        "locked": _("The colours' scale is locked: press to fit it to what is seen"),
+        "unlocked": _("The colours' scale follows what is seen: press to lock it"),
+        "lock": _("Lock"),
+        "lockHelp": _("The price rows stand still, wherever the market goes."),
+        "picture": _("Save the chart as a picture"),
         "tape": _("Newest trades"),
         "bought": _("Bought"),
         "sold": _("Sold"),
@@ -206,7 +246,7 @@ def _labels(horizon: str) -> dict[str, str]:
         "price": _("Price"),
         "size": _("Resting"),
         "bin": _("bought {bought}, sold {sold}, {count} trades"),
-        "ladder": _("Order book by price, rows of {step}"),
+        "ladder": _("Book, rows of {step}"),
         "fit": _("Fit"),
         "fitHelp": _("The price rows stay as they are; this fits them to the book of now."),
         "callsAhead": _("TLOB calls, {horizon} ahead").format(horizon=horizon),

@@ -28,7 +28,8 @@ class Assets(StaticFiles):
         """The file, uncompressed: it travels over the loopback, and compressing 4.8 MB anew costs more than it saves."""
         response = await super().get_response(path, scope)
         if response.status_code in (200, 304):
-            response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+            kept = "public, max-age=31536000, immutable" if b"v=" in scope["query_string"] else "no-cache"
+            response.headers["Cache-Control"] = kept  # a module that another one imports has no version in its address
             response.headers["Content-Encoding"] = "identity"
         return response
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
+from core.market.depth import RecordedDepth
 from core.market.feeds.trades import read_trades, trades_path
 from core.market.store.index import find_recording, recordings
 from pages.markets.toolbar import OPENS_WITH
@@ -68,9 +69,15 @@ AS_OPENED = f"""() => {{
     const state = [...document.querySelectorAll('{STAT}')].find((one) => one.querySelector('dt').textContent === 'Status');
     return state?.querySelector('dd').textContent === 'Replaying' && t.config.head === 6 && seen('.terminal-ladder')
         && !seen('.terminal-help') && rows.length > 200 && rows.at(-1).time - rows[0].time === 250 * (rows.length - 1)
-        && t.follow;
+        && t.chart.follow;
 }}"""
 """Whether it plays, at its horizon and its newest row, without a jump since it was opened."""
+
+
+def centre(page: Page, selector: str) -> tuple[float, float]:
+    box = page.locator(selector).bounding_box()
+    assert box is not None
+    return box["x"] + 0.5 * box["width"], box["y"] + 0.25 * box["height"]
 
 
 @pytest.fixture
@@ -136,11 +143,11 @@ def test_price_rows_stay_until_the_reader_fits_them(live: Page) -> None:
     assert live.evaluate(f"{TERMINAL}.store.tick") == 0.01
     spans = live.evaluate(f"""() => {{
         const t = {TERMINAL};
-        const groups = t.store.rows.map((row) => t.lib.fittingGroup([row], t.store.tick, 23));
+        const spans = t.store.rows.map((row) => Math.round((row.levels[36] - row.levels[38]) / t.store.tick / 23));
         window.steps = new Set();
         const draw = t.drawLadder.bind(t);
         t.drawLadder = (row) => {{ draw(row); window.steps.add(t.tick); }};
-        return [...new Set(groups)];
+        return [...new Set(spans)];
     }}""")
     assert len(spans) > 1  # fitted to every row it would have been rescaled again and again
     wait_for_steps(live, 20)
@@ -198,9 +205,9 @@ def test_everything_drawn_is_of_one_step(live: Page) -> None:
     shown = live.evaluate("""() => {
         const t = document.querySelector('.terminal').terminal;
         const row = t.store.newest;
-        const { ask } = t.lines;
-        return { step: t.store.step, drawn: Number(t.root.dataset.drawnStep), mid: row.mid, lastX: ask.x.at(-1), time: row.time,
-                 lastY: ask.y.at(-1), ask: row.levels[0], up: row.probabilities[3 * t.config.head + 2] };
+        const ask = t.chart.ask.data().at(-1);
+        return { step: t.store.step, drawn: Number(t.root.dataset.drawnStep), mid: row.mid, time: row.time,
+                 lastX: 1000 * ask.time, lastY: ask.value, ask: row.levels[0], up: row.probabilities[3 * t.config.head + 2] };
     }""")
     assert shown["step"] == shown["drawn"] and shown["lastX"] == shown["time"] and shown["lastY"] == shown["ask"]
     assert float(stat(live, "Mid").replace(",", "")) == pytest.approx(shown["mid"], abs=1e-6)  # its half tick too
@@ -215,11 +222,53 @@ def test_panning_back_holds_the_view_until_live_is_pressed(live: Page) -> None:
     live.keyboard.press("ArrowLeft")
     back = live.get_by_role("button", name="Back to the newest")
     expect(back).to_be_visible()
-    held = live.evaluate("document.querySelector('.terminal').terminal.range()")
+    held = live.evaluate(f"{TERMINAL}.chart.range()")
     wait_for_steps(live, 4)
-    assert live.evaluate("document.querySelector('.terminal').terminal.range()") == held
+    assert live.evaluate(f"{TERMINAL}.chart.range()") == pytest.approx(held)
     back.click()
     expect(back).to_be_hidden()
+
+
+def test_the_first_screen_shows_the_book_in_depth_and_the_crosshair_says_what_rests(live: Page) -> None:
+    live.get_by_role("button", name="Pause").click()
+    wait_for_status(live, "Paused")
+    live.wait_for_timeout(1_000)  # what was under way when the pause came
+    prices = live.evaluate(f"{TERMINAL}.chart.chart.priceScale('right', 0).getVisibleRange()")
+    assert prices["to"] - prices["from"] > 100  # of the book, not of ten levels
+    live.mouse.move(*centre(live, ".terminal-plot"))
+    under = live.locator(".terminal-under")
+    expect(under).to_have_text(re.compile(r"^\d\d:\d\d:\d\d · 6\d,\d{3}\.\d\d · Resting "))
+    place = live.evaluate(f"""() => {{
+        const {{ chart, store }} = {TERMINAL};
+        const {{ slot, price }} = chart.pointer;
+        return [store.slots[Math.round(slot)].time, price, chart.under(chart.pointer).resting];
+    }}""")
+    bands = RecordedDepth([find_recording(OPENS_WITH).path]).at(place[0])
+    assert bands is not None
+    sizes = dict(zip(bands.keys.tolist(), bands.sizes.tolist(), strict=True))
+    band = 4 * math.floor(place[1])
+    assert place[2] == pytest.approx(max(sizes.get(band, 0), sizes.get(band + 1, 0)), rel=1e-5)
+    live.get_by_role("button", name="Play").click()
+    wait_for_status(live, "Replaying")
+
+
+def test_a_double_click_draws_a_line_and_removes_it(live: Page) -> None:
+    at = centre(live, ".terminal-plot")
+    live.mouse.dblclick(*at)
+    live.wait_for_url(re.compile(r"[?&]lines=6\d{4}"), timeout=PATIENCE_MS)
+    live.wait_for_function(f"() => {TERMINAL}.chart.lines.size === 1", timeout=PATIENCE_MS)
+    y = live.evaluate(f"{TERMINAL}.chart.bid.priceToCoordinate({TERMINAL}.config.lines[0])")
+    box = live.locator(".terminal-plot").bounding_box()
+    assert box is not None
+    live.mouse.dblclick(at[0], box["y"] + y)
+    live.wait_for_url(lambda url: "lines=" not in url, timeout=PATIENCE_MS)
+
+
+def test_the_page_does_without_plotly(live: Page) -> None:
+    wait_for_steps(live, 4)
+    names = live.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    assert not [name for name in names if "plotly" in name] and any("lightweight-charts" in name for name in names)
+    assert live.evaluate("document.querySelector('#tv-attr-logo').href").startswith("https://www.tradingview.com/")
 
 
 def test_the_stream_is_closed_to_strangers(live: Page, app: AppServer) -> None:
@@ -242,13 +291,10 @@ def test_nothing_is_drawn_across_a_jump(live: Page) -> None:
     live.evaluate("document.querySelector('.terminal').terminal.command('seek', 300)")
     target = find_recording(OPENS_WITH).start_ms + 300_000
     live.wait_for_function(f"() => {ROWS}.at(-1).time >= {target}", timeout=PATIENCE_MS)
-    joined = live.evaluate("""() => {
-        const t = document.querySelector('.terminal').terminal;
-        const { x, y } = t.lib.line(t.store.rows, (row) => row.mid);
-        let across = 0;
-        for (let i = 1; i < x.length; i++) if (y[i] !== null && y[i - 1] !== null && x[i] - x[i - 1] > 250) across++;
-        return across;
-    }""")
+    joined = live.evaluate(f"""() => {{
+        const points = {TERMINAL}.chart.ask.data();
+        return points.filter(({{ time, color }}, i) => i && time - points[i - 1].time > 0.25 && color !== 'transparent').length;
+    }}""")
     assert joined == 0
 
 
@@ -259,7 +305,8 @@ def test_dates_and_prices_are_written_as_the_reader_writes_them(
     new_page: NewPage, app: AppServer, language: str, date: str, mid: str
 ) -> None:
     page = opened(new_page(app, f"/live?lang={language}"))
-    expect(page.locator(".terminal-plot .xaxislayer-above").last).to_contain_text(date, timeout=PATIENCE_MS)
+    page.mouse.move(*centre(page, ".terminal-plot"))
+    page.wait_for_function(f"() => {TERMINAL}.chart.titled?.includes({date!r})", timeout=PATIENCE_MS)
     assert re.fullmatch(mid, page.locator(STAT).nth(2).locator("dd").inner_text())
 
 
@@ -403,13 +450,11 @@ def test_it_is_dark_until_another_page_is_opened_or_light_is_chosen(live: Page) 
 
 def test_the_footprint_holds_every_trade_by_price_and_column(new_page: NewPage, app: AppServer) -> None:
     page = opened(new_page(app, "/live?footprint=true&span=30"))
-    page.wait_for_function("() => document.querySelector('.terminal').terminal.footprint?.cells.length", timeout=PATIENCE_MS)
-    found = page.evaluate("""() => {
-        const t = document.querySelector('.terminal').terminal;
-        const { left, right } = t.frame();
-        const { column, row, cells, deltas } = t.trades.footprint(t.lib, t.store.trades, t.frame(), t.tick);
-        return { left, right, column, row, cells, deltas: deltas.x.map((time, i) => [time, deltas.y[i]]) };
-    }""")
+    page.wait_for_function(f"() => {TERMINAL}.chart.footprint?.cells.length", timeout=PATIENCE_MS)
+    found = page.evaluate(f"""() => {{
+        const {{ column, cells, deltas }} = {TERMINAL}.chart.footprint;
+        return {{ column, cells, deltas: deltas.x.map((time, i) => [time, deltas.y[i]]) }};
+    }}""")
     one = find_recording(OPENS_WITH)
     drawn = pd.DataFrame(found["cells"])
     trades = pd.DataFrame([vars(trade) for trade in read_trades(one.path)])

@@ -5,11 +5,13 @@ import test from "node:test";
 
 import * as lib from "../../assets/scripts/terminal_data.js";
 
+const schema = JSON.parse(readFileSync(`${process.env.FRAMES}/schema.json`, "utf8"));
+
 // FRAMES names a folder with frames of `core.market.stream.encode` (*.bin) and what went into them (*.json).
 for (const name of ["snapshot", "step", "empty"]) {
   test(`the frame "${name}" is read as Python wrote it`, () => {
     const bytes = readFileSync(`${process.env.FRAMES}/${name}.bin`);
-    const { rows, ...frame } = lib.decode(new Uint8Array(bytes).buffer);
+    const { rows, ...frame } = lib.decode(new Uint8Array(bytes).buffer, schema);
     const { rows: written, ...expected } = JSON.parse(readFileSync(`${process.env.FRAMES}/${name}.json`, "utf8"));
     const numbers = (value) => JSON.parse(JSON.stringify(value, (_key, one) => (ArrayBuffer.isView(one) ? [...one] : one)));
     assert.deepEqual(numbers(frame), expected);
@@ -48,5 +50,48 @@ test("the delta begins after the last hole at a whole second", () => {
 
 test("nothing is drawn across a gap", () => {
   const rows = [250, 500, 1_000].map((time) => ({ time }));
-  assert.deepEqual(lib.line(rows, ({ time }) => time), { x: [250, 500, 750, 1_000], y: [250, 500, null, 1_000] });
+  const colours = rows.map((row, i) => lib.linePoint(row, rows[i - 1], 1).color);
+  assert.deepEqual(colours, [undefined, undefined, "transparent"]);
+});
+
+const taken = (times) => {
+  const store = new lib.MarketData();
+  const rows = times.map((time) => ({ time, truth: [] }));
+  store.take({ kind: 1, rows, trades: [], outcomes: [], scores: [] });
+  return store;
+};
+
+test("a gap has room on the time axis, a long one no more than ten seconds", () => {
+  const store = taken([0, 250, 1_000, 3_600_000]);
+  assert.equal(store.slots.length, 4 + 2 + 40);
+  assert.deepEqual(store.slots.slice(0, 5).map(({ time }) => time), [0, 250, 500, 750, 1_000]);
+  assert.deepEqual([store.slotAt(0), store.slotAt(250), store.slotAt(375), store.slotAt(1_000)], [0, 1, 1.5, 4]);
+  assert.deepEqual([store.timeAt(4), store.timeAt(45), store.timeAt(47), store.timeAt(-2)], [1_000, 3_600_000, 3_600_500, -500]);
+  assert.equal(store.slotAt(1_800_000), 5); // within what is not drawn: at its end
+});
+
+test("the ladder's rows stand still, and move twice a second at most", () => {
+  const rows = new lib.StillRows();
+  assert.equal(rows.place(100, 24, 0), 100);
+  assert.equal(rows.place(103, 24, 10), 100); // near the middle
+  let [moves, centre] = [0, 100];
+  for (let now = 0; now <= 4_000; now += 100) {
+    const next = rows.place(111, 24, now);
+    moves += next !== centre;
+    centre = next;
+  }
+  assert.equal(moves, 8); // then the mid is near the middle
+  assert.equal(rows.place(500, 24, 4_900), 500); // out of sight
+  assert.equal(rows.place(900, 24, 5_000), 500); // not so soon again
+  assert.equal(rows.place(900, 24, 9_000, { locked: true }), 500);
+});
+
+test("a book's rows come from its bands where a row holds whole ones, else from its ten levels", () => {
+  const levels = Array(40).fill(0);
+  for (let i = 0; i < 10; i++) levels.splice(4 * i, 4, 10.5 + i, 1, 10 - i, 2);
+  const bands = new Map([[4 * 10, 5], [4 * 9 + 1, 7], [4 * 20 + 2, 99]]); // an ask in 10..11, a bid in 9..10, a coarse one
+  const [asks, bids] = lib.restingByRow({ levels }, bands, 2, 1);
+  assert.deepEqual([...asks, ...bids], [[6, 5], [4, 7]]);
+  assert.equal(lib.restingByRow({ levels }, bands, 0.5, 1)[0].get(21), 1);
+  assert.equal(lib.restingByRow({ levels }, null, 1, 0)[1].get(10), 2);
 });

@@ -11,20 +11,17 @@ from typing import Any
 import numpy as np
 import playwright
 
+from core.market.depth import BandChange, Ladder
 from core.market.session_view import Status
-from core.market.stream import SCORES, STATUSES, FrameContent, FrameKind, SessionPresent, encode
+from core.market.stream import SCHEMA, SCORES, STATUSES, FrameContent, FrameKind, SessionPresent, encode
 from tests.core.market.helpers import random_book
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"
 FOLDER = Path(__file__).parent
 HEADS = 3
-SCORE_NAMES = (
-    "resolved", "matthews", "naiveMatthews", "f1", "naiveF1", "recent", "recentMatthews", "recentNaiveMatthews",
-    "trades", "result", "reach", "logLoss", "naiveLogLoss", "apart", "apartAccuracy",
-)  # fmt: skip
 
 
-def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, deep: list[int]) -> tuple[bytes, dict[str, Any]]:
+def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[int | None]) -> tuple[bytes, dict[str, Any]]:
     """A frame of random numbers, and the object that a reader should make of it."""
     rng = np.random.default_rng(rows)
     book = random_book(max(rows, 1), 0)
@@ -39,16 +36,28 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, deep: list[int
     predictions["probabilities"] = rng.random((rows // 2, HEADS, 3))
     for name in ("calls", "momentum", "truth"):
         predictions[name] = rng.integers(0, 3, (rows // 2, HEADS))
-    taken, told, scores = rng.random((trades, 4)), rng.random((outcomes, 3)), rng.random((HEADS, SCORES))
-    depths = [rng.random(count).astype(np.float32) for count in deep]
+    taken, told, scores = rng.random((trades, 4)), rng.random((outcomes, 3)), rng.random((HEADS, len(SCORES)))
+    keys = [None if count is None else rng.integers(0, 2**20, count).astype(np.int32) for count in bands]
+    changes = [
+        None if key is None else BandChange(1.5, 2.5, i == 0, key, rng.random(len(key)).astype(np.float32))
+        for i, key in enumerate(keys)
+    ]
     present = SessionPresent(
-        step=7, status=Status.REPLAYING, warm=5, scores=scores, received_ms=1.5, provisional=2, began_ms=3.0, tick=0.01
+        step=7,
+        status=Status.REPLAYING,
+        warm=5,
+        scores=scores,
+        received_ms=1.5,
+        provisional=2,
+        began_ms=3.0,
+        tick=0.01,
+        ladder=Ladder(1.0, 20.0),
     )
     content = FrameContent(
         kind=kind,
         timestamps=times,
         levels=levels,
-        deep=depths,
+        bands=changes,
         predictions=predictions,
         trades=taken,
         outcomes=told,
@@ -69,31 +78,33 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, deep: list[int
                 "truth": predictions["truth"][i] if known else [-1] * HEADS,
             }
         )
-    width = max(deep, default=0)
-    for row, levels_past in zip(made[rows - len(deep) :], depths, strict=True):
-        row["deep"] = [*levels_past, *[None] * (width - len(levels_past))]  # NaN has no other spelling in JSON
+    for row, change in zip(made[rows - len(bands) :], changes, strict=True):
+        if change is not None:
+            row["bands"] = dict(zip(("low", "high", "whole", "keys", "sizes"), change, strict=True))
     expected = {
-        "kind": int(kind), "step": 7, "heads": HEADS, "rows": made,
+        "kind": int(kind), "step": 7, "heads": HEADS, "rows": made, "bands": sum(len(key) for key in keys if key is not None),
         "trades": [dict(zip(("time", "price", "size", "side"), one, strict=True)) for one in taken],
         "outcomes": [dict(zip(("time", "head", "truth"), one, strict=True)) for one in told],
-        "scores": [dict(zip(SCORE_NAMES, one, strict=True)) for one in scores],
+        "scores": [dict(zip(SCORES, one, strict=True)) for one in scores],
         "receivedMs": 1.5, "status": STATUSES.index(Status.REPLAYING), "warm": 5, "provisional": 2, "beganMs": 3.0, "tick": 0.01,
+        "fine": 1.0, "coarse": 20.0,
     }  # fmt: skip
     return encode(content), expected
 
 
 def test_the_browsers_modules(tmp_path: Path) -> None:
     frames = {
-        "snapshot": frame(FrameKind.SNAPSHOT, 6, 3, 2, [8, 4]),
-        "step": frame(FrameKind.STEP, 1, 0, 1, []),
+        "snapshot": frame(FrameKind.SNAPSHOT, 6, 3, 2, [8, None, 3]),
+        "step": frame(FrameKind.STEP, 1, 0, 1, [0]),
         "empty": frame(FrameKind.STEP, 0, 1, 0, []),
     }
     for name, (data, expected) in frames.items():
         (tmp_path / f"{name}.bin").write_bytes(data)
         text = json.dumps(expected, default=lambda value: value.tolist())
         (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
     command = [str(NODE), "--test", *map(str, sorted(FOLDER.glob("*.test.mjs")))]
     run = subprocess.run(command, env={**os.environ, "FRAMES": str(tmp_path)}, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-1000:]
     (count,) = [int(line.split()[-1]) for line in run.stdout.splitlines() if "tests " in line]
-    assert count >= 10, run.stdout
+    assert count >= 15, run.stdout

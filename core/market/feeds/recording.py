@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from core.market.book import LEVELS, NO_LEVELS, STEP_MS, BookRows, OrderBookSnapshot
+from core.market.depth import RecordedDepth
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
@@ -65,7 +66,7 @@ class RecordingFeed(PlayedFeed):
         self.tick = self._book.tick
         self._block: tuple[int, BookRows] = (0, self._read_block(0))
         self._lead = max(1, min(lead, self.length // 2))
-        self._trades = TradeColumns(self.paths)
+        self._trades, self._depth = TradeColumns(self.paths), RecordedDepth(self.paths)
         self._starts = np.array([piece.start for piece in segments(self._book.timestamps)])
         self._lock = threading.Lock()
         self._next = 0
@@ -155,6 +156,7 @@ class RecordingFeed(PlayedFeed):
             received_ns=CLOCK.now_ns(),
             sequence=row,
             deep=deep[np.isfinite(deep)],
+            bands=self._depth.at(when),
         )
         return [*self._trades.between(int(first), int(last)), book]
 

@@ -1,4 +1,4 @@
-"""A session of books with more than ten levels a side: the model reads ten, the screen and the recorder get all of them."""
+"""A session of books with more than ten levels a side: the model reads ten, the recorder gets all of them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ import pytest
 from core.market.book import OrderBookSnapshot, read_market
 from core.market.feeds.protocol import FeedEvent, Trade
 from core.market.predictor import Predictor
-from core.market.recent_rows import DEEP_ROWS, RecentRows
 from core.market.recorder import record
 from core.market.session import KEPT_ROWS, MarketSession
-from core.market.stream import HEADER
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
 from tests.core.market.helpers import real_rows, tiny_predictor
 
@@ -53,17 +51,6 @@ def test_predictions_and_scores_are_those_of_the_ten_levels(predictor: Predictor
     np.testing.assert_array_equal(deep.export().to_numpy()[:, :3], plain.export().to_numpy()[:, :3])
 
 
-def test_a_frame_ends_with_the_deeper_levels_of_its_last_rows(predictor: Predictor) -> None:
-    frame, _version = played(predictor, deepened()).snapshot(50)
-    rows, width = np.frombuffer(frame[: HEADER * 8], dtype="<f8")[-2:].astype(int)
-    assert (rows, width) == (50, 360)
-    found = np.frombuffer(frame[-4 * rows * width :], dtype="<f4").reshape(rows, width)
-    for number, levels in zip(range(70, 120), found, strict=True):
-        np.testing.assert_array_equal(levels[np.isfinite(levels)], deep_of(number))
-    plain, _version = played(predictor, replaying(ROWS)).snapshot(50)
-    assert not np.frombuffer(plain[: HEADER * 8], dtype="<f8")[-2:].any()
-
-
 def test_they_are_recorded(tmp_path: Path) -> None:
     files = asyncio.run(record(ScriptedFeed(deepened(), ends=True), tmp_path))
     rows = read_market(files, deep=True)
@@ -71,17 +58,6 @@ def test_they_are_recorded(tmp_path: Path) -> None:
     assert rows.deep is not None
     for number, levels in enumerate(rows.deep):
         np.testing.assert_array_equal(levels[np.isfinite(levels)], deep_of(number))
-
-
-def test_memory_for_them_is_bounded() -> None:
-    rows, book = RecentRows(2 * DEEP_ROWS), np.arange(400.0)
-    for number in range(3 * DEEP_ROWS):
-        rows.append(number, book)
-    assert sum(levels.nbytes for levels in rows.deep(3 * DEEP_ROWS)) == DEEP_ROWS * 360 * 4
-    rows.drop_last(7)
-    assert len(rows.deep(10)) == 10 and len(rows.deep(2 * DEEP_ROWS)) == DEEP_ROWS - 7
-    rows.clear()
-    assert rows.deep(10) == [] and rows.oldest is None
 
 
 def test_no_trade_of_a_kept_row_is_dropped(predictor: Predictor) -> None:

@@ -19,7 +19,7 @@ from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedState, StatusChange, Trade
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
-from core.market.stream import HEADER, MAX_BEHIND, ROW_FIXED, SCORES, FrameKind, FrameStream, encode
+from core.market.stream import HEADER, MAX_BEHIND, ROW, ROW_FIXED, SCORES, FrameKind, FrameStream, encode
 from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
 from tests.core.market.helpers import HEADS, random_book, real_rows
 
@@ -38,12 +38,12 @@ class Screen:
 
     @classmethod
     def empty(cls) -> Screen:
-        return cls(np.zeros((0, WIDTH)), np.zeros((0, 4)), np.zeros((0, SCORES)))
+        return cls(np.zeros((0, WIDTH)), np.zeros((0, 4)), np.zeros((0, len(SCORES))))
 
     def take(self, frame: bytes) -> None:
         v = np.frombuffer(frame, dtype="<f8")
         kind, step, heads, n, m, k = (int(x) for x in v[:6])
-        ends = np.cumsum([HEADER, n * WIDTH, 4 * m, 3 * k, heads * SCORES])
+        ends = np.cumsum([len(HEADER), n * WIDTH, 4 * m, 3 * k, heads * len(SCORES)])
         assert len(v) == ends[-1]
         rows, trades = v[ends[0] : ends[1]].reshape(n, WIDTH), v[ends[1] : ends[2]].reshape(m, 4)
         if kind == FrameKind.SNAPSHOT:
@@ -52,7 +52,7 @@ class Screen:
             self.rows, self.trades = np.concatenate([self.rows, rows]), np.concatenate([self.trades, trades])
         for time, head, truth in v[ends[2] : ends[3]].reshape(k, 3):
             self.rows[self.rows[:, 0] == time, ROW_FIXED + 5 * heads + int(head)] = truth
-        self.scores, self.step = v[ends[3] :].reshape(heads, SCORES), step
+        self.scores, self.step = v[ends[3] :].reshape(heads, len(SCORES)), step
 
 
 def trade(at: int) -> Trade:
@@ -88,7 +88,7 @@ def test_a_snapshot_and_the_steps_after_it_are_the_later_snapshot(predictor: Pre
     np.testing.assert_array_equal(screen.scores, whole.scores)
     view = session.view()
     assert screen.step == whole.step == 80 + MAX_BEHIND
-    np.testing.assert_array_equal(screen.rows[:, 1:41], view.levels)
+    np.testing.assert_array_equal(screen.rows[:, len(ROW) : ROW_FIXED], view.levels)
     np.testing.assert_array_equal(
         screen.rows[23:, ROW_FIXED : ROW_FIXED + 12].reshape(-1, 4, 3), view.predictions["probabilities"]
     )

@@ -1,0 +1,149 @@
+// Resting liquidity through time as numbers: one column a step, one row a step of price. Painted by terminal_chart.js.
+
+import { niceStep } from "./terminal_data.js";
+
+const MAX_ROWS = 4_096;
+const ROOM = 0.5; // of what is asked for, kept on each side, so that a small move needs nothing new
+export const NO_ROW = Infinity; // value of a column's cells where a step is missing
+export const SHADES = 256; // of the colour scale
+export const SCALE_ROWS = 128; // columns that the colours are fitted to, once
+
+// The bands of a book, kept up to date by the changes of one row after the other.
+export class Book {
+  constructor() {
+    this.sizes = new Map();
+  }
+
+  take({ low, high, whole, keys, sizes }) {
+    if (whole) this.sizes.clear();
+    keys.forEach((key, i) => (sizes[i] > 0 ? this.sizes.set(key, sizes[i]) : this.sizes.delete(key)));
+    [this.low, this.high] = [low, high];
+  }
+}
+
+// Cells hold a size, bids above 0 and asks below, 0 where nothing rests, NaN where nothing is known.
+export class DepthPicture {
+  constructor() {
+    this.forget();
+  }
+
+  forget() {
+    this.place = null;
+  }
+
+  // Have slots `from` to `to` (whole numbers, the last one left out) and these prices in the picture, at least `pixels` rows between
+  // them where the market's ticks allow it. Returns the columns that changed, [first, last).
+  cover(store, from, to, [low, high], pixels) {
+    const unit = this.unit(store, (high - low) / pixels);
+    const { place } = this;
+    const fits = place && place.unit === unit && from >= place.first && high <= place.top * unit && low >= (place.top - place.height) * unit;
+    if (!fits) this.lay(store, from, to, [low, high], unit);
+    else if (to > place.first + place.width) this.shift(from);
+    const { first, width } = this.place;
+    const [start, end] = [this.until, Math.min(to, first + width)];
+    for (; this.until < end; this.until++) this.fill(store, store.slots[this.until], this.until - first);
+    return fits ? [start - first, end - first] : [0, end - first];
+  }
+
+  // Rows are whole numbers of fine bands, or a fine band whole numbers of rows.
+  unit({ fine, tick }, wanted) {
+    if (!fine) return tick * niceStep(wanted / tick);
+    if (wanted >= fine) return fine * niceStep(wanted / fine);
+    const parts = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].filter((n) => fine / n >= wanted && fine / n >= tick * 0.999);
+    return fine / (parts.at(-1) ?? 1);
+  }
+
+  lay(store, from, to, [low, high], unit) {
+    const room = ROOM * (high - low);
+    const height = Math.min(MAX_ROWS, Math.ceil((high - low + 2 * room) / unit) + 2);
+    const top = Math.ceil((high + room) / unit);
+    const first = Math.max(0, from - Math.round(0.1 * (to - from)));
+    const width = Math.ceil(1.6 * (to - first)) + 64;
+    const cells = width * height;
+    const values = this.values?.length >= cells ? this.values : new Float32Array(Math.ceil(1.2 * cells));
+    Object.assign(this, { place: { unit, top, height, first, width }, values, until: first });
+    // The book before the first column: from the last row that was sent whole.
+    let start = first;
+    while (start > 0 && !store.slots[start].bands?.whole) start -= 1;
+    this.book = new Book();
+    for (; start < first; start++) if (store.slots[start].bands) this.book.take(store.slots[start].bands);
+  }
+
+  // Columns before `from` make room for new ones.
+  shift(from) {
+    const { place } = this;
+    const gone = Math.max(1, from - place.first);
+    this.values.copyWithin(0, gone * place.height, (this.until - place.first) * place.height);
+    place.first += gone;
+    this.shifted = (this.shifted ?? 0) + gone;
+  }
+
+  fill(store, slot, x) {
+    const { unit, top, height } = this.place;
+    const { fine, coarse } = store;
+    const column = this.values.subarray(x * height, (x + 1) * height);
+    if (!slot.levels) return column.fill(NO_ROW);
+    if (slot.bands) this.book.take(slot.bands);
+    const row = (price) => Math.min(height, Math.max(0, top - Math.round(price / unit)));
+    const put = (y, side, size) => {
+      const signed = side ? size : -size;
+      const there = column[y];
+      column[y] = !there ? signed : there > 0 === signed > 0 ? there + signed : Math.abs(there) > size ? there : signed;
+    };
+    column.fill(NaN);
+    if (slot.bands) {
+      column.fill(0, row(this.book.high), row(this.book.low));
+      for (const [key, size] of this.book.sizes) {
+        const [side, step] = [key & 1, key & 2 ? coarse : fine];
+        const price = (key >> 2) * step;
+        const share = (size * fine) / Math.max(step, unit); // as if spread evenly over its fine bands
+        const y = top - 1 - Math.floor(price / unit + 1e-6);
+        const last = Math.min(y, height - 1);
+        for (let i = Math.max(0, y - Math.max(1, Math.round(step / unit)) + 1); i <= last; i++) put(i, side, share);
+      }
+    }
+    if (slot.bands && unit >= fine) return column;
+    // Finer than a band, or without bands: the ten levels a side, each on its own price.
+    const { levels } = slot;
+    column.fill(0, row(levels[36] + unit), row(levels[38]));
+    for (let i = 0; i < 40; i += 2) {
+      const y = top - 1 - Math.floor(levels[i] / unit + 1e-6);
+      if (y >= 0 && y < height) put(y, (i >> 1) & 1, levels[i + 1]);
+    }
+    return column;
+  }
+
+  // The size at a slot and a price; undefined outside the picture or where no row is.
+  at(slot, price) {
+    if (!this.place) return undefined;
+    const { unit, top, height, first } = this.place;
+    const y = top - 1 - Math.floor(price / unit + 1e-6);
+    if (slot < first || slot >= this.until || y < 0 || y >= height) return undefined;
+    const value = this.values[(slot - first) * height + y];
+    return value === NO_ROW ? undefined : value;
+  }
+
+  // Sizes between which the colours lie: of the cells that hold one, all but the outermost.
+  scale() {
+    const { height, first } = this.place;
+    const sizes = [];
+    for (let i = 0; i < (this.until - first) * height; i += 3) {
+      const size = Math.abs(this.values[i]);
+      if (size > 0 && size < Infinity) sizes.push(size);
+    }
+    sizes.sort((a, b) => a - b);
+    const at = (share) => sizes[Math.min(sizes.length - 1, Math.floor(share * sizes.length))] ?? 1;
+    const [low, high] = [at(0.5), at(0.999)].map((size) => Number(size.toPrecision(1)));
+    return { low, high: Math.max(high, 2 * low) };
+  }
+}
+
+// A size's place on the logarithmic scale, in whole shades. `low` is the logarithm at its lower end.
+export function shadeOf(size, { low, span }) {
+  return Math.round((SHADES - 1) * Math.min(1, Math.max(0, (Math.log(size) - low) / span)));
+}
+
+// How strongly a place on the scale is drawn, 0 to 1; nothing below the cut-off.
+export function strength(place, contrast, cutoff) {
+  return place < cutoff ? 0 : 0.04 + 0.92 * place ** (1.5 * contrast);
+}

@@ -1,0 +1,250 @@
+"""The book in price bands: all that a venue sends, summed over fixed steps of price. For the eye; the model reads ten levels.
+
+Two ladders: a fine one within half a per cent of the mid, a coarse one from there to five per cent. A band outside the prices
+between which the book is known may hold more than is said, or all that is not said: it is unknown, not empty.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from core.market.book import LEVELS, BookError, FloatArray
+from core.messages import compose
+
+FINE_REACH: Final = 0.005
+COARSE_REACH: Final = 0.05
+"""Shares of the mid to either side that the two ladders reach."""
+MAX_FINE: Final = 1_000
+MAX_COARSE: Final = 500
+"""Bands of each ladder at most, both sides together."""
+DEEP_ROWS: Final = 1_200
+"""Newest rows whose bands are kept: five minutes."""
+KEYFRAME_ROWS: Final = 240
+"""Rows of a file after which one is written whole, so that a jump reads a minute at most."""
+SCHEMA: Final = pa.schema(
+    [
+        ("timestamp", pa.int64()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        ("whole", pa.bool_()),
+        ("keys", pa.list_(pa.int32())),
+        ("sizes", pa.list_(pa.float32())),
+    ]
+)
+
+Keys = NDArray[np.int32]
+Sizes = NDArray[np.float32]
+
+
+class Ladder(NamedTuple):
+    """Steps of price of the two ladders, quote currency; the coarse one is a whole number of fine ones."""
+
+    fine: float
+    coarse: float
+
+    @classmethod
+    def of(cls, mid: float, tick: float) -> Ladder:
+        """The finest of 1, 2, 5, 10, ... ticks by which both ladders keep to their number of bands."""
+        fine = tick * _step(2 * FINE_REACH * mid / tick / MAX_FINE)
+        return cls(fine, fine * _step(2 * COARSE_REACH * mid / fine / MAX_COARSE))
+
+
+def _step(least: float) -> int:
+    """The first of 1, 2, 5, 10, 20, ... that is not below `least`."""
+    power = 1
+    while 5 * power < least:
+        power *= 10
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
+
+
+class Bands(NamedTuple):
+    """A book in bands.
+
+    Attributes:
+        keys: (n,) rising: 4 * floor(price / step) + 2 for the coarse ladder + 1 for bids.
+        sizes: (n,) the sum of each band, in the venue's unit; above 0.
+        low, high: prices between which every level is known.
+    """
+
+    ladder: Ladder
+    keys: Keys
+    sizes: Sizes
+    low: float
+    high: float
+
+
+def bands_of(asks: FloatArray, bids: FloatArray, ladder: Ladder, known: tuple[float, float] | None = None) -> Bands:
+    """A book's bands.
+
+    Args:
+        asks, bids: (n, 2) price and size, best first.
+        known: prices between which every level is among these; those of the last levels where None.
+    """
+    mid = (asks[0, 0] + bids[0, 0]) / 2
+    edges = np.array([np.floor(mid * (1 - FINE_REACH) / ladder.coarse), np.ceil(mid * (1 + FINE_REACH) / ladder.coarse)])
+    inner = edges * ladder.coarse  # the fine ladder ends where a coarse band begins
+    keys, sizes = [], []
+    for side, levels in enumerate((asks, bids)):
+        price, size = levels[:, 0], levels[:, 1]
+        fine = (price >= inner[0]) & (price < inner[1])
+        near = fine | (np.abs(price / mid - 1) <= COARSE_REACH)
+        step = np.where(fine, ladder.fine, ladder.coarse)
+        keys.append((4 * np.floor(price / step + 1e-9) + np.where(fine, 0, 2) + side)[near])
+        sizes.append(size[near])
+    found, place = np.unique(np.concatenate(keys).astype(np.int32), return_inverse=True)
+    low, high = known or (float(bids[-1, 0]), float(asks[-1, 0]))
+    return Bands(ladder, found, np.bincount(place, np.concatenate(sizes), len(found)).astype(np.float32), low, high)
+
+
+def changed(before: Bands | None, after: Bands) -> tuple[Keys, Sizes]:
+    """Keys whose size differs, and the size after, 0 where nothing rests there any more."""
+    if before is None:
+        return after.keys, after.sizes
+    keys = np.union1d(before.keys, after.keys)
+    old, new = np.zeros(len(keys), np.float32), np.zeros(len(keys), np.float32)
+    old[np.searchsorted(keys, before.keys)] = before.sizes
+    new[np.searchsorted(keys, after.keys)] = after.sizes
+    return keys[old != new], new[old != new]
+
+
+class BandChange(NamedTuple):
+    """A row's bands as what changed since the row before; all of them where `whole`."""
+
+    low: float
+    high: float
+    whole: bool
+    keys: Keys
+    sizes: Sizes
+
+
+def change_of(before: Bands | None, after: Bands) -> BandChange:
+    """The change between two rows' bands."""
+    return BandChange(after.low, after.high, before is None, *changed(before, after))
+
+
+class DepthHistory:
+    """The bands of a session's newest rows, as changes, for the frames of its stream.
+
+    A row without bands of its own gets them from its levels past the tenth, by a ladder that is chosen once; one that has none
+    has no bands either.
+    """
+
+    def __init__(self, capacity: int = DEEP_ROWS) -> None:
+        self._rows: deque[Bands | None] = deque(maxlen=capacity)
+        self.ladder: Ladder | None = None
+
+    def append(self, levels: FloatArray, bands: Bands | None, tick: float) -> BandChange | None:
+        """A row's change since the row before it; levels (40 + 4m,)."""
+        if bands is None and len(levels) > 4 * LEVELS and (self.ladder or tick):
+            sides = levels.reshape(-1, 2, 2)
+            ladder = self.ladder or Ladder.of(float(levels[0] + levels[2]) / 2, tick)
+            bands = bands_of(sides[:, 0], sides[:, 1], ladder)
+        before = self._rows[-1] if self._rows else None
+        self._rows.append(bands)
+        if bands is None:
+            return None
+        self.ladder = bands.ladder
+        return change_of(before, bands)
+
+    def drop_last(self, count: int) -> None:
+        """Rows that are no rows (D27)."""
+        for _ in range(min(count, len(self._rows))):
+            self._rows.pop()
+
+    def clear(self) -> None:
+        """Drop every row."""
+        self._rows.clear()
+
+    def snapshot(self, count: int) -> list[BandChange | None]:
+        """The last `count` rows' changes, the first of them whole, oldest first; fewer where fewer are kept."""
+        rows = list(islice(reversed(self._rows), count))[::-1]
+        pairs = zip([None, *rows], rows, strict=False)
+        return [None if after is None else change_of(before, after) for before, after in pairs]
+
+
+# -- files --------------------------------------------------------------------------------------------------------------
+
+
+def depth_path(book: Path) -> Path:
+    """Path of the bands of a book file: `depth/name.parquet` beside `name.parquet`."""
+    return book.parent / "depth" / f"{book.stem}.parquet"
+
+
+def write_depth(path: Path, rows: Iterable[tuple[int, Bands | None]]) -> None:
+    """Write rows of one ladder, (time, bands), as a file of changes; rows without bands are left out.
+
+    Raises:
+        OSError: where the disk refuses.
+    """
+    columns: list[list[object]] = [[] for _ in SCHEMA.names]
+    before: Bands | None = None
+    ladder: Ladder | None = None
+    for count, (timestamp, bands) in enumerate(rows):
+        if bands is not None:
+            change = change_of(before if count % KEYFRAME_ROWS else None, bands)
+            for column, value in zip(columns, (timestamp, *change), strict=True):
+                column.append(value)
+            ladder = bands.ladder
+        before = bands
+    if ladder is None:
+        return
+    path.parent.mkdir(exist_ok=True)
+    table = pa.table([pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
+    steps = {"fine": repr(ladder.fine), "coarse": repr(ladder.coarse)}
+    pq.write_table(table.replace_schema_metadata(steps), path, compression="zstd", compression_level=19)
+
+
+class RecordedDepth:
+    """Bands of the rows of a market's files, by their time.
+
+    Raises:
+        BookError: for a file that is none of `write_depth`'s.
+    """
+
+    def __init__(self, books: Sequence[Path]) -> None:
+        files = [path for path in map(depth_path, books) if path.exists()]
+        self._ladder: Ladder | None = None
+        self._times = np.zeros(0, np.int64)
+        self._row, self._state = -2, dict[int, float]()
+        if not files:
+            return
+        try:
+            tables = [pq.read_table(path, schema=SCHEMA) for path in files]
+            steps = pq.read_schema(files[0]).metadata or {}
+            self._ladder = Ladder(float(steps[b"fine"]), float(steps[b"coarse"]))
+        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+            raise BookError(compose("{file} is no file of price bands", file=files[0].name)) from error
+        table = pa.concat_tables(tables).combine_chunks()
+        self._times, self._low, self._high, self._whole = (table.column(i).to_numpy() for i in range(4))
+        lists = [table.column(i).combine_chunks() for i in (4, 5)]
+        self._ends = lists[0].offsets.to_numpy()
+        self._keys, self._sizes = (one.values.to_numpy() for one in lists)
+
+    def at(self, timestamp: int) -> Bands | None:
+        """The bands of the row of that time; None where there are none."""
+        row = int(np.searchsorted(self._times, timestamp))
+        if self._ladder is None or row == len(self._times) or self._times[row] != timestamp:
+            return None
+        first = row
+        if row != self._row + 1:
+            while not self._whole[first]:
+                first -= 1
+        for one in range(first, row + 1):
+            if self._whole[one]:
+                self._state = {}
+            part = slice(self._ends[one], self._ends[one + 1])
+            self._state.update(zip(self._keys[part].tolist(), self._sizes[part].tolist(), strict=True))
+        self._row = row
+        there = sorted((key, size) for key, size in self._state.items() if size > 0)
+        keys, sizes = np.array(there, dtype=np.float64).reshape(-1, 2).T
+        low, high = float(self._low[row]), float(self._high[row])
+        return Bands(self._ladder, keys.astype(np.int32), sizes.astype(np.float32), low, high)

@@ -1,0 +1,98 @@
+// Resting liquidity as a picture: what a cell says against a plain sum over the book that it stands for.
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { MarketData } from "../../assets/scripts/terminal_data.js";
+import { DepthPicture, NO_ROW, shadeOf, strength } from "../../assets/scripts/terminal_depth.js";
+
+const [FINE, COARSE, TICK] = [1, 20, 0.01];
+const key = (price, bid, coarse = 0) => 4 * Math.floor(price / (coarse ? COARSE : FINE)) + 2 * coarse + bid;
+
+// Rows whose books move: bands within ten of the mid, one far one, known from 80 to 125.
+function market(count, holes = []) {
+  const books = Array.from({ length: count }, (_, i) => {
+    const mid = 100 + (i % 7);
+    const book = new Map([[key(140, 0, 1), 40 + i]]);
+    for (let k = 0; k < 10; k++) if ((i + k) % 3) book.set(key(mid + k, 0), 1 + k + i).set(key(mid - 1 - k, 1), 2 + k);
+    return book;
+  });
+  const rows = books.map((book, i) => {
+    const before = i ? books[i - 1] : new Map();
+    const keys = [...new Set([...before.keys(), ...book.keys()])].filter((one) => before.get(one) !== book.get(one));
+    const sizes = keys.map((one) => book.get(one) ?? 0);
+    const levels = Array(40).fill(0);
+    for (let k = 0; k < 10; k++) levels.splice(4 * k, 4, 100 + (i % 7) + k * TICK, k + 1, 99.99 + (i % 7) - k * TICK, k + 2);
+    return { time: 250 * (i + (holes.includes(i) ? 0 : 0)), truth: [], levels, bands: { low: 80, high: 125, whole: i === 0, keys, sizes } };
+  });
+  const store = new MarketData();
+  store.take({ kind: 1, rows, trades: [], outcomes: [], scores: [], tick: TICK, fine: FINE, coarse: COARSE });
+  return { store, books };
+}
+
+// What rests in a book between two prices, bids above 0.
+function plain(book, low, high) {
+  let [asks, bids] = [0, 0];
+  for (const [one, size] of book) {
+    const price = (one >> 2) * (one & 2 ? COARSE : FINE);
+    if (one & 2 || price < low - 1e-9 || price >= high - 1e-9) continue;
+    if (one & 1) bids += size;
+    else asks += size;
+  }
+  return bids >= asks ? bids : -asks;
+}
+
+for (const unit of [1, 2, 5]) {
+  test(`cells of ${unit} hold what rests between their prices, a fine band's worth`, () => {
+    const { store, books } = market(60);
+    const picture = new DepthPicture();
+    picture.cover(store, 20, 50, [85, 120], 35 / unit);
+    assert.equal(picture.place.unit, unit);
+    for (let slot = 20; slot < 50; slot++)
+      for (let price = 85; price < 120; price += unit) {
+        const low = Math.floor(price / unit) * unit;
+        assert.ok(Math.abs(picture.at(slot, price) - plain(books[slot], low, low + unit) / unit) < 1e-4, `${slot} ${price}`);
+      }
+  });
+}
+
+test("steps that come later, and a view that moves on, give the picture that would be painted anew", () => {
+  const { store } = market(400);
+  const [grown, anew] = [new DepthPicture(), new DepthPicture()];
+  for (let to = 60; to <= 400; to += 7) grown.cover(store, Math.max(0, to - 60), to, [85, 120], 35);
+  anew.cover(store, 340, 396, [85, 120], 35);
+  for (let slot = 340; slot < 396; slot++) for (let price = 85; price < 120; price++) assert.equal(grown.at(slot, price), anew.at(slot, price));
+});
+
+test("what is not known is told from what is empty, and a coarse band is spread over the fine ones it stands for", () => {
+  const { store } = market(10);
+  const picture = new DepthPicture();
+  picture.cover(store, 0, 10, [70, 170], 100);
+  assert.ok(Number.isNaN(picture.at(3, 75)) && picture.at(3, 82) === 0 && Number.isNaN(picture.at(3, 130)));
+  assert.ok(Math.abs(picture.at(3, 145) + 43 / 20) < 1e-6); // seen, though the depth there is not known
+});
+
+test("finer than a band the ten levels stand on their own prices", () => {
+  const { store } = market(3);
+  const picture = new DepthPicture();
+  picture.cover(store, 0, 3, [99.7, 100.3], 60);
+  assert.equal(picture.place.unit, TICK);
+  assert.equal(picture.at(0, 100.005), -1);
+  assert.equal(picture.at(0, 99.995), 2);
+  assert.equal(picture.at(0, 100.155), picture.at(0, 100.255)); // past the tenth level: its band's size
+});
+
+test("a missing step is a column of its own", () => {
+  const { store } = market(5);
+  store.slots.splice(2, 0, { time: 490 });
+  const picture = new DepthPicture();
+  picture.cover(store, 0, 6, [85, 120], 35);
+  assert.equal(picture.at(2, 100), undefined);
+  assert.ok([...picture.values.subarray(2 * picture.place.height, 3 * picture.place.height)].every((value) => value === NO_ROW));
+});
+
+test("colours are logarithmic between two sizes, and leave out what the cut-off says", () => {
+  const bound = { low: Math.log(0.1), span: Math.log(1_000) };
+  assert.deepEqual([0.01, 0.1, 100, 1e6].map((size) => shadeOf(size, bound)), [0, 0, 255, 255]);
+  assert.equal(shadeOf(Math.sqrt(10), bound), Math.round(255 / 2));
+  assert.ok(strength(0.2, 1, 0.3) === 0 && strength(0.3, 1, 0.3) > 0 && strength(1, 1, 0) > strength(0.9, 1, 0));
+});
