@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, cast
 
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -18,6 +20,7 @@ from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.protocol import Feed
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
+from core.market.feeds.stream_checks import Way, venue_check
 from core.market.labels import LabelKind
 from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
 from core.market.store import index
@@ -102,12 +105,36 @@ def _pick_live() -> MarketSource | None:
             help=_("Spot like BTC/USDT, perpetual like BTC/USDT:USDT. Type to search."),
         )
     url_state.remember("sym", symbol)
+    _say_checks(exchange, entries)
     if problem:
         st.caption(_("{problem} Only well-known symbols are listed; any other can be typed.").format(problem=translate(problem)))
     if not symbol:
         controls.notice("empty", _("Choose or type a symbol to watch."))
         return None
     return LiveSource(exchange=exchange, symbol=str(symbol))
+
+
+def _say_checks(exchange: str, entries: Sequence[catalogue.ExchangeEntry]) -> None:
+    """How a lost update of this exchange would be noticed, and the same of all others in a table."""
+    ways = {
+        Way.NUMBERS: (_("Update numbers"), _("Noticed with the next message; rows since then do not count.")),
+        Way.CHECKSUM: (_("Checksums"), _("Noticed with the next message; rows since then do not count.")),
+        Way.WHOLE: (_("Whole books"), _("Nothing: the next message holds the whole book.")),
+        Way.COMPARED: (_("Comparison"), _("Noticed within seconds by the book on request; rows count once compared.")),
+        Way.ASKED: (_("No stream"), _("Nothing can be lost: each book is asked for.")),
+    }
+    tried = {"captured": _("messages it really sent"), "made": _("a made-up market"), "": "–"}
+    rows = []
+    for one in entries:
+        check = venue_check(one.id, streams=one.socket)
+        way, lost = ways[check.way]
+        by = "ccxt" if check.by == "ccxt" else _("this app")
+        rows.append({_("Exchange"): one.name, _("Checked by"): way, _("Done by"): by, _("Tried with"): tried[check.tried]})
+        rows[-1][_("A lost update")] = lost
+        if one.id == exchange:
+            st.caption(_("How its stream is checked: {way}. A lost update: {lost}").format(way=way.lower(), lost=lost))
+    with st.expander(_("How each exchange is checked")):
+        st.dataframe(pd.DataFrame(sorted(rows, key=lambda row: row[_("Tried with")] == "–")), hide_index=True, height=320)
 
 
 def _symbols(exchange: str) -> tuple[list[str], str]:

@@ -20,7 +20,7 @@ from core.market.feeds.books import KnownDepth, same_levels, snapshot_of, trade_
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import BooksDiffer, OutOfStep, UnusableBook, WentQuiet
 from core.market.feeds.protocol import BookLost, Confirmation, FeedFailed, FeedState, StatusChange, Trade
-from core.market.feeds.stream_checks import CHECKED_BY_CCXT, StreamCheck, check_for, differing_levels
+from core.market.feeds.stream_checks import StreamCheck, check_for, differing_levels
 from core.market.feeds.timeouts import Timeouts
 from core.market.feeds.venues import nearest, poll_levels, socket_levels, venue_tick
 from core.messages import compose
@@ -61,7 +61,7 @@ class Connection:
         self._fetch = exchange.fetch_order_book
         self._make_client, self._handle = getattr(exchange, "client", None), getattr(exchange, "handle_message", None)
         self._depth = KnownDepth()
-        self._check: StreamCheck | None = None
+        self._check = StreamCheck()
         self._refusal: Exception | None = None
         self._watching: asyncio.Future[Any] | None = None  # ccxt at work on the next book
         self._watched = False  # whether the books' socket was made
@@ -80,6 +80,7 @@ class Connection:
             Exception: whatever ccxt or the network raised.
         """
         await self._load(reload=self._reload_markets)
+        self._check = check_for(self._exchange, self._symbol)
         socket = self._transport != "poll" and bool(self._exchange.has.get("watchOrderBook"))
         if self._transport == "socket" and not socket:
             raise FeedFailed(
@@ -90,8 +91,8 @@ class Connection:
         tasks = [asyncio.create_task(self._forward_failure(self._watch() if socket else self._poll()))]
         if self._with_trades and self._exchange.has.get("watchTrades"):
             tasks.append(asyncio.create_task(self._follow_trades()))
-        if socket and self._exchange.has.get("fetchOrderBook") and self._exchange.id not in CHECKED_BY_CCXT:
-            self._compares = True
+        self._compares = socket and bool(self._exchange.has.get("fetchOrderBook")) and not self._check.reliable
+        if self._compares:
             tasks.append(asyncio.create_task(self._compare_books()))
         try:
             while True:
@@ -141,7 +142,6 @@ class Connection:
 
     def _hook(self) -> None:
         """Have ccxt's snapshots, messages and clients pass through here."""
-        self._check = check_for(self._exchange, self._symbol)
         self._exchange.fetch_order_book = self._fetch_and_learn
         self._exchange.handle_message = self._check_message
         self._exchange.client = self._client
@@ -184,6 +184,8 @@ class Connection:
                 except Exception as error:
                     self._fail(error)
 
+            send = client.send
+            client.send = lambda message: send(self._check.outgoing(message))
             client.handle_message = read_or_fail
         return client
 
@@ -191,7 +193,7 @@ class Connection:
         self._handle(client, message)  # type: ignore[misc]  # there wherever there is a socket
         if not self._news.done():
             self._news.set_result(None)
-        if self._check is not None and not self._check.in_step(message):
+        if not self._check.in_step(message):
             self._fail(OutOfStep(compose("an update of {name} went missing", name=self._name)))
 
     def _fail(self, error: Exception) -> None:
@@ -206,7 +208,7 @@ class Connection:
     @property
     def _confirms(self) -> bool:
         """Tells whether a book confirms those before it, because a lost message would have been noticed."""
-        return not self._compares or (self._check is not None and self._check.reliable)
+        return not self._compares or self._check.reliable
 
     # -- books by socket ----------------------------------------------------------------------------------------------
 

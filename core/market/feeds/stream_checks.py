@@ -1,61 +1,196 @@
-"""Checks that a streamed book follows from its snapshot, for venues whose numbers or checksums ccxt (4.5.90) does not check.
+"""Checks that a streamed book follows from its snapshot, by venue (from the source of the pinned ccxt, 4.5.90).
 
-Where there is none, the streamed book is compared with the one the venue gives on request.
+`VENUES` says for each how a lost update is noticed. A check of our own counts once it has been seen to work on a connection;
+until then, and where there is none, the streamed book is compared with the one the venue gives on request.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain, zip_longest
+from typing import Any, Final, Literal
+
+import numpy as np
 
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FloatArray
 
-CHECKED_BY_CCXT: Final = frozenset(
-    {"binance", "binanceus", "binanceusdm", "binancecoinm", "bitfinex", "cryptocom", "gate", "gateio", "htx", "huobi"}
-    | {"okx", "okxus", "myokx", "kucoin", "kucoinfutures", "upbit", "hyperliquid"}
-)
-"""ccxt raises an error at a missed update, or each message is a whole book (the last four)."""
-
 MAX_DIGITS: Final = 2**53
+ENOUGH: Final = 3
+"""Consecutive numbers after which a missing one counts as a lost message."""
+NUMBER_MESSAGES: Final = 65_536
+"""Bitfinex's flag by which it numbers what it sends."""
 
 
-class StreamCheck(Protocol):
-    """Checks every message of a connection."""
+class StreamCheck:
+    """Checks every message of a connection; this one notices nothing.
 
-    @property
-    def reliable(self) -> bool:
-        """Tells whether the check has been seen to work on this connection; until then it reports nothing."""
-        ...
+    Attributes:
+        reliable: whether the check has been seen to work on this connection; until then it reports nothing.
+    """
+
+    def __init__(self, exchange: Any = None, symbol: str = "") -> None:
+        self._exchange, self._symbol = exchange, symbol
+        self.reliable = False
 
     def in_step(self, message: Any) -> bool:
         """Tells whether the book still follows from its snapshot, now that ccxt has processed this message."""
-        ...
+        return True
+
+    def outgoing(self, message: Any) -> Any:
+        """A message to the venue, as it is to be sent."""
+        return message
 
 
-class KrakenChecksum:
+class NothingToCheck(StreamCheck):
+    """For streams that ccxt checks itself, or whose messages are whole books."""
+
+    def __init__(self, exchange: Any = None, symbol: str = "") -> None:
+        super().__init__(exchange, symbol)
+        self.reliable = True
+
+
+class Numbers(StreamCheck):
+    """Numbers of messages, each of which names the one before it, or is one more than it."""
+
+    def __init__(self, exchange: Any = None, symbol: str = "") -> None:
+        super().__init__(exchange, symbol)
+        self._last: int | None = None
+        self._consecutive = 0
+        self._skipped = False  # whether a number was missing since the last snapshot
+
+    @staticmethod
+    @abstractmethod
+    def read(message: Any) -> tuple[int | None, int] | None:
+        """The number before a message's, None where it begins a book, and its own; None for other messages."""
+
+    def in_step(self, message: Any) -> bool:
+        """See `StreamCheck`."""
+        numbers = self.read(message)
+        if numbers is None:
+            return True
+        (before, number), last = numbers, self._last
+        self._last = number
+        if number == last:  # it came twice, with nothing in between
+            return True
+        if before is None or last is None:
+            self._skipped = False
+            return True
+        if before != last:
+            self._skipped = True
+            if self.reliable:
+                return False
+            self._consecutive = 0
+            return True
+        self._consecutive += 1
+        self.reliable = self._consecutive >= ENOUGH
+        return not (self._skipped and self.reliable)  # the numbers do count, so that the one skipped before was a message
+
+
+class BybitNumbers(Numbers):
+    """Bybit's `u` rises by one; 1 comes with a fresh snapshot."""
+
+    @staticmethod
+    def read(message: Any) -> tuple[int | None, int] | None:
+        """See `Numbers`."""
+        if not isinstance(message, dict) or not str(message.get("topic", "")).startswith("orderbook."):
+            return None
+        number = int(message["data"]["u"])
+        return (None if message.get("type") == "snapshot" or number == 1 else number - 1), number
+
+
+class DeribitNumbers(Numbers):
+    """Deribit's changes name the one before."""
+
+    @staticmethod
+    def read(message: Any) -> tuple[int | None, int] | None:
+        """See `Numbers`."""
+        params = message.get("params") if isinstance(message, dict) else None
+        if not isinstance(params, dict) or not str(params.get("channel", "")).startswith("book."):
+            return None
+        return params["data"].get("prev_change_id"), int(params["data"]["change_id"])
+
+
+class GateNumbers(Numbers):
+    """Gate's `spot.obu`, whose `U` and `u` ccxt does not compare, as it does those of the older `order_book_update`."""
+
+    @staticmethod
+    def read(message: Any) -> tuple[int | None, int] | None:
+        """See `Numbers`."""
+        if not isinstance(message, dict) or message.get("channel") != "spot.obu" or message.get("event") != "update":
+            return None
+        data = message["result"]
+        return (None if data.get("full") else int(data["U"]) - 1), int(data["u"])
+
+
+class HtxNumbers(Numbers):
+    """HTX' versions of a contract's book: where one is missing, ccxt leaves the book as it is from then on."""
+
+    @staticmethod
+    def read(message: Any) -> tuple[int | None, int] | None:
+        """See `Numbers`."""
+        tick = message.get("tick") if isinstance(message, dict) else None
+        if not isinstance(tick, dict) or "event" not in tick:
+            return None
+        return (None if tick["event"] == "snapshot" else int(tick["version"]) - 1), int(tick["version"])
+
+
+class KrakenFuturesNumbers(Numbers):
+    """Kraken Futures' `seq` rises by one."""
+
+    @staticmethod
+    def read(message: Any) -> tuple[int | None, int] | None:
+        """See `Numbers`."""
+        if not isinstance(message, dict) or message.get("feed") not in ("book", "book_snapshot") or "seq" not in message:
+            return None
+        return (None if message["feed"] == "book_snapshot" else message["seq"] - 1), message["seq"]
+
+
+class BitfinexNumbers(Numbers):
+    """Bitfinex numbers all messages of a connection if asked to.
+
+    Its checksum, which ccxt checks, comes in a message of its own after the update: rows in between would count already.
+    """
+
+    def outgoing(self, message: Any) -> Any:
+        """See `StreamCheck`."""
+        if isinstance(message, dict) and message.get("event") == "conf":
+            return {**message, "flags": message["flags"] | NUMBER_MESSAGES}
+        return message
+
+    @staticmethod
+    def read(message: Any) -> tuple[int | None, int] | None:
+        """See `Numbers`: the last element. A checksum without a number looks much the same."""
+        if not isinstance(message, list) or len(message) != (3 if isinstance(message[1], list) or message[1] == "hb" else 4):
+            return None
+        return message[-1] - 1, message[-1]
+
+
+class KrakenChecksum(StreamCheck):
     """Kraken's CRC32 of the ten best levels a side, in every message.
 
     ccxt has this check, off by default. Switched on it raises an AttributeError, since it takes the book's numbers for text.
     """
 
-    def __init__(self, exchange: Any, symbol: str) -> None:
-        self._exchange, self._symbol = exchange, symbol
-        self.reliable = False
-
     def in_step(self, message: Any) -> bool:
-        """See `StreamCheck`. The checksum of a snapshot shows whether numbers are written as Kraken writes them."""
-        if not isinstance(message, dict) or message.get("channel") != "book":
-            return True
-        for data in message["data"]:
-            if data["symbol"] != self._symbol or "checksum" not in data:
-                continue
+        """See `StreamCheck`. The checksum of a snapshot shows whether numbers are written as the venue writes them."""
+        for begins, sent in self._sent(message):
             checksum = self._checksum()
-            if message["type"] == "snapshot" or checksum is None:
-                self.reliable = checksum == data["checksum"]
-            elif self.reliable and checksum != data["checksum"]:
+            if begins or checksum is None:
+                self.reliable = checksum == sent
+            elif self.reliable and checksum != sent:
                 return False
         return True
+
+    def _sent(self, message: Any) -> list[tuple[bool, int]]:
+        """Whether each book in the message begins the stream, and its checksum."""
+        if not isinstance(message, dict) or message.get("channel") != "book":
+            return []
+        books = [data for data in message["data"] if data["symbol"] == self._symbol and "checksum" in data]
+        return [(message["type"] == "snapshot", data["checksum"]) for data in books]
 
     def _checksum(self) -> int | None:
         """Of the book as ccxt keeps it; None where one of its numbers has more digits than a float holds."""
@@ -68,46 +203,97 @@ class KrakenChecksum:
         return zlib.crc32("".join(f"{value:.{places}f}".replace(".", "").lstrip("0") for value, places in numbers).encode())
 
 
-class BybitSequence:
-    """Bybit's update number `u`, which rises by one from message to message; 1 comes with a fresh snapshot."""
+class OkxChecksum(KrakenChecksum):
+    """OKX's CRC32 of the 25 best levels a side, from before it numbered its messages; the numbers are checked by ccxt."""
 
-    ENOUGH = 3
-    """Consecutive numbers after which a missing one counts as a lost message."""
+    def _sent(self, message: Any) -> list[tuple[bool, int]]:
+        if not isinstance(message, dict) or not str(message.get("arg", {}).get("channel", "")).startswith("books"):
+            return []
+        books = message.get("data", ())
+        self.reliable = self.reliable or any("prevSeqId" in data for data in books)
+        return [(message.get("action") == "snapshot", data["checksum"]) for data in books if "prevSeqId" not in data]
 
-    def __init__(self) -> None:
-        self._last: int | None = None
-        self._consecutive = 0
-        self._skipped = False  # whether a number was missing since the last snapshot
-
-    @property
-    def reliable(self) -> bool:
-        """See `StreamCheck`."""
-        return self._consecutive >= self.ENOUGH
-
-    def in_step(self, message: Any) -> bool:
-        """See `StreamCheck`."""
-        if not isinstance(message, dict) or not str(message.get("topic", "")).startswith("orderbook."):
-            return True
-        number, last = int(message["data"]["u"]), self._last
-        self._last = number
-        if message.get("type") == "snapshot" or number == 1 or last is None:
-            self._skipped = False
-            return True
-        if number != last + 1:
-            self._skipped = True
-            if self.reliable:
-                return False
-            self._consecutive = 0
-            return True
-        self._consecutive += 1
-        return not (self._skipped and self.reliable)  # the numbers do count, so that the one skipped before was a message
+    def _checksum(self) -> int | None:
+        book = self._exchange.orderbooks[self._symbol]
+        levels = chain(*zip_longest(book["bids"][:25], book["asks"][:25]))
+        crc = zlib.crc32(":".join(_plain(number) for level in levels if level for number in level[:2]).encode())
+        return crc - 2**32 * (crc >= 2**31)
 
 
-def check_for(exchange: Any, symbol: str) -> StreamCheck | None:
-    """The check of a venue; None where there is none of its own."""
-    if exchange.id == "kraken":
-        return KrakenChecksum(exchange, symbol)
-    return BybitSequence() if exchange.id in ("bybit", "bybiteu", "bybitid") else None
+def _plain(number: float) -> str:
+    """A number without an exponent, and without zeros at the end."""
+    text = repr(number)
+    return np.format_float_positional(number, trim="-") if "e" in text else text.removesuffix(".0")
+
+
+class Way(StrEnum):
+    """How a lost update is noticed."""
+
+    NUMBERS = "numbers"
+    CHECKSUM = "checksum"
+    WHOLE = "whole"
+    """Each message is a whole book."""
+    COMPARED = "compared"
+    """With the book on request."""
+    ASKED = "asked"
+    """There is no stream."""
+
+
+@dataclass(frozen=True)
+class VenueCheck:
+    """The check of a venue's stream.
+
+    Attributes:
+        by: who checks. tried: with what: messages that the venue really sent, or a market made up in its protocol.
+        spot, contract: the checks of a connection.
+    """
+
+    way: Way
+    by: Literal["ccxt", "app"]
+    tried: Literal["captured", "made", ""] = ""
+    spot: type[StreamCheck] = NothingToCheck
+    contract: type[StreamCheck] | None = None  # as spot
+
+
+VENUES: Final[Mapping[str, VenueCheck]] = {
+    "binance": VenueCheck(Way.NUMBERS, "ccxt", "captured"),
+    "binancecoinm": VenueCheck(Way.NUMBERS, "ccxt"),
+    "binanceus": VenueCheck(Way.NUMBERS, "ccxt", "captured"),
+    "binanceusdm": VenueCheck(Way.NUMBERS, "ccxt", "captured"),
+    "bitfinex": VenueCheck(Way.NUMBERS, "app", "captured", BitfinexNumbers),
+    "bitstamp": VenueCheck(Way.COMPARED, "app", "captured", StreamCheck),
+    "bybit": VenueCheck(Way.NUMBERS, "app", "made", BybitNumbers),
+    "bybiteu": VenueCheck(Way.NUMBERS, "app", "", BybitNumbers),
+    "bybitid": VenueCheck(Way.NUMBERS, "app", "", BybitNumbers),
+    "coinbaseexchange": VenueCheck(Way.COMPARED, "app", "captured", StreamCheck),
+    "cryptocom": VenueCheck(Way.NUMBERS, "ccxt"),
+    "deribit": VenueCheck(Way.NUMBERS, "app", "captured", DeribitNumbers),
+    "gate": VenueCheck(Way.NUMBERS, "app", "", GateNumbers, NothingToCheck),
+    "gateeu": VenueCheck(Way.NUMBERS, "ccxt", "captured"),
+    "gemini": VenueCheck(Way.COMPARED, "app", "captured", StreamCheck),
+    "htx": VenueCheck(Way.NUMBERS, "ccxt", "", NothingToCheck, HtxNumbers),
+    "hyperliquid": VenueCheck(Way.WHOLE, "ccxt"),
+    "kraken": VenueCheck(Way.CHECKSUM, "app", "made", KrakenChecksum),
+    "krakenfutures": VenueCheck(Way.NUMBERS, "app", "captured", KrakenFuturesNumbers),
+    "kucoin": VenueCheck(Way.WHOLE, "ccxt", "captured"),
+    "kucoinfutures": VenueCheck(Way.WHOLE, "ccxt"),
+    "myokx": VenueCheck(Way.NUMBERS, "ccxt", "", OkxChecksum),
+    "okx": VenueCheck(Way.NUMBERS, "ccxt", "captured", OkxChecksum),
+    "okxus": VenueCheck(Way.NUMBERS, "ccxt", "", OkxChecksum),
+    "upbit": VenueCheck(Way.WHOLE, "ccxt"),
+}
+
+
+def venue_check(exchange: str, *, streams: bool = True) -> VenueCheck:
+    """The check of a venue by ccxt's id: the comparison where it is not listed, none where it does not stream books."""
+    return VENUES.get(exchange) or VenueCheck(Way.COMPARED if streams else Way.ASKED, "app", "", StreamCheck)
+
+
+def check_for(exchange: Any, symbol: str) -> StreamCheck:
+    """The check of a connection of an exchange object."""
+    check = venue_check(exchange.id)
+    contract = symbol in (exchange.markets or {}) and not exchange.markets[symbol].get("spot")
+    return (check.contract or check.spot if contract else check.spot)(exchange, symbol)
 
 
 def differing_levels(asked: FloatArray, streamed: Sequence[FloatArray]) -> set[tuple[str, float]]:

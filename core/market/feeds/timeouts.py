@@ -28,5 +28,5 @@ class Timeouts:
     silent_s: float = 60.0
     unusable_s: float = 1.0
     trades_s: float = 5.0
-    compare_s: float = 1.5
+    compare_s: float = 1.0
     settle_s: float = 1.0

@@ -23,10 +23,10 @@ Configure = Callable[[Any], None]
 
 BINANCE = frozenset({"binance", "binanceus", "binanceusdm", "binancecoinm"})
 CLOSE_S = 1.0
-SOCKET_LEVELS = {"kraken": 100, "bybit": 200, "bybiteu": 200, "kucoin": 50, "kucoinfutures": 50, "whitebit": 100}
-"""Valid depths: Kraken 10, 25, 100, 500, 1000; Bybit 1, 50, 200, 1000; KuCoin 5, 50 (the whole book each time), 20, 100 (changes
-to a snapshot); WhiteBIT up to 100. A hundred are kept (`core.market.book.MAX_LEVELS`); KuCoin's fifty come whole, so that no
-change can be missed. Other venues get ccxt's default (OKX 400 levels, Coinbase the whole book)."""
+SOCKET_LEVELS = {"bitfinex": 100, "bybit": 200, "bybiteu": 200, "kraken": 100, "kucoin": 50, "kucoinfutures": 50, "whitebit": 100}
+"""Valid depths: Bitfinex 25, 100; Kraken 10, 25, 100, 500, 1000; Bybit 1, 50, 200, 1000; KuCoin 5, 50 (the whole book each
+time), 20, 100 (changes to a snapshot); WhiteBIT up to 100. A hundred are kept (`core.market.book.MAX_LEVELS`); KuCoin's fifty
+come whole, so that no change can be missed. Other venues get ccxt's default (OKX 400 levels, Coinbase the whole book)."""
 POLL_LEVELS = {**dict.fromkeys(BINANCE, 100), "kucoin": 100, "kucoinfutures": 100, "bybit": 100, "bybiteu": 100}
 
 
@@ -55,6 +55,8 @@ def make_exchange(exchange: str, symbol: str | None = None, configure: Configure
     if exchange == "binance" and symbol is not None:  # three lists of thousands of markets, of which one is wanted
         base_settled = symbol.partition("/")[0] == symbol.partition(":")[2].partition("-")[0]
         made.options["fetchMarkets"] = {"types": ["spot" if ":" not in symbol else "inverse" if base_settled else "linear"]}
+    if exchange == "gateeu":  # else ten messages pass before ccxt asks for a snapshot, which Gate numbers as it does them
+        made.options["watchOrderBook"]["snapshotDelay"] = 2
     if configure is not None:
         configure(made)
     return made

@@ -14,7 +14,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from aiohttp import WSMsgType, web
@@ -25,22 +25,20 @@ Side = dict[int, int]
 """Price in ticks to size in lots."""
 Change = tuple[str, int, int]
 """Side, price in ticks, size in lots (0: removed)."""
+SENTINEL = 987_654_321
+"""A size in lots that stands for what a faulty message holds instead."""
 
 
-class DeltaServer(ABC):
-    """A venue with one market of 60 levels a side; a tick is 0.1 and a lot 0.001."""
+class VenueServer(ABC):
+    """A venue on 127.0.0.1 that answers, streams, refuses, falls silent and goes away; what it says is up to the subclass."""
 
     exchange: str
     symbol: str
-    depth: int
+    pace_s = 0.02
+    """Seconds between two messages."""
 
-    def __init__(self, seed: int = 1) -> None:
-        self._random = np.random.default_rng(seed)
-        self._bid = 600_000
-        self.asks: Side = {self._bid + 1 + i: self._size() for i in range(60)}
-        self.bids: Side = {self._bid - i: self._size() for i in range(60)}
+    def __init__(self) -> None:
         self.sockets: set[web.WebSocketResponse] = set()
-        self.number = 1_000
         self.snapshots = self.asked = 0
         self.history: list[tuple[float, FloatArray]] = []
         """Each book and since when it holds, seconds; NaN for a book of which no row can be made."""
@@ -56,9 +54,9 @@ class DeltaServer(ABC):
         self.deaf: set[web.WebSocketResponse] = set()
         """Sockets that stay open but are sent nothing."""
 
-    async def __aenter__(self) -> DeltaServer:
+    async def __aenter__(self) -> Self:
         app = web.Application()
-        app.router.add_get("/{path:.*}", self._answer)
+        app.router.add_route("*", "/{path:.*}", self._answer)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         await self.open_port()
@@ -84,6 +82,86 @@ class DeltaServer(ABC):
     async def __aexit__(self, *error: object) -> None:
         await self._runner.cleanup()
 
+    async def send(self, text: str) -> None:
+        """Send a message to everyone; nothing where there is none."""
+        for socket in self.sockets - self.deaf if text else ():
+            with contextlib.suppress(ConnectionError):
+                await socket.send_str(text)
+
+    def remember(self) -> None:
+        """Note the present book in the history."""
+        try:
+            levels = self.top()
+        except BookError:
+            levels = np.full(40, np.nan)
+        self.history.append((self.clock(), levels))
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        upgrade = request.headers.get("Upgrade", "").lower() == "websocket"
+        refusal = self.refuses_sockets if upgrade else self.refuses_requests
+        if refusal is not None:
+            return web.Response(status=refusal, text="no")
+        if not upgrade:
+            return web.json_response(self._reply(request.match_info["path"]))
+        socket = web.WebSocketResponse(heartbeat=None)
+        await socket.prepare(request)
+        try:
+            async for message in socket:
+                if message.type is not WSMsgType.TEXT or socket in self.deaf:
+                    continue
+                await asyncio.sleep(self.answers_after_s)
+                for answer in self._on_text(json.loads(message.data)):
+                    self.sockets.add(socket)
+                    await socket.send_str(answer if isinstance(answer, str) else json.dumps(answer))
+        finally:
+            self.sockets.discard(socket)
+            self.deaf.discard(socket)
+        return socket
+
+    @abstractmethod
+    def configure(self, exchange: Any) -> None:
+        """Point a ccxt exchange object here."""
+
+    @abstractmethod
+    def step(self, levels: range | None = None) -> str:
+        """Let the book change; returns the message about it, which is not sent yet."""
+
+    @abstractmethod
+    def lose(self) -> None:
+        """Let a change among the ten best levels happen of which nobody is told."""
+
+    @abstractmethod
+    def misprint(self, size: str) -> str:
+        """The next message, with a size written as something else."""
+
+    @abstractmethod
+    def top(self) -> FloatArray:
+        """(40,) the ten best levels a side."""
+
+    @abstractmethod
+    def heartbeat(self) -> str:
+        """What the venue sends where nothing happens."""
+
+    @abstractmethod
+    def _reply(self, path: str) -> Any: ...
+
+    @abstractmethod
+    def _on_text(self, asked: Any) -> list[Any]: ...
+
+
+class DeltaServer(VenueServer):
+    """A venue with one made-up market of 60 levels a side; a tick is 0.1 and a lot 0.001."""
+
+    depth: int
+
+    def __init__(self, seed: int = 1) -> None:
+        super().__init__()
+        self._random = np.random.default_rng(seed)
+        self._bid = 600_000
+        self.asks: Side = {self._bid + 1 + i: self._size() for i in range(60)}
+        self.bids: Side = {self._bid - i: self._size() for i in range(60)}
+        self.number = 1_000
+
     # -- the market ---------------------------------------------------------------------------------------------------
 
     def step(self, levels: range | None = None) -> str:
@@ -107,14 +185,6 @@ class DeltaServer(ABC):
         changes = [(*key, after.get(key, 0)) for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
         return json.dumps(self._delta(changes))
 
-    def remember(self) -> None:
-        """Note the present book in the history."""
-        try:
-            levels = self.top()
-        except BookError:
-            levels = np.full(40, np.nan)
-        self.history.append((self.clock(), levels))
-
     def view(self) -> dict[tuple[str, int], int]:
         """The levels that the stream tells of: side and price to size."""
         return self._view()
@@ -124,11 +194,14 @@ class DeltaServer(ABC):
         self.number += 1
         return json.dumps(self._delta(changes))
 
-    async def send(self, text: str) -> None:
-        """Send a message to everyone."""
-        for socket in self.sockets - self.deaf:
-            with contextlib.suppress(ConnectionError):
-                await socket.send_str(text)
+    def lose(self) -> None:
+        self.step(range(6, 7))
+
+    def misprint(self, size: str) -> str:
+        best = min(self.asks)
+        self.asks[best] += 1
+        self.remember()
+        return self.message([("a", best, SENTINEL)]).replace(f"{SENTINEL / 1000:.3f}", size)
 
     def best(self, count: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """The best asks and bids, price in ticks and size in lots."""
@@ -153,44 +226,8 @@ class DeltaServer(ABC):
         """The venue's clock."""
         return int((self.clock() + self.stamp_s) * 1e3)
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
-        upgrade = request.headers.get("Upgrade", "").lower() == "websocket"
-        refusal = self.refuses_sockets if upgrade else self.refuses_requests
-        if refusal is not None:
-            return web.Response(status=refusal, text="no")
-        if not upgrade:
-            return web.json_response(self._reply(request.match_info["path"]))
-        socket = web.WebSocketResponse(heartbeat=None)
-        await socket.prepare(request)
-        try:
-            async for message in socket:
-                if message.type is not WSMsgType.TEXT or socket in self.deaf:
-                    continue
-                await asyncio.sleep(self.answers_after_s)
-                for answer in self._on_text(json.loads(message.data)):
-                    self.sockets.add(socket)
-                    await socket.send_str(json.dumps(answer))
-        finally:
-            self.sockets.discard(socket)
-            self.deaf.discard(socket)
-        return socket
-
-    @abstractmethod
-    def configure(self, exchange: Any) -> None:
-        """Point a ccxt exchange object here."""
-
-    @abstractmethod
-    def _reply(self, path: str) -> Any: ...
-
-    @abstractmethod
-    def _on_text(self, asked: dict[str, Any]) -> list[dict[str, Any]]: ...
-
     @abstractmethod
     def _delta(self, changes: list[Change]) -> dict[str, Any]: ...
-
-    @abstractmethod
-    def heartbeat(self) -> str:
-        """What the venue sends where nothing happens."""
 
 
 class BinanceDeltaServer(DeltaServer):

@@ -24,7 +24,7 @@ from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.store.writer import SegmentWriter
-from tests.core.market.feeds.delta_server import DeltaServer
+from tests.core.market.feeds.delta_server import VenueServer
 from tests.core.market.feeds.venue_faults import Exchange, Fault, real_clock
 
 LATE_S: Final = 1.0
@@ -62,7 +62,7 @@ class Outcome:
 
 
 async def try_fault(
-    make: type[DeltaServer], fault: Fault, predictor: Predictor, folder: Path, *, patience_s: float = 4.0
+    make: type[VenueServer], fault: Fault, predictor: Predictor, folder: Path, *, patience_s: float = 4.0
 ) -> Outcome:
     """Let a fault happen to a feed that is predicted, scored and recorded, and wait until it is live again or has ended.
 

@@ -12,12 +12,11 @@ import numpy as np
 
 from core.market.feeds import clock
 from core.market.feeds.clock import CLOCK
-from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer
+from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, VenueServer
+from tests.core.market.feeds.replay_server import REPLAYS
 
-VENUES: Final[tuple[type[DeltaServer], ...]] = (BinanceDeltaServer, KrakenServer, BybitServer)
-SENTINEL: Final = 987_654_321
-"""A size in lots that stands for what a faulty message holds instead."""
-STEP_S: Final = 0.02
+MADE: Final[tuple[type[DeltaServer], ...]] = (BinanceDeltaServer, KrakenServer, BybitServer)
+VENUES: Final[tuple[type[VenueServer], ...]] = (*MADE, *REPLAYS)
 
 
 class Exchange:
@@ -28,11 +27,11 @@ class Exchange:
         stall_s: how long this process, the venue's and the feed's at once, was held up at most.
     """
 
-    def __init__(self, server: DeltaServer) -> None:
+    def __init__(self, server: VenueServer) -> None:
         self.server = server
         server.clock = lambda: CLOCK.now_ns() / 1e9
         self.sends = self.moves = True
-        self.pace_s, self.at_once, self.stall_s = STEP_S, 1, 0.0
+        self.pace_s, self.at_once, self.stall_s = server.pace_s, 1, 0.0
 
     async def run(self) -> None:
         """Change the book, and tell of it."""
@@ -52,6 +51,7 @@ class Fault:
 
     Attributes:
         name: as the table says it. at_start: whether it is there before the feed is. ends: whether the feed is to end of it.
+        captured, made: whether it can happen to a captured market, and to a made-up one.
     """
 
     name: str
@@ -61,6 +61,8 @@ class Fault:
     at_start: bool = False
     ends: bool = False
     alone: bool = False
+    captured: bool = False
+    made: bool = True
 
 
 def _attribute(name: str, value: Any, *, of_server: bool = True) -> Callable[[Exchange], Awaitable[None]]:
@@ -95,17 +97,17 @@ def _text(change: Callable[[str], str]) -> Callable[[Exchange], Awaitable[None]]
 
 
 def _number(text: str) -> Callable[[Exchange], Awaitable[None]]:
-    """The size of the best ask, written as something else."""
+    """A size, written as something else."""
 
     async def send(exchange: Exchange) -> None:
-        server = exchange.server
-        best = min(server.asks)
-        server.asks[best] += 1
-        server.remember()
-        message = server.message([("a", best, SENTINEL)])
-        await server.send(message.replace(f"{SENTINEL / 1000:.3f}", text))
+        await exchange.server.send(exchange.server.misprint(text))
 
     return send
+
+
+async def _crossed(exchange: Exchange) -> None:
+    server: Any = exchange.server
+    await server.send(server.cross())
 
 
 async def _twice(exchange: Exchange) -> None:
@@ -115,7 +117,7 @@ async def _twice(exchange: Exchange) -> None:
 
 
 async def _lost(exchange: Exchange) -> None:
-    exchange.server.step(range(6, 7))
+    exchange.server.lose()
 
 
 async def _swapped(exchange: Exchange) -> None:
@@ -129,6 +131,7 @@ def _broken_book(change: Callable[[DeltaServer], object]) -> Callable[[Exchange]
 
     async def send(exchange: Exchange) -> None:
         server, exchange.moves = exchange.server, False
+        assert isinstance(server, DeltaServer)
         before = server.view()
         change(server)
         await server.send(server.changed_since(before))
@@ -185,7 +188,11 @@ def _refusals() -> list[Fault]:
         for name, what in (("refuses_requests", "requests at the start"), ("refuses_sockets", "the handshake")):
             begin, end = _attribute(name, status), _attribute(name, None)
             ends = status == 451
-            found.append(Fault(name=f"{status} to {what}", begin=begin, end=end, lasts_s=5, at_start=True, ends=ends))
+            captured = status == 503 or (status, name) in ((403, "refuses_requests"), (429, "refuses_sockets"))
+            fault = Fault(
+                name=f"{status} to {what}", begin=begin, end=end, lasts_s=5, at_start=True, ends=ends, captured=captured
+            )
+            found.append(fault)
     return found
 
 
@@ -197,21 +204,30 @@ QUIET: Final = _attribute("sends", False, of_server=False)
 LOUD: Final = _attribute("sends", True, of_server=False)
 
 FAULTS: Final[Sequence[Fault]] = (
-    Fault(name="reset", begin=_cut),
-    Fault(name="silence for 8 s", begin=QUIET, end=LOUD, lasts_s=8),
-    Fault(name="heartbeats only for 8 s", begin=_heartbeats, end=LOUD, lasts_s=8),
-    Fault(name="garbled message", begin=_text(lambda text: "\x00<html>Bad gateway</html>")),
-    Fault(name="truncated message", begin=_text(lambda text: text[:-30])),
-    Fault(name="gap", begin=_lost),
-    Fault(name="duplicate", begin=_twice),
-    Fault(name="reorder", begin=_swapped),
+    Fault(name="reset", begin=_cut, captured=True),
+    Fault(name="silence for 8 s", begin=QUIET, end=LOUD, lasts_s=8, captured=True),
+    Fault(name="heartbeats only for 8 s", begin=_heartbeats, end=LOUD, lasts_s=8, captured=True),
+    Fault(name="garbled message", begin=_text(lambda text: "\x00<html>Bad gateway</html>"), captured=True),
+    Fault(name="truncated message", begin=_text(lambda text: text[:-30]), captured=True),
+    Fault(name="gap", begin=_lost, captured=True),
+    Fault(name="duplicate", begin=_twice, captured=True),
+    Fault(name="reorder", begin=_swapped, captured=True),
     Fault(name="crossed for 2 s", begin=_broken_book(lambda s: s.bids.update({min(s.asks) + 3: 500})), end=_moving, lasts_s=2),
     Fault(name="empty side for 2 s", begin=_broken_book(lambda s: s.asks.clear()), end=_moving, lasts_s=2),
     Fault(name="price of zero for 2 s", begin=_broken_book(lambda s: s.asks.update({0: 500})), end=_moving, lasts_s=2),
-    Fault(name="size NaN", begin=_number("NaN")),
-    Fault(name="size 1e308", begin=_number("1e308")),
-    Fault(name="size -5", begin=_number("-5")),
+    Fault(name="size NaN", begin=_number("NaN"), captured=True),
+    Fault(name="size 1e308", begin=_number("1e308"), captured=True),
+    Fault(name="size -5", begin=_number("-5"), captured=True),
     *_refusals(),
+    Fault(
+        name="503 to requests for 6 s",
+        begin=_attribute("refuses_requests", 503),
+        end=_attribute("refuses_requests", None),
+        lasts_s=6,
+        captured=True,
+    ),
+    Fault(name="a bid above the asks", begin=_crossed, captured=True, made=False),
+    Fault(name="gone for 10 s", begin=_away, end=_back, lasts_s=10, captured=True, made=False),
     Fault(name="delisted", begin=_delist, ends=True),
     Fault(name="venue's clock 1 h ahead", begin=_attribute("stamp_s", 3600.0), lasts_s=0),
     Fault(name="venue's clock 1 h behind", begin=_attribute("stamp_s", -3600.0), lasts_s=0),

@@ -1,0 +1,132 @@
+"""What nine venues really sent, served to the app's own feed: every book equals one kept by plain dictionaries."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.market.book import OrderBookSnapshot
+from core.market.feeds.live import LiveFeed
+from core.market.feeds.protocol import FeedState, StatusChange
+from core.market.feeds.stream_checks import VENUES
+from tests.core.market.feeds.delta_server import BybitServer, KrakenServer
+from tests.core.market.feeds.fault_outcomes import Outcome, try_fault
+from tests.core.market.feeds.replay_server import (
+    REPLAYS,
+    BitfinexReplay,
+    GeminiReplay,
+    KrakenFuturesReplay,
+    KucoinReplay,
+    OkxReplay,
+    Replay,
+)
+from tests.core.market.feeds.venue_faults import BY_NAME
+from tests.core.market.helpers import real_rows, tiny_config, tiny_predictor
+
+PLAYED_S = 4.0
+
+
+class Follower:
+    """A feed of a replayed venue, and what came of it."""
+
+    def __init__(self, server: Replay) -> None:
+        self.server, self.books, self.breaks = server, [np.zeros(0)], 0
+        server.remember()
+        feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, trades=False)
+        self.task = asyncio.create_task(self._follow(feed))
+
+    async def _follow(self, feed: LiveFeed) -> None:
+        async for event in feed.events():
+            if isinstance(event, OrderBookSnapshot):
+                self.books.append(event.levels)
+            self.breaks += isinstance(event, StatusChange) and event.state is FeedState.RECONNECTING
+
+    async def until_equal(self, patience_s: float = 20.0) -> None:
+        """Until the newest book is the venue's."""
+        async with asyncio.timeout(patience_s):
+            while not np.array_equal(self.books[-1], self.server.top()):
+                await asyncio.sleep(0.05)
+                if self.task.done():
+                    self.task.result()
+
+    async def end(self) -> int:
+        """Stop; returns how many books the venue never had."""
+        self.task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self.task
+        known = {levels.tobytes() for _, levels in self.server.history}
+        return sum(levels.tobytes() not in known for levels in self.books[1:])
+
+
+async def play(server: Replay, messages: int) -> None:
+    began, ahead = time.monotonic(), server.sockets
+    while not ahead and time.monotonic() < began + 40:
+        await asyncio.sleep(0.05)
+    for _ in range(messages):
+        await server.send(server.step())
+        await asyncio.sleep(PLAYED_S / messages)
+
+
+def test_every_book_of_a_capture_is_the_venues() -> None:
+    async def one(make: type[Replay]) -> None:
+        async with make() as server:
+            follower = Follower(server)
+            await play(server, len(server))
+            await follower.until_equal()
+            assert await follower.end() == 0, make.exchange
+            assert len(follower.books) > len(server) / 4, make.exchange
+            assert follower.breaks == 0, make.exchange
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*map(one, REPLAYS))
+
+    asyncio.run(all_of_them())
+
+
+@pytest.mark.parametrize("make", [BitfinexReplay, KrakenFuturesReplay, OkxReplay])
+def test_a_lost_message_of_a_capture_is_noticed_by_its_number_or_checksum(make: type[Replay]) -> None:
+    async def scenario() -> None:
+        async with make() as server:
+            follower = Follower(server)
+            await play(server, 40)
+            await follower.until_equal()
+            assert follower.breaks == 0
+            asked = server.asked
+            server.lose()
+            for _ in range(3):
+                await server.send(server.step())
+            async with asyncio.timeout(20):
+                while follower.breaks == 0:
+                    await asyncio.sleep(0.02)
+            await follower.until_equal()
+            assert server.snapshots == 2
+            assert server.asked <= asked + 2  # noticed by the message, not by asking
+            assert await follower.end() == 0
+
+    asyncio.run(scenario())
+
+
+def test_no_fault_of_a_captured_venue_leaves_a_wrong_row(tmp_path: Path) -> None:
+    """A few lines of docs/faults.md."""
+    predictor = tiny_predictor(tmp_path, real_rows(4), (("forward", 5),), config=tiny_config(1, steps=8))
+    lines = ((GeminiReplay, "gap"), (OkxReplay, "reorder"), (KucoinReplay, "size NaN"), (BitfinexReplay, "truncated message"))
+
+    async def all_of_them() -> list[Outcome]:
+        tries = (try_fault(make, BY_NAME[name], predictor, tmp_path / name, patience_s=2.0) for make, name in lines)
+        return await asyncio.gather(*tries)
+
+    for outcome in asyncio.run(all_of_them()):
+        assert outcome.sound, outcome
+        assert outcome.live_s is not None and outcome.rows >= 16, outcome
+
+
+def test_the_table_of_venues_says_what_was_tried() -> None:
+    captured = {make.exchange for make in REPLAYS} | {"deribit"}  # too thin for rows: `test_stream_checks`
+    captured |= {"binance", "binanceusdm"}  # `test_live`
+    assert {name for name, check in VENUES.items() if check.tried == "captured"} == captured
+    assert {name for name, check in VENUES.items() if check.tried == "made"} == {KrakenServer.exchange, BybitServer.exchange}
