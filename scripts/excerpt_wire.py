@@ -21,7 +21,7 @@ ONE_TRADE_IN = 20
 VENUES = {
     "binanceus": ("BINANCE_US", '"omgbusd@depth|depth.symbol=OMGBUSD'),
     "bitfinex": ("BITFINEX", ""),
-    "bitstamp": ("BITSTAMP", '"diff_order_book_ethusd","event":"data"|order_book/ethusd'),
+    "bitstamp": ("BITSTAMP", '"diff_order_book_batbtc","event":"data"|order_book/batbtc'),
     "coinbaseexchange": ("COINBASE", '"(snapshot|l2update)","product_id":"YFI-BTC"'),
     "deribit": ("DERIBIT", '"channel":"book.BTC-24SEP21-8000-P'),
     "gateeu": ("GATEIO", 'order_book_update","event":"update".*"s":"OMG_USDT"|currency_pair=OMG_USDT'),

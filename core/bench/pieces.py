@@ -14,7 +14,7 @@ import orjson
 
 from core.bench.ratio import Pair, Work
 from core.market.feeds.books import KnownDepth, snapshot_of
-from core.market.feeds.market_process import MarketProcess, MarketSettings
+from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.feeds.venues import make_exchange, socket_levels
 from core.market.forecasters.catalogue import SHIPPED, find_forecaster
 from core.market.forecasters.protocol import ForecasterError, ask, task_of

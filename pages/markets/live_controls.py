@@ -14,12 +14,10 @@ from streamlit.delta_generator import DeltaGenerator
 from core.market.book import STEP_MS
 from core.market.feeds import catalogue
 from core.market.feeds.background import background_loop
-from core.market.feeds.market_process import MarketSettings
-from core.market.feeds.pacing import SPEEDS
-from core.market.feeds.playback import PlayedFeed
+from core.market.feeds.playback import SPEEDS, PlayedFeed
 from core.market.feeds.protocol import Feed
 from core.market.feeds.recording import RecordingFeed
-from core.market.feeds.simulated import SimulatedFeed
+from core.market.feeds.simulated import MarketSettings, SimulatedFeed
 from core.market.feeds.stream_checks import Way, venue_check
 from core.market.labels import LabelKind
 from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource

@@ -8,8 +8,7 @@ from typing import Final, cast
 import streamlit as st
 
 from core.market.book import STEP_MS
-from core.market.feeds.pacing import SPEEDS
-from core.market.feeds.playback import PlayedFeed
+from core.market.feeds.playback import SPEEDS, PlayedFeed
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.hub import kind_of

@@ -8,7 +8,7 @@ import random
 import re
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -30,20 +30,30 @@ class RetryVerdict(StrEnum):
     """Another attempt would get the same answer."""
 
 
-class OutOfStep(Exception):
-    """The book kept here no longer equals the venue's; the message says why."""
+class StreamFault(Exception):
+    """A fault of a stream that this program noticed; the message says what was noticed."""
+
+    verdict = RetryVerdict.RETRY
+
+
+class OutOfStep(StreamFault):
+    """The book kept here no longer equals the venue's."""
+
+    verdict = RetryVerdict.RESYNC
 
 
 class BooksDiffer(OutOfStep):
     """The streamed book differs from the one the venue gives on request."""
 
 
-class WentQuiet(Exception):
-    """The stream has stopped without an end; the message says what was noticed."""
+class WentQuiet(StreamFault):
+    """The stream has stopped without an end."""
 
 
-class UnusableBook(Exception):
-    """The venue sends books that cannot be used, and not only for a moment; the message says what is wrong."""
+class UnusableBook(StreamFault):
+    """The venue sends books that cannot be used, and not only for a moment."""
+
+    verdict = RetryVerdict.DOUBTFUL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +91,7 @@ class Backoff:
 
 NO_ROUTE: Final = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN, errno.EADDRNOTAVAIL})
 UNAVAILABLE_IN_REGION: Final = 451
-TOO_MANY_REQUESTS: Final = frozenset({418, 429})
+TOO_MANY_REQUESTS: Final = (418, 429)
 LONGEST_RETRY_AFTER_S: Final = 3_600.0
 
 
@@ -92,71 +102,67 @@ def classify_failure(error: BaseException, name: str, symbol: str, headers: Mapp
         name: of the exchange.
         headers: of its last HTTP response, for Retry-After.
     """
-    failure = _classify(error, name, symbol)
-    if _http_status(error) is None or failure.verdict is RetryVerdict.FINAL:
-        return failure
-    for cause in _causes(error):
+    if isinstance(error, StreamFault):
+        return Failure(verdict=error.verdict, reason=str(error))
+    causes = list(_causes(error))
+    status = _http_status(error, causes)
+    rules = _rules(error, causes, status, name, symbol)
+    verdict, reason = next((verdict, reason) for holds, verdict, reason in rules if holds)
+    if status is None or verdict is RetryVerdict.FINAL:
+        return Failure(verdict=verdict, reason=reason)
+    for cause in causes:
         headers = getattr(cause, "headers", None) or headers
-    return Failure(verdict=failure.verdict, reason=failure.reason, retry_after_s=_retry_after_s(headers or {}))
+    return Failure(verdict=verdict, reason=reason, retry_after_s=_retry_after_s(headers or {}))
 
 
-def _classify(error: BaseException, name: str, symbol: str) -> Failure:
+def _rules(
+    error: BaseException, causes: Sequence[BaseException], status: int | None, name: str, symbol: str
+) -> Iterator[tuple[bool, RetryVerdict, str]]:
+    """Rules, of which the first that holds counts: whether it does, the verdict, and a clause for a person."""
     import aiohttp
     import ccxt
 
-    if isinstance(error, OutOfStep):
-        return Failure(verdict=RetryVerdict.RESYNC, reason=str(error))
-    if isinstance(error, WentQuiet):
-        return Failure(verdict=RetryVerdict.RETRY, reason=str(error))
-    if isinstance(error, UnusableBook):
-        return Failure(verdict=RetryVerdict.DOUBTFUL, reason=str(error))
-    if isinstance(error, ccxt.InvalidNonce):  # the base of ccxt.ChecksumError
-        return Failure(verdict=RetryVerdict.RESYNC, reason=compose("an update of {name} went missing", name=name))
-    status = _http_status(error)
-    if status == UNAVAILABLE_IN_REGION or isinstance(error, ccxt.RestrictedLocation):
-        return Failure(
-            verdict=RetryVerdict.FINAL,
-            reason=compose("{name} does not serve the place this machine is in: choose another one", name=name),
-        )
-    network = _network_reason(error, name)
-    if network:
-        return Failure(verdict=RetryVerdict.RETRY, reason=network)
-    if status in TOO_MANY_REQUESTS or isinstance(error, (ccxt.RateLimitExceeded, ccxt.DDoSProtection)):
-        return Failure(verdict=RetryVerdict.RETRY, reason=compose("{name} asks for fewer requests", name=name))
-    if isinstance(error, ccxt.OnMaintenance):
-        return Failure(verdict=RetryVerdict.RETRY, reason=compose("{name} is under maintenance", name=name))
-    if status is not None and isinstance(error, ccxt.NetworkError):
-        if status < 500:  # a block, which ccxt takes for an outage
-            reason = compose("{name} refuses what it is asked (HTTP {status})", name=name, status=status)
-            return Failure(verdict=RetryVerdict.DOUBTFUL, reason=reason)
-        reason = compose("{name} is not available (HTTP {status})", name=name, status=status)
-        return Failure(verdict=RetryVerdict.RETRY, reason=reason)
-    lost = (ccxt.NetworkError, aiohttp.ClientError, OSError, asyncio.CancelledError)
-    if any(isinstance(cause, lost) for cause in _causes(error)):  # ccxt calls a reply that broke off an ExchangeError
-        return Failure(verdict=RetryVerdict.RETRY, reason=compose("the connection to {name} was lost", name=name))
-    if isinstance(error, ccxt.BadSymbol):
-        return Failure(
-            verdict=RetryVerdict.FINAL,
-            reason=compose("{name} has no market {symbol!r}: choose one from its list", name=name, symbol=symbol),
-        )
-    if isinstance(error, ccxt.AuthenticationError):
-        return Failure(
-            verdict=RetryVerdict.FINAL,
-            reason=compose("{name} shows this book to account holders alone: choose another exchange", name=name),
-        )
-    if isinstance(error, (ccxt.NotSupported, ccxt.BadRequest, ccxt.ArgumentsRequired)):
-        return Failure(
-            verdict=RetryVerdict.FINAL,
-            reason=compose("{name} gives no order book for {symbol}: choose another market", name=name, symbol=symbol),
-        )
-    return Failure(verdict=RetryVerdict.DOUBTFUL, reason=compose("{name} sent something unexpected", name=name))
+    def caused(*types: type[BaseException]) -> bool:
+        return any(isinstance(cause, types) for cause in causes)
+
+    numbers = {cause.errno for cause in causes if isinstance(cause, OSError)}
+    refused = caused(ConnectionRefusedError) or errno.ECONNREFUSED in numbers
+    answered = status is not None and isinstance(error, ccxt.NetworkError)
+    resync, retry, doubtful, final = RetryVerdict
+    # ccxt.InvalidNonce is the base of ccxt.ChecksumError
+    yield isinstance(error, ccxt.InvalidNonce), resync, compose("an update of {name} went missing", name=name)
+    text = compose("{name} does not serve the place this machine is in: choose another one", name=name)
+    yield status == UNAVAILABLE_IN_REGION or isinstance(error, ccxt.RestrictedLocation), final, text
+    text = compose("no network: the address of {name} could not be looked up", name=name)
+    yield caused(socket.gaierror, aiohttp.ClientConnectorDNSError), retry, text
+    yield bool(numbers & NO_ROUTE), retry, compose("no network: there is no way to {name} from here", name=name)
+    yield refused, retry, compose("{name} refuses the connection", name=name)
+    yield caused(ccxt.RequestTimeout, TimeoutError), retry, compose("{name} did not answer in time", name=name)
+    yield caused(aiohttp.ClientConnectorError), retry, compose("no network: {name} could not be reached", name=name)
+    many = status in TOO_MANY_REQUESTS or isinstance(error, (ccxt.RateLimitExceeded, ccxt.DDoSProtection))
+    yield many, retry, compose("{name} asks for fewer requests", name=name)
+    yield isinstance(error, ccxt.OnMaintenance), retry, compose("{name} is under maintenance", name=name)
+    # below 500 it is a block, which ccxt takes for an outage
+    text = compose("{name} refuses what it is asked (HTTP {status})", name=name, status=status)
+    yield answered and status is not None and status < 500, doubtful, text
+    yield answered, retry, compose("{name} is not available (HTTP {status})", name=name, status=status)
+    # ccxt calls a reply that broke off an ExchangeError
+    lost = caused(ccxt.NetworkError, aiohttp.ClientError, OSError, asyncio.CancelledError)
+    yield lost, retry, compose("the connection to {name} was lost", name=name)
+    text = compose("{name} has no market {symbol!r}: choose one from its list", name=name, symbol=symbol)
+    yield isinstance(error, ccxt.BadSymbol), final, text
+    text = compose("{name} shows this book to account holders alone: choose another exchange", name=name)
+    yield isinstance(error, ccxt.AuthenticationError), final, text
+    text = compose("{name} gives no order book for {symbol}: choose another market", name=name, symbol=symbol)
+    yield isinstance(error, (ccxt.NotSupported, ccxt.BadRequest, ccxt.ArgumentsRequired)), final, text
+    yield True, doubtful, compose("{name} sent something unexpected", name=name)
 
 
-def _http_status(error: BaseException) -> int | None:
+def _http_status(error: BaseException, causes: Sequence[BaseException]) -> int | None:
     """The HTTP status behind an error, of a websocket's handshake too."""
     import ccxt
 
-    for cause in _causes(error):
+    for cause in causes:
         status = getattr(cause, "status", None)
         if isinstance(status, int):
             return status
@@ -172,26 +178,6 @@ def _retry_after_s(headers: Mapping[str, str]) -> float:
     except (ValueError, TypeError):
         return 0.0
     return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_S)
-
-
-def _network_reason(error: BaseException, name: str) -> str | None:
-    """A failure of the network, not of the venue, as a clause; None for any other."""
-    import aiohttp
-    import ccxt
-
-    causes = list(_causes(error))
-    for cause in causes:
-        if isinstance(cause, (socket.gaierror, aiohttp.ClientConnectorDNSError)):
-            return compose("no network: the address of {name} could not be looked up", name=name)
-        if isinstance(cause, OSError) and cause.errno in NO_ROUTE:
-            return compose("no network: there is no way to {name} from here", name=name)
-    if any(isinstance(cause, ConnectionRefusedError) or getattr(cause, "errno", None) == errno.ECONNREFUSED for cause in causes):
-        return compose("{name} refuses the connection", name=name)
-    if any(isinstance(cause, (ccxt.RequestTimeout, TimeoutError)) for cause in causes):
-        return compose("{name} did not answer in time", name=name)
-    if any(isinstance(cause, aiohttp.ClientConnectorError) for cause in causes):
-        return compose("no network: {name} could not be reached", name=name)
-    return None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

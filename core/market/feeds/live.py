@@ -10,10 +10,9 @@ from contextlib import aclosing
 from typing import Any, Literal
 
 from core.market.book import OrderBookSnapshot
-from core.market.feeds.connection import Connection, Transport
+from core.market.feeds.connection import Connection, Timeouts, Transport
 from core.market.feeds.failures import Backoff, BooksDiffer, Failure, RetryVerdict, UnusableBook, WentQuiet, classify_failure
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
-from core.market.feeds.timeouts import Timeouts
 from core.market.feeds.venues import Configure, close_exchange, make_exchange
 from core.messages import Message, compose, sentence
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -68,7 +67,6 @@ class RecordingFeed(PlayedFeed):
         self._lead = max(1, min(lead, self.length // 2))
         self._trades, self._depth = TradeColumns(self.paths), RecordedDepth(self.paths)
         self._starts = np.array([piece.start for piece in segments(self._book.timestamps)])
-        self._lock = threading.Lock()
         self._next = 0
         self._jump: int | None = min(self._lead, len(self._book)) - 1
         self._started = False

@@ -1,8 +1,7 @@
 """A live feed that several processes share through Redis: one follows the venue and predicts, the others read what it wrote.
 
-Switched on by `OBSERVATORY_REDIS=redis://host:port/0`. Whoever holds the market's lease (`redis_lease`) leads; a reader asks for
-the lease whenever it may have run out, and first reads to the end of the stream. A leader that
-lost it reads on from where it was.
+Switched on by `OBSERVATORY_REDIS=redis://host:port/0`. Whoever holds the market's lease leads; a reader asks for the lease
+whenever it may have run out, and first reads to the end of the stream. A leader that lost it reads on from where it was.
 """
 
 from __future__ import annotations
@@ -12,16 +11,16 @@ import hashlib
 import json
 import logging
 import os
+import secrets
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange
-from core.market.feeds.redis_lease import LEASE_MS, RENEWALS, FencedStream, Lease, MarketKeys
 from core.market.feeds.venues import ccxt_modules
 from core.market.grid import GridItem
 from core.market.predictor import Predictions, Predictor
@@ -40,10 +39,41 @@ BLOCK_MS: Final = 250
 """Milliseconds that a reader waits for an entry before it asks for the lease."""
 AT_ONCE: Final = 64
 """Entries read at once."""
+LEASE_MS: Final = 2_000
+"""Milliseconds until the lease of a leader that died expires."""
+RENEWALS: Final = 4
+"""In that time."""
+KEPT_ENTRIES: Final = 6_000
+"""Entries a stream keeps, about twenty minutes: what a reader that comes late, or was away, can still read."""
+IDLE_MS: Final = 3_600_000
+"""After so long without an entry Redis drops a stream."""
 AGAIN_S: Final = 0.5
 """Between attempts to reach Redis."""
 TOLD_S: Final = 30.0
 """Seconds for which a reader says that it missed something."""
+
+ACQUIRE: Final = """
+if redis.call('EXISTS', KEYS[1]) == 1 then return false end
+local token = redis.call('INCR', KEYS[2]) .. ':' .. ARGV[1]
+redis.call('SET', KEYS[1], token, 'NX', 'PX', ARGV[2])
+return token
+"""
+RENEW: Final = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+"""
+RELEASE: Final = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+"""
+APPEND: Final = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return false end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+local number = redis.call('INCR', KEYS[2])
+local id = redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', 'n', number, unpack(ARGV, 5))
+redis.call('PEXPIRE', KEYS[3], ARGV[4])
+return {id, number}
+"""
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +119,44 @@ def connect(url: str) -> Clients:
         ) from error
 
 
+class SharedMarket:
+    """One market's lease and stream in Redis; what they raise is redis' own where it cannot be reached.
+
+    The lease is a key that expires and holds a token, a number that rises with each holder. A holder that was paused longer than
+    its lease finds another's token there, and what it still tries to write is refused where it is written, by the script that
+    writes (fencing; Kleppmann, "How to do distributed locking", 2016). Entries are numbered, so that a reader notices gaps.
+    """
+
+    def __init__(self, clients: Clients, name: str, *, lease_ms: int = LEASE_MS, kept: int = KEPT_ENTRIES) -> None:
+        # the braces keep a market's keys on one node of a cluster
+        self._lease, self._tokens, self._numbers, self.stream = (
+            f"observatory:{{{name}}}:{what}" for what in ("lease", "tokens", "numbers", "stream")
+        )
+        self._lease_ms, self._kept = lease_ms, kept
+        self._acquire, self._renew, self._release = (clients.loop.register_script(text) for text in (ACQUIRE, RENEW, RELEASE))
+        self._append = clients.threads.register_script(APPEND)
+
+    async def acquire(self) -> str | None:
+        """A token of one's own, higher than all before; None while another holds the lease."""
+        token = await self._acquire(keys=[self._lease, self._tokens], args=[secrets.token_hex(8), self._lease_ms])
+        return None if token is None else token.decode()
+
+    async def renew(self, token: str) -> bool:
+        """Hold the lease for longer; False where it is no longer one's own."""
+        return bool(await self._renew(keys=[self._lease], args=[token, self._lease_ms]))
+
+    async def release(self, token: str) -> None:
+        """Leave the lease to others at once."""
+        await self._release(keys=[self._lease], args=[token])
+
+    def append(self, token: str, fields: Mapping[str, bytes]) -> tuple[str, int] | None:
+        """The new entry's id and number, from any thread; None where the token is no longer the leader's, and nothing written."""
+        pairs: list[Any] = [part for pair in fields.items() for part in pair]
+        args = [token, self._lease_ms, self._kept, IDLE_MS, *pairs]
+        written = self._append(keys=[self._lease, self._numbers, self.stream], args=args)
+        return None if written is None else (written[0].decode(), int(written[1]))
+
+
 class SharedFeed:
     """A live feed shared with other processes; see `core.market.feeds.protocol.Feed`.
 
@@ -108,11 +176,11 @@ class SharedFeed:
         self.clock: Literal["wall", "event"] = inner.clock
         self.tick = 0.0  # as the leader knows it
         self.leads, self.taken_over, self.missed, self.entries = False, 0, 0, 0
-        self._keys = MarketKeys(f"{self.key}:{fingerprint(predictor)}")
+        self._name = f"{self.key}:{fingerprint(predictor)}"
         self._make_clients, self._lease_ms = clients, lease_ms
         self._status = StatusChange(state=FeedState.CONNECTING)
         self._last_id, self._number = "0", 0  # of the newest entry read or written; its number, 0 where unknown
-        self._fenced: FencedStream | None = None
+        self._shared: SharedMarket | None = None
         self._refused, self._appending = False, threading.Lock()
         self._told_until: float | None = None
 
@@ -130,14 +198,13 @@ class SharedFeed:
         if isinstance(self.inner, LiveFeed):  # importing ccxt takes a second, which a lease would not outlast on a busy machine
             await asyncio.to_thread(ccxt_modules)
         clients = self._make_clients()
-        lease = Lease(clients.loop, self._keys, lease_ms=self._lease_ms)
-        self._fenced = FencedStream(clients.threads, self._keys, lease_ms=self._lease_ms)
+        lease = self._shared = SharedMarket(clients, self._name, lease_ms=self._lease_ms)
         token: str | None = None
         try:
             while True:
                 try:
                     token = await lease.acquire()
-                    async with aclosing(self._read(clients.loop, block_ms=None if token else BLOCK_MS)) as read:
+                    async with aclosing(self._read(clients.loop, lease.stream, block_ms=None if token else BLOCK_MS)) as read:
                         async for event in read:
                             yield event
                     held = token is not None and await lease.renew(token)
@@ -167,10 +234,10 @@ class SharedFeed:
                 await clients.loop.aclose()
                 clients.threads.close()
 
-    async def _read(self, client: AsyncRedis, *, block_ms: int | None) -> AsyncGenerator[FeedEvent]:
+    async def _read(self, client: AsyncRedis, stream: str, *, block_ms: int | None) -> AsyncGenerator[FeedEvent]:
         """Yields the events written since the last entry: all of them where `block_ms` is None, else waiting for them so long."""
         while True:
-            answer: Any = await client.xread({self._keys.stream: self._last_id}, count=AT_ONCE, block=block_ms)
+            answer: Any = await client.xread({stream: self._last_id}, count=AT_ONCE, block=block_ms)
             entries = answer[0][1] if answer else []
             for identity, fields in entries:
                 for event in self._taken(identity.decode(), fields):
@@ -195,7 +262,7 @@ class SharedFeed:
         self._status, self.tick = step.status, step.tick or self.tick
         yield step
 
-    async def _lead(self, lease: Lease, token: str) -> AsyncGenerator[FeedEvent]:
+    async def _lead(self, lease: SharedMarket, token: str) -> AsyncGenerator[FeedEvent]:
         """Follow the venue until the lease is lost."""
         self._refused, self.leads = False, True
         self.taken_over += 1
@@ -235,7 +302,7 @@ class SharedFeed:
         finally:
             await events.aclose()
 
-    async def _hold(self, lease: Lease, token: str, queue: asyncio.Queue[FeedEvent | Exception | None]) -> None:
+    async def _hold(self, lease: SharedMarket, token: str, queue: asyncio.Queue[FeedEvent | Exception | None]) -> None:
         """Renew the lease; None goes into the queue once it is lost, and what Redis raised where it cannot be reached."""
         try:
             while not self._refused and await lease.renew(token):
@@ -264,10 +331,10 @@ class SharedFeed:
     def _append(self, token: str, step: SharedStep) -> bool:
         from redis.exceptions import RedisError
 
-        assert self._fenced is not None
+        assert self._shared is not None
         with self._appending:
             try:
-                written = None if self._refused else self._fenced.append(token, encode_step(step))
+                written = None if self._refused else self._shared.append(token, encode_step(step))
             except RedisError as error:
                 log.warning("the shared stream of %s: %s", self.key, type(error).__name__)
                 written = None

@@ -9,10 +9,9 @@ import pytest
 
 from core.market.book import FILE_COLUMNS, OrderBookSnapshot, read_market, read_rows
 from core.market.feeds.live import LiveFeed
-from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange, Trade
 from core.market.feeds.recording import RecordingFeed
-from core.market.feeds.simulated import SimulatedFeed
+from core.market.feeds.simulated import MarketProcess, MarketSettings, SimulatedFeed
 from core.market.feeds.trades import read_trades
 from core.market.grid import Row
 from core.market.recorder import RecordingProgress, record

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from core.market.book import read_market, read_rows
-from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import Trade
+from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.feeds.trades import read_trades
 from core.market.grid import Row
 from core.market.store.segments import lock

@@ -101,6 +101,8 @@ class Replay(VenueServer):
         if self.kind(message) == "change":
             self._apply(message)
             self.remember()
+        else:
+            self.number = self.number_of(message)
         return text
 
     def lose(self) -> None:
@@ -246,7 +248,7 @@ class GateReplay(Replay):
 class BitstampReplay(Replay):
     """Bitstamp: changes by microsecond, which says nothing of lost ones, and a snapshot on request."""
 
-    exchange, symbol, market = "bitstamp", "ETH/USD", "ethusd"
+    exchange, symbol, market = "bitstamp", "BAT/BTC", "batbtc"
 
     def kind(self, message: Any) -> str:
         return "change" if message["channel"] == f"diff_order_book_{self.market}" and message["event"] == "data" else ""

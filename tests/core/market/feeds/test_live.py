@@ -17,10 +17,10 @@ import pytest
 
 from core.market.book import OrderBookSnapshot, interleave
 from core.market.feeds.background import BackgroundLoop
+from core.market.feeds.connection import Timeouts
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import MAX_DOUBTS, LiveFeed
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange, Trade
-from core.market.feeds.timeouts import Timeouts
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 
 BTC, ETH, PERPETUAL = "spot_btcusdt_20240808", "spot_ethusdt_20240808", "usdm_btcusdt_20240718"

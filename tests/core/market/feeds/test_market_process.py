@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.market.book import first_fault
-from core.market.feeds.market_process import LOT, MarketProcess, MarketSettings
+from core.market.feeds.simulated import LOT, MarketProcess, MarketSettings
 
 any_settings = st.builds(
     MarketSettings, volatility_bps=st.floats(0, 50), spread_ticks=st.integers(1, 20), pressure=st.floats(-1, 1)

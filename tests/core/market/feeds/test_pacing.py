@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.market.feeds.pacing import CHUNK, MAX_LATE_S, SPEEDS, Pacer
+from core.market.feeds.playback import CHUNK, MAX_LATE_S, SPEEDS, Pacer
 
 
 class Clock:

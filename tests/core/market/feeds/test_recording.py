@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.market.book import BookError, BookRows, OrderBookSnapshot, frame_from_rows
-from core.market.feeds.pacing import SPEEDS
+from core.market.feeds.playback import SPEEDS
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange, Trade
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.trades import trades_path, trades_table

@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 
 from core.market.book import BookRows, read_rows
-from core.market.feeds import redis_lease
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange, Trade
-from core.market.feeds.redis_feed import Clients, SharedFeed, connect, shared_by
-from core.market.feeds.redis_lease import FencedStream, Lease, MarketKeys
+from core.market.feeds.redis_feed import Clients, SharedFeed, SharedMarket, connect, shared_by
 from core.market.grid import Confirmed, Gap, GridItem, Row
 from core.market.predictor import Predictor
 from core.market.recorder import EventRecorder
@@ -57,6 +55,10 @@ class Replica:
         view = self.session.view(10_000)
         expected = np.concatenate([part.timestamps for part in parts])
         return np.array_equal(view.timestamps, expected)
+
+
+def key_of(replica: Replica, what: str) -> str:
+    return f"observatory:{{{replica.feed._name}}}:{what}"
 
 
 def clients_of(server: fakeredis.FakeServer) -> Clients:
@@ -125,12 +127,12 @@ def test_a_step_is_read_as_it_was_written(predictor: Predictor) -> None:
 
 def test_who_lost_the_lease_writes_nothing(server: fakeredis.FakeServer) -> None:
     async def scenario() -> None:
-        clients, keys = clients_of(server), MarketKeys("m")
-        lease, stream = Lease(clients.loop, keys), FencedStream(clients.threads, keys)
+        clients = clients_of(server)
+        lease = stream = SharedMarket(clients, "m")
         stale = await lease.acquire()
         assert stale is not None and await lease.acquire() is None
         assert stream.append(stale, {"h": b"1"}) is not None
-        clients.threads.delete(keys.lease)  # it ran out while its holder was paused
+        clients.threads.delete("observatory:{m}:lease")  # it ran out while its holder was paused
         assert stream.append(stale, {"h": b"2"}) is None
         holder = await lease.acquire()
         assert holder is not None and int(holder.split(":")[0]) > int(stale.split(":")[0])
@@ -139,7 +141,7 @@ def test_who_lost_the_lease_writes_nothing(server: fakeredis.FakeServer) -> None
         assert await lease.renew(holder)
         written = stream.append(holder, {"h": b"4"})
         assert written is not None and written[1] == 2
-        entries: Any = clients.threads.xrange(keys.stream)
+        entries: Any = clients.threads.xrange(stream.stream)
         assert [fields[b"h"] for _, fields in entries] == [b"1", b"4"]
 
     asyncio.run(scenario())
@@ -169,7 +171,7 @@ def test_a_reader_takes_over_from_a_leader_that_died(replica: Make, monkeypatch:
     async def died(*_: object) -> None:
         """A process that is killed gives nothing back."""
 
-    monkeypatch.setattr(redis_lease.Lease, "release", died)
+    monkeypatch.setattr(SharedMarket, "release", died)
     leader.stop()
     wait_until(lambda: reader.shows(FIRST, LATER))
     window = reader.session.predictor.window
@@ -186,13 +188,12 @@ def test_a_reader_takes_over_from_a_leader_that_died(replica: Make, monkeypatch:
 def test_a_leader_that_was_paused_forgets_what_it_could_not_write(replica: Make, server: fakeredis.FakeServer) -> None:
     leader = replica(FIRST).start()
     wait_until(lambda: leader.shows(FIRST))
-    keys = leader.feed._keys
-    clients_of(server).threads.set(keys.lease, "9:another")  # as if it had been away for longer than its lease
+    clients_of(server).threads.set(key_of(leader, "lease"), "9:another")  # as if it had been away for longer than its lease
     leader.venue.send(*books(LATER[:50]))
     wait_until(lambda: not leader.feed.leads)
     assert leader.shows(FIRST)
     leader.stop()
-    clients_of(server).threads.delete(keys.lease)
+    clients_of(server).threads.delete(key_of(leader, "lease"))
     other = replica(LATER).start()
     wait_until(lambda: other.shows(FIRST, LATER))  # none of what was refused
 
@@ -204,10 +205,10 @@ def test_a_reader_says_what_it_missed(replica: Make, server: fakeredis.FakeServe
     wait_until(lambda: reader.shows(FIRST))
     reader.stop()
     states: list[FeedEvent] = [StatusChange(state=FeedState.PAUSED, message=f"{i}.") for i in range(5)]
-    before = clients_of(server).threads.xlen(leader.feed._keys.stream)
+    before = clients_of(server).threads.xlen(key_of(leader, "stream"))
     leader.venue.send(*states)
-    wait_until(lambda: clients_of(server).threads.xlen(leader.feed._keys.stream) == before + 5)
-    clients_of(server).threads.xtrim(leader.feed._keys.stream, maxlen=1, approximate=False)
+    wait_until(lambda: clients_of(server).threads.xlen(key_of(leader, "stream")) == before + 5)
+    clients_of(server).threads.xtrim(key_of(leader, "stream"), maxlen=1, approximate=False)
     gaps = reader.session.gaps
     reader.start()
     wait_until(lambda: reader.feed.missed == 4)

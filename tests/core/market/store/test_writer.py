@@ -12,8 +12,8 @@ import pytest
 
 from core.market.book import OrderBookSnapshot, read_market
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.market_process import MarketProcess, MarketSettings
 from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, StatusChange, Trade
+from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.grid import Grid, Row
 from core.market.recorder import EventRecorder
 from core.market.store.index import list_recordings
