@@ -27,6 +27,12 @@ from core.messages import compose
 Transport = Literal["auto", "socket", "poll"]
 ConnectionEvent = OrderBookSnapshot | Trade | Confirmation | BookLost | StatusChange
 
+COMPARED = 20
+"""Levels a side that are compared: those past the tenth may be among the ten soon; deeper ones some venues do not keep up to date."""
+KEPT_S = 30.0
+"""Streamed books are kept for so long, to be compared with one on request."""
+LONGEST_WORD = 16
+"""Characters of a message that is no JSON: venues send "ping", "pong" and the like. ccxt passes over any other."""
 NEWS_S = 0.05
 """Seconds in which ccxt hands on by itself what a message has changed."""
 
@@ -92,7 +98,7 @@ class Connection:
         self._watching: asyncio.Future[Any] | None = None  # ccxt at work on the next book
         self._watched = False  # whether the books' socket was made
         self._compares = False
-        self._recent: deque[tuple[float, FloatArray]] = deque()  # streamed books and their times, monotonic seconds
+        self._recent: deque[tuple[float, OrderBookSnapshot]] = deque()  # streamed books and their times, monotonic seconds
         self.tick = 0.0  # by the venue's list of markets, once it is loaded
         self._last: OrderBookSnapshot | None = None
         self._unusable: tuple[float, BookError] | None = None  # since when, and why
@@ -219,7 +225,9 @@ class Connection:
         self._handle(client, message)  # type: ignore[misc]  # there wherever there is a socket
         if not self._news.done():
             self._news.set_result(None)
-        if not self._check.in_step(message):
+        if isinstance(message, str) and len(message) > LONGEST_WORD:
+            self._fail(OutOfStep(compose("{name} sent a message that cannot be read", name=self._name)))
+        elif not self._check.in_step(message):
             self._fail(OutOfStep(compose("an update of {name} went missing", name=self._name)))
 
     def _fail(self, error: Exception) -> None:
@@ -371,7 +379,11 @@ class Connection:
         if not self._depth.covers(snapshot):
             raise OutOfStep(compose("{symbol} has moved past the levels {name} had sent", symbol=self._symbol, name=self._name))
         self._last = snapshot = self._depth.without_unknown(snapshot)
-        self._recent.append((time.monotonic(), snapshot.levels))
+        if not self._confirms:
+            now = time.monotonic()
+            while len(self._recent) > 1 and self._recent[1][0] < now - KEPT_S:
+                self._recent.popleft()
+            self._recent.append((now, snapshot))
         await self._queue.put(snapshot)
 
     def _give_up_unusable(self) -> None:
@@ -402,7 +414,8 @@ class Connection:
                 log.debug("the book of %s on %s could not be compared: %s", self._symbol, self._name, error)
                 continue
             await asyncio.sleep(self._timeouts.settle_s)
-            if differing_levels(asked.levels, self._books_since(asked_s - self._timeouts.settle_s)):
+            books = [one.whole[: 4 * COMPARED] for one in self._books_since(asked_s - self._timeouts.settle_s)]
+            if differing_levels(asked.whole[: 4 * COMPARED], books):
                 self._fail(
                     BooksDiffer(compose("the book that {name} streams differs from the one it gives on request", name=self._name))
                 )
@@ -410,11 +423,11 @@ class Connection:
             # levels that changed while it was asked were not compared: what went wrong with them then is seen the next time
             await self._queue.put(Confirmation(until_ns=asked_ns - int(self._timeouts.settle_s * 1e9)))
 
-    def _books_since(self, start_s: float) -> list[FloatArray]:
+    def _books_since(self, start_s: float) -> list[OrderBookSnapshot]:
         """The streamed books that held at some time since `start_s`."""
         while len(self._recent) > 1 and self._recent[1][0] <= start_s:
             self._recent.popleft()
-        return [levels for _, levels in self._recent]
+        return [snapshot for _, snapshot in self._recent]
 
     # -- books by asking ----------------------------------------------------------------------------------------------
 

@@ -300,11 +300,11 @@ def differing_levels(asked: FloatArray, streamed: Sequence[FloatArray]) -> set[t
     """Levels that were the same in all streamed books about the time of an asked one, but not in it.
 
     Args:
-        asked: (40,) the book that the venue gave on request.
-        streamed: (40,) each, the books that held while it was asked, one at least.
+        asked: (4n,) the book that the venue gave on request.
+        streamed: (4n,) each, the books that held while it was asked, one at least.
 
     Returns:
-        Side and price of each. Levels past the tenth of any of the books are left out.
+        Side and price of each. Levels past the deepest of any of the books are left out.
     """
     differing: set[tuple[str, float]] = set()
     for side, prices, sizes, sign in (("ask", ASK_PRICES, ASK_SIZES, 1), ("bid", BID_PRICES, BID_SIZES, -1)):

@@ -27,6 +27,9 @@ SOCKET_LEVELS = {"bitfinex": 100, "bybit": 200, "bybiteu": 200, "kraken": 100, "
 """Valid depths: Bitfinex 25, 100; Kraken 10, 25, 100, 500, 1000; Bybit 1, 50, 200, 1000; KuCoin 5, 50 (the whole book each
 time), 20, 100 (changes to a snapshot); WhiteBIT up to 100. A hundred are kept (`core.market.book.MAX_LEVELS`); KuCoin's fifty
 come whole, so that no change can be missed. Other venues get ccxt's default (OKX 400 levels, Coinbase the whole book)."""
+SNAPSHOT_DELAYS = {"gateeu": 0, "bitstamp": 4}
+"""Messages that pass before ccxt asks for a snapshot, where its own choice (ten, six) is needlessly long for a slow market. Gate
+numbers its snapshots as it does its messages; Bitstamp's were 0.8 s old."""
 POLL_LEVELS = {**dict.fromkeys(BINANCE, 100), "kucoin": 100, "kucoinfutures": 100, "bybit": 100, "bybiteu": 100}
 
 
@@ -55,8 +58,8 @@ def make_exchange(exchange: str, symbol: str | None = None, configure: Configure
     if exchange == "binance" and symbol is not None:  # three lists of thousands of markets, of which one is wanted
         base_settled = symbol.partition("/")[0] == symbol.partition(":")[2].partition("-")[0]
         made.options["fetchMarkets"] = {"types": ["spot" if ":" not in symbol else "inverse" if base_settled else "linear"]}
-    if exchange == "gateeu":  # else ten messages pass before ccxt asks for a snapshot, which Gate numbers as it does them
-        made.options["watchOrderBook"]["snapshotDelay"] = 2
+    if exchange in SNAPSHOT_DELAYS:
+        made.options["watchOrderBook"] = {**made.options.get("watchOrderBook", {}), "snapshotDelay": SNAPSHOT_DELAYS[exchange]}
     if configure is not None:
         configure(made)
     return made

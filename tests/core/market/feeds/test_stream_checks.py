@@ -199,7 +199,7 @@ def test_a_level_that_changed_meanwhile_is_not_compared() -> None:
     assert differing_levels(changed(9, 77.0), [changed(9, 77.0), BOOK]) == set()
 
 
-def test_a_level_that_only_one_book_has_differs_unless_it_lies_past_the_tenth() -> None:
+def test_a_level_that_only_one_book_has_differs_unless_it_lies_past_the_deepest() -> None:
     asks, bids = BOOK.reshape(-1, 2)[0::2], BOOK.reshape(-1, 2)[1::2]
     deeper = asks[-1] + [1.0, 0.0]
     without_fourth = interleave(np.vstack([np.delete(asks, 3, axis=0), deeper]), bids)
