@@ -28,7 +28,7 @@ Transport = Literal["auto", "socket", "poll"]
 ConnectionEvent = OrderBookSnapshot | Trade | Confirmation | BookLost | StatusChange
 
 COMPARED = 20
-"""Levels a side that are compared: those past the tenth may be among the ten soon; deeper ones some venues do not keep up to date."""
+"""Levels a side that are compared: those past the tenth may soon be among the ten; some venues let go of deeper ones unsaid."""
 KEPT_S = 30.0
 """Streamed books are kept for so long, to be compared with one on request."""
 LONGEST_WORD = 16

@@ -39,6 +39,7 @@ class VenueServer(ABC):
 
     def __init__(self) -> None:
         self.sockets: set[web.WebSocketResponse] = set()
+        self._sending = asyncio.Lock()
         self.snapshots = self.asked = 0
         self.history: list[tuple[float, FloatArray]] = []
         """Each book and since when it holds, seconds; NaN for a book of which no row can be made."""
@@ -84,9 +85,10 @@ class VenueServer(ABC):
 
     async def send(self, text: str) -> None:
         """Send a message to everyone; nothing where there is none."""
-        for socket in self.sockets - self.deaf if text else ():
-            with contextlib.suppress(ConnectionError):
-                await socket.send_str(text)
+        async with self._sending:
+            for socket in self.sockets - self.deaf if text else ():
+                with contextlib.suppress(ConnectionError):
+                    await socket.send_str(text)
 
     def remember(self) -> None:
         """Note the present book in the history."""
@@ -110,9 +112,10 @@ class VenueServer(ABC):
                 if message.type is not WSMsgType.TEXT or socket in self.deaf:
                     continue
                 await asyncio.sleep(self.answers_after_s)
-                for answer in self._on_text(json.loads(message.data)):
-                    self.sockets.add(socket)
-                    await socket.send_str(answer if isinstance(answer, str) else json.dumps(answer))
+                async with self._sending:  # no change goes out between a snapshot and what was changed before it
+                    for answer in self._on_text(json.loads(message.data)):
+                        self.sockets.add(socket)
+                        await socket.send_str(answer if isinstance(answer, str) else json.dumps(answer))
         finally:
             self.sockets.discard(socket)
             self.deaf.discard(socket)

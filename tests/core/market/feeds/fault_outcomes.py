@@ -144,7 +144,8 @@ def explain(kind: str, times: Any, levels: FloatArray, history: Sequence[tuple[f
         elif later:
             age = f"the venue's only {1e3 * (min(later) - when):.1f} ms later"
         else:
-            age = "never a book of the venue's"
+            nearest = min((levels[place][:40] != book for _, book in history), key=np.count_nonzero)
+            age = f"never a book of the venue's: the nearest differs in {np.flatnonzero(nearest).tolist()}"
         found.append(f"{kind}: row {place + 1} of {len(times)}, {age}; {late_s:.2f} s are allowed")
     return found
 

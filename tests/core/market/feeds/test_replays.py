@@ -78,9 +78,8 @@ def test_every_book_of_a_capture_is_the_venues() -> None:
             follower = Follower(server)
             await play(server, len(server))
             await follower.until_equal()
-            assert await follower.end() == 0, make.exchange
-            assert len(follower.books) > len(server) / 4, make.exchange
-            assert follower.breaks == 0, make.exchange
+            assert (await follower.end(), follower.breaks) == (0, 0), make.exchange
+            assert len(follower.books) > 10, make.exchange
 
     async def all_of_them() -> None:
         await asyncio.gather(*map(one, REPLAYS))

@@ -13,7 +13,7 @@ import numpy as np
 from core.market.feeds import clock
 from core.market.feeds.clock import CLOCK
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, VenueServer
-from tests.core.market.feeds.replay_server import REPLAYS
+from tests.core.market.feeds.replay_server import REPLAYS, Replay
 
 MADE: Final[tuple[type[DeltaServer], ...]] = (BinanceDeltaServer, KrakenServer, BybitServer)
 VENUES: Final[tuple[type[VenueServer], ...]] = (*MADE, *REPLAYS)
@@ -34,7 +34,9 @@ class Exchange:
         self.pace_s, self.at_once, self.stall_s = server.pace_s, 1, 0.0
 
     async def run(self) -> None:
-        """Change the book, and tell of it."""
+        """Change the book, and tell of it; a captured market begins when somebody listens."""
+        while isinstance(self.server, Replay) and not self.server.sockets:
+            await asyncio.sleep(0.05)
         while True:
             for _ in range(self.at_once if self.moves else 0):
                 text = self.server.step(range(5))
