@@ -159,7 +159,6 @@ class LivePlot {
     this.player?.layout(layout);
     await Plotly.react(this.plot, this.player?.traces(traces) ?? traces, layout, this.config(Plotly));
     this.look = look;
-    this.flash();
     if (this.updates === 0) this.listen();
     await painted();
     this.count(performance.now() - started, sentAt);
@@ -195,18 +194,6 @@ class LivePlot {
     };
     this.configured = { language: this.chrome.language, config };
     return config;
-  }
-
-  // What a change of a dial moved (shapes named "moved", core/figures/matrix.py) flashes once.
-  flash() {
-    const shapes = this.plot.layout?.shapes ?? [];
-    const said = JSON.stringify(shapes.filter((shape) => shape.name === "moved"));
-    if (said === (this.flashed ?? "[]")) return;
-    this.flashed = said;
-    for (const [index, shape] of shapes.entries()) {
-      if (shape.name !== "moved") continue;
-      for (const path of this.plot.querySelectorAll(`.shapelayer [data-index="${index}"]`)) path.classList.add("live-plot-moved");
-    }
   }
 
   listen() {

@@ -1,29 +1,38 @@
-"""Matrices as a class sees them on a board: coloured cells with their numbers in them, rows and columns named."""
+"""Matrices as a class sees them on a board: coloured cells with their numbers in them, rows and columns named.
+
+`matrix_html` is what a page shows, a table that needs no script; `matrix_figure` a heat map to zoom into, for what is too large
+for a table. Hover, downloads and the choice of a row are in `assets/scripts/matrix.js`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.cells import cell_text
-from core.figures.style import DIVERGING, MOVED, ORANGE, SEQUENTIAL, VIOLET, Scale, base_layout, figure_of
+from core.figures.numbers import two_decimals
+from core.figures.style import DIVERGING, ORANGE, SEQUENTIAL, Scale, base_layout, figure_of
 
 MAX_NUMBERS: Final = 14
 """Columns up to which numbers are written into the cells."""
-ROW_PX: Final = 30
-FRAME_PX: Final = 92
-BELOW_PX: Final = 28
-"""Height of a colour bar under a matrix, with its numbers."""
-TITLE_PX: Final = 44
+MAX_CELLS: Final = 900
+"""Cells of a table; a larger matrix is a heat map."""
 
-PALE_SIGNED: Final[Scale] = [(0.0, "rgba(213,112,31,0.6)"), (0.5, "rgba(133,140,150,0.05)"), (1.0, "rgba(47,126,199,0.6)")]
-PALE: Final[Scale] = [(0.0, "rgba(133,140,150,0.05)"), (1.0, "rgba(47,126,199,0.6)")]
+PALE_SIGNED: Final = ((213, 112, 31, 0.6), (133, 140, 150, 0.05), (47, 126, 199, 0.6))
+PALE: Final = ((133, 140, 150, 0.05), (47, 126, 199, 0.6))
 """Under numbers: pale, so that the page's own text colour can be read on every cell, on a light page and on a dark one."""
+FULL_SIGNED: Final = ((213, 112, 31, 1.0), (133, 140, 150, 0.08), (47, 126, 199, 1.0))
+FULL: Final = ((133, 140, 150, 0.05), (47, 126, 199, 1.0))
+
+Cells = tuple[int, int, int, int]
+"""First row, last row, first column, last column, from 0 on."""
+Write = Callable[[float, int], str]
+"""A number and its decimals, as text; of fewer than none: two significant digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +43,13 @@ class Matrix:
         values: (rows, columns), the first row on top; minus infinity is written so and left uncoloured, NaN is left empty.
         name: over it.
         rows, columns: names of the rows and columns; their numbers from 1 on where None.
-        x_title, y_title: of the axes.
+        x_title, y_title: what columns and rows are.
         signed: diverging colours around zero; else from 0 up.
         top: value at which the colours end; the largest in size where None.
-        outlined: cells to outline, (first row, last row, first column, last column), from 0 on.
-        moved: cells that a change of a dial moved, likewise; they flash once. before: (rows, columns) the values before it.
+        digits: decimals of the numbers in the cells; below 0 two significant digits, for numbers of any size.
+        numbers: whether numbers are written into the cells; up to `MAX_NUMBERS` columns where None.
+        outlined: cells to outline. moved: cells that a change of a dial moved; they flash once.
+        before: (rows, columns) the values before that change.
     """
 
     values: NDArray[np.floating]
@@ -49,14 +60,11 @@ class Matrix:
     y_title: str = ""
     signed: bool = True
     top: float | None = None
-    outlined: tuple[tuple[int, int, int, int], ...] = ()
-    moved: tuple[tuple[int, int, int, int], ...] = ()
+    digits: int = 2
+    numbers: bool | None = None
+    outlined: tuple[Cells, ...] = ()
+    moved: tuple[Cells, ...] = ()
     before: NDArray[np.floating] | None = None
-
-    @property
-    def finite(self) -> NDArray[np.float32]:
-        """The values, NaN where they are not finite."""
-        return np.where(np.isfinite(self.values), self.values, np.nan).astype(np.float32)
 
     @property
     def end(self) -> float:
@@ -73,123 +81,129 @@ class Matrix:
         """One name per column."""
         return [str(index + 1) for index in range(self.values.shape[1])] if self.columns is None else list(self.columns)
 
+    @property
+    def written(self) -> bool:
+        """Whether numbers are written into the cells."""
+        return self.values.shape[1] <= MAX_NUMBERS if self.numbers is None else self.numbers
+
 
 def largest_size(matrices: Sequence[NDArray[np.floating]]) -> float:
     """Largest size of a finite entry of several matrices: the end of one scale for them all; 1 where there is none but zero."""
     return max((float(np.abs(one[np.isfinite(one)]).max(initial=0.0)) for one in matrices), default=0.0) or 1.0
 
 
-def matrix_figure(
-    matrix: Matrix,
-    *,
-    numbers: bool | None = None,
-    form: str = ".2f",
-    bar: bool | None = None,
-    height: int | None = None,
-    keep: str | None = None,
-) -> go.Figure:
-    """One matrix.
+def _in_english(value: float, digits: int) -> str:
+    return two_decimals(value) if digits == 2 else f"{round(value, digits) + 0.0:.{digits}f}" if digits >= 0 else f"{value:.2g}"
+
+
+def matrix_html(
+    matrix: Matrix, *, key: str, alt: str, words: Mapping[str, str] | None = None, write: Write = _in_english, chooses: str = ""
+) -> str:
+    """The matrix as a table, HTML; its numbers at four digits stand in the cells' `data-v`.
 
     Args:
-        numbers: write the values into the cells; up to `MAX_NUMBERS` columns where None.
-        form: d3's format of a number.
-        bar: a colour bar on the right; where there are no numbers if None. A matrix with numbers has a flat one below.
-        height: pixels; by the rows where None.
-        keep: plotly's uirevision; the matrix's name where None.
+        key: its name in the page, and of its downloads. alt: one sentence on what it shows.
+        words: label of each download ("png", "svg", "csv"), translated; no buttons where None. write: see `Write`.
+        chooses: the dial that a row chooses, as its key in the page.
     """
-    written = matrix.values.shape[1] <= MAX_NUMBERS if numbers is None else numbers
-    return matrices_figure(
-        [matrix],
-        numbers=written,
-        form=form,
-        bar=not written if bar is None else bar,
-        below=written and bar is None,
-        height=height or FRAME_PX + ROW_PX * len(matrix.values) + (BELOW_PX if written and bar is None else 0),
-        keep=matrix.name if keep is None else keep,
+    down, across = matrix.values.shape
+    outlined, moved = _inside(matrix.outlined, down, across), _inside(matrix.moved, down, across)
+    columns = "".join(f'<th scope="col">{escape(one)}</th>' for one in matrix.column_names)
+    cells = ["".join(_cell(matrix, i, j, outlined, moved, write) for j in range(across)) for i in range(down)]
+    body = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>{row}</tr>' for name, row in zip(matrix.row_names, cells, strict=True)
+    )
+    titles = " · ".join(f"{title} {arrow}" for title, arrow in ((matrix.y_title, "↓"), (matrix.x_title, "→")) if title)
+    saves = "".join(
+        f'<button type="button" data-save="{kind}" title="{escape(label)}" aria-label="{escape(label)}">{kind.upper()}</button>'
+        for kind, label in (words or {}).items()
+    )
+    choosing = f' data-chooses="{escape(chooses)}"' if chooses else ""
+    kind = "matrix" if matrix.written else "matrix matrix-plain"
+    return (
+        f'<figure class="{kind}" data-key="{escape(key)}" data-name="{escape(matrix.name)}"{choosing} style="--across:{across}">'
+        f"<figcaption><b>{escape(matrix.name)}</b> <small>{escape(titles)}</small><span>{saves}</span></figcaption>"
+        f'<div tabindex="0" role="group" aria-label="{escape(alt)}"><table><thead><tr><td></td>{columns}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div></figure>"
     )
 
 
-def matrices_figure(
-    matrices: Sequence[Matrix],
-    *,
-    across: int = 3,
-    numbers: bool = False,
-    form: str = ".2f",
-    bar: bool = False,
-    below: bool = False,
-    height: int = 320,
-    row_gap: float = 0.3,
-    keep: str = "matrices",
-) -> go.Figure:
-    """Several matrices side by side, `across` in a row, empty places at the end.
+def _cell(matrix: Matrix, i: int, j: int, outlined: NDArray[np.bool_], moved: NDArray[np.bool_], write: Write) -> str:
+    value = float(matrix.values[i, j])
+    text, at = "", ""
+    if np.isfinite(value):
+        text = write(value, matrix.digits) if matrix.written else ""
+        at = f' data-v="{value:.4g}"'
+    elif np.isneginf(value):
+        text = "−∞"
+    before = value if matrix.before is None else float(matrix.before[i, j])
+    if before != value and not (np.isnan(before) and np.isnan(value)):
+        at += f' data-was="{before:.4g}"'
+    style = f"background:{colour(matrix, value)}" if np.isfinite(value) else ""
+    if outlined[i, j]:  # the edges of a rectangle, where its neighbour lies outside
+        edges = {"t": (i - 1, j), "b": (i + 1, j), "l": (i, j - 1), "r": (i, j + 1)}
+        style += "".join(f";--{side}:1" for side, near in edges.items() if not _at(outlined, *near))
+    kind = f' class="{" ".join(name for name, on in (("out", outlined[i, j]), ("moved", moved[i, j])) if on)}"'
+    return f'<td{at}{kind if outlined[i, j] or moved[i, j] else ""} style="{style}">{text}</td>'
+
+
+def _inside(rectangles: Sequence[Cells], down: int, across: int) -> NDArray[np.bool_]:
+    """The cells of rectangles."""
+    cells = np.zeros((down, across), dtype=bool)
+    for first_row, last_row, first, last in rectangles:
+        cells[first_row : last_row + 1, first : last + 1] = True
+    return cells
+
+
+def _at(cells: NDArray[np.bool_], row: int, column: int) -> bool:
+    return bool(0 <= row < len(cells) and 0 <= column < cells.shape[1] and cells[row, column])
+
+
+def colour(matrix: Matrix, value: float) -> str:
+    """A cell's colour, CSS: pale under numbers."""
+    scale = (PALE_SIGNED if matrix.signed else PALE) if matrix.written else (FULL_SIGNED if matrix.signed else FULL)
+    share = (value / matrix.end + 1) / 2 if matrix.signed else value / matrix.end
+    at = min(max(share, 0.0), 1.0) * (len(scale) - 1)
+    low = min(int(at), len(scale) - 2)
+    red, green, blue, alpha = (a + (b - a) * (at - low) for a, b in zip(scale[low], scale[low + 1], strict=True))
+    return f"rgba({red:.0f},{green:.0f},{blue:.0f},{alpha:.2f})"
+
+
+def matrix_figure(matrix: Matrix, *, bar: bool = True, height: int | None = None, keep: str | None = None) -> go.Figure:
+    """One matrix as a heat map without numbers.
 
     Args:
-        numbers: write the values into the cells. form: d3's format of a number.
-        bar: a colour bar, of the first matrix's scale. below: it lies under the matrices instead.
-        row_gap: room between rows of matrices, as a share of a matrix's height.
+        bar: a colour bar on the right. height: pixels. keep: plotly's uirevision; the matrix's name where None.
     """
-    across = min(across, len(matrices))
-    down = -(-len(matrices) // across)
-    gap = 0.16 if across > 1 else 0.0
-    width, tall = 1 / (across + gap * (across - 1)), 1 / (down + row_gap * (down - 1))
-    traces: list[Any] = []
-    layout = base_layout(keep=keep, legend=False, height=height)
-    foot = 8 + (48 + BELOW_PX if below else 0)
-    layout |= {"margin": {"t": TITLE_PX, "b": foot, "l": 8, "r": 8}, "annotations": [], "shapes": []}
-    for number, matrix in enumerate(matrices):
-        row, column = divmod(number, across)
-        suffix = str(number + 1) if number else ""
-        x, y = f"x{suffix}", f"y{suffix}"
-        left, high = column * (1 + gap) * width, 1 - row * (1 + row_gap) * tall
-        columns, rows = _axis(matrix.column_names, 16), _axis(matrix.row_names, 24)
-        layout[f"xaxis{suffix}"] = columns | {
-            "domain": [left, min(1.0, left + width)], "anchor": y, "title": {"text": matrix.x_title}, "tickangle": 0,
-            "range": [-0.5, matrix.values.shape[1] - 0.5],
-        }  # fmt: skip
-        layout[f"yaxis{suffix}"] = rows | {
-            "domain": [max(0.0, high - tall), high], "anchor": x, "title": {"text": matrix.y_title},
-            "range": [matrix.values.shape[0] - 0.5, -0.5],
-        }  # fmt: skip
-        layout["annotations"].append(
-            {"text": f"<b>{matrix.name}</b>", "xref": f"{x} domain", "yref": f"{y} domain", "x": 0, "y": 1, "xanchor": "left",
-             "yanchor": "bottom", "align": "left", "showarrow": False, "font": {"size": 13}}
-        )  # fmt: skip
-        layout["shapes"] += [
-            {"type": "rect", "xref": x, "yref": y, "x0": first - 0.5, "x1": last + 0.5, "y0": first_row - 0.5,
-             "y1": last_row + 0.5, "layer": "above", "line": {"color": colour, "width": width}, "name": name}
-            for colour, width, name, cells in (
-                (VIOLET, 1.5, MOVED, matrix.moved), (ORANGE, 2.5, "outlined", matrix.outlined)
-            )
-            for first_row, last_row, first, last in cells
-        ]  # fmt: skip
-        traces.append(_heatmap(matrix, x, y, pale=numbers, bar=(bar or below) and number == 0, below=below))
-        if numbers:
-            traces.append(cell_text(matrix.values, form) | {"xaxis": x, "yaxis": y})
-    return figure_of(traces, layout)
-
-
-def _heatmap(matrix: Matrix, x: str, y: str, *, pale: bool, bar: bool, below: bool) -> dict[str, Any]:
-    flat = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "ypad": 0, "x": 0.5, "len": 1.0}
-    scale = (PALE_SIGNED if matrix.signed else PALE) if pale else DIVERGING if matrix.signed else SEQUENTIAL
     down, across = matrix.values.shape
-    return {
-        "type": "heatmap", "name": matrix.name, "z": matrix.finite, "x": list(range(across)), "y": list(range(down)),
-        "xaxis": x, "yaxis": y, "colorscale": scale, "zmin": -matrix.end if matrix.signed else 0.0, "zmax": matrix.end,
-        "showscale": bar, "colorbar": {"thickness": 8, "ticks": "", "outlinewidth": 0, "nticks": 5} | (flat if below else {}),
+    scale: Scale = DIVERGING if matrix.signed else SEQUENTIAL
+    trace = {
+        "type": "heatmap", "name": matrix.name, "x": list(range(across)), "y": list(range(down)), "colorscale": scale,
+        "z": np.where(np.isfinite(matrix.values), matrix.values, np.nan).astype(np.float32),
+        "zmin": -matrix.end if matrix.signed else 0.0, "zmax": matrix.end, "showscale": bar,
+        "colorbar": {"thickness": 8, "ticks": "", "outlinewidth": 0, "nticks": 5},
         "xgap": int(max(down, across) <= 40), "ygap": int(max(down, across) <= 40),
-        "customdata": [
-            [f"{row}, {column}{_ghost(matrix, i, j)}" for j, column in enumerate(matrix.column_names)]
-            for i, row in enumerate(matrix.row_names)
-        ],
+        "customdata": [[f"{row}, {column}" for column in matrix.column_names] for row in matrix.row_names],
         "hovertemplate": "%{customdata}: %{z:.4~g}<extra></extra>",
     }  # fmt: skip
-
-
-def _ghost(matrix: Matrix, row: int, column: int) -> str:
-    """The value before a change, where it was another."""
-    if matrix.before is None or matrix.before[row, column] == matrix.values[row, column]:
-        return ""
-    return f": {matrix.before[row, column]:.4g} →"
+    layout = base_layout(keep=matrix.name if keep is None else keep, legend=False, height=height or 400)
+    layout |= {"margin": {"t": 44, "b": 8, "l": 8, "r": 8}}
+    layout["xaxis"] = _axis(matrix.column_names, 16) | {
+        "title": {"text": matrix.x_title},
+        "tickangle": 0,
+        "range": [-0.5, across - 0.5],
+    }
+    layout["yaxis"] = _axis(matrix.row_names, 24) | {"title": {"text": matrix.y_title}, "range": [down - 0.5, -0.5]}
+    layout["annotations"] = [
+        {"text": f"<b>{matrix.name}</b>", "xref": "x domain", "yref": "y domain", "x": 0, "y": 1, "xanchor": "left",
+         "yanchor": "bottom", "align": "left", "showarrow": False, "font": {"size": 13}}
+    ]  # fmt: skip
+    layout["shapes"] = [
+        {"type": "rect", "x0": first - 0.5, "x1": last + 0.5, "y0": first_row - 0.5, "y1": last_row + 0.5, "layer": "above",
+         "line": {"color": ORANGE, "width": 2.5}, "name": "outlined"}
+        for first_row, last_row, first, last in matrix.outlined
+    ]  # fmt: skip
+    return figure_of([trace], layout)
 
 
 def _axis(names: Sequence[str], most: int) -> dict[str, Any]:

@@ -62,9 +62,6 @@ TEMPLATE: Final = go.layout.Template(
 CHECKED = False
 """True if plotly compares every property of a figure with its schema, which takes most of the time of building one."""
 
-MOVED: Final = "moved"
-"""Name of shapes around what a change of a dial moved; the browser lets them flash once (assets/scripts/live_plot.js)."""
-
 
 def figure_of(traces: Sequence[Mapping[str, Any] | BaseTraceType], layout: Mapping[str, Any]) -> go.Figure:
     """A figure of these traces and this layout, as they are: what plotly does not know fails in tests (see CHECKED)."""

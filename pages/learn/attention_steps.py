@@ -12,7 +12,7 @@ import streamlit as st
 from core.explain.summaries import even_entropy, strongest
 from core.figures.learn.attention_steps import row_bars
 from core.figures.learn.diagrams.attention import attention_diagram
-from core.figures.matrix import Matrix, matrix_figure
+from core.figures.matrix import Matrix
 from core.lecture import attention_steps, tokens
 from core.lecture.attention_steps import Mask, Steps, concatenate_heads
 from core.lecture.claims import attention as said
@@ -28,7 +28,6 @@ from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plo
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
 from pages.shared.language import N_, _, number, significant
-from pages.shared.live_plot import Point, live_plot
 from pages.shared.stat_strip import Stat
 
 WIDTH: Final = 4
@@ -153,7 +152,7 @@ def editors(**values: Any) -> None:
 
 
 def matrix(it: Attended, values: Any, name: str, key: str, *, moved: Moved | None = None, **more: Any) -> Item:
-    """One matrix with its numbers; hovering over a row chooses that query.
+    """One matrix with its numbers; a click on a row chooses that query.
 
     Args:
         moved: what the last change of a dial moved in it. more: for the `Matrix`.
@@ -163,14 +162,8 @@ def matrix(it: Attended, values: Any, name: str, key: str, *, moved: Moved | Non
     if moved:
         given |= {"moved": moved.rectangles, "before": moved.before}
     drawn = Matrix(values=values, name=name, rows=it.names, **(given | more))
-    figure, alt = matrix_figure(drawn), _("{what}, a matrix with one row per token.").format(what=name)
-
-    def choose_row(point: Point) -> None:
-        if point.y is not None:
-            st.session_state["q"] = str(int(float(point.y)))
-
-    hover = choose_row if drawn.outlined else None
-    return lambda: live_plot(figure, key=f"steps_{key}", height=int(figure.layout.height), alt=alt, on_hover=hover)
+    alt = _("{what}, a matrix with one row per token.").format(what=name)
+    return plot(drawn, f"steps_{key}", alt, chooses="q" if drawn.outlined else "")
 
 
 def by_key(it: Attended, values: Any, name: str, key: str, **more: Any) -> Item:
@@ -193,7 +186,7 @@ def project(it: Attended) -> PartView:
 
     def weights(name: str) -> Item:
         drawn = Matrix(values=it.edited[name], name=name, x_title=_("Channel"), y_title=_("Channel of X"))
-        return plot(matrix_figure(drawn), f"steps_{name}", _("The matrix {name}.").format(name=name))
+        return plot(drawn, f"steps_{name}", _("The matrix {name}.").format(name=name))
 
     return PartView(
         equation=Worked(

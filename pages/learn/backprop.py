@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.figures.learn import backprop as figures
 from core.figures.learn.diagrams.backprop import backprop_diagram
-from core.figures.matrix import Matrix, largest_size, matrix_figure
+from core.figures.matrix import Matrix, largest_size
 from core.lecture import backprop
 from core.lecture.backprop import Example, Part
 from core.lecture.claims import backprop as said
@@ -21,7 +21,6 @@ from pages.learn import diagram, frame, lesson_page, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex
 from pages.learn.lesson_page import Item, LessonPage, PartView, caption, check, plot, render
 from pages.shared.language import _, number, percent, significant
-from pages.shared.live_plot import static_plot
 
 FORMULAS: Final[dict[str, str]] = {
     "softmax": r"\begin{gathered} A = \mathrm{softmax}(S) \\ \frac{\partial \mathcal{L}}{\partial S_{ij}} = A_{ij}\left("
@@ -94,9 +93,8 @@ def matrices(example: Example) -> None:
         top = largest_size(list(values.values()))
         columns = st.columns(3)
         for number, (key, one) in enumerate(values.items()):
-            figure = matrix_figure(Matrix(values=one, name=key, top=top), numbers=True, height=90 + 40 * len(one), keep="inputs")
             with columns[number % 3]:
-                static_plot(figure, key=f"bp_matrix_{key}", alt=_("The matrix {name}.").format(name=key))
+                plot(Matrix(values=one, name=key, top=top), f"bp_matrix_{key}", _("The matrix {name}.").format(name=key))()
 
 
 def report_form(example: Example) -> Item:
@@ -116,7 +114,7 @@ def view(part: Part, first: float, seed: int, rows: int, causal: bool | None = N
     given: dict[str, Any] = {"rows": rows, "seed": seed, "first": first, "causal": bool(causal)}
     example = _example(part, **given)
     name = of or next(iter(example.written))
-    three = figures.compared_figures(example.written[name], example.autograd[name], name=f"∇{name}", entry=(0, 0))
+    three = figures.compared(example.written[name], example.autograd[name], name=f"∇{name}", entry=(0, 0))
     alts = (_("The gradient by the written formulas."), _("The gradient by autograd."), _("Their difference."))
     figure: list[Item] = [[plot(one, f"bp_compared_{n}", alts[n]) for n, one in enumerate(three)]]
     if part == "gelu":

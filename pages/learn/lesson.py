@@ -23,7 +23,7 @@ from core.lecture import course
 from core.lecture.course import Lesson
 from core.lecture.course_numbers import numbers_of
 from pages.learn import predict
-from pages.shared import controls
+from pages.shared import assets, controls
 from pages.shared.language import N_, _, current, number, prose, prose_section, sections, significant
 from pages.shared.navigation import ENTRIES, PageEntry
 
@@ -135,8 +135,9 @@ def _texts(here: Lesson, part: str) -> None:
 
 def dress() -> None:
     """The style of lessons, that of presentation mode where it is on, and the keys."""
-    styles = _asset("styles/lesson.css") + (_asset("styles/lesson_present.css") if controls.presenting() else "")
-    script = _asset("scripts/lesson_keys.js")
+    styles = _asset("styles/lesson.css") + _asset("styles/matrix.css")
+    styles += _asset("styles/lesson_present.css") if controls.presenting() else ""
+    script = f'{_asset("scripts/lesson_keys.js")}import("{assets.script("matrix.js")}");'
     mark = '<i class="lesson-presenting"></i>' if controls.presenting() else ""
     st.html(f"<style>{styles}</style>{mark}<script>{script}</script>", unsafe_allow_javascript=True)
 

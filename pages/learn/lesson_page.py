@@ -28,6 +28,7 @@ import streamlit as st
 
 from core.device import use_one_thread
 from core.figures.learn.diagrams.blocks import Diagram
+from core.figures.matrix import MAX_CELLS, Matrix, matrix_figure, matrix_html
 from core.lecture.handout import Worked
 from core.lecture.moved import Moved
 from core.messages import Message, translate
@@ -36,7 +37,7 @@ from pages.learn.frame import Dial, Turned
 from pages.learn.predict import Question
 from pages.learn.what_moved import Followed
 from pages.shared import controls, url_state
-from pages.shared.language import _
+from pages.shared.language import _, number, significant
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
@@ -108,9 +109,26 @@ class LessonPage:
     errors: Mapping[type[Exception], tuple[str, str]] = field(default_factory=dict)
 
 
-def plot(figure: Any, key: str, alt: str, **more: Any) -> Show:
-    """A figure; see `static_plot`."""
-    return lambda: static_plot(figure, key=key, alt=alt, **more)
+def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | None = None, **more: Any) -> Show:
+    """A figure, or a matrix: a table where its cells are few enough, else a heat map.
+
+    Args:
+        alt: one sentence on what it shows. chooses: the dial that a click on a matrix's row sets, as its key.
+        height: of a heat map or figure, pixels. more: for `static_plot`.
+    """
+    if not isinstance(figure, Matrix):
+        return lambda: static_plot(figure, key=key, alt=alt, height=height, **more)
+    if figure.values.size > MAX_CELLS:
+        return lambda: static_plot(matrix_figure(figure, height=height), key=key, alt=alt, **more)
+    words = {"png": _("Download as PNG"), "svg": _("Download as SVG"), "csv": _("Download as CSV")}
+    return lambda: st.html(matrix_html(figure, key=key, alt=alt, words=words, write=written, chooses=chooses))
+
+
+def written(value: float, digits: int) -> str:
+    """A number in a cell, as the reader's language writes it; two significant digits where `digits` is below 0."""
+    if digits >= 0:
+        return number(round(value, digits) + 0.0, digits)
+    return significant(value, 2) if value == 0 or abs(value) >= 1e-3 else f"{value:.0e}"
 
 
 def check(sentence: str, holds: bool) -> Show:

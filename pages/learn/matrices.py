@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.figures.learn.attention_steps import grouped_bars
-from core.figures.matrix import Matrix, matrix_figure
+from core.figures.matrix import Matrix
 from core.lecture import matrix_examples
 from core.lecture.handout import Worked
 from core.lecture.matrices import MATRIX_OPERATIONS
@@ -37,7 +37,7 @@ def matrix(values: Any, name: str, key: str, cell: tuple[int, int] | None = None
     """One matrix with its numbers; the cell is outlined."""
     outlined = () if cell is None else ((cell[0], cell[0], cell[1], cell[1]),)
     drawn = Matrix(values=values, name=name, x_title=_("Column"), y_title=_("Row"), outlined=outlined)
-    return plot(matrix_figure(drawn, form=".2f"), key, _("The matrix {name}.").format(name=name))
+    return plot(drawn, key, _("The matrix {name}.").format(name=name))
 
 
 def sums(op: matrix_examples.Operation, first: float, row: int, column: int, draw: int) -> PartView:

@@ -90,9 +90,9 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
 
     def figure(moved: Any) -> list[Any]:
         def one(n: int) -> Any:
-            outlined = moved.rectangles if moved and n == sample else ()
-            drawn = figures.sample_figure(example.before, example.after, n - 1, group=cell.group, name=name, moved=outlined)
-            return plot(drawn, f"norm_batch_{n - 1}", alt.format(n=n))
+            cells = moved.rectangles if moved and n == sample else ()
+            drawn = figures.sample_matrices(example.before, example.after, n - 1, group=cell.group, name=name, moved=cells)
+            return [plot(each, f"norm_batch_{n - 1}_{state}", alt.format(n=n)) for state, each in enumerate(drawn)]
 
         return [[one(n + 1) for n in range(len(example.before))]]
 
@@ -175,7 +175,7 @@ def softmax(shift: float) -> PartView:
 def dropout(rate: float, draw: int) -> PartView:
     """One draw of dropout, and the mean over many."""
     example = norm_examples.dropout_example(rate, seed=draw)
-    before, after = figures.dropout_figures(example.before, example.after)
+    before, after = figures.dropout_matrices(example.before, example.after)
     x, y, mean = float(example.before[0, 0]), float(example.after[0, 0]), float(example.means.mean())
     means = figures.sums_figure(example.means, expected=example.expected)
     noise = _("Over 400 draws the mean is {mean}: dropping adds noise, and no shift.").format(mean=number(mean, 3))

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.figures.learn.attention_steps import grouped_bars
 from core.figures.learn.diagrams.permutation import permutation_diagram
-from core.figures.matrix import Matrix, matrix_figure
+from core.figures.matrix import Matrix
 from core.lecture import attention_steps, permutation, tokens
 from core.lecture.claims import permutation as said
 from core.lecture.claims import told
@@ -158,7 +158,7 @@ def matrix(values: Any, name: str, key: str, rows: list[str], columns: list[str]
     square = len(columns) == len(rows) and columns[0] in rows
     titles = {"x_title": _("Key") if square else _("Channel"), "y_title": _("Query") if square else _("Token")}
     drawn = Matrix(values=values, name=name, rows=rows, columns=columns, **(titles | more))
-    return plot(matrix_figure(drawn), f"permutation_{key}", _("{what}, a matrix with one row per token.").format(what=name))
+    return plot(drawn, f"permutation_{key}", _("{what}, a matrix with one row per token.").format(what=name))
 
 
 def verdict(shuffle: Shuffle) -> list[Item]:
@@ -199,10 +199,11 @@ def rows(it: Shuffled) -> PartView:
         _("Row 1 is now the word {word}.").format(word=names[0]),
     )
     p = Matrix(
-        values=shuffle.p, name="P", rows=names, columns=it.names, x_title=_("Was"), y_title=_("Is now"), signed=False, top=1.0
-    )
+        values=shuffle.p, name="P", rows=names, columns=it.names, x_title=_("Was"), y_title=_("Is now"), signed=False, top=1.0,
+        digits=0,
+    )  # fmt: skip
     figure: list[Item] = [
-        plot(matrix_figure(p, form=".0f"), "permutation_p", _("The permutation matrix: a one in each row and column.")),
+        plot(p, "permutation_p", _("The permutation matrix: a one in each row and column.")),
         matrix(shuffle.moved, "PZ", "pz", names, channels, top=top),
         matrix(shuffle.after.joined, "Z'", "after", names, channels, top=top),
         matrix(shuffle.off, "Z' − PZ", "off", names, channels, top=top),

@@ -13,7 +13,7 @@ import streamlit as st
 from core.checkpoints import CheckpointError, names
 from core.figures.learn import positions as figures
 from core.figures.learn.diagrams.positions import positions_diagram
-from core.figures.matrix import Matrix, matrix_figure
+from core.figures.matrix import Matrix
 from core.lecture import attention_steps, permutation, positions, tokens
 from core.lecture.claims import positions as said
 from core.lecture.claims import told
@@ -187,8 +187,8 @@ def heat(values: Any, name: str, key: str, alt: str, *, row: int | None = None, 
     given: dict[str, Any] = {"x_title": _("Channel"), "y_title": _("Position")}
     given["outlined"] = () if row is None else ((row, row, 0, values.shape[1] - 1),)
     rows, columns = ([str(index) for index in range(size)] for size in values.shape)
-    drawn = Matrix(values=values, name=name, rows=rows, columns=columns, **(given | more))
-    return plot(matrix_figure(drawn, numbers=False, height=height), key, alt)
+    drawn = Matrix(values=values, name=name, rows=rows, columns=columns, numbers=False, **(given | more))
+    return plot(drawn, key, alt, height=height)
 
 
 def matrix(it: Encoding) -> PartView:
@@ -440,7 +440,7 @@ def without(it: Encoding) -> PartView:
     others = _("The outputs are other rows: the largest deviation is {value}.").format(value=significant(shuffle.rows))
 
     def one(code: str, title: str, names: list[str], values: Any) -> Item:
-        drawn = matrix_figure(Matrix(values=values, name=title, rows=names, columns=channels))
+        drawn = Matrix(values=values, name=title, rows=names, columns=channels)
         return plot(drawn, f"pe_without_{code}", _("{what}: one row per word.").format(what=title))
 
     language = f"?lang={st.query_params['lang']}" if "lang" in st.query_params else ""

@@ -38,7 +38,7 @@ EMBED_CSS: Final = """
 [data-testid="stMain"] [data-testid="stElementContainer"]:has(> [data-testid="stButtonGroup"][class*="stretch"]),
 [data-testid="stMain"] [data-testid="stDataFrame"], .st-key-part,
 [data-testid="stMain"] [data-testid="stElementContainer"]:has(> [data-testid="stDownloadButton"]),
-[data-testid="stMain"] [data-testid="stHtml"] { display: none !important; }
+[data-testid="stMain"] [data-testid="stHtml"]:not(:has(.matrix)) { display: none !important; }
 [data-testid="stMain"] [class*="st-key-learn_controls"] [data-testid="stElementContainer"] { display: flex; }
 [data-testid="stMainBlockContainer"] { padding: 0.5rem 0.75rem !important; }
 """

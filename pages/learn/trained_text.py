@@ -11,7 +11,7 @@ from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.explain.summaries import strongest
 from core.figures.learn.attention_steps import row_bars
-from core.figures.matrix import Matrix, matrix_figure
+from core.figures.matrix import Matrix
 from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
 from core.lecture.text_reader import LONGEST, Kind, TextError, TextReader, TextReading
@@ -21,7 +21,6 @@ from pages.learn.frame import Dial, passage, tex
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, Show, caption, check, markdown, plot, render, stats
 from pages.shared import url_state
 from pages.shared.language import N_, _, number, percent, significant
-from pages.shared.live_plot import Point, live_plot
 from pages.shared.stat_strip import Stat
 
 SENTENCE: Final = N_("each row of the map is a query")
@@ -157,15 +156,10 @@ def word_map(reading: TextReading, layer: str, head: int, word: int) -> list[Ite
         values=reading.by_words(layer, head), name=_("Weights between words"), rows=names, columns=names, x_title=_("Key"),
         y_title=_("Query"), signed=False, top=1.0, outlined=((word, word, 0, len(names) - 1),),
     )  # fmt: skip
-    figure = matrix_figure(drawn)
     alt = _("Weights between the words of the sentence; a click on a row reads that word.")
 
-    def choose_row(point: Point) -> None:
-        if point.y is not None:
-            st.session_state[QUERY] = str(int(float(point.y)))
-
     return [
-        lambda: live_plot(figure, key="trained_words", height=int(figure.layout.height), on_click=choose_row, alt=alt),
+        plot(drawn, "trained_words", alt, chooses=QUERY),
         caption(
             _(
                 "A word's weights are those of its characters: summed over the key's, averaged over the query's. "

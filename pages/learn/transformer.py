@@ -15,6 +15,7 @@ from core.device import use_one_thread
 from core.figures.learn import transformer as figures
 from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.learn.diagrams.transformer import transformer_diagram
+from core.figures.matrix import matrix_figure
 from core.lecture import dates
 from core.lecture.claims import told
 from core.lecture.claims import transformer as said
@@ -28,7 +29,6 @@ from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, markdown, plot, render, stats, table
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent
-from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
 EXAMPLES: Final = ("3 de mayo de 1979", "sábado 3 mayo 1979", "May the 3rd, 1979", "03/04/1979", "Thu 3-may-79")
@@ -261,6 +261,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
         figures.decoding_maps(cross, of("decoder"), source=source, target=characters, step=at)[one]
         for one, at in ((0, last), (1, step))
     )
+    seen = matrix_figure(whole, bar=False, keep="decoding")
     play = figures.decoding_play(symbol_captions(reading, cross), start=step)
     looking = said.Looking(cross=cross, step=step, text=figures.visible(source), answer=reading.answer)
     following = figures.next_figure(chances, dates.SYMBOLS, chosen=reading.trace.symbols[step])
@@ -283,7 +284,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
         figure=[
             markdown(so_far),
             [
-                plot(whole, "cross_map", _("Which characters of the text each answered symbol looked at."), play=play),
+                plot(seen, "cross_map", _("Which characters of the text each answered symbol looked at."), play=play),
                 plot(causal, "causal_map", _("Which earlier symbols of the answer each answered symbol looked at.")),
             ],
         ],
@@ -376,13 +377,12 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
         for name, values in stages.items()
     )
     note = _("the first 4 of {width} channels, at “{character}”")
-    vectors = figures.vectors_figure(stages)
 
     def encoder_map() -> None:
         weights = reading.trace.maps[f"encoder {layer}"].mean(axis=0)
-        alt = _("The encoder's self-attention over the characters, mean of the heads.")
+        told_of = _("The encoder's self-attention over the characters, mean of the heads.")
         with st.expander(_("What this encoder layer looks at"), icon=":material/grid_on:"):
-            static_plot(figures.encoder_map(weights, list(reading.text)), key="encoder_map", alt=alt)
+            plot(figures.encoder_map(weights, list(reading.text)), "encoder_map", told_of)()
 
     ratios = [
         Stat(
@@ -398,7 +398,11 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
             note.format(width=len(stages["input"]), character=figures.visible([character])[0]),
         ),
         figure=[
-            plot(vectors, "inside_vectors", _("One vector at each stage of the layer, a row a stage, a column a channel.")),
+            plot(
+                figures.vectors(stages),
+                "inside_vectors",
+                _("One vector at each stage of the layer, a row a stage, a column a channel."),
+            ),
             stats(*ratios),
         ],
         notes=[passage("transformer", "layer")],

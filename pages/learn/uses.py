@@ -7,7 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from core.figures.learn.attention_steps import grouped_bars
-from core.figures.matrix import Matrix, matrix_figure
+from core.figures.matrix import Matrix
 from core.lecture import attention_steps, tokens, uses
 from core.lecture.claims import told
 from core.lecture.claims import uses as said
@@ -48,7 +48,7 @@ def matrix(values: Any, name: str, key: str, rows: list[str], columns: list[str]
     it = Matrix(
         values=values, name=name, rows=rows, columns=columns, x_title=_("Key"), y_title=_("Query"), signed=top is None, top=top
     )
-    return plot(matrix_figure(it), key, _("{what}, a matrix with one row per token.").format(what=name))
+    return plot(it, key, _("{what}, a matrix with one row per token.").format(what=name))
 
 
 def role_names() -> dict[str, str]:
@@ -249,7 +249,7 @@ def ids(ids: str, draw: int) -> PartView:
             note.format(row=", ".join(number(float(value), 2) for value in x[1, :4])),
         ),
         figure=[
-            plot(matrix_figure(whole, numbers=False, height=260), "cat_rows", _("Six rows of 512 numbers, one row per word.")),
+            plot(whole, "cat_rows", _("Six rows of 512 numbers, one row per word."), height=260),
             [
                 matrix(like, _("Cosine similarity of the rows"), "cat_cosines", rows, rows),
                 matrix(weights, _("A = softmax(XXᵀ/√512)"), "cat_weights", rows, rows),

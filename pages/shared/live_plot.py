@@ -52,9 +52,6 @@ CSS: Final = """
 .live-player-slider { flex: 1 1 8rem; min-width: 6rem; accent-color: var(--st-primary-color, auto); }
 .live-player-count { font-variant-numeric: tabular-nums; opacity: 0.75; font-size: 0.85rem; }
 .live-player-caption { flex-basis: 100%; margin: 0; font-variant-numeric: tabular-nums; min-height: 1.4em; }
-@keyframes live-plot-moved { from { fill: #6A5FD9; fill-opacity: 0.55; } to { fill: #6A5FD9; fill-opacity: 0; } }
-.live-plot-moved { animation: live-plot-moved 1.4s ease-out; }
-@media (prefers-reduced-motion: reduce) { .live-plot-moved { animation: none; } }
 .live-plot-missing {
   position: absolute; inset: 0; display: grid; place-items: center; margin: 0; text-align: center; opacity: 0.8;
 }

@@ -9,6 +9,7 @@ PATIENCE_MS = 60_000
 AT_REST = """
 (selector) => {
   const figure = document.querySelector(selector);
+  if (figure?.matches(".matrix")) return document.querySelector('[data-testid="stApp"]').dataset.testScriptState === "notRunning";
   const plot = figure?.livePlot;
   if (!plot || plot.updates === 0) return false;
   if (plot.next) figure.scrollIntoView({ block: "nearest" }); // far out of view it is not drawn again

@@ -10,16 +10,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage, assert_fits
-from tests.browser.reader import PATIENCE_MS, drawn, rest_in, stat
+from tests.browser.reader import PATIENCE_MS, drawn, stat
 from tests.browser.server import AppServer
 
-WEIGHTS = ".st-key-steps_weights .live-plot"
+WEIGHTS = '[data-key="steps_weights"]'
 
 
-def test_resting_on_a_row_reads_that_query_and_the_link_keeps_it(new_page: NewPage, app: AppServer) -> None:
+def test_a_click_on_a_row_reads_that_query_and_the_link_keeps_it(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/attention-steps?part=softmax&mask=causal")
     drawn(page, WEIGHTS)
-    rest_in(page, WEIGHTS, 0.3, 3.5 / 6)  # the fourth of six rows
+    page.locator(f"{WEIGHTS} tbody tr").nth(3).click()
     page.wait_for_url(re.compile(r"[?&]q=3(&|$)"), timeout=PATIENCE_MS)
     query = page.locator(".stat-strip .stat", has=page.get_by_text("Query", exact=True)).locator("dd").first
     expect(query).to_have_text("on", timeout=PATIENCE_MS)
@@ -65,7 +65,7 @@ def test_one_control_at_a_time_which_the_arrow_keys_move_while_presenting(new_pa
 
 def test_shuffling_moves_the_words_and_the_rows_stay_equal(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/permutation")
-    drawn(page, ".st-key-permutation_after .live-plot")
+    drawn(page, '[data-key="permutation_after"]')
     page.get_by_role("button", name="Reverse").click()
     page.wait_for_url(re.compile("order="), timeout=PATIENCE_MS)
     expect(page.get_by_text("Equivariant: largest")).to_be_visible(timeout=PATIENCE_MS)
@@ -84,7 +84,7 @@ def test_the_code_of_the_view_is_downloaded_with_its_values(new_page: NewPage, a
 
 def test_a_frame_shows_the_figure_and_its_dials_alone(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/permutation?embed=true")
-    drawn(page, ".st-key-permutation_after .live-plot")
+    drawn(page, '[data-key="permutation_after"]')
     expect(page.get_by_role("button", name="Reverse")).to_be_visible(timeout=PATIENCE_MS)
     for hidden in ("Take it along", "What to look for", "The equation", "Order and permutation"):
         expect(page.get_by_text(hidden).first).not_to_be_visible()
@@ -94,7 +94,7 @@ def test_a_frame_shows_the_figure_and_its_dials_alone(new_page: NewPage, app: Ap
 @pytest.mark.parametrize(
     ("path", "name", "plot"),
     [
-        ("/attention-steps?part=heads&heads=2", "learn-attention-steps", ".st-key-steps_output .live-plot"),
+        ("/attention-steps?part=heads&heads=2", "learn-attention-steps", '[data-key="steps_output"]'),
         ("/recurrent?part=lstm&lang=es", "learn-recurrent", ".st-key-lstm_unit .live-plot"),
     ],
 )

@@ -44,24 +44,24 @@ def test_an_example_button_fills_the_field(new_page: NewPage, app: AppServer) ->
 
 def test_another_part_and_another_gradient(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/backprop")
-    drawn(page, ".st-key-bp_compared_0 .live-plot")
+    drawn(page, '[data-key="bp_compared_0"]')
     page.get_by_role("radio", name="Attention", exact=True).or_(page.get_by_role("button", name="Attention", exact=True)).click()
     page.wait_for_url(re.compile("part=attention"), timeout=PATIENCE_MS)
     expect(page.get_by_text(re.compile("over all 3 gradients"))).to_be_visible(timeout=PATIENCE_MS)
 
 
 @pytest.mark.parametrize(
-    ("path", "key"),
+    ("path", "figure"),
     [
-        ("/transformer?symbol=6", "cross_map"),
-        ("/norms?lang=es", "norm_batch_0"),
-        ("/optimisers", "surface_plot"),
-        ("/backprop?part=layer&lang=es", "bp_compared_0"),
+        ("/transformer?symbol=6", ".st-key-cross_map .live-plot"),
+        ("/norms?lang=es", '[data-key="norm_batch_0_0"]'),
+        ("/optimisers", ".st-key-surface_plot .live-plot"),
+        ("/backprop?part=layer&lang=es", '[data-key="bp_compared_0"]'),
     ],
 )
 def test_nothing_reaches_beyond_the_page(
-    screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer, path: str, key: str
+    screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer, path: str, figure: str
 ) -> None:
-    for page in screens(app, path, f"learn-{key}"):
-        drawn(page, f".st-key-{key} .live-plot")
+    for page in screens(app, path, f"learn-{path[1:6]}"):
+        drawn(page, figure)
         assert_fits(page)

@@ -6,18 +6,18 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.matrix import Matrix, largest_size, matrix_figure
+from core.figures.matrix import Matrix, largest_size
 from core.figures.style import BLUE, GREY, ORANGE, base_layout, figure_of
 from core.messages import translate as _
 
 
-def compared_figures(
+def compared(
     written: NDArray[np.floating],
     autograd: NDArray[np.floating],
     *,
     name: str,
     entry: tuple[int, int],
-) -> tuple[go.Figure, go.Figure, go.Figure]:
+) -> tuple[Matrix, Matrix, Matrix]:
     """A gradient by the formulas, by autograd, and their difference on a scale of its own.
 
     Args:
@@ -25,17 +25,12 @@ def compared_figures(
     """
     top, gap = largest_size([written, autograd]), written - autograd
     outlined = ((entry[0], entry[0], entry[1], entry[1]),)
-    numbers, height = written.shape[1] <= 8, 100 + 44 * max(3, len(written))
     title = _("difference, largest {value}").format(value=f"{np.abs(gap).max():.1e}")
-    first, second, third = (
-        matrix_figure(matrix, numbers=numbers, form=form, bar=False, height=height, keep="compared")
-        for matrix, form in (
-            (Matrix(values=written, name=_("{name}, written").format(name=name), top=top, outlined=outlined), ".2f"),
-            (Matrix(values=autograd, name=_("{name}, autograd").format(name=name), top=top, outlined=outlined), ".2f"),
-            (Matrix(values=gap, name=title, top=max(float(np.abs(gap).max()), 1e-15)), ".0e"),
-        )
+    return (
+        Matrix(values=written, name=_("{name}, written").format(name=name), top=top, outlined=outlined),
+        Matrix(values=autograd, name=_("{name}, autograd").format(name=name), top=top, outlined=outlined),
+        Matrix(values=gap, name=title, top=max(float(np.abs(gap).max()), 1e-15), digits=-1),
     )
-    return first, second, third
 
 
 def slopes_figure(

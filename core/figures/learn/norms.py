@@ -9,12 +9,12 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.matrix import Matrix, matrices_figure, matrix_figure
+from core.figures.matrix import Matrix
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET, base_layout, figure_of
 from core.messages import translate as _
 
 
-def sample_figure(
+def sample_matrices(
     before: NDArray[np.floating],
     after: NDArray[np.floating],
     sample: int,
@@ -22,8 +22,8 @@ def sample_figure(
     group: Mapping[int, tuple[int, int, int, int]],
     name: str,
     moved: tuple[tuple[int, int, int, int], ...] = (),
-) -> go.Figure:
-    """One sample of a batch (samples, steps, channels) before and, below, after a norm: channels down, time across.
+) -> list[Matrix]:
+    """One sample of a batch (samples, steps, channels) before and after a norm: channels down, time across.
 
     Args:
         sample: which, from 0 on; the colours' ends are the whole batch's.
@@ -31,14 +31,14 @@ def sample_figure(
         name: of the norm. moved: cells after the norm that a change of a dial moved.
     """
     outlined = (group[sample],) if sample in group else ()
-    matrices = [
+    return [
         Matrix(
             values=x[sample].T, name=title.format(n=sample + 1, norm=name), x_title=_("Time"), y_title=_("Channel"),
             top=float(np.abs(x).max()) or 1.0, outlined=outlined, moved=moved if x is after else (),
+            numbers=False,
         )
         for x, title in ((before, _("sample {n}, before")), (after, _("sample {n}, {norm}")))
     ]  # fmt: skip
-    return matrices_figure(matrices, across=1, height=420, row_gap=0.6, keep="batch")
 
 
 def spread_figure(groups: Sequence[tuple[str, float, float]]) -> go.Figure:
@@ -113,14 +113,11 @@ def gelu_gap_figure(x: NDArray[np.floating], value: NDArray[np.floating], slope:
     return figure_of(traces, layout)
 
 
-def dropout_figures(before: NDArray[np.floating], after: NDArray[np.floating]) -> tuple[go.Figure, go.Figure]:
+def dropout_matrices(before: NDArray[np.floating], after: NDArray[np.floating]) -> tuple[Matrix, Matrix]:
     """A matrix before, and after dropout, on one scale."""
     top = float(np.abs(after).max()) or 1.0
     left, right = (
-        matrix_figure(
-            Matrix(values=z, name=title, top=top, x_title=_("Channel"), y_title=_("Token")),
-            numbers=True, form=".1f", height=320, keep="dropout",
-        )
+        Matrix(values=z, name=title, top=top, x_title=_("Channel"), y_title=_("Token"), numbers=True, digits=1)
         for z, title in ((before, _("before")), (after, _("after")))
     )  # fmt: skip
     return left, right

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.matrix import Matrix, matrix_figure
+from core.figures.matrix import Matrix
 from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, base_layout, figure_of
 from core.messages import translate as _
@@ -50,7 +50,7 @@ def decoding_maps(
     source: Sequence[str],
     target: Sequence[str],
     step: int,
-) -> tuple[go.Figure, go.Figure]:
+) -> tuple[Matrix, Matrix]:
     """Cross-attention and causal self-attention up to a step, whose row is outlined; a query is named by the symbol it yields.
 
     Args:
@@ -62,20 +62,18 @@ def decoding_maps(
     shown, past = visible(target), ["▷", *visible(target)]
     cross_seen = np.where(queries <= step, cross, np.nan)
     causal_seen = np.where((queries <= step) & (past_keys <= queries), causal, np.nan)
-    maps = (
+    return (
         Matrix(
             values=cross_seen, name=_("Cross-attention: answer to text"), columns=visible(source), rows=shown, signed=False,
-            top=1.0, x_title=_("Text read (keys)"), y_title=_("Symbol answered (query)"),
+            top=1.0, x_title=_("Text read (keys)"), y_title=_("Symbol answered (query)"), numbers=False,
             outlined=((step, step, 0, len(source) - 1),),
         ),
         Matrix(
             values=causal_seen, name=_("Causal self-attention: answer to itself"), columns=past[: len(causal)], rows=shown,
-            signed=False, top=1.0, x_title=_("Symbols so far (keys)"), y_title=_("Symbol answered (query)"),
+            signed=False, top=1.0, x_title=_("Symbols so far (keys)"), y_title=_("Symbol answered (query)"), numbers=False,
             outlined=((step, step, 0, step),),
         ),
     )  # fmt: skip
-    left, right = (matrix_figure(one, numbers=False, bar=False, height=400, keep="decoding") for one in maps)
-    return left, right
 
 
 def decoding_play(captions: Sequence[str], *, start: int) -> Play:
@@ -87,13 +85,12 @@ def decoding_play(captions: Sequence[str], *, start: int) -> Play:
     return Play(how={0: "rows"}, frames=frames, start=start, every_ms=900)
 
 
-def encoder_map(weights: NDArray[np.floating], source: Sequence[str]) -> go.Figure:
+def encoder_map(weights: NDArray[np.floating], source: Sequence[str]) -> Matrix:
     """The encoder's self-attention over the characters, (S, S)."""
-    matrix = Matrix(
+    return Matrix(
         values=weights, name=_("Encoder self-attention"), columns=visible(source), rows=visible(source), signed=False,
-        x_title=_("Character looked at (key)"), y_title=_("Character (query)"),
+        x_title=_("Character looked at (key)"), y_title=_("Character (query)"), numbers=False,
     )  # fmt: skip
-    return matrix_figure(matrix, numbers=False, height=460, keep="encoder")
 
 
 def reading_figure(attention: NDArray[np.floating], relevance: NDArray[np.floating], source: Sequence[str]) -> go.Figure:
@@ -180,10 +177,9 @@ def training_figure(history: Sequence[dict[str, float]]) -> go.Figure:
     return figure_of(traces, layout)
 
 
-def vectors_figure(stages: Mapping[str, NDArray[np.floating]]) -> go.Figure:
+def vectors(stages: Mapping[str, NDArray[np.floating]]) -> Matrix:
     """A vector's stages on its way through a layer, one row per stage, (width,) by name."""
-    matrix = Matrix(
+    return Matrix(
         values=np.stack(list(stages.values())), name=_("One vector through the layer"), rows=list(stages), x_title=_("Channel"),
-        top=3.0,
+        top=3.0, numbers=False,
     )  # fmt: skip
-    return matrix_figure(matrix, numbers=False, height=330, keep="vectors")

@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from core.figures.learn import attention_steps, positions, recurrent
 from core.figures.learn.recurrent import Band
-from core.figures.matrix import Matrix, largest_size, matrices_figure, matrix_figure
+from core.figures.matrix import Matrix, colour, largest_size, matrix_figure, matrix_html
 
 VALUES = np.array([[1.0, -2.5, -np.inf], [0.0, 0.25, 0.004]])
 
 
-def test_a_matrix_is_drawn_with_its_numbers_and_from_the_top() -> None:
-    outlined = ((1, 1, 0, 2),)
-    figure = matrix_figure(Matrix(values=VALUES, rows=["a", "b"], columns=["x", "y", "z"], name="M", outlined=outlined))
-    heat, numbers = figure.data
-    assert [
-        one if "customdata" not in one else f"{value:.2f}"
-        for one, value in zip(numbers.texttemplate, numbers.customdata, strict=True)
-    ] == ["1.00", "-2.50", "−∞", "0.00", "0.25", "0.00"]
-    assert numbers.texttemplate[0] == "%{customdata:.2f}"
-    assert list(numbers.x) == [0, 1, 2, 0, 1, 2] and list(numbers.y) == [0, 0, 0, 1, 1, 1]
-    assert np.isnan(heat.z[0][2]) and heat.z[0][1] == -2.5
-    assert heat.zmin == -2.5 and heat.zmax == 2.5  # diverging, centred on zero
-    assert list(figure.layout.yaxis.range) == [1.5, -0.5] and list(figure.layout.yaxis.ticktext) == ["a", "b"]
-    assert (figure.layout.shapes[0].y0, figure.layout.shapes[0].y1) == (0.5, 1.5)
+def cells(shown: str) -> list[list[dict[str, str]]]:
+    """Attributes and text of each cell, row by row."""
+    rows = re.findall(r"<tr>(.*?)</tr>", shown.split("<tbody>")[1])
+    return [
+        [dict(re.findall(r'([\w-]+)="([^"]*)"', at)) | {"text": text} for at, text in re.findall(r"<td(.*?)>(.*?)</td>", row)]
+        for row in rows
+    ]
+
+
+def test_a_matrix_is_a_table_with_its_numbers_and_from_the_top() -> None:
+    drawn = Matrix(values=VALUES, rows=["a", "<b>"], columns=["x", "y", "z"], name="M", outlined=((1, 1, 0, 2),))
+    shown = matrix_html(drawn, key="m", alt="A matrix.")
+    assert re.findall(r'<th scope="row">(.*?)</th>', shown) == ["a", "&lt;b&gt;"]
+    assert re.findall(r'<th scope="col">(.*?)</th>', shown) == ["x", "y", "z"]
+    first, second = cells(shown)
+    assert [one["text"] for one in (*first, *second)] == ["1.00", "-2.50", "−∞", "0.00", "0.25", "0.00"]
+    assert [one.get("data-v") for one in (*first, *second)] == ["1", "-2.5", None, "0", "0.25", "0.004"]
+    assert [("out" in one.get("class", "")) for one in (*first, *second)] == [False] * 3 + [True] * 3
+    assert "--l:1" in second[0]["style"] and "--l" not in second[1]["style"] and "--t:1" in second[1]["style"]
+
+
+def test_colours_are_centred_on_zero_and_end_at_the_largest() -> None:
+    signed, plain = Matrix(values=VALUES, name="M"), Matrix(values=np.abs(VALUES), name="M", signed=False, top=2.0)
+    assert colour(signed, -2.5) == "rgba(213,112,31,0.60)" and colour(signed, 2.5) == colour(signed, 99.0)
+    assert colour(signed, 0.0) == "rgba(133,140,150,0.05)" == colour(plain, 0.0)
+    assert colour(plain, 2.0) == "rgba(47,126,199,0.60)"
+    assert largest_size([VALUES, 3 * VALUES]) == 7.5 and Matrix(values=0 * VALUES[:, :2], name="").end == 1
+
+
+def test_what_a_dial_moved_is_marked_with_the_value_before() -> None:
+    before = np.array([[1.0, 0.0], [np.nan, 5.0]])
+    drawn = Matrix(values=np.array([[1.0, 0.5], [np.nan, -np.inf]]), name="M", moved=((0, 0, 1, 1),), before=before)
+    (same, moved), (empty, masked) = cells(matrix_html(drawn, key="m", alt=""))
+    assert "class" not in same and moved["class"] == "moved" and moved["data-was"] == "0"
+    assert "data-was" not in empty and empty["text"] == "" and masked["data-was"] == "5"
 
 
 def test_a_large_matrix_has_a_colour_bar_instead_of_numbers() -> None:
@@ -33,28 +56,8 @@ def test_a_large_matrix_has_a_colour_bar_instead_of_numbers() -> None:
     figure = matrix_figure(Matrix(values=np.eye(40), rows=names, columns=names, name="M", signed=False, top=1.0), height=300)
     assert len(figure.data) == 1 and figure.data[0].showscale and figure.data[0].zmin == 0
     assert figure.layout.height == 300 and len(figure.layout.xaxis.tickvals) <= 40
-
-
-def test_a_matrix_of_zeros_has_a_scale() -> None:
-    heat = matrix_figure(Matrix(values=np.zeros((2, 2)), rows=["a", "b"], columns=["x", "y"], name="M")).data[0]
-    assert heat.zmax == 1 and heat.zmin == -1
-
-
-def test_matrices_side_by_side_centre_signed_colours_and_outline() -> None:
-    z = np.array([[1.0, -2.0], [0.5, 0.0]])
-    figure = matrices_figure(
-        [Matrix(values=z, name="a", outlined=((0, 0, 1, 1),)), Matrix(values=np.abs(z), name="b", signed=False)],
-        across=2,
-        numbers=True,
-    )
-    first, written, second, _numbers = figure.data
-    np.testing.assert_array_equal(first.z, z.astype(np.float32))
-    assert (first.zmin, first.zmax) == (-2, 2) and (second.zmin, second.zmax) == (0, 2)
-    assert (second.xaxis, second.yaxis) == ("x2", "y2") and (written.xaxis, written.yaxis) == ("x", "y")
-    assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].y1) == (0.5, 0.5)
-    assert list(figure.layout.yaxis.range) == [1.5, -0.5], "from the top"
-    assert figure.layout.xaxis2.domain[0] > figure.layout.xaxis.domain[1]
-    assert largest_size([z, 3 * z]) == 6 and Matrix(values=0 * z, name="").end == 1
+    assert list(figure.layout.yaxis.range) == [39.5, -0.5], "from the top"
+    assert all(not one["text"] for row in cells(matrix_html(Matrix(values=np.eye(40), name="M"), key="m", alt="")) for one in row)
 
 
 def test_bars_keep_their_numbers() -> None:

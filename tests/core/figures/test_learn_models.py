@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from core.figures.learn import backprop, norms, transformer
+from core.figures.learn import norms, transformer
 from core.figures.learn import optimisers as optimiser_figures
 from core.figures.matrix import Matrix, matrix_figure
 from core.lecture import norm_examples, optimiser_examples, optimisers
@@ -20,10 +20,9 @@ pytestmark = pytest.mark.usefixtures("upper_case_translator")
 def test_decoding_shows_nothing_of_later_steps() -> None:
     cross, causal = np.full((3, 4), 0.25), np.full((3, 3), 0.5)
     left, right = transformer.decoding_maps(cross, causal, source=list("a bc"), target=list("12■"), step=1)
-    assert np.isnan(left.data[0].z[2]).all() and not np.isnan(left.data[0].z[:2]).any()
-    assert np.isnan(right.data[0].z[0, 1:]).all() and not np.isnan(right.data[0].z[1, :2]).any()
-    assert list(left.layout.xaxis.ticktext) == ["a", "␣", "b", "c"]
-    assert left.layout.xaxis.title.text == "TEXT READ (KEYS)"
+    assert np.isnan(left.values[2]).all() and not np.isnan(left.values[:2]).any()
+    assert np.isnan(right.values[0, 1:]).all() and not np.isnan(right.values[1, :2]).any()
+    assert left.column_names == ["a", "␣", "b", "c"] and left.x_title == "TEXT READ (KEYS)"
 
 
 def test_the_likeliest_symbols_come_first() -> None:
@@ -46,11 +45,9 @@ def every_figure() -> list[go.Figure]:
     names = {name: name for name in optimisers.OPTIMISERS}
     rates = optimiser_examples.rates(total=10, peak=1.0, warmup=2, floor=0.1, factor=0.5, every=3)
     return [
-        norms.sample_figure(study.before, study.after, 0, group={0: (0, 1, 0, 3)}, name="BiN"),
         norms.spread_figure([(name, *found) for name, found in study.spread.items()]),
         norms.activation_figure(x, curves, chosen="gelu", at=1.0, value=0.84, slope=1.08),
         norms.gelu_gap_figure(*norm_examples.gelu_gaps()),
-        *norms.dropout_figures(drop.before, drop.after),
         norms.sums_figure(drop.means, expected=drop.expected),
         norms.depth_figure(np.ones(3), np.arange(1.0, 4.0), title="t"),
         norms.softmax_figure(*norm_examples.softmax_pair(100.0)),
@@ -64,13 +61,10 @@ def every_figure() -> list[go.Figure]:
         optimiser_figures.norms_figure(*optimiser_examples.clipped_walk(1.0), 1.0),
         optimiser_figures.signal_figure({"he": np.ones(3)}, names={"he": "He"}, chosen="he"),
         optimiser_figures.weights_figure(["a", "b"], np.array([1.0, -1.0])),
-        *backprop.compared_figures(Z, Z + 1e-12, name="x", entry=(0, 0)),
-        matrix_figure(Matrix(values=Z, name="x", top=2.0), numbers=True),
-        transformer.vectors_figure({"x": np.ones(4), "y": -np.ones(4)}),
+        matrix_figure(Matrix(values=Z, name="x", top=2.0)),
         transformer.beam_figure(["12", "13"], [0.9, 0.05], finished=[True, False]),
         transformer.training_figure([{"step": 1, "score": 0.5, "loss": 0.1}]),
         transformer.reading_figure(np.ones(2), np.array([1.0, -1.0]), ["a", "b"]),
-        transformer.encoder_map(np.eye(3), list("abc")),
     ]  # fmt: skip
 
 
