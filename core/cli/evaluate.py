@@ -10,10 +10,11 @@ from typing import Any
 from core import checkpoints
 from core.cli import evaluate_iiga, evaluate_recordings, evaluate_vit, options
 from core.market.answers.intervals import block_length
+from core.market.answers.naive import BOOKLESS
 from core.market.answers.predictions import RowPredictions, predict_scorable, score_head, summarise_value
 from core.market.answers.recalibration import score_recalibrated
 from core.market.answers.recordings import entry_of, find_recordings, trained_on
-from core.market.answers.table import intervals
+from core.market.answers.table import ahead, in_short, intervals
 from core.market.book import BookRows, read_market
 from core.market.forecasters.catalogue import find_forecaster
 from core.market.forecasters.comparison import compare, names_of
@@ -105,8 +106,10 @@ def _run_tlob(o: argparse.Namespace) -> None:
         **result,
         "recordings": [recording],
     }
+    table = predicted.of_head(head)
+    answer["ahead"] = {rule: in_short(ahead(table, "tlob", rule)) for rule in BOOKLESS}
     if not o.adaptive:
-        bounds = intervals(predicted.of_head(head), "tlob")
+        bounds = intervals(table, "tlob")
         answer["interval"] = {name: [round(low, 4), round(high, 4)] for name, (low, high) in bounds.items()}
     answer |= summarise_value(predicted, head)
     if o.forecaster:
@@ -168,6 +171,7 @@ def _table(answer: dict[str, Any]) -> str:
         f"{answer['label']} label, {answer['horizon']} steps"
     ]
     lines += evaluate_recordings.score_lines({"tlob": answer, **answer["baselines"]})
+    lines += evaluate_recordings.ahead_lines(answer["ahead"])
     lines += [*evaluate_recordings.worse_than_nothing(answer), *evaluate_recordings.apart_lines(answer)]
     if answer.get("adaptive"):
         lines += _adaptive_lines(answer)

@@ -19,7 +19,7 @@ from core.device import use_one_thread
 from core.market.answers import report as reports
 from core.market.answers.naive import A_THIRD_EACH, NAIVE, worse_recordings
 from core.market.answers.recordings import RecordedDay, ScoredDay, find_recordings, score_day
-from core.market.answers.table import Scores, Table
+from core.market.answers.table import Scores, Table, ahead, in_short
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
 from core.market.predictor import Predictor, load_predictor
@@ -171,6 +171,7 @@ def _answer(
         "skipped": skipped,
         "reasons": {name: one.reason for name, one in rows.answers.items() if one.reason},
         **{name: reports.plain(tables[name]) for name in ("groups", "pairs", "worst", "calibration", "losses")},
+        "ahead": {name: in_short(ahead(rows, checkpoint, name)) for name in rows.answers if name != checkpoint},
     }
 
 
@@ -244,6 +245,7 @@ def table(answer: dict[str, Any]) -> str:
     if count > 1:
         lines += ["all rows together, which a rule that sees no book (frequencies) must be beaten on:"]
         lines += score_lines(answer["pooled"])
+    lines += ahead_lines(answer["ahead"])
     lines += [f"left out {name}: {why}" for name, why in answer["skipped"].items()]
     return "\n".join([*lines, *worse_than_nothing(answer), *apart_lines(answer)])
 
@@ -259,6 +261,17 @@ def score_lines(scores: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [
         f"  {rule:<14} " + "   ".join(f"{name} {number(one, key)}" for key, name in names.items() if one.get(key) is not None)
         for rule, one in scores.items()
+    ]
+
+
+def ahead_lines(sequences: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Sentences on the log-loss less that of others, with its confidence sequence."""
+    return [
+        f"  log-loss less that of {name}: {value:+.4f}, between {low:+.4f} and {high:+.4f} however often one looks "
+        f"({one['outcomes']:,} outcomes a horizon apart)"
+        for name, one in sequences.items()
+        if one
+        for value, low, high in [one["log_loss"]]
     ]
 
 

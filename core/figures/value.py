@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
@@ -13,6 +14,32 @@ from core.figures.style import BLUE, GREY, ORANGE, SERIES, base_layout
 from core.market.answers.value import Estimate
 from core.market.book import FloatArray
 from core.messages import translate as _
+
+
+def ahead_figure(sequence: pd.DataFrame, *, measure: str) -> go.Figure:
+    """A confidence sequence: the running difference of two forecasters' losses and the band that holds at all moments at once.
+
+    Args:
+        sequence: as `core.market.answers.table.ahead` returns it. measure: "log_loss" or "brier".
+    """
+    x, value, low, high = (sequence[name].tolist() for name in ("outcomes", measure, f"{measure}_low", f"{measure}_high"))
+    reach = 2 * max([abs(value[-1]), *(abs(one[-1] - value[-1]) for one in (low, high))])
+    figure = Draft()
+    figure.add_scatter(
+        x=[*x, *x[::-1]],
+        y=[*low, *high[::-1]],
+        fill="toself",
+        mode="lines",
+        line={"width": 0},
+        fillcolor="rgba(47,126,199,0.2)",
+        name=_("95 %, however often one looks"),
+        hoverinfo="skip",
+    )
+    figure.add_scatter(x=x, y=value, mode="lines", line={"color": BLUE}, name=_("Difference so far"))
+    figure.add_hline(y=0, line={"color": GREY, "width": 1, "dash": "dot"})
+    figure.update_layout(base_layout(x_title=_("Outcomes that do not overlap"), y_title=_("Difference in loss"), keep="ahead"))
+    figure.update_yaxes(range=[value[-1] - reach, value[-1] + reach])
+    return figure.figure()
 
 
 def precision_figure(

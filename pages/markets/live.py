@@ -17,6 +17,7 @@ from core.market.session_view import Status
 from core.market.sources import MarketSource, RecordingSource
 from core.market.store.index import RecordingError
 from pages.markets import (
+    ahead_panel,
     alerts_panel,
     call_value,
     forecasters_panel,
@@ -147,6 +148,7 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
     def worth() -> None:
         """Shows what the calls are worth, every minute."""
         call_value.show(session, choices, view.zone)
+        ahead_panel.show(session, choices)
 
     scores()
     worth()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,18 +12,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.answers.naive import CALLERS, NAIVE, RunningRates, in_turn, plain_answers
+from core.market.answers.naive import BOOKLESS, CALLERS, NAIVE, RunningRates, in_turn, plain_answers
 from core.market.answers.predictions import predictions_table
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveBoard, AdaptiveScores, Recalibrated
-from core.market.answers.table import Answered, Scores, Table
-from core.market.answers.value import CallRows, Luck, SpacedCalls, TakerAccount
+from core.market.answers.table import Answered, Scores, Table, ahead
+from core.market.answers.value import CallRows, Luck, TakerAccount, luck
+from core.market.grid import STEP_MS
 from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, smoothing_steps
 from core.market.predictor import Predictions
 from core.models.tlob import CLASSES
 
 RULES = ("tlob", *NAIVE)
 """The model and the naive rules that are scored beside it."""
-BOOKLESS: Final = np.array([[np.nan] * 3, [np.nan] * 3, [1 / 3] * 3])
+UNLEARNT: Final = np.array([[np.nan] * 3, [np.nan] * 3, [1 / 3] * 3])
 """Probabilities of momentum, of always stationary and of a third each."""
 ROLLING = 1_000
 """Resolved predictions in the rolling scores."""
@@ -109,6 +111,34 @@ class PredictionLog:
         return self._rows[np.arange(max(self.first, self.count - count), self.count) % len(self._rows)]
 
 
+class SpacedAnswers:
+    """Outcomes of one head that do not overlap, one a horizon since the session began, and every rule's answer."""
+
+    def __init__(self, head: Head) -> None:
+        self._head, self._next_ms = head, 0
+        self._times, self._classes, self._given = array("q"), array("b"), array("f")
+
+    def add(self, timestamp: int, truth: int, calls: Sequence[int], probabilities: NDArray[np.float64]) -> None:
+        """An outcome, in time order; passed over within a horizon of the one before.
+
+        Args:
+            calls, probabilities: of each of `RULES`, (rules, 3) and NaN of those that give none.
+        """
+        if timestamp >= self._next_ms:
+            self._next_ms = timestamp + self._head[1] * STEP_MS
+            self._times.append(timestamp)
+            self._classes.extend((truth, *calls))
+            self._given.extend(probabilities.ravel().tolist())
+
+    def table(self) -> Table:
+        """All of them."""
+        classes = np.array(self._classes, dtype=np.int64).reshape(-1, 1 + len(RULES))
+        given = np.array(self._given, dtype=np.float64).reshape(-1, len(RULES), 3)
+        rows = pd.DataFrame({"timestamp": np.array(self._times, dtype=np.int64), "truth": classes[:, 0]})
+        answers = {rule: Answered(calls=classes[:, 1 + i], probabilities=given[:, i]) for i, rule in enumerate(RULES)}
+        return Table(head=self._head, rows=rows, answers=answers)
+
+
 class Scoreboard:
     """Logs predictions step by step and scores them as the mids of their horizons arrive.
 
@@ -135,7 +165,7 @@ class Scoreboard:
             for i, ((_, horizon), alpha) in enumerate(zip(self.heads, self.alphas, strict=True))
         ]
         self._takers = [TakerAccount(horizon) for _, horizon in self.heads]
-        self._spaced = [SpacedCalls(horizon, CALLERS) for _, horizon in self.heads]
+        self._spaced = [SpacedAnswers(head) for head in self.heads]
         self._longest = max(horizon for _, horizon in self.heads)
         self._mids: deque[float] = deque(maxlen=self._longest + smoothing_steps(self._longest) + 1)
         self._numbers: deque[int | None] = deque(maxlen=self._longest + 1)
@@ -206,9 +236,9 @@ class Scoreboard:
             then["truth"][index] = truth
             rates = self._rates_then[-horizon][:, index]
             calls.append((called, naive, STATIONARY, int(in_turn(when)), *rates.argmax(axis=1).tolist()))
-            given.append(np.concatenate([then["probabilities"][index][None], BOOKLESS, rates]))
+            given.append(np.concatenate([then["probabilities"][index][None], UNLEARNT, rates]))
             self._rates.learn(index, truth)
-            self._spaced[index].add(when, truth, dict(zip(CALLERS, calls[-1][:3], strict=True)))
+            self._spaced[index].add(when, truth, calls[-1], given[-1])
             if (earlier := self._recalibrated[-horizon]) is not None:
                 self._adaptive[index].resolve(earlier[index], move)
             resolved.append((when, index, truth))
@@ -246,7 +276,13 @@ class Scoreboard:
 
     def luck(self, head: int) -> dict[str, Luck]:
         """The luck test of each rule's calls since the session began."""
-        return self._spaced[head].luck()
+        table = self._spaced[head].table()
+        return {rule: luck(table.answers[rule].calls, table.truth) for rule in CALLERS}
+
+    def ahead(self, head: int) -> dict[str, pd.DataFrame]:
+        """Confidence sequences of TLOB's losses less those of each rule with probabilities, since the session began."""
+        table = self._spaced[head].table()
+        return {rule: ahead(table, "tlob", rule) for rule in BOOKLESS}
 
     def call_rows(self, head: int, most: int = VALUED) -> dict[str, CallRows]:
         """One head's last calls by rule."""

@@ -15,8 +15,6 @@ the market: its outcomes may depend on one another in any way.
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -358,27 +356,3 @@ class TakerAccount:
                 self._side = 0
         if not self._side and call in (DOWN, UP):
             self._side, self._age, self._mid = 1 if call == UP else -1, 0, mid
-
-
-class SpacedCalls:
-    """Calls and outcomes of several rules, one a horizon since the session began, for the luck test."""
-
-    def __init__(self, horizon: int, rules: Sequence[str]) -> None:
-        self._apart_ms = horizon * STEP_MS
-        self._next_ms = 0
-        self._truth = array("b")
-        self._calls = {rule: array("b") for rule in rules}
-
-    def add(self, timestamp: int, truth: int, calls: Mapping[str, int]) -> None:
-        """An outcome, in time order; passed over within a horizon of the one before."""
-        if timestamp < self._next_ms:
-            return
-        self._next_ms = timestamp + self._apart_ms
-        self._truth.append(truth)
-        for rule, call in calls.items():
-            self._calls[rule].append(call)
-
-    def luck(self) -> dict[str, Luck]:
-        """Each rule's test over all of them."""
-        truth = np.array(self._truth, dtype=np.int64)
-        return {rule: luck(np.array(calls, dtype=np.int64), truth) for rule, calls in self._calls.items()}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.market.answers.intervals import FEWEST
 from core.market.answers.predictions import RowPredictions, outcomes
-from core.market.answers.table import NO_CALL, Answered, Scores, Table, differences
+from core.market.answers.table import NO_CALL, Answered, Scores, Table, ahead, differences, in_short
 from core.market.answers.value import Estimate
 from core.market.book import STEP_MS, BookRows
 from core.market.calibration import CallRule, fit_rule
@@ -39,6 +39,7 @@ class ForecasterScore:
         missing: by fault, its rows of the same outcomes that it did not answer. reason: a sentence about a fault.
         rule: how its calls were made; None where the likeliest class was called, for want of rows to fit.
         less_tlob: differences from TLOB's `matthews` and `log_loss`; none for TLOB itself, and where too few rows are shared.
+        ahead: the confidence sequences of its losses less TLOB's (`core.market.answers.table.in_short`); none for TLOB itself.
     """
 
     name: str
@@ -48,6 +49,7 @@ class ForecasterScore:
     reason: str
     rule: CallRule | None
     less_tlob: dict[str, Estimate]
+    ahead: dict[str, Any] = field(default_factory=dict)
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, rounded to four decimals; None for a score of no rows, as JSON has no NaN."""
@@ -61,6 +63,7 @@ class ForecasterScore:
             "less_tlob": {
                 name: {bound: round(value, 4) for bound, value in asdict(one).items()} for name, one in self.less_tlob.items()
             },
+            "ahead": self.ahead,
         }
 
 
@@ -69,11 +72,12 @@ class Comparison:
     """Raw answers of several forecasters, TLOB the first, at the same rows of a recording.
 
     Attributes:
-        truth: (n, heads), UNKNOWN where the outcome is not known. fit: (n,) rows that call rules are fitted on; the others are
-            scored. plain: names whose likeliest class before calibration is called.
+        timestamps: (n,) ms. truth: (n, heads), UNKNOWN where the outcome is not known. fit: (n,) rows that call rules are
+            fitted on; the others are scored. plain: names whose likeliest class before calibration is called.
     """
 
     heads: tuple[Head, ...]
+    timestamps: NDArray[np.int64]
     truth: NDArray[np.int64]
     fit: NDArray[np.bool_]
     answers: Mapping[str, Checked]
@@ -90,7 +94,9 @@ class Comparison:
             rules[name] = fit_peer_rule(p[rows], truth[rows], kind, plain=plain) if rows.sum() >= FEWEST else None
             calibrated[name] = _calibrated(rules[name] or CallRule(), p)
         scored = (truth != UNKNOWN) & ~self.fit
-        table = Table(head=self.heads[head], rows=pd.DataFrame({"truth": truth}), answers=calibrated)[scored]
+        table = Table(
+            head=self.heads[head], rows=pd.DataFrame({"timestamp": self.timestamps, "truth": truth}), answers=calibrated
+        )[scored]
         by_name = table.score()
         return [
             ForecasterScore(
@@ -101,6 +107,7 @@ class Comparison:
                 reason=answer.reason,
                 rule=rules[name],
                 less_tlob=differences(table, name, first) if name != first else {},
+                ahead=in_short(ahead(table, name, first)) if name != first else {},
             )
             for name, answer in self.answers.items()
         ]
@@ -224,6 +231,7 @@ def compare(
         answers[name] = run_over(forecaster, name, rows, ends, task, truth=truth, progress=progress)
     return Comparison(
         heads=predictor.heads,
+        timestamps=rows.timestamps[ends],
         truth=truth,
         fit=fit,
         answers=answers,

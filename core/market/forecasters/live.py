@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.answers.table import Answered, Table, differences
+from core.market.answers.table import Answered, Table, ahead, differences, in_short
 from core.market.book import STEP_MS, FloatArray
 from core.market.calibration import CallRule, apply_rules
 from core.market.forecasters.catalogue import AnyForecaster, StationaryForecaster, find_forecaster
@@ -68,12 +68,12 @@ class _Row:
 
 @dataclass(kw_only=True)
 class _Head:
-    """Scored rows of one head: truth, call, TLOB's call; calibrated, TLOB's and raw probabilities; and the missing ones."""
+    """Scored rows of one head: time, truth, call, TLOB's call; calibrated, TLOB's and raw probabilities; and the missing ones."""
 
     rule: CallRule | None = None
     resolved: int = 0
     fitted_at: int = 0
-    classes: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=KEPT))
+    classes: deque[tuple[int, int, int, int]] = field(default_factory=lambda: deque(maxlen=KEPT))
     p: deque[NDArray[np.float64]] = field(default_factory=lambda: deque(maxlen=KEPT))
     missing: Counter[Fault] = field(default_factory=Counter)
 
@@ -198,7 +198,7 @@ class _Peer:
                 head.missing[fault] += 1
                 return
             head.resolved += 1
-            head.classes.append((truth, int(row.calls[index]), int(row.asked.tlob_calls[index])))
+            head.classes.append((timestamp, truth, int(row.calls[index]), int(row.asked.tlob_calls[index])))
             head.p.append(np.stack([row.calibrated[index], row.asked.tlob[index], row.raw[index]]).astype(np.float64))
 
     def _fit(self) -> None:
@@ -208,7 +208,7 @@ class _Peer:
                 continue
             with self.changed:
                 classes, answers = list(head.classes)[-FITTED:], list(head.p)[-FITTED:]
-            truth, raw = np.array(classes)[:, 0], np.array(answers)[:, 2]
+            truth, raw = np.array(classes)[:, 1], np.array(answers)[:, 2]
             rule = fit_peer_rule(raw, truth, self.task.heads[index][0], plain=self.plain)
             with self.changed:
                 head.rule, head.fitted_at = rule, head.resolved
@@ -221,11 +221,11 @@ class _Peer:
             kept, answers = list(head.classes), list(head.p)
             lost = {fault.name.lower(): count for fault, count in sorted(head.missing.items()) if fault > Fault.NOT_OFFERED}
             reason, rule = self.reason, head.rule
-        truth, called, tlob = np.array(kept, dtype=np.int64).reshape(-1, 3).T
+        times, truth, called, tlob = np.array(kept, dtype=np.int64).reshape(-1, 4).T
         p = np.array(answers).reshape(-1, 3, 3)
         table = Table(
             head=self.task.heads[index],
-            rows=pd.DataFrame({"truth": truth}),
+            rows=pd.DataFrame({"timestamp": times, "truth": truth}),
             answers={
                 "mine": Answered(calls=called, probabilities=p[:, 0]),
                 "tlob": Answered(calls=tlob, probabilities=p[:, 1]),
@@ -240,6 +240,7 @@ class _Peer:
             reason=reason,
             rule=rule,
             less_tlob=differences(table, "mine", "tlob"),
+            ahead=in_short(ahead(table, "mine", "tlob")),
         )
 
 
