@@ -51,9 +51,9 @@ def draw(sequence: pd.DataFrame, measure: str, mine: str, other: str, *, key: st
     """
     end = sequence.iloc[-1]
     value, low, high = (float(end[f"{measure}{bound}"]) for bound in ("", "_low", "_high"))
-    text = _("{mine}'s loss less {other}'s is {value} ({low} to {high}) over {count} outcomes: no clear difference yet.")
+    text = _("The loss of {mine} less that of {other} is {value} ({low} to {high}) over {count} outcomes: no clear difference yet.")
     if not low <= 0 <= high:
-        text = _("{mine}'s loss less {other}'s is {value} ({low} to {high}) over {count} outcomes: {who} is better.")
+        text = _("The loss of {mine} less that of {other} is {value} ({low} to {high}) over {count} outcomes: {who} is better.")
     shown = {"value": number(value, 3, sign=True), "low": number(low, 3, sign=True), "high": number(high, 3, sign=True)}
     count = number(int(end["outcomes"]))
     st.markdown(text.format(mine=mine, other=other, count=count, who=mine if value < 0 else other, **shown))
