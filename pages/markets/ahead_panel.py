@@ -51,12 +51,12 @@ def draw(sequence: pd.DataFrame, measure: str, mine: str, other: str, *, key: st
     """
     end = sequence.iloc[-1]
     value, low, high = (float(end[f"{measure}{bound}"]) for bound in ("", "_low", "_high"))
-    text = _("The loss of {mine} less that of {other} is {value} ({low} to {high}) over {count} outcomes: no clear difference yet.")
-    if not low <= 0 <= high:
-        text = _("The loss of {mine} less that of {other} is {value} ({low} to {high}) over {count} outcomes: {who} is better.")
+    end_of_it = _("no clear difference yet") if low <= 0 <= high else _("{who} is better")
+    text = _("The loss of {mine} less that of {other} is {value} ({low} to {high}) over {count} outcomes: {end}.")
     shown = {"value": number(value, 3, sign=True), "low": number(low, 3, sign=True), "high": number(high, 3, sign=True)}
     count = number(int(end["outcomes"]))
-    st.markdown(text.format(mine=mine, other=other, count=count, who=mine if value < 0 else other, **shown))
+    end_of_it = end_of_it.format(who=mine if value < 0 else other)
+    st.markdown(text.format(mine=mine, other=other, count=count, end=end_of_it, **shown))
     live_plot(
         figures.ahead_figure(sequence, measure=measure), key=key, height=260, filename="ahead",
         alt=_("The running difference of two losses with its band, which narrows as outcomes come."),
