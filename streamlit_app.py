@@ -21,7 +21,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.garbage_collection import freeze_loaded
 from pages.shared import closed_tabs, controls, language, log_output, navigation, permissions, service_routes, upload_caps
-from pages.shared.assets import Assets, page_html
+from pages.shared.assets import Assets, Compressed, page_html
 from pages.shared.language import _
 
 SWITCH_S = 0.0005
@@ -84,18 +84,20 @@ def main() -> None:
     st.set_page_config(page_title="Attention Observatory", page_icon=str(ICON), layout="wide")
     page = st.navigation(navigation.sections(), position="top")
     st.set_page_config(page_title=navigation.tab_title(page.title))
-    controls.apply_frame()
-    with st.container(key="frame_controls", horizontal=True, vertical_alignment="center", width="content"):
+    body, frame = st.container(), st.container(key="frame_controls", horizontal=True, vertical_alignment="center", width="content")
+    with frame:  # after the page for who goes by Tab, and drawn before it, as a page may take its time
+        controls.apply_frame()
         if not controls.presenting():
             language.switch()
             permissions.sign_in_button()
         controls.presentation_switch()
-    if (family := navigation.beside(page.url_path)) and not controls.presenting():
-        with st.container(key="frame_family", horizontal=True, gap="small"):
-            for entry in family:
-                st.page_link(entry.file, label=_(entry.title), icon=entry.icon, disabled=entry.url == page.url_path)
-    upload_caps.show_refusal()
-    page.run()
+    with body:
+        if (family := navigation.beside(page.url_path)) and not controls.presenting():
+            with st.container(key="frame_family", horizontal=True, gap="small"):
+                for entry in family:
+                    st.page_link(entry.file, label=_(entry.title), icon=entry.icon)
+        upload_caps.show_refusal()
+        page.run()
     freeze_loaded()
 
 
@@ -119,7 +121,7 @@ if get_script_run_ctx(suppress_warning=True) is None:
         __file__,
         routes=routes,
         lifespan=lifespan,
-        middleware=[Middleware(service_routes.Gate), Middleware(upload_caps.UploadCheck)],
+        middleware=[Middleware(service_routes.Gate), Middleware(Compressed), Middleware(upload_caps.UploadCheck)],
     )
 else:
     main()

@@ -16,7 +16,6 @@ from core import front
 from core.figures import front as figures
 from pages.images.class_names import garment
 from pages.shared import assets
-from pages.shared.browser_component import style
 from pages.shared.language import _, current, number, percent, regional, significant
 
 PLAYED: Final = 4
@@ -27,7 +26,6 @@ def main() -> None:
     """The name, four tiles, and a row of scores."""
     st.title(_("Attention Observatory"), anchor=False)
     st.markdown(_("Attention models think in the open, on markets, clothes and signs: touch them, and check every number."))
-    st.html(f"<style>{style('home.css')}</style>")
     tiles: Sequence[tuple[str, str, str, Callable[[], str]]] = (
         ("pages/markets/live.py", _("Watch a market"), ":material/candlestick_chart:", _market),
         ("pages/images/classify.py", _("What am I wearing?"), ":material/checkroom:", _photograph),
@@ -39,7 +37,7 @@ def main() -> None:
             with st.container(key=f"front_tile_{place}", border=True):
                 st.page_link(page, label=f"**{title}**", icon=icon)
                 st.html(picture())
-    st.subheader(_("What is true today"), anchor=False)
+    st.header(_("What is true today"), anchor=False)
     with st.container(key="front_scores"):
         _scores()
     st.html(

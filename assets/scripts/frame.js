@@ -1,8 +1,28 @@
 // Choices made on a page replace its address instead of adding to the history, so that Back leads to the page before.
+//
+// While a page opens, what stands after the first place that is still without its widget is not shown (`opening` in app.css):
+// Streamlit draws a bar of another height there, and everything below would jump when the widget comes.
 if (!window.observatoryHistory) {
+  const root = document.documentElement;
+  const opening = () => {
+    root.classList.add("opening");
+    const began = performance.now();
+    let ready = 0;
+    const look = setInterval(() => {
+      const main = document.querySelector('[data-testid="stMain"]');
+      const begun = main?.querySelector('[data-testid="stElementContainer"]') && !main.querySelector('[data-testid="stSkeleton"]');
+      ready = begun ? ready + 1 : 0;
+      if (ready < 5 && performance.now() - began < 10_000) return;
+      clearInterval(look);
+      root.classList.remove("opening");
+    }, 100);
+  };
   window.observatoryHistory = history.pushState.bind(history);
   history.pushState = (state, title, url) => {
     const samePage = url !== undefined && new URL(url, location.href).pathname === location.pathname;
-    return samePage ? history.replaceState(state, title, url) : window.observatoryHistory(state, title, url);
+    if (samePage) return history.replaceState(state, title, url);
+    opening();
+    return window.observatoryHistory(state, title, url);
   };
+  opening();
 }

@@ -29,8 +29,9 @@ class LivePlot {
     this.figure = document.createElement("figure");
     this.figure.className = "live-plot";
     this.plot = document.createElement("div");
-    this.plot.setAttribute("role", "img");
-    this.figure.append(this.plot);
+    this.said = document.createElement("figcaption"); // its values, for who does not see them
+    this.said.className = "live-plot-said";
+    this.figure.append(this.plot, this.said);
     parent.append(this.figure);
     this.parent = parent;
     this.figure.livePlot = this;
@@ -42,13 +43,13 @@ class LivePlot {
     this.resizer.observe(this.figure);
     this.onVisible = () => document.hidden || this.draw();
     document.addEventListener("visibilitychange", this.onVisible);
-    this.inView = true; // within a tenth of a screen of what the reader sees; beyond it, a plot is drawn once and then left as it is
+    this.inView = false; // within half a screen of what the reader sees: beyond it nothing is drawn
     this.viewer = new IntersectionObserver(
       (entries) => {
         this.inView = entries.at(-1).isIntersecting;
         this.draw();
       },
-      { rootMargin: "10%", scrollMargin: "10%" }, // the page scrolls inside of an element of its own
+      { rootMargin: "50%", scrollMargin: "50%" }, // the page scrolls inside of an element of its own
     );
     this.viewer.observe(this.figure);
     this.onPrint = () => {
@@ -67,7 +68,7 @@ class LivePlot {
     this.chrome = frame.chrome;
     const wanted = [...frame.traces, frame.layout];
     for (const part of wanted) if (part.value !== undefined) this.parts.set(part.name, part.value);
-    this.plot.setAttribute("aria-label", this.chrome.alt);
+    this.figure.setAttribute("aria-label", this.chrome.alt);
     this.figure.style.height = `${this.height()}px`;
     if (wanted.some((part) => !this.parts.has(part.name))) return this.askAgain();
     const names = new Set(wanted.map((part) => part.name));
@@ -118,7 +119,7 @@ class LivePlot {
 
   async draw() {
     if (this.drawing || this.held || !this.next || this.closed) return;
-    if ((document.hidden || !this.inView) && this.updates > 0) return;
+    if (!this.inView || (document.hidden && this.updates > 0)) return;
     this.drawing = true;
     try {
       const Plotly = await loadPlotly(this.chrome.plotly);
@@ -159,6 +160,7 @@ class LivePlot {
     this.player?.layout(layout);
     await Plotly.react(this.plot, this.player?.traces(traces) ?? traces, layout, this.config(Plotly));
     this.look = look;
+    this.say();
     if (this.updates === 0) this.listen();
     await painted();
     this.count(performance.now() - started, sentAt);
@@ -194,6 +196,18 @@ class LivePlot {
     };
     this.configured = { language: this.chrome.language, config };
     return config;
+  }
+
+  // The drawing's text is positions without an order; a sentence has the values. Not more than every other second.
+  say() {
+    for (const drawing of this.plot.querySelectorAll("svg.main-svg")) drawing.setAttribute("aria-hidden", "true");
+    this.saying ??= setTimeout(
+      () => {
+        this.saying = null;
+        if (!this.closed) this.said.textContent = values(this.plot._fullData ?? [], this.chrome.labels.said, this.chrome.language);
+      },
+      this.updates === 0 ? 0 : 2000,
+    );
   }
 
   listen() {
@@ -390,6 +404,44 @@ function dayComesFirst(language) {
   const written = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" }).formatToParts(new Date());
   const types = written.map((part) => part.type);
   return types.indexOf("day") < types.indexOf("month");
+}
+
+const MAX_SAID = 4; // traces
+const MAX_BARS = 10;
+
+// A sentence for each trace that has a name or is alone: its bars, its largest cell, or its ends and extremes.
+export function values(traces, templates, language) {
+  const format = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 });
+  const written = (value) => (typeof value === "number" ? format.format(value) : String(value ?? ""));
+  const fill = (template, parts) => template.replace(/\{(\w+)\}/g, (_, name) => written(parts[name]));
+  const shown = traces.filter((trace) => trace.visible === true);
+  const said = shown.slice(0, MAX_SAID).map((trace) => {
+    const name = trace.name && !/^trace \d+$/.test(trace.name) ? `${trace.name}: ` : "";
+    const sentence = trace.type === "heatmap" ? ofCells(trace, fill, templates) : ofPoints(trace, fill, templates, written);
+    return sentence && name + sentence;
+  });
+  return said.filter(Boolean).join(" ");
+}
+
+function ofCells({ z, x, y }, fill, templates) {
+  let [min, max, at] = [Infinity, -Infinity, [0, 0]];
+  for (const [row, cells] of [...(z ?? [])].entries())
+    for (const [column, value] of [...cells].entries()) {
+      if (value < min) min = value;
+      if (value > max) [max, at] = [value, [row, column]];
+    }
+  if (max === -Infinity) return "";
+  return fill(templates.cells, { rows: z.length, columns: z[0].length, min, max, row: y?.[at[0]] ?? at[0] + 1, column: x?.[at[1]] ?? at[1] + 1 });
+}
+
+function ofPoints({ type, orientation, x, y }, fill, templates, written) {
+  const [along, across] = type === "bar" && orientation === "h" ? [y, x] : [x, y];
+  const heights = [...(across ?? [])].filter((value) => typeof value === "number" && Number.isFinite(value));
+  if (heights.length === 0) return "";
+  if (type === "bar" && heights.length <= MAX_BARS)
+    return `${[...across].map((value, at) => `${written(along?.[at] ?? at + 1)} ${written(value)}`).join("; ")}.`;
+  const [min, max] = heights.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+  return fill(templates.points, { count: heights.length, first: heights[0], last: heights.at(-1), min, max });
 }
 
 function describe(point) {

@@ -90,7 +90,7 @@ def _position(token: int) -> str:
 
 def _spread_and_distance(analysis: PictureAnalysis) -> None:
     """Entropy and mean distance, one bar per layer."""
-    st.subheader(_("Entropy and distance"), anchor=False)
+    st.header(_("Entropy and distance"), anchor=False)
 
     def each(measure: Any) -> list[float]:
         return [measure(weights) for weights in analysis.maps.values()]

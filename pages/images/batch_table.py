@@ -31,7 +31,7 @@ def show(chosen: ChosenPicture, recipe: Recipe) -> None:
         bar.progress((done + 1) / len(chosen.all), text=_("Classifying…"))
     bar.empty()
     strange = sum(not (analysis.garment or prepared.empty) for _picture, prepared, analysis in rows)
-    st.subheader(ngettext("{count} picture", "{count} pictures", len(rows)).format(count=number(len(rows))), anchor=False)
+    st.header(ngettext("{count} picture", "{count} pictures", len(rows)).format(count=number(len(rows))), anchor=False)
     if strange:
         caption = ngettext(
             "{count} of them does not look like a garment to the model.",

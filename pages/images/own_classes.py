@@ -115,7 +115,7 @@ def load() -> None:
 
 def score(head: OwnClasses) -> None:
     """Shows the head's score."""
-    st.subheader(_("What it learnt"), anchor=False)
+    st.header(_("What it learnt"), anchor=False)
     sentence = _(
         "**{share}** of the {count} pictures are answered rightly by heads that had not seen them or their neighbours "
         "(each fifth of a class held out in turn); guessing would give {chance}."
@@ -139,7 +139,7 @@ def download(head: OwnClasses) -> None:
 
 def ask(classifier: Classifier, head: OwnClasses) -> None:
     """A picture, and which of the classes it is."""
-    st.subheader(_("Ask it"), anchor=False)
+    st.header(_("Ask it"), anchor=False)
     left, right = st.columns(2)
     with left:
         way = {"file": _("File"), "camera": _("Camera")}
@@ -162,7 +162,7 @@ def answer(classifier: Classifier, head: OwnClasses, image: Bytes) -> None:
         controls.error_box(str(error))
         return
     best = int(probabilities.argmax())
-    st.subheader(head.names[best], anchor=False)
+    st.header(head.names[best], anchor=False)
     st.progress(float(probabilities[best]), text=_("Confidence {share}").format(share=percent(probabilities[best])))
     live_plot(
         figures.ranking_figure(list(head.names), probabilities, write=percent, height=HEIGHT),
@@ -176,7 +176,7 @@ def answer(classifier: Classifier, head: OwnClasses, image: Bytes) -> None:
 def show_example(classifier: Classifier) -> None:
     """Two classes taught with photographs that came with the app, and an answer about another one."""
     names = (_("above the waist"), _("below the waist"))
-    st.subheader(_("An example"), anchor=False)
+    st.header(_("An example"), anchor=False)
     head, classes, asked = cached_results.own_classes_example(classifier, names)
     for name, images in zip(names, classes, strict=True):
         st.markdown(_("**{name}**, taught with {count} pictures").format(name=name, count=number(len(images))))
@@ -202,7 +202,7 @@ def body() -> None:
     classifier = cached_results.classifier_of(default_name(models, photograph=True))
     left, right = st.columns(2, gap="large")
     with right:
-        st.subheader(_("Your own"), anchor=False)
+        st.header(_("Your own"), anchor=False)
         names = class_names()
         if len(names) < 2:
             controls.notice("empty", _("Name two classes or more: one may be everything else."))

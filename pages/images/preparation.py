@@ -103,7 +103,7 @@ def show(picture: Picture, classifier: Classifier) -> tuple[Recipe, PreparedPict
 
     What nobody chooses is done in the classifier's own manner.
     """
-    st.subheader(_("From the picture to what the model reads"), anchor=False)
+    st.header(_("From the picture to what the model reads"), anchor=False)
     cells: dict[StepName, Any] = {}
     choices: dict[str, Any] = {}
     with st.container(horizontal=True, key="classify_steps"):

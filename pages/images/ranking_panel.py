@@ -45,7 +45,7 @@ def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPictur
 
 def attention(analysis: PictureAnalysis) -> None:
     """Shows the patches from which the answer came, the links and the downloads."""
-    st.subheader(_("What it attends to"), anchor=False)
+    st.header(_("What it attends to"), anchor=False)
     shown = patch_evidence.show(analysis)
     st.markdown(prose("classify_weights"))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -159,7 +159,7 @@ def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:
     confidence = float(analysis.probabilities[analysis.likeliest])
     name = names[analysis.likeliest]
     with st.container(key="classify_headline"):
-        st.subheader(name if analysis.garment else _("{name}, perhaps").format(name=name), anchor=False)
+        st.header(name if analysis.garment else _("{name}, perhaps").format(name=name), anchor=False)
         caption = _("Confidence {share}").format(share=percent(confidence))
         if chosen.truth in analysis.classifier.class_names:
             caption += " · " + _verdict(chosen.truth, analysis)

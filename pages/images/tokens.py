@@ -38,7 +38,7 @@ def body() -> None:
         place = _place(classifier, image, with_head=stage in ("scores", "softmax", "layer"))
     with right:
         title, show = names[stage]
-        st.subheader(title, anchor=False)
+        st.header(title, anchor=False)
         show(Place(classifier=classifier, image=image, walk=walk, **place))
         _step_buttons(stage, list(names))
     picture_source.link_to_view()

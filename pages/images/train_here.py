@@ -195,7 +195,7 @@ def keep() -> None:
     card = PICTURES.card()
     if card is None or PICTURES.status().phase != "finished" or not permissions.visitor().may(Action.TRAIN):
         return
-    st.subheader(_("Keep it"), anchor=False)
+    st.header(_("Keep it"), anchor=False)
     st.caption(_("It can be repeated with `{command}`.").format(command=card["command"]))
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     name = left.text_input(_("Name of the checkpoint"), value="my-vit", key="keep_name", max_chars=40).strip()

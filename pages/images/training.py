@@ -73,14 +73,14 @@ def curves(record: TrainingRecord) -> None:
     report = history.report_run() if beside else None
     left, right = st.columns(2)
     with left:
-        st.subheader(_("Accuracy"), anchor=False)
+        st.header(_("Accuracy"), anchor=False)
         static_plot(
             figures.accuracy_figure(run, report),
             key="training_accuracy",
             height=HEIGHT,
             alt=_("Accuracy on training and validation images by epoch, and the report's."),
         )
-        st.subheader(_("Gap between training and held-out images"), anchor=False)
+        st.header(_("Gap between training and held-out images"), anchor=False)
         static_plot(
             figures.gap_figure(run, report),
             key="training_gap",
@@ -88,14 +88,14 @@ def curves(record: TrainingRecord) -> None:
             alt=_("Training accuracy less validation accuracy by epoch, in percentage points."),
         )
     with right:
-        st.subheader(_("Loss"), anchor=False)
+        st.header(_("Loss"), anchor=False)
         static_plot(
             figures.loss_figure(run, report),
             key="training_loss",
             height=HEIGHT,
             alt=_("Cross-entropy with label smoothing less its floor, by epoch."),
         )
-        st.subheader(_("Learning rate"), anchor=False)
+        st.header(_("Learning rate"), anchor=False)
         static_plot(
             figures.rate_figure(run),
             key="training_rate",
@@ -133,7 +133,7 @@ def errors(record: TrainingRecord) -> None:
     names = [garment(name) for name in record.class_names]
     left, right = st.columns([3, 2])
     with left:
-        st.subheader(_("Which class is taken for which"), anchor=False)
+        st.header(_("Which class is taken for which"), anchor=False)
         static_plot(
             figures.confusion_figure(scores.confusion, names),
             key="training_confusion",
@@ -141,7 +141,7 @@ def errors(record: TrainingRecord) -> None:
             alt=_("Counts of true classes against the model's answers."),
         )
     with right:
-        st.subheader(_("Is its confidence calibrated?"), anchor=False)
+        st.header(_("Is its confidence calibrated?"), anchor=False)
         static_plot(
             reliability_figure({"ViT": scores.reliability}),
             key="training_reliability",
@@ -159,7 +159,7 @@ def mistakes(record: TrainingRecord) -> None:
     """The wrong answers given with the most confidence."""
     pictures = mistake_images()
     shown = [mistake for mistake in record.mistakes if mistake.index in pictures]
-    st.subheader(_("Its worst mistakes"), anchor=False)
+    st.header(_("Its worst mistakes"), anchor=False)
     if not shown:
         controls.notice("empty", _("This checkpoint's card names no mistakes: they are found when the test images are read."))
         return
@@ -173,7 +173,7 @@ def mistakes(record: TrainingRecord) -> None:
         for mistake in shown:
             label, answer = (garment(record.class_names[number]) for number in (mistake.label, mistake.answer))
             with st.container(width=132):
-                st.image(enlarged(pictures[mistake.index]), width=112)
+                st.image(enlarged(pictures[mistake.index]), width=112, alt=label)
                 st.caption(
                     _("**{called}** {sure}  \nlabel: {label}  \ntest image {index}").format(
                         called=answer, sure=percent(mistake.confidence, 0), label=label, index=mistake.index

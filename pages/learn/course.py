@@ -27,17 +27,17 @@ def page() -> None:
     lesson.link(course.LESSONS[0], label=_("Begin with the first lesson"), icon=":material/play_arrow:", key="begin")
     left, right = st.columns(2, gap="large")
     with left:
-        st.subheader(_("For whom"), anchor=False)
+        st.header(_("For whom"), anchor=False)
         st.markdown(prose_section(PAGE, "whom"))
     with right:
-        st.subheader(_("How to use it"), anchor=False)
+        st.header(_("How to use it"), anchor=False)
         st.markdown(prose_section(PAGE, "how"))
-    st.subheader(_("The lessons"), anchor=False)
+    st.header(_("The lessons"), anchor=False)
     for left_lesson, right_lesson in zip(course.LESSONS[0::2], course.LESSONS[1::2], strict=True):
         for column, one in zip(st.columns(2), (left_lesson, right_lesson), strict=True):
             with column, st.container(border=True, height="stretch"):
                 _card(one)
-    st.subheader(_("Beside the course"), anchor=False)
+    st.header(_("Beside the course"), anchor=False)
     in_course = {one.url for one in course.LESSONS}
     with st.container(horizontal=True):
         for entry in ENTRIES:

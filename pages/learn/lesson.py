@@ -170,7 +170,7 @@ def foot(url: str, part: str = "") -> None:
     if here is None:
         return
     with st.container(key="learn_controls_lesson"):
-        st.subheader(_("Three questions"), anchor=False)
+        st.header(_("Three questions"), anchor=False)
         for place in range(1, QUESTIONS + 1):
             with st.expander(passage(here, f"q{place}"), icon=":material/help:"):
                 st.markdown(passage(here, f"a{place}"))

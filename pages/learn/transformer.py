@@ -176,7 +176,7 @@ def field() -> dict[str, str]:
                 st.button(example, key=f"date:example:{index}", on_click=_fill, args=("date", example))
     reading = opened(text)[1]
     if controls.presenting():
-        st.markdown(f"### {text}")
+        st.markdown(f"## {text}")
     show_answer(reading)
     return {"text": text}
 

@@ -76,7 +76,7 @@ def show(window: FrozenWindow, answer: WindowAnswer) -> bool:
         alt=_("Attribution of every input at every moment, and each input's sum over time."),
     )
     st.caption(_input_meanings(answer))
-    st.subheader(_("On the book itself"), anchor=False)
+    st.header(_("On the book itself"), anchor=False)
     figure = figures.book_figure(
         attribution.values, window.levels, window.seconds, at_prices=price_columns(kind), compressed=compressed, write=significant
     )

@@ -127,7 +127,7 @@ def _position(axis: MapAxis, index: int) -> str:
 
 def _in_numbers(answer: WindowAnswer, other: WindowAnswer | None) -> None:
     """Mean entropy and mean distance, one bar per layer."""
-    st.subheader(_("Entropy and distance"), anchor=False)
+    st.header(_("Entropy and distance"), anchor=False)
     steps, width, step = answer.predictor.window, answer.predictor.config.width, STEP_MS / 1e3
 
     def each(source: WindowAnswer | None, kind: str, measure: Any) -> list[float] | None:

@@ -32,7 +32,7 @@ FEWEST: Final = 200
 
 def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
     """The chosen head's calls and those of the naive rules; times in this zone."""
-    st.subheader(_("What a call is worth, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    st.header(_("What a call is worth, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     rules: Mapping[str, CallRows]
     luck: Mapping[str, Luck]
     rules, luck = session.read_board(lambda board: (board.call_rows(choices.head), board.luck(choices.head)))

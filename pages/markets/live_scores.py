@@ -33,7 +33,7 @@ def rule_names() -> dict[str, str]:
 
 def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
     """The chosen head's scores, its confusion matrix and its reliability; times in this zone."""
-    st.subheader(_("Scoreboard, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    st.header(_("Scoreboard, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     head_scores = session.scores(choices.head)
     if not head_scores.resolved:
         controls.notice(

@@ -22,7 +22,7 @@ from pages.shared.live_plot import live_plot
 def show(session: MarketSession, choices: ViewChoices) -> None:
     """The chosen head's calibration before and after, the newest set, and which label threshold is in use."""
     scores: AdaptiveScores = session.read_board(lambda board: board.adaptive(choices.head))
-    st.subheader(_("Recalibrated on this market, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    st.header(_("Recalibrated on this market, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     _describe_threshold(scores, session.entry.alphas[choices.head])
     if scores.newest is not None and scores.outcomes >= MIN_OUTCOMES:
         _describe_newest(scores, scores.newest)

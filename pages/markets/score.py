@@ -116,7 +116,7 @@ def _progress(status: RunStatus) -> None:
 def results(answer: dict[str, Any]) -> None:
     """Everything that the finished scoring found."""
     names = forecaster_names()
-    st.subheader(
+    st.header(
         _("{label} label, {horizon} ahead").format(
             label=_("Forward") if answer["label"] == "forward" else _("Smoothed"), horizon=horizon_name(answer["horizon"])
         ),
@@ -264,7 +264,7 @@ def _pair(names: dict[str, str]) -> None:
 
 def _worst(answer: dict[str, Any]) -> None:
     """Shows where the first checkpoint was most wrong; a click on a row opens its window."""
-    st.subheader(_("Where {name} was most wrong").format(name=answer["checkpoint"]), anchor=False)
+    st.header(_("Where {name} was most wrong").format(name=answer["checkpoint"]), anchor=False)
     st.caption(_("Tick a row to open its window on the page of attention maps."))
     calls = [_("Down"), _("Stationary"), _("Up")]
     lines = answer["worst"]

@@ -25,7 +25,7 @@ HOURS: Final[dict[str, int | None]] = {"1": 1, "24": 24, "all": None}
 
 def show() -> None:
     """The section: what to recompute, a button, and the states and scores it makes, to download."""
-    st.subheader(_("Score cards"), anchor=False)
+    st.header(_("Score cards"), anchor=False)
     st.markdown(
         _(
             "Every row and prediction of a live feed is written into the ledger as it is made. Here the predictions are made "

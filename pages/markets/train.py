@@ -245,7 +245,7 @@ def result() -> None:
     card = MARKETS.card()
     if card is None:
         return
-    st.subheader(_("Was it worth it?"), anchor=False)
+    st.header(_("Was it worth it?"), anchor=False)
     st.caption(
         _(
             "Log loss on the first ten minutes after the training and validation parts, by the market's own labels. Refitted: "

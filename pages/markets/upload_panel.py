@@ -45,7 +45,7 @@ class InspectedFiles:
 
 def show() -> None:
     """Draw the panel."""
-    st.subheader(_("Convert a file"), anchor=False)
+    st.header(_("Convert a file"), anchor=False)
     st.markdown(prose("library_formats"))
     uploads = st.file_uploader(
         _("One file, or LOBSTER's two"), accept_multiple_files=True, key="upload:files", max_upload_size=MAX_MB

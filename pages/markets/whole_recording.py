@@ -48,7 +48,7 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
     feed = session.feed
     if not isinstance(feed, RecordingFeed):
         return
-    st.subheader(_("The whole recording, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    st.header(_("The whole recording, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     whole = _predicted.find(session.predictor, session.entry, *feed.paths)
     if whole is None:
         _offer(session, feed)

@@ -2,56 +2,146 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 import streamlit
-from plotly.offline import get_plotlyjs_version
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pages.shared.navigation import EMBEDDABLE
 
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
 STYLES: Final = SCRIPTS.parent / "styles"
-PLOTLY: Final = f"/assets/plotly.min.js?v={get_plotlyjs_version()}"
+OF_EVERY_PAGE: Final = ("app", "live_plot", "home", "lesson", "diagram", "terminal", "live_signs")
+"""Style sheets in the HTML: they hold before the first element comes, so nothing moves when they would arrive."""
+WIDGETS: Final = (
+    "BidiComponent", "Button", "ButtonGroup", "Checkbox", "DownloadButton", "FileUploader", "Html", "ImageList", "Metric",
+    "Multiselect", "NumberInput", "PageLink", "Progress", "Selectbox", "Slider", "TextInput", "withFullScreenWrapper",
+)  # fmt: skip
+"""Parts of Streamlit's script that most pages need, which it fetches when the first of a kind comes: fetched with the page, a
+widget has its size at once, where it stood in for as a bar of another height until its part was there."""
+FORMULAS: Final = ("katex", "rehype-katex")
+"""The same for pages of the lecture."""
+COMPRESSIBLE: Final = (".js", ".css", ".svg", ".json")
+MAX_COMPRESSED: Final = 400
+"""Files kept compressed: more than Streamlit, plotly and we have."""
 
 
 class Assets(StaticFiles):
-    """Both folders as one. Addresses carry a version, so the browser may keep what it got."""
+    """Our scripts, and the part of plotly.js with its flat plots. Addresses carry a version, so the browser may keep what it got."""
 
     def __init__(self) -> None:
-        super().__init__(directory=SCRIPTS, packages=[("plotly", "package_data")])
+        super().__init__(directory=SCRIPTS)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The file, uncompressed: it travels over the loopback, and compressing 4.8 MB anew costs more than it saves."""
+        """The file, marked as never changing."""
         response = await super().get_response(path, scope)
         if response.status_code in (200, 304):
             kept = "public, max-age=31536000, immutable" if b"v=" in scope["query_string"] else "no-cache"
             response.headers["Cache-Control"] = kept  # a module that another one imports has no version in its address
-            response.headers["Content-Encoding"] = "identity"
         return response
 
 
-def page_html(_request: object) -> HTMLResponse:
-    """Streamlit's HTML, with `theme.js` and the server's address in it: the folder that the page's own address lies in.
+class Compressed:
+    """Sends files that never change, Streamlit's own too, as gzip; each is compressed once and kept.
+
+    Streamlit leaves its files as they are, since it would compress them anew for every visitor: 6 MB for a page with a plot.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.kept: dict[str, tuple[Message, Message]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer from what is kept, else pass the request on and keep the answer where it never changes."""
+        if scope["type"] != "http" or scope["method"] != "GET" or not scope["path"].endswith(COMPRESSIBLE):
+            await self.app(scope, receive, send)
+            return
+        asked = Headers(scope=scope)
+        if "gzip" not in asked.get("accept-encoding", "") or "range" in asked or "if-none-match" in asked:
+            await self.app(scope, receive, send)
+            return
+        if scope["path"] in self.kept:
+            for message in self.kept[scope["path"]]:
+                await send(message | {"headers": list(message.get("headers", ()))})
+            return
+        start: Message | None = None
+        body = b""
+
+        async def collected(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start" and _never_changes(message):
+                start = message
+            elif start is None:
+                await send(message)
+            else:
+                body += message.get("body", b"")
+                if not message.get("more_body"):
+                    await self._send_compressed(scope["path"], start, body, send)
+
+        # what lies within may not compress it as well
+        plain = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
+        await self.app(scope | {"headers": plain}, receive, collected)
+
+    async def _send_compressed(self, path: str, start: Message, body: bytes, send: Send) -> None:
+        body = await run_in_threadpool(gzip.compress, body, mtime=0)
+        headers = MutableHeaders(raw=start["headers"])
+        headers["Content-Encoding"], headers["Content-Length"] = "gzip", str(len(body))
+        headers.add_vary_header("Accept-Encoding")
+        answer = start | {"headers": headers.raw}, {"type": "http.response.body", "body": body}
+        if len(self.kept) < MAX_COMPRESSED:
+            self.kept[path] = answer
+        for message in answer:
+            await send(message | {"headers": list(message.get("headers", ()))})
+
+
+def _never_changes(start: Message) -> bool:
+    return start["status"] == 200 and "immutable" in Headers(raw=start["headers"]).get("cache-control", "")
+
+
+def page_html(request: Request) -> HTMLResponse:
+    """Streamlit's HTML with our style sheets, the frame's scripts and the server's address in it: the folder of the page's address.
 
     Without it, whoever opens a link to `/system` has the browser try `/system/_stcore/health` and `/system/_stcore/host-config`
     first, and log a 404 for each.
     """
-    return HTMLResponse(_page_html(), headers={"Cache-Control": "no-cache"})
+    lesson = request.url.path.strip("/").rpartition("/")[2] in EMBEDDABLE
+    return HTMLResponse(_page_html(WIDGETS + (FORMULAS if lesson else ())), headers={"Cache-Control": "no-cache"})
 
 
 @cache
-def _page_html() -> str:
-    html = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+def _page_html(widgets: tuple[str, ...]) -> str:
+    static = Path(streamlit.__file__).parent / "static"
+    html = (static / "index.html").read_text(encoding="utf-8")
+    parts = [file.relative_to(static) for name in widgets for file in (static / "static" / "js").glob(f"{name}.*.js")]
+    links = "".join(f'    <link rel="modulepreload" crossorigin href="./{part.as_posix()}">\n' for part in parts)
+    imports = "".join(f'import("./{part.as_posix()}");' for part in parts)
     address = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
-    theme = (SCRIPTS / "theme.js").read_text(encoding="utf-8")
-    return html.replace("<head>", f"<head>\n    {address}\n    <script>\n{theme}    </script>", 1)
+    scripts = "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in ("theme.js", "frame.js"))
+    styles = "".join(style(f"{name}.css") for name in OF_EVERY_PAGE)
+    html = html.replace("</head>", f"{links}  </head>", 1).replace("<head>", f"<head>\n    {address}\n    <script>\n{scripts}    </script>", 1)
+    # after Streamlit's own, which it writes into the head: of two equally exact rules the later one holds
+    return html.replace("</body>", f"  <style>\n{styles}    </style>\n    <script type='module'>{imports}</script>\n  </body>", 1)
+
+
+@cache
+def style(name: str) -> str:
+    """A style sheet of `assets/styles`."""
+    return (STYLES / name).read_text(encoding="utf-8")
 
 
 @cache
 def script(name: str) -> str:
     """Address of one of our scripts, with its digest as version."""
     return f"/assets/{name}?v={hashlib.sha256((SCRIPTS / name).read_bytes()).hexdigest()[:12]}"
+
+
+PLOTLY: Final = script("plotly-cartesian.min.js")

@@ -9,6 +9,7 @@ from typing import Any, cast
 import streamlit as st
 
 from pages.shared import assets
+from pages.shared.assets import style as style
 
 
 @cache
@@ -25,9 +26,3 @@ export default async function (component) {{
 }}
 """
     return cast("Callable[..., Any]", st.components.v2.component(f"observatory_{name}", js=script, css=css, isolate_styles=False))
-
-
-@cache
-def style(name: str) -> str:
-    """A style sheet of `assets/styles`."""
-    return (assets.STYLES / name).read_text(encoding="utf-8")

@@ -37,10 +37,10 @@ def _asset(name: str) -> str:
 
 
 def apply_frame() -> None:
-    """Add the app's style sheets and script to the page. Call once per run, before anything is shown."""
-    styles = _asset("styles/app.css") + (_asset("styles/presentation.css") if presenting() else "")
-    script = f'document.documentElement.lang = "{current()}";\n{_asset("scripts/frame.js")}'
-    st.html(f"<style>{styles}</style><script>{script}</script>", unsafe_allow_javascript=True)
+    """Tell the page its language, and how it looks on a projector where one is used. Call once per run."""
+    styles = f"<style>{_asset('styles/presentation.css')}</style>" if presenting() else ""
+    script = f'<script>document.documentElement.lang = "{current()}";</script>'
+    st.html(styles + script, unsafe_allow_javascript=True)
 
 
 def presenting() -> bool:

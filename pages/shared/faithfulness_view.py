@@ -120,7 +120,7 @@ def _areas(curves: Curves, order: Order) -> str:
 
 def _verdict(finding: Finding) -> None:
     names = method_names()
-    st.subheader(_("What the curves say"), anchor=False)
+    st.header(_("What the curves say"), anchor=False)
     left, right = st.columns(2, vertical_alignment="center")
     with left:
         live_plot(

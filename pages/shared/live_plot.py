@@ -34,29 +34,6 @@ SAMPLE_EVERY_S: Final = 5.0
 PLAYER_PX: Final = 66
 """Height of the bar under a figure that plays by itself."""
 
-CSS: Final = """
-.stElementContainer:has(.live-plot) { height: auto !important; overflow: visible !important; flex-basis: auto !important; }
-.live-plot { margin: 0; width: 100%; position: relative; }
-.live-plot > div { width: 100%; height: 100%; }
-.live-plot:focus-visible { outline: 2px solid var(--st-primary-color, currentColor); outline-offset: 2px; border-radius: 0.3rem; }
-.live-player { display: flex; flex-wrap: wrap; gap: 0.4rem; align-items: center; margin: 0.2rem 0 0.4rem; }
-.live-player button, .live-player select {
-  font: inherit; color: inherit; background: transparent; border: 1px solid var(--st-border-color, currentColor);
-  border-radius: 0.4rem; min-width: 2.6rem; min-height: 2.2rem; font-size: 1.05rem; cursor: pointer;
-}
-.live-player button:focus-visible, .live-player select:focus-visible, .live-player input:focus-visible {
-  outline: 2px solid var(--st-primary-color, currentColor); outline-offset: 1px;
-}
-.live-player .live-player-toggle { background: var(--st-primary-color, currentColor); color: var(--st-background-color, Canvas); }
-.live-player select option { color: initial; }
-.live-player-slider { flex: 1 1 8rem; min-width: 6rem; accent-color: var(--st-primary-color, auto); }
-.live-player-count { font-variant-numeric: tabular-nums; opacity: 0.75; font-size: 0.85rem; }
-.live-player-caption { flex-basis: 100%; margin: 0; font-variant-numeric: tabular-nums; min-height: 1.4em; }
-.live-plot-missing {
-  position: absolute; inset: 0; display: grid; place-items: center; margin: 0; text-align: center; opacity: 0.8;
-}
-"""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
@@ -186,7 +163,7 @@ export default async function (component) {{
   }}
 }}
 """
-    return cast("Callable[..., Any]", st.components.v2.component("observatory_plot", js=script, css=CSS, isolate_styles=False))
+    return cast("Callable[..., Any]", st.components.v2.component("observatory_plot", js=script, isolate_styles=False))
 
 
 def _already_sent(memory: str) -> dict[str, int]:
@@ -223,6 +200,10 @@ def _labels() -> dict[str, Any]:
         "png": _("Download as PNG"),
         "svg": _("Download as SVG"),
         "html": _("Download as an interactive page"),
+        "said": {
+            "cells": _("{rows} by {columns} cells from {min} to {max}, the largest at {row}, {column}."),
+            "points": _("{count} points, from {first} to {last}, lowest {min}, highest {max}."),
+        },
         "missing": _("The plot could not be loaded: reload the page, or restart the app with `make run`."),
         "modebar": {
             "Zoom": _("Zoom"),

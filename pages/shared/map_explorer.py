@@ -213,7 +213,7 @@ def enlarged(
     Returns:
         The row's index.
     """
-    st.subheader(shown.title, anchor=False)
+    st.header(shown.title, anchor=False)
     left, right = st.columns(2)
     with right:
         index = query.pick()

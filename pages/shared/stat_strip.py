@@ -26,7 +26,7 @@ def stat_strip(stats: Sequence[Stat]) -> None:
     """Show the values, already translated, as a description list."""
     cells = "".join(
         f'<div class="stat stat-{stat.tone}"><dt>{escape(stat.name)}</dt><dd>{escape(stat.value)}</dd>'
-        + (f"<small>{escape(stat.note)}</small>" if stat.note else "")
+        + (f'<dd class="stat-note">{escape(stat.note)}</dd>' if stat.note else "")
         + "</div>"
         for stat in stats
     )

@@ -71,7 +71,7 @@ def show(recogniser: Recogniser, clip: Clip, recognition: Recognition, measures:
     )  # fmt: skip
     if measure in ASKED and not every and len(measures.glosses) > 1:
         st.caption(_("Computed for the chosen gloss alone. Click on another row, or switch on all glosses."))
-    st.subheader(names[gloss.label], anchor=False)
+    st.header(names[gloss.label], anchor=False)
     st.markdown(_sentence(gloss, names[gloss.label], recognition, measure, strongest, rows[chosen]))
     live_plot(
         figures.gloss_figure(

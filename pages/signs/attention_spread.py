@@ -17,7 +17,7 @@ from pages.signs.recognise_attention import titles
 
 def show(recognition: Recognition, measures: ClipMeasures) -> None:
     """The part of the page."""
-    st.subheader(_("Entropy and distance"), anchor=False)
+    st.header(_("Entropy and distance"), anchor=False)
     names, spreads = titles(recognition), measures.spreads
     entropies = {names[name]: (one.entropy, one.even_entropy) for name, one in spreads.items()}
     distances = {names[name]: (one.distance, one.even_distance) for name, one in spreads.items()}

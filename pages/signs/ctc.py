@@ -70,7 +70,7 @@ def _taken(problem: Problem, skip: bool) -> dict[str, Any]:
 
 def _numbers(problem: Problem, skip: bool) -> None:
     """Lengths, the extended sequence and the loss."""
-    st.subheader(_("The target"), anchor=False)
+    st.header(_("The target"), anchor=False)
     frames = len(problem.probabilities)
     states = [problem.names[label] for label in ctc.extended(problem.target)]
     st.markdown(_("Extended with blanks: {sequence}").format(sequence=" ".join(f"`{name}`" for name in states)))
@@ -134,7 +134,7 @@ def _too_short(problem: Problem, skip: bool) -> None:
 
 def _trellis(lattice: Lattice, problem: Problem, place: Any) -> None:
     """The trellis, and the diagram in its place."""
-    st.subheader(_("The trellis"), anchor=False)
+    st.header(_("The trellis"), anchor=False)
     quantities = {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward")}
     quantity = cast(Quantity, url_state.choice(st.segmented_control, _("Shown"), quantities, key="show", required=True))
     best = ctc.best_path(lattice)
@@ -228,7 +228,7 @@ def _tex(value: float) -> str:
 
 
 def _paths(lattice: Lattice, problem: Problem) -> None:
-    st.subheader(_("All valid paths"), anchor=False)
+    st.header(_("All valid paths"), anchor=False)
     count = ctc.count_paths(lattice.target, len(lattice.alpha), skip=lattice.skip)
     if count > PATHS_LISTED:
         controls.notice(
@@ -262,7 +262,7 @@ def _paths(lattice: Lattice, problem: Problem) -> None:
 
 
 def _gradient(lattice: Lattice, problem: Problem) -> None:
-    st.subheader(_("The gradient"), anchor=False)
+    st.header(_("The gradient"), anchor=False)
     if lattice.loss == float("inf"):
         controls.notice("empty", _("Every path has a frame that rules it out: the loss is infinite and has no gradient."))
         return
@@ -292,7 +292,7 @@ def _gradient(lattice: Lattice, problem: Problem) -> None:
 
 
 def _collapse() -> None:
-    st.subheader(_("Collapse a path of your own"), anchor=False)
+    st.header(_("Collapse a path of your own"), anchor=False)
     text = st.text_input(
         _("Path, labels apart by spaces, - for the blank"), value="H H ε O O L A", key="path", bind="query-params"
     )

@@ -38,7 +38,7 @@ def pick() -> Problem | None:
         base = _made() if kind == "made" else _read()
     if base is None:
         return None
-    st.subheader(_("Label probabilities of each frame"), anchor=False)
+    st.header(_("Label probabilities of each frame"), anchor=False)
     left, right = st.columns([5, 6])
     with left:
         problem = _edited(base)

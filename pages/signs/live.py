@@ -45,7 +45,7 @@ def page() -> None:
             key="live_signs", data={"address": f"{live_route.PATH}?lang={current()}", "language": regional(), "words": _words()}
         )
     with right:
-        st.subheader(_("Signs to copy"), anchor=False)
+        st.header(_("Signs to copy"), anchor=False)
         clip = clip_source.sample(recogniser, samples.clip_samples()[SHOWN])
         if clip is not None:
             film_player.show(clip, cached_results.read(recogniser, clip), playing=True)

@@ -178,7 +178,7 @@ def _take(reference: str, hypothesis: str) -> None:
 
 
 def _wer(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:
-    st.subheader(_("Word error rate"), anchor=False)
+    st.header(_("Word error rate"), anchor=False)
     errors = metrics.word_errors(references, hypotheses)
     stat_strip(error_stats(errors))
     if errors.rate is None:
@@ -266,7 +266,7 @@ def _cell(cell: EditCell, reference: Sentence, hypothesis: Sentence) -> str:
 def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) -> BleuScore:
     """BLEU with all its counts; returns it for the diagram."""
     reference, hypothesis = references[place], hypotheses[place]
-    st.subheader(_("BLEU"), anchor=False)
+    st.header(_("BLEU"), anchor=False)
     orders = {str(order): f"BLEU-{order}" for order in range(1, metrics.MAX_ORDER + 1)}
     smoothings = {
         "none": _("None: the document's"),
@@ -336,7 +336,7 @@ def _bleu_formula(score: metrics.BleuScore, order: int) -> str:
 
 
 def _rouge(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:
-    st.subheader(_("ROUGE-L"), anchor=False)
+    st.header(_("ROUGE-L"), anchor=False)
     reference, hypothesis = references[place], hypotheses[place]
     score = metrics.rouge_l(reference, hypothesis)
     if len(references) > 1:

@@ -45,7 +45,7 @@ def _show(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
         recognise_tracks.show(clip)
     _through_time(recogniser, clip, recognition)
     _scores(clip, recognition, guesses)
-    st.subheader(_("What attention looks at"), anchor=False)
+    st.header(_("What attention looks at"), anchor=False)
     recognise_attention.show(clip, recognition)
     st.page_link(
         "pages/signs/attention.py",
@@ -59,7 +59,7 @@ def _show(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
 
 def _sentences(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> dict[str, tuple[str, ...]]:
     """The answer in one sentence, the film that plays along, what it cost, and both decodings; returns these."""
-    st.subheader(_("Read from {title}").format(title=f"`{clip.title.replace('`', ' ')}`"), anchor=False)
+    st.header(_("Read from {title}").format(title=f"`{clip.title.replace('`', ' ')}`"), anchor=False)
     _answer(clip, recognition)
     if clip.kind == "frames":
         film_player.show(clip, recognition)
@@ -85,7 +85,7 @@ def _answer(clip: Clip, recognition: Recognition) -> None:
     elif recognition.greedy:
         glosses = " ".join(recognition.greedy)
         sentence = ngettext("I read one sign: **{glosses}**", "I read {count} signs: **{glosses}**", len(recognition.greedy))
-        st.markdown("### " + sentence.format(count=number(len(recognition.greedy)), glosses=glosses))
+        st.markdown("## " + sentence.format(count=number(len(recognition.greedy)), glosses=glosses))
     elif clip.kind == "frames":
         controls.notice("empty", _("No hand sign is seen in this clip: it gets no gloss."))
 
@@ -163,7 +163,7 @@ def _sentence(name: str, glosses: tuple[str, ...] | None, note: str) -> None:
 
 
 def _through_time(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
-    st.subheader(_("Glosses through time"), anchor=False)
+    st.header(_("Glosses through time"), anchor=False)
     names = recogniser.vocabulary.names
     strip = cached_results.strip(clip, 14)
     labels = len(figures.labels_shown(recognition.probabilities))
@@ -187,7 +187,7 @@ def _through_time(recogniser: Recogniser, clip: Clip, recognition: Recognition) 
 
 
 def _scores(clip: Clip, recognition: Recognition, guesses: dict[str, tuple[str, ...]]) -> None:
-    st.subheader(_("Compared with what was signed"), anchor=False)
+    st.header(_("Compared with what was signed"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = url_state.text(
             _("Reference: glosses apart by spaces"),

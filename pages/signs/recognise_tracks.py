@@ -21,7 +21,7 @@ STEP: Final = 4
 
 def show(clip: Clip) -> None:
     """The part of the page; it runs by itself while it plays."""
-    st.subheader(_("The hands"), anchor=False)
+    st.header(_("The hands"), anchor=False)
     every = TICK_S if st.session_state.get(PLAYING) else None
     st.fragment(_moving, run_every=every)(clip)
 

@@ -69,7 +69,7 @@ def feeds() -> None:
 def live_part() -> None:
     """The part that is drawn anew every two seconds."""
     current_usage()
-    st.subheader(_("Feeds"), anchor=False)
+    st.header(_("Feeds"), anchor=False)
     feeds()
 
 
@@ -204,11 +204,11 @@ def about() -> None:
     """Versions of the packages, the reader's language, and licences."""
     left, right = st.columns(2)
     with left:
-        st.subheader(_("Versions"), anchor=False)
+        st.header(_("Versions"), anchor=False)
         versions = checkpoints.versions(*usage.PACKAGES)
         st.table([{_("Package"): name, _("Version"): version} for name, version in versions.items()])
     with right:
-        st.subheader(_("Language"), anchor=False)
+        st.header(_("Language"), anchor=False)
         st.markdown(
             _("Shown in **{language}**. The browser asks for {locale} and is in the time zone {zone}.").format(
                 language=language.LANGUAGES[language.current()],
@@ -216,7 +216,7 @@ def about() -> None:
                 zone=st.context.timezone or _("unknown"),
             )
         )
-        st.subheader(_("Licences"), anchor=False)
+        st.header(_("Licences"), anchor=False)
         with st.expander(_("This app (MIT)")):
             st.text((navigation.ROOT / "LICENSE").read_text(encoding="utf-8"))
         with st.expander(_("Bundled data and software of others")):
@@ -226,7 +226,7 @@ def about() -> None:
 
 controls.page_header(_("System"), _("What this app runs on, how much of the machine it uses, and which trained models it has."))
 live_part()
-st.subheader(_("Device"), anchor=False)
+st.header(_("Device"), anchor=False)
 device()
 if permissions.guard(Action.MEASURE):
     try:
@@ -235,7 +235,7 @@ if permissions.guard(Action.MEASURE):
         controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
     speed()
     card_speed()
-st.subheader(_("Checkpoints"), anchor=False)
+st.header(_("Checkpoints"), anchor=False)
 checkpoint_cards()
 about()
 controls.link_to_view()

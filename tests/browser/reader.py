@@ -11,8 +11,8 @@ AT_REST = """
   const figure = document.querySelector(selector);
   if (figure?.matches(".matrix")) return document.querySelector('[data-testid="stApp"]').dataset.testScriptState === "notRunning";
   const plot = figure?.livePlot;
+  if (plot?.next) figure.scrollIntoView({ block: "nearest" }); // far out of view it is not drawn
   if (!plot || plot.updates === 0) return false;
-  if (plot.next) figure.scrollIntoView({ block: "nearest" }); // far out of view it is not drawn again
   const script = document.querySelector('[data-testid="stApp"]').dataset.testScriptState;
   return script === "notRunning" && !plot.next && !plot.drawing;
 }

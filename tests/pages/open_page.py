@@ -34,5 +34,5 @@ def press_anyway(app: AppTest, key: str) -> AppTest:
 
 def words(app: AppTest) -> str:
     """All text on the page, kind by kind, without its tags; the strips of values included."""
-    kinds = (app.markdown, app.caption, app.get("html"), app.subheader, app.latex, app.warning, app.info, app.error, app.success)
+    kinds = (app.markdown, app.caption, app.get("html"), app.header, app.latex, app.warning, app.info, app.error, app.success)
     return " ".join(re.sub(r"<[^>]+>", " ", element.proto.body) for kind in kinds for element in kind)

@@ -58,7 +58,7 @@ def test_without_a_checkpoint_it_says_how_to_get_one(monkeypatch: pytest.MonkeyP
 def test_it_opens_over_the_first_test_image(classifier: Classifier) -> None:
     app = opened()
     one = reading(classifier, 0)
-    assert app.subheader[0].value.startswith(CLASSES[one.likeliest])
+    assert app.header[0].value.startswith(CLASSES[one.likeliest])
     best = int(one.attention(list(one.maps)[-1], None).patches.argmax()) + 1
     assert f"The class token looks most at patch {best}," in words(app)
     assert "not explanations by themselves" in words(app)
@@ -87,7 +87,7 @@ def test_a_percentage_in_the_link_that_is_none_is_left_out(models: Path, value: 
 def test_a_picture_that_shows_nothing_has_no_answer(models: Path) -> None:
     picture = STORE.keep(from_grey(np.full((50, 40), 200, np.uint8), name="wall"))
     app = opened(**{"from": "upload", "set": picture})
-    assert "nothing to see in this picture" in words(app) and not app.subheader
+    assert "nothing to see in this picture" in words(app) and not app.header
 
 
 def test_nonsense_in_the_link_opens_with_the_defaults(models: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_row_of_a_map_is_the_models(classifier: Classifier) -> None:
     name = f"patch {best}" if best else "the class token"
     assert f"The query at patch 24 looks most at {name} ({row.max():.1%})" in words(app)
     assert f"looks {summaries.patch_distance(weights)[23]:.2f} patches away" in words(app)
-    assert "Layer 2" in [one.value for one in app.subheader]
+    assert "Layer 2" in [one.value for one in app.header]
 
 
 def test_the_rollout_is_a_map_too_and_the_choice_stays_between_views(classifier: Classifier) -> None:

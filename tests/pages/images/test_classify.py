@@ -90,7 +90,7 @@ def test_it_opens_on_the_first_test_image(models: Path) -> None:
     app = opened()
     reading = analyse(load_classifier(folder=models), IMAGES[0].copy())
     assert app.selectbox(key="item").value == "0"
-    assert app.subheader[0].value.startswith(CLASSES[reading.likeliest])
+    assert app.header[0].value.startswith(CLASSES[reading.likeliest])
     assert f"{reading.probabilities[reading.likeliest]:.1%}" in app.get("progress")[0].proto.text
     assert not app.query_params
 
@@ -179,7 +179,7 @@ def test_an_upload_is_read_and_its_link_finds_it_again(models: Path) -> None:
     expected = analyse(load_classifier(folder=models), prepare(decode(shop_picture(0))).image)
     again = opened(**app.query_params)
     for one in (app, again):
-        assert CLASSES[expected.likeliest] in one.subheader[0].value
+        assert CLASSES[expected.likeliest] in one.header[0].value
         assert "300 x 400 pixels" in words(one)
 
 
@@ -239,7 +239,7 @@ def test_bad_uploads_get_a_sentence_each_and_the_good_one_is_read(models: Path) 
     for line, expected in zip(said, ("0 bytes", "is a PDF", "damaged or cut short", "choose a PNG"), strict=True):
         assert expected in line
     assert "animated, 3 frames: the first one is taken" in words(app)
-    assert app.subheader[0].value
+    assert app.header[0].value
 
 
 @pytest.mark.parametrize("size", [(4_000, 40), (4_000, 3), (3, 4_000), (1, 700)])
@@ -249,7 +249,7 @@ def test_a_long_thin_picture_is_shown_and_read(models: Path, size: tuple[int, in
     levels = np.full((height, width), 255, np.uint8)
     levels[height // 4 : max(1, height // 2), width // 4 : max(1, width // 2)] = 30
     app = upload(opened(**{"from": "upload"}), ("belt.png", png(levels)))
-    assert f"{width:,} x {height:,} pixels" in words(app) and app.subheader[0].value
+    assert f"{width:,} x {height:,} pixels" in words(app) and app.header[0].value
 
 
 EMPTY = {
@@ -264,7 +264,7 @@ def test_a_picture_that_shows_nothing_gets_no_class(models: Path, name: str) -> 
     app = upload(opened(**{"from": "upload"}), ("empty.png", png(EMPTY[name])))
     assert "nothing to see in this picture" in words(app)
     assert not any(name in words(app) for name in CLASSES)
-    assert [title.value for title in app.subheader] == ["From the picture to what the model reads"]
+    assert [title.value for title in app.header] == ["From the picture to what the model reads"]
 
 
 def test_in_a_table_a_picture_that_shows_nothing_has_no_class(models: Path) -> None:
@@ -300,7 +300,7 @@ def test_what_is_strange_to_the_model_is_not_called_a_garment(models: Path) -> N
     (strange,) = np.flatnonzero(distances > 0)
     app = opened(item=str(strange))
     assert "does not look like a garment to me" in words(app)
-    assert app.subheader[0].value.endswith(", perhaps")
+    assert app.header[0].value.endswith(", perhaps")
     assert "does not look like a garment" not in words(opened(item=str((strange + 1) % len(IMAGES))))
 
 
@@ -309,7 +309,7 @@ def test_a_camera_and_a_sheet_are_offered(models: Path, kind: str) -> None:
     app = opened(**{"from": kind})
     assert "No picture is chosen yet" in words(app)
     picture = STORE.keep(decode(shop_picture(2), name="kept"))
-    assert opened(**{"from": kind, "set": picture}).subheader[0].value
+    assert opened(**{"from": kind, "set": picture}).header[0].value
 
 
 @pytest.mark.parametrize("problem", get_args(Problem))
@@ -364,11 +364,11 @@ def test_photographs_and_the_data_sets_kind_are_answered_by_the_model_trained_on
     upload(app := opened(**{"from": "upload"}), ("blouse.jpg", photograph))
     assert "By the picture: the one of photographs" in app.selectbox(key="vit").options and "vit" not in app.query_params
     expected = analyse(load_classifier("cct", folder=two_models), prepare(decode(photograph), PHOTOGRAPH, side=128).image)
-    assert app.subheader[0].value == f"{NAMES[expected.likeliest]}, perhaps"
+    assert app.header[0].value == f"{NAMES[expected.likeliest]}, perhaps"
     assert "I am unsure: this may be none of the ten garments I know" in words(app)
     app.selectbox(key="vit").set_value("vit").run()
     chosen = analyse(load_classifier("vit", folder=two_models), prepare(decode(photograph)).image)
-    assert CLASSES[chosen.likeliest] in app.subheader[0].value and app.query_params["vit"] == "vit"
+    assert CLASSES[chosen.likeliest] in app.header[0].value and app.query_params["vit"] == "vit"
 
 
 def test_a_photograph_of_the_sheet_is_answered_and_marked_right_or_wrong(two_models: Path) -> None:
@@ -378,7 +378,7 @@ def test_a_photograph_of_the_sheet_is_answered_and_marked_right_or_wrong(two_mod
     app = opened()  # on a photograph, where there is a model of photographs
     assert app.segmented_control(key="from").value == "photos" and app.selectbox(key="photo").value == "4"
     verdict = "as labelled" if NAMES[expected.likeliest] == row.name else "wrong: it is labelled Long sleeve"
-    assert verdict in app.get("progress")[0].proto.text and NAMES[expected.likeliest] in app.subheader[0].value
+    assert verdict in app.get("progress")[0].proto.text and NAMES[expected.likeliest] in app.header[0].value
     app.selectbox(key="vit").set_value("vit").run()
     assert "labelled" not in app.get("progress")[0].proto.text  # the documented ViT has other classes
 
@@ -403,7 +403,7 @@ def test_shoes_are_shoes() -> None:
     hits = cached_results.photograph_hits(load_classifier("cct"))
     assert all(hits[i] for i in shoes) and sum(hits) >= 24
     app = opened(**{"from": "photos", "photo": str(shoes[0])})
-    assert app.subheader[0].value == "Shoes" and "as labelled" in app.get("progress")[0].proto.text
+    assert app.header[0].value == "Shoes" and "as labelled" in app.get("progress")[0].proto.text
 
 
 @pytest.mark.parametrize("page", ["attention", "tokens"])

@@ -44,7 +44,7 @@ def test_from_files_to_an_answer_and_a_file_to_keep() -> None:
     head = app.session_state["own:head"]
     assert head.held_out >= 0.75  # the stripes are plain to see
     app.file_uploader(key="own:ask").set_value(striped(8, upright=False)[-1]).run()
-    assert not app.exception and "level" in [one.value for one in app.subheader]
+    assert not app.exception and "level" in [one.value for one in app.header]
     assert read_own_classes(head.to_npz()).names == ("upright", "level")
     again = opened()
     again.file_uploader(key="own:saved").set_value(("own.npz", head.to_npz(), "application/octet-stream")).run()
@@ -53,7 +53,7 @@ def test_from_files_to_an_answer_and_a_file_to_keep() -> None:
 
 def test_it_opens_on_two_classes_taught_with_bundled_photographs() -> None:
     app = opened()
-    assert "of the 20 pictures" in words(app) and "below the waist" in [one.value for one in app.subheader]
+    assert "of the 20 pictures" in words(app) and "below the waist" in [one.value for one in app.header]
     assert "own:head" not in app.session_state, "nobody's own classes"
 
 

@@ -37,7 +37,7 @@ def test_without_a_checkpoint_it_says_how_to_get_one(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("patch", ["0", "17"])
 def test_every_step_of_every_kind_of_token(models: Path, stage: str, patch: str) -> None:
     app = opened(item="5", stage=stage, patch=patch)
-    assert app.subheader[0].value[0] == str(STAGES.index(stage) + 1)
+    assert app.header[0].value[0] == str(STAGES.index(stage) + 1)
 
 
 def test_the_numbers_are_this_images(classifier: Classifier) -> None:

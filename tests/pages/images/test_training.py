@@ -175,7 +175,7 @@ def test_a_card_that_tells_of_no_training_gets_one_sentence(tmp_path: Path, monk
     (tmp_path / "vit.json").write_text(json.dumps(card))
     monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
     app = opened("training.py")
-    assert len(app.error) == 1 and "does not describe" in app.error[0].value and not app.subheader
+    assert len(app.error) == 1 and "does not describe" in app.error[0].value and not app.header
 
 
 def test_a_failure_is_told_in_a_sentence(stub: Stub) -> None:

@@ -144,7 +144,7 @@ def test_a_feed_that_is_no_recording_has_none(session: MarketSession) -> None:
 
     session.feed = Unplayed()  # type: ignore[assignment]
     app = opened(session)
-    assert not app.subheader and not app.button
+    assert not app.header and not app.button
 
 
 def test_another_file_is_not_yet_scored(session: MarketSession) -> None:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
+import re
 from pathlib import Path
 
+import pytest
 import streamlit
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount
+from starlette.types import Message, Receive, Scope, Send
 
-from pages.shared.assets import SCRIPTS, page_html, script
+from pages.shared.assets import OF_EVERY_PAGE, SCRIPTS, WIDGETS, Assets, Compressed, page_html, script, style
 
 STREAMLIT = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
 
 
 def test_a_pages_html_is_streamlits_with_the_servers_address_and_the_theme_before_its_scripts() -> None:
-    answer = page_html(None)
+    answer = page_html(Request({"type": "http", "path": "/live", "headers": [], "query_string": b""}))
     assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/html")
     assert answer.headers["cache-control"] == "no-cache"
     head, address, rest = bytes(answer.body).decode().partition("<script>window.__streamlit = ")
@@ -21,7 +31,56 @@ def test_a_pages_html_is_streamlits_with_the_servers_address_and_the_theme_befor
     theme, _end, tail = tail.partition("    </script>\n")
     assert theme.strip().startswith("<script>") and (SCRIPTS / "theme.js").read_text(encoding="utf-8") in theme
     assert "new URL('.', location.href).href" in line
-    assert head.rstrip() in STREAMLIT and tail in STREAMLIT  # nothing else is changed
+    html, styles, end = tail.partition("  <style>\n")
+    assert head.rstrip() in STREAMLIT and styles
+    before, _links, after = html.partition("  </head>")
+    assert after in STREAMLIT and all(line in STREAMLIT for line in before.splitlines() if not any(f"/{name}." in line for name in WIDGETS))
+    assert all(style(f"{name}.css") in end for name in OF_EVERY_PAGE)
+    for name in WIDGETS:  # Streamlit has a part of each of these names
+        assert len(re.findall(rf'import\("\./static/js/{name}\.[^/"]+\.js"\)', end)) == 1
+
+
+def answered(path: str, accepted: str) -> tuple[int, Headers, bytes]:
+    """Status, headers and body of a file that was asked for twice, the same both times."""
+
+    async def changing(scope: Scope, receive: Receive, send: Send) -> None:
+        await PlainTextResponse("changes")(scope, receive, send)
+
+    app = Compressed(Starlette(routes=[Mount("/assets", Assets()), Mount("/", changing)]))
+
+    def once() -> list[Message]:
+        sent: list[Message] = []
+
+        async def receive() -> Message:
+            return await asyncio.get_running_loop().create_future()  # nobody goes away
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+            message["headers"] = [*message.get("headers", ()), (b"added", b"without")]  # as what lies around adds its own
+
+        asked = [(b"host", b"a"), (b"accept-encoding", accepted.encode())]
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": asked}
+        asyncio.run(app(scope, receive, send))
+        return sent
+
+    first, again = once(), once()
+    assert first == again
+    return again[0]["status"], Headers(raw=again[0]["headers"]), b"".join(part.get("body", b"") for part in again[1:])
+
+
+def test_a_file_that_never_changes_travels_compressed_to_who_takes_it() -> None:
+    _, plain, content = answered("/assets/live_plot.js", "br")
+    assert "content-encoding" not in plain and content == (SCRIPTS / "live_plot.js").read_bytes()
+    status, packed, body = answered("/assets/live_plot.js", "br, gzip")
+    assert status == 200 and packed["content-encoding"] == "gzip" and packed["vary"] == "Accept-Encoding"
+    assert gzip.decompress(body) == content and int(packed["content-length"]) == len(body) < 0.5 * len(content)
+    assert "immutable" in packed["cache-control"]
+
+
+@pytest.mark.parametrize(("path", "status"), [("/live.js", 200), ("/assets/none.js", 404)])
+def test_what_changes_or_is_not_there_is_passed_on_as_it_is(path: str, status: int) -> None:
+    got, headers, _ = answered(path, "gzip")
+    assert got == status and "content-encoding" not in headers
 
 
 def test_a_scripts_address_changes_with_its_content() -> None:

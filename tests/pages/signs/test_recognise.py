@@ -139,12 +139,12 @@ def test_nothing_stays_under_the_error_of_a_failed_upload(kind):
     good = film([grey(90, 64, 48)] * 20, kind="webm")
     app.file_uploader(key="signs:film").upload("good.webm", good, "video/webm").run()
     assert stats(app)["Frames"] == "16"
-    assert "`good.webm`" in " ".join(one.value for one in app.subheader)
+    assert "`good.webm`" in " ".join(one.value for one in app.header)
     app.file_uploader(key="signs:film").upload("bad.mp4", damaged_files()[kind], "video/mp4").run()
     assert not app.exception
     assert app.error
     assert "Frames" not in stats(app)
-    assert "good.webm" not in " ".join(one.value for one in [*app.subheader, *app.markdown, *app.caption])
+    assert "good.webm" not in " ".join(one.value for one in [*app.header, *app.markdown, *app.caption])
     assert "file" not in app.query_params
     app.file_uploader(key="signs:film").upload("again.webm", good, "video/webm").run()
     assert stats(app)["Frames"] == "16"

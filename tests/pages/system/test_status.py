@@ -48,7 +48,7 @@ def test_everything_on_it_is_translated() -> None:
         app.context = {"locale": locale, "timezone": "America/Lima"}
         app.run()
         assert not app.exception
-        found = [element.value for element in [*app.title, *app.subheader, *app.markdown, *app.caption, *app.info, *app.error]]
+        found = [element.value for element in [*app.title, *app.header, *app.markdown, *app.caption, *app.info, *app.error]]
         found += [element.label for element in [*app.button, *app.selectbox, *app.metric, *app.expander]]
         found += [str(column) for table in app.table for column in table.value.columns]
         return {text for text in found if any(character.isalpha() for character in text)}

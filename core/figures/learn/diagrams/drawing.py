@@ -201,7 +201,7 @@ def _draw_block(root: Element, block: Block, place: _Place, look: Look, *, narro
     name = ["diagram-block", f"diagram-{block.kind}", *["diagram-lit"] * lit, *["diagram-here"] * here]
     group = SubElement(root, "g", {"class": " ".join(name), "data-block": block.code})
     if block.part:
-        told = plain(block.label) + (f", {block.note}" if block.note else "")
+        told = plain(block.label) + (f" {block.note}" if block.note else "")
         opens = (
             told
             if block.part.startswith("#")
@@ -227,6 +227,7 @@ def _draw_block(root: Element, block: Block, place: _Place, look: Look, *, narro
 def _text(parent: Element, label: str, at: Point, *, size: float, anchor: str = "middle", name: str = "") -> None:
     attributes = {"x": f"{at[0]:.1f}", "y": f"{at[1]:.1f}", "font-size": f"{size:g}", "text-anchor": anchor}
     text = SubElement(parent, "text", attributes | ({"class": name} if name else {}))
+    text.tail = " "  # read aloud, two texts are two words
     pieces = SUBSCRIPT.split(label)  # plain, {..}, _x, plain, ...
     text.text = pieces[0]
     for index in range(1, len(pieces), 3):
