@@ -5,6 +5,7 @@
 # make hands  the models that find hands in films and before the camera (about 60 MB are downloaded once)
 # make lint   ruff and mypy
 # make check  lint, and the tests of one page or module without a browser: make check PAGE=permutation
+# make docs   the documentation site, into site/
 # make messages   take new strings into the catalogues of assets/locale
 
 PYTHON ?= python3
@@ -17,7 +18,7 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 # Compiled modules are kept, whatever the caller's environment says: every process that a test starts would compile torch again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test numeric ray hands lint check messages
+.PHONY: run test numeric ray hands lint check docs messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -50,6 +51,9 @@ check: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/test_architecture.py \
 		$(if $(PAGE),$$(find tests -name 'test_*$(PAGE)*.py' -not -path 'tests/browser/*')) $(ARGS)
 
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m scripts.site
+
 messages: $(VENV)/.installed
 	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords compose --no-location --sort-output --output $(VENV)/messages.pot .
 	$(BIN)/pybabel -q update --input-file $(VENV)/messages.pot --output-dir assets/locale --width 120 \
@@ -64,5 +68,5 @@ $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: requirements.txt pyproject.toml | $(VENV)/bin/python
-	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands peers redis sign-in dev)
+	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands peers redis sign-in docs dev)
 	@touch $(VENV)/.installed $@

@@ -20,7 +20,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.garbage_collection import freeze_loaded
-from pages.shared import closed_tabs, controls, language, log_output, navigation, permissions, service_routes, upload_caps
+from pages.shared import closed_tabs, controls, language, log_output, navigation, permissions, search, service_routes, upload_caps
 from pages.shared.assets import Assets, Compressed, page_html
 from pages.shared.language import _
 
@@ -84,10 +84,14 @@ def main() -> None:
     st.set_page_config(page_title="Attention Observatory", page_icon=str(ICON), layout="wide")
     page = st.navigation(navigation.sections(), position="top")
     st.set_page_config(page_title=navigation.tab_title(page.title))
-    body, frame = st.container(), st.container(key="frame_controls", horizontal=True, vertical_alignment="center", width="content")
+    body, frame = (
+        st.container(),
+        st.container(key="frame_controls", horizontal=True, vertical_alignment="center", width="content"),
+    )
     with frame:  # after the page for who goes by Tab, and drawn before it, as a page may take its time
         controls.apply_frame()
         if not controls.presenting():
+            search.button()
             language.switch()
             permissions.sign_in_button()
         controls.presentation_switch()

@@ -14,9 +14,11 @@ import streamlit as st
 
 from core import front
 from core.figures import front as figures
+from core.lecture.equations import equations
 from pages.images.class_names import garment
 from pages.shared import assets
 from pages.shared.language import _, current, number, percent, regional, significant
+from pages.shared.navigation import ENTRIES
 
 PLAYED: Final = 4
 """Times as fast as it happened the market is shown."""
@@ -154,10 +156,19 @@ def _scores() -> None:
             _("Test sentences of RWTH-BOSTON-104. Opens them one by one, with the model's card below."),
             {"input": "tracks"},
         ),
+        (
+            "pages/learn/equations.py",
+            number(len(equations())),
+            _("equations of five documents, each with the test that checks it"),
+            _("Opens the index: where each is in the code, what its test compares with, and the page that shows it."),
+            {},
+        ),
     )
+    titles = {entry.file: _(entry.title) for entry in ENTRIES}
     for place, (page, value, words, measured, query) in enumerate(shown):
         with st.container(key=f"front_score_{place}", border=True):
             st.page_link(page, label=f"**{value}** {words}", help=measured, query_params=query)
+            st.caption(_("Checked at: {page}").format(page=titles[page]))
 
 
 main()

@@ -25,4 +25,19 @@ if (!window.observatoryHistory) {
     return window.observatoryHistory(state, title, url);
   };
   opening();
+  // "/" opens the search, and its line takes what is typed.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest?.("input, textarea, select, [contenteditable], [role=dialog]")) return;
+    const button = document.querySelector(".st-key-search button");
+    if (!button) return;
+    event.preventDefault();
+    button.click();
+    let tries = 0;
+    const look = setInterval(() => {
+      const line = document.querySelector(".st-key-search_for input");
+      if (line) line.focus();
+      if (line || ++tries > 100) clearInterval(look);
+    }, 50);
+  });
 }

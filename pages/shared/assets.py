@@ -6,7 +6,7 @@ import gzip
 import hashlib
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import streamlit
 from starlette.concurrency import run_in_threadpool
@@ -36,7 +36,7 @@ MAX_COMPRESSED: Final = 400
 
 
 class Assets(StaticFiles):
-    """Our scripts, and the part of plotly.js with its flat plots. Addresses carry a version, so the browser may keep what it got."""
+    """Our scripts and plotly.js' flat plots. Addresses carry a version, so the browser may keep what it got."""
 
     def __init__(self) -> None:
         super().__init__(directory=SCRIPTS)
@@ -58,7 +58,7 @@ class Compressed:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.kept: dict[str, tuple[Message, Message]] = {}
+        self.kept: dict[str, tuple[dict[str, Any], ...]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer from what is kept, else pass the request on and keep the answer where it never changes."""
@@ -70,8 +70,7 @@ class Compressed:
             await self.app(scope, receive, send)
             return
         if scope["path"] in self.kept:
-            for message in self.kept[scope["path"]]:
-                await send(message | {"headers": list(message.get("headers", ()))})
+            await _send_all(self.kept[scope["path"]], send)
             return
         start: Message | None = None
         body = b""
@@ -89,18 +88,23 @@ class Compressed:
 
         # what lies within may not compress it as well
         plain = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
-        await self.app(scope | {"headers": plain}, receive, collected)
+        await self.app({**scope, "headers": plain}, receive, collected)
 
     async def _send_compressed(self, path: str, start: Message, body: bytes, send: Send) -> None:
         body = await run_in_threadpool(gzip.compress, body, mtime=0)
         headers = MutableHeaders(raw=start["headers"])
         headers["Content-Encoding"], headers["Content-Length"] = "gzip", str(len(body))
         headers.add_vary_header("Accept-Encoding")
-        answer = start | {"headers": headers.raw}, {"type": "http.response.body", "body": body}
+        answer = {**start, "headers": headers.raw}, {"type": "http.response.body", "body": body}
         if len(self.kept) < MAX_COMPRESSED:
             self.kept[path] = answer
-        for message in answer:
-            await send(message | {"headers": list(message.get("headers", ()))})
+        await _send_all(answer, send)
+
+
+async def _send_all(messages: tuple[dict[str, Any], ...], send: Send) -> None:
+    """Send copies, as what lies around adds headers of its own."""
+    for message in messages:
+        await send(message | ({"headers": list(message["headers"])} if "headers" in message else {}))
 
 
 def _never_changes(start: Message) -> bool:
@@ -108,7 +112,7 @@ def _never_changes(start: Message) -> bool:
 
 
 def page_html(request: Request) -> HTMLResponse:
-    """Streamlit's HTML with our style sheets, the frame's scripts and the server's address in it: the folder of the page's address.
+    """Streamlit's HTML with our style sheets, the frame's scripts and the server's address: the folder of the page's address.
 
     Without it, whoever opens a link to `/system` has the browser try `/system/_stcore/health` and `/system/_stcore/host-config`
     first, and log a 404 for each.
@@ -127,7 +131,9 @@ def _page_html(widgets: tuple[str, ...]) -> str:
     address = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
     scripts = "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in ("theme.js", "frame.js"))
     styles = "".join(style(f"{name}.css") for name in OF_EVERY_PAGE)
-    html = html.replace("</head>", f"{links}  </head>", 1).replace("<head>", f"<head>\n    {address}\n    <script>\n{scripts}    </script>", 1)
+    html = html.replace("</head>", f"{links}  </head>", 1).replace(
+        "<head>", f"<head>\n    {address}\n    <script>\n{scripts}    </script>", 1
+    )
     # after Streamlit's own, which it writes into the head: of two equally exact rules the later one holds
     return html.replace("</body>", f"  <style>\n{styles}    </style>\n    <script type='module'>{imports}</script>\n  </body>", 1)
 

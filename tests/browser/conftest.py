@@ -10,8 +10,10 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
@@ -208,6 +210,20 @@ def assert_fits(page: Page) -> None:
             page.wait_for_function(f"() => {condition}", timeout=15_000)
         except PlaywrightTimeout:
             raise AssertionError(otherwise) from None
+
+
+AXE: Final = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], "resultTypes": ["violations"]}
+STREAMLITS: Final = frozenset(("list", "listitem", "presentation-role-conflict", "region", "target-size"))
+"""Rules that Streamlit's own elements break."""
+
+
+def assert_accessible(page: Page) -> None:
+    """axe-core finds nothing wrong, but what Streamlit's own elements do."""
+    violations = Axe().run(page, options=AXE).response["violations"]
+    wrong = {
+        rule["id"]: [node["html"][:200] for node in rule["nodes"][:3]] for rule in violations if rule["id"] not in STREAMLITS
+    }
+    assert not wrong, wrong
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.shared.assets import PLOTLY
 from pages.shared.navigation import ENTRIES, PageEntry
-from tests.browser.conftest import NewPage, assert_fits, navigate, settled
+from tests.browser.conftest import NewPage, assert_accessible, assert_fits, navigate, settled
 from tests.browser.server import ROOT, AppServer, serve
 
 SYSTEM = next(entry for entry in ENTRIES if entry.url == "system")
@@ -36,6 +36,7 @@ def test_every_page_opens_on_every_screen(entry: PageEntry, app: AppServer, scre
     for page in screens(app, address(entry), entry.url):
         expect(page.locator("h1")).to_have_text(entry.title)
         assert_fits(page)
+        assert_accessible(page)
 
 
 def test_tab_reaches_the_first_tile_soon_and_stops_nowhere_off_the_screen(new_page: NewPage, app: AppServer) -> None:

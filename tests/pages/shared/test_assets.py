@@ -34,7 +34,9 @@ def test_a_pages_html_is_streamlits_with_the_servers_address_and_the_theme_befor
     html, styles, end = tail.partition("  <style>\n")
     assert head.rstrip() in STREAMLIT and styles
     before, _links, after = html.partition("  </head>")
-    assert after in STREAMLIT and all(line in STREAMLIT for line in before.splitlines() if not any(f"/{name}." in line for name in WIDGETS))
+    assert after in STREAMLIT and all(
+        line in STREAMLIT for line in before.splitlines() if not any(f"/{name}." in line for name in WIDGETS)
+    )
     assert all(style(f"{name}.css") in end for name in OF_EVERY_PAGE)
     for name in WIDGETS:  # Streamlit has a part of each of these names
         assert len(re.findall(rf'import\("\./static/js/{name}\.[^/"]+\.js"\)', end)) == 1

@@ -1,0 +1,123 @@
+"""Builds the documentation site from docs/, with the index of equations in it: `python -m scripts.site [FOLDER]`, or `make docs`.
+
+The README is its first page. A link that leads nowhere ends the build (`strict`). Formulas are MathML and fonts the reader's
+own: the site asks no other server for anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import tempfile
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+
+from latex2mathml.converter import convert
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+
+from core.lecture.equations import DOCUMENTS, Equation, equations
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+BESIDE: Final = ("CONTRIBUTING.md", "CHANGELOG.md", "THIRD_PARTY.md", "SECURITY.md", "LICENSE")
+"""Files of the root that documents link to."""
+EQUATIONS: Final = {"en": "equations.md", "es": "ecuaciones.md"}
+WORDS: Final = {
+    "en": {
+        "title": "Equations",
+        "lead": "Every numbered equation of the five documents: where it is in the code, and the test that checks it.",
+        "other": "[En español](ecuaciones.md)",
+        "section": "section",
+        "code": "In the code",
+        "test": "Checked by",
+        "against": "against",
+    },
+    "es": {
+        "title": "Ecuaciones",
+        "lead": "Cada ecuación numerada de los cinco documentos: dónde está en el código y qué prueba la verifica.",
+        "other": "[In English](equations.md)",
+        "section": "sección",
+        "code": "En el código",
+        "test": "Lo verifica",
+        "against": "contra",
+    },
+}
+NAV: Final[list[dict[str, Any]]] = [
+    {"Attention Observatory": "index.md"},
+    {"Use": ["cli.md", "recordings.md", "scoring_and_training.md", "evaluate_json.md", "forecasters.md", "ledger.md"]},
+    {"Results": ["results.md", "value.md", "market_models.md", "lab/market_models.md", "lab/shared_training.md"]},
+    {"Lecture": ["equations.md", "ecuaciones.md", "glossary.md", "sources.md"]},
+    {"Run it for others": ["deploy.md", "performance.md", "faults.md"]},
+    {"Work on it": ["architecture.md", "decisions.md", "CONTRIBUTING.md", "CHANGELOG.md", "THIRD_PARTY.md", "SECURITY.md"]},
+    {"All documents": "documents.md"},
+]
+
+
+def pages(folder: Path) -> None:
+    """Write the site's pages into a folder: docs/, the README as its index, and the equations."""
+    shutil.copytree(ROOT / "docs", folder, dirs_exist_ok=True)
+    (folder / "README.md").rename(folder / "documents.md")
+    shutil.copytree(ROOT / "assets" / "screenshots", folder / "assets" / "screenshots")
+    for name in BESIDE:
+        shutil.copy(ROOT / name, folder)
+    shutil.copy(ROOT / "README.md", folder / "index.md")
+    for file in folder.rglob("*.md"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(_linked(text, deeper=file.parent != folder), encoding="utf-8")
+    for language, name in EQUATIONS.items():
+        (folder / name).write_text(equation_page(language), encoding="utf-8")
+
+
+def _linked(text: str, *, deeper: bool) -> str:
+    """Links as they are within the site: `docs/` and the root are one folder, and the list of documents has another name."""
+    text = re.sub(r"\]\((?:\.\./)?(?:docs/)?README\.md", "](documents.md", text)
+    text = text.replace("](docs/", "](")
+    return text if deeper else text.replace("](../", "](")
+
+
+def equation_page(language: str) -> str:
+    """All equations by document, in one language."""
+    words = WORDS[language]
+    parts = [f"# {words['title']}\n\n{words['lead']} {words['other']}\n"]
+    for document in DOCUMENTS:
+        entries = [one for one in equations() if one.document == document]
+        parts += [f"\n## {document}\n", *(_entry(one, language, words) for one in entries)]
+    return "\n".join(parts)
+
+
+def _entry(one: Equation, language: str, words: dict[str, str]) -> str:
+    formula = f'<div style="overflow-x: auto">{convert(one.latex, display="block")}</div>'
+    place = f"*{words['section']} {one.section}*"
+    places = ", ".join(f"`{place.replace(':', '.')}`" for place in one.code)
+    why = f"\n\n{' '.join(one.decisions)} {escape(one.why[language])}".rstrip() if one.why else ""
+    return (
+        f"\n### {one.title[language]}\n\n{place}\n\n{formula}\n\n{words['code']}: {places}. "
+        f"{words['test']} `{one.test}`, {words['against']} {escape(one.against[language])}.{why}\n"
+    )
+
+
+def make(target: Path) -> None:
+    """Build the site into a folder.
+
+    Raises:
+        SystemExit: for a link that leads nowhere.
+    """
+    with tempfile.TemporaryDirectory() as source:
+        pages(Path(source))
+        config = load_config(
+            config_file=str(ROOT / "mkdocs.yml"), docs_dir=source, site_dir=str(target.resolve()), nav=NAV, strict=True
+        )
+        build(config)
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "site")
+    make(parser.parse_args().folder)
+
+
+if __name__ == "__main__":
+    main()

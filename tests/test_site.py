@@ -1,0 +1,27 @@
+"""The documentation site: built strictly, with every equation in both languages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mkdocs.exceptions import Abort
+
+from core.lecture.equations import equations
+from scripts import site
+
+
+def test_the_site_is_whole_and_asks_no_other_server(tmp_path: Path) -> None:
+    site.make(tmp_path)
+    for language, name in site.EQUATIONS.items():
+        page = (tmp_path / Path(name).stem / "index.html").read_text(encoding="utf-8")
+        assert page.count("<math") == len(equations()) and all(one.title[language] in page for one in equations())
+    for page in tmp_path.rglob("index.html"):
+        text = page.read_text(encoding="utf-8")
+        assert 'src="http' not in text and '<link href="http' not in text
+
+
+def test_a_link_that_leads_nowhere_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site, "equation_page", lambda _language: "# Equations\n\n[gone](gone.md)\n")
+    with pytest.raises(Abort):
+        site.make(tmp_path)
