@@ -25,7 +25,9 @@ def place() -> Any:
     """The container for the diagram, here; `draw` fills it once the page's numbers are known."""
     if st.session_state.pop(GO, False):
         st.rerun()
-    return st.container(key="learn_diagram")
+    container = st.container(key="learn_diagram")
+    container.empty()  # Streamlit shows no container without anything in it, and what stands below would jump
+    return container
 
 
 def write(value: float) -> str:
