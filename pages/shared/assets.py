@@ -62,7 +62,8 @@ class Compressed:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer from what is kept, else pass the request on and keep the answer where it never changes."""
-        if scope["type"] != "http" or scope["method"] != "GET" or not scope["path"].endswith(COMPRESSIBLE):
+        fit = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].endswith(COMPRESSIBLE)
+        if not fit or ("/assets/" in scope["path"] and b"v=" not in scope["query_string"]):
             await self.app(scope, receive, send)
             return
         asked = Headers(scope=scope)
@@ -150,4 +151,4 @@ def script(name: str) -> str:
     return f"/assets/{name}?v={hashlib.sha256((SCRIPTS / name).read_bytes()).hexdigest()[:12]}"
 
 
-PLOTLY: Final = script("plotly-cartesian.min.js")
+PLOTLY: Final = script("vendor/plotly-cartesian.min.js")

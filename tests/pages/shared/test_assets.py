@@ -61,7 +61,7 @@ def answered(path: str, accepted: str) -> tuple[int, Headers, bytes]:
             message["headers"] = [*message.get("headers", ()), (b"added", b"without")]  # as what lies around adds its own
 
         asked = [(b"host", b"a"), (b"accept-encoding", accepted.encode())]
-        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": asked}
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"v=1", "headers": asked}
         asyncio.run(app(scope, receive, send))
         return sent
 
