@@ -25,6 +25,17 @@ if (!window.observatoryHistory) {
     return window.observatoryHistory(state, title, url);
   };
   opening();
+  // A formula that is wider than its place can be scrolled by key, too.
+  const scrollable = () => {
+    for (const formula of document.querySelectorAll(".katex-display")) {
+      if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+      else formula.removeAttribute("tabindex");
+    }
+  };
+  let waiting = null;
+  const later = () => (waiting ??= setTimeout(() => ((waiting = null), scrollable()), 300));
+  new MutationObserver(later).observe(root, { childList: true, subtree: true });
+  window.addEventListener("resize", later);
   // "/" opens the search, and its line takes what is typed.
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;

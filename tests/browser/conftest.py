@@ -219,6 +219,7 @@ STREAMLITS: Final = frozenset(("list", "listitem", "presentation-role-conflict",
 
 def assert_accessible(page: Page) -> None:
     """axe-core finds nothing wrong, but what Streamlit's own elements do."""
+    page.wait_for_timeout(500)  # formulas are looked at after a change of width
     violations = Axe().run(page, options=AXE).response["violations"]
     wrong = {
         rule["id"]: [node["html"][:200] for node in rule["nodes"][:3]] for rule in violations if rule["id"] not in STREAMLITS
