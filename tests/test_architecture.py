@@ -169,7 +169,7 @@ def pins(*extras: str) -> set[str]:
 
 
 def test_every_import_is_a_pinned_dependency() -> None:
-    pinned = pins("dev")
+    pinned = pins("dev", "docs")
     distributions = packages_distributions()
     ours = {"attention_observatory", "core", "pages", "tests", "streamlit_app", "scripts"}
     for path in [*CODE, *(ROOT / "tests").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]:
@@ -182,7 +182,7 @@ def test_every_import_is_a_pinned_dependency() -> None:
             if root in OPTIONAL and (apart or path.stem in ("parallel", "test_ray")):
                 continue
             named = {re.sub(r"[-_.]+", "-", one.lower()) for one in distributions.get(root, [root])}
-            assert named & pinned, f"{path.relative_to(ROOT)} imports {root}: pin it in requirements.txt or the extra dev"
+            assert named & pinned, f"{path.relative_to(ROOT)} imports {root}: pin it in requirements.txt or the extras dev and docs"
 
 
 def test_every_requirement_is_pinned() -> None:

@@ -8,8 +8,8 @@ from functools import cache
 
 import streamlit as st
 
-from core.glossary import terms
 from core.lecture.equations import equations
+from core.lecture.glossary import terms
 from pages.shared.language import _, current, regional
 from pages.shared.navigation import ENTRIES, ROOT
 
