@@ -182,7 +182,7 @@ def test_every_import_is_a_pinned_dependency() -> None:
             if root in OPTIONAL and (apart or path.stem in ("parallel", "test_ray")):
                 continue
             named = {re.sub(r"[-_.]+", "-", one.lower()) for one in distributions.get(root, [root])}
-            assert named & pinned, f"{path.relative_to(ROOT)} imports {root}: pin it in requirements.txt or the extras dev and docs"
+            assert named & pinned, f"{path.relative_to(ROOT)} imports {root}: pin it in requirements.txt or dev or docs"
 
 
 def test_every_requirement_is_pinned() -> None:
