@@ -25,8 +25,10 @@ if TYPE_CHECKING:  # which sums books by this module
 
 LEVELS = 10
 """Levels a side that the model reads; a book has them all."""
-MAX_LEVELS: Final = 100
-"""Levels a side that are kept for display and recorded, where the venue gives them."""
+MAX_LEVELS: Final = 1_000
+"""Levels a side that are kept for display, and recorded in price bands (`core.market.depth`), where the venue gives them."""
+RECORDED_LEVELS: Final = 100
+"""Levels a side that are recorded one by one."""
 EXACT: Final = 2**53
 """Whole numbers from here on are not exact as floats."""
 LARGEST: Final = 1e15
@@ -42,7 +44,7 @@ def level_columns(first: int, last: int) -> tuple[str, ...]:
 
 FILE_COLUMNS: Final = level_columns(1, LEVELS)
 """Columns of a file in the model's order."""
-DEEP_COLUMNS: Final = level_columns(LEVELS + 1, MAX_LEVELS)
+DEEP_COLUMNS: Final = level_columns(LEVELS + 1, RECORDED_LEVELS)
 """Columns of deeper levels, which a file may have: whole levels from the eleventh on, empty where the book had fewer."""
 
 FEATURES = tuple(f"{side}_{what}{level}" for level in range(1, LEVELS + 1) for side in ("ASK", "BID") for what in ("P", "V"))

@@ -10,14 +10,15 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from core.market.book import LEVELS, BookError, FloatArray
+from core.market.book import LEVELS, NO_LEVELS, BookError, FloatArray
+from core.market.store.segments import DEPTH, is_segment, segment_path
 from core.messages import compose
 
 FINE_REACH: Final = 0.005
@@ -33,6 +34,8 @@ KEYFRAME_ROWS: Final = 240
 SCHEMA: Final = pa.schema(
     [
         ("timestamp", pa.int64()),
+        ("fine", pa.float64()),
+        ("coarse", pa.float64()),
         ("low", pa.float64()),
         ("high", pa.float64()),
         ("whole", pa.bool_()),
@@ -175,32 +178,31 @@ class DepthHistory:
 
 
 def depth_path(book: Path) -> Path:
-    """Path of the bands of a book file: `depth/name.parquet` beside `name.parquet`."""
-    return book.parent / "depth" / f"{book.stem}.parquet"
+    """Path of the bands of a book file: `depth/name.parquet` beside `name.parquet`, `depth_1.parquet` beside `rows_1.parquet`."""
+    return segment_path(book, DEPTH) if is_segment(book) else book.parent / "depth" / f"{book.stem}.parquet"
+
+
+def depth_row(timestamp: int, ladder: Ladder, change: BandChange) -> tuple[Any, ...]:
+    """A file's row."""
+    return timestamp, *ladder, *change
 
 
 def write_depth(path: Path, rows: Iterable[tuple[int, Bands | None]]) -> None:
-    """Write rows of one ladder, (time, bands), as a file of changes; rows without bands are left out.
+    """Write rows, (time, bands), as a file of changes; rows without bands are left out.
 
     Raises:
         OSError: where the disk refuses.
     """
-    columns: list[list[object]] = [[] for _ in SCHEMA.names]
-    before: Bands | None = None
-    ladder: Ladder | None = None
+    history, lines = DepthHistory(2), []
     for count, (timestamp, bands) in enumerate(rows):
-        if bands is not None:
-            change = change_of(before if count % KEYFRAME_ROWS else None, bands)
-            for column, value in zip(columns, (timestamp, *change), strict=True):
-                column.append(value)
-            ladder = bands.ladder
-        before = bands
-    if ladder is None:
-        return
+        if count % KEYFRAME_ROWS == 0:
+            history.clear()
+        change = history.append(NO_LEVELS, bands, 0.0)
+        if change is not None and history.ladder is not None:
+            lines.append(depth_row(timestamp, history.ladder, change))
+    columns = [pa.array(list(column), field.type) for column, field in zip(zip(*lines, strict=True), SCHEMA, strict=True)]
     path.parent.mkdir(exist_ok=True)
-    table = pa.table([pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
-    steps = {"fine": repr(ladder.fine), "coarse": repr(ladder.coarse)}
-    pq.write_table(table.replace_schema_metadata(steps), path, compression="zstd", compression_level=19)
+    pq.write_table(pa.table(columns, schema=SCHEMA), path, compression="zstd", compression_level=19)
 
 
 class RecordedDepth:
@@ -211,32 +213,25 @@ class RecordedDepth:
     """
 
     def __init__(self, books: Sequence[Path]) -> None:
-        files = [path for path in map(depth_path, books) if path.exists()]
-        self._ladder: Ladder | None = None
-        self._times = np.zeros(0, np.int64)
-        self._row, self._state = -2, dict[int, float]()
-        if not files:
-            return
         try:
-            tables = [pq.read_table(path, schema=SCHEMA) for path in files]
-            steps = pq.read_schema(files[0]).metadata or {}
-            self._ladder = Ladder(float(steps[b"fine"]), float(steps[b"coarse"]))
-        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-            raise BookError(compose("{file} is no file of price bands", file=files[0].name)) from error
-        table = pa.concat_tables(tables).combine_chunks()
-        self._times, self._low, self._high, self._whole = (table.column(i).to_numpy() for i in range(4))
-        lists = [table.column(i).combine_chunks() for i in (4, 5)]
+            tables = [pq.read_table(path, schema=SCHEMA) for path in map(depth_path, books) if path.exists()]
+        except (pa.ArrowException, OSError) as error:
+            raise BookError(compose("{file} is no file of price bands", file=depth_path(books[0]).name)) from error
+        table = pa.concat_tables([SCHEMA.empty_table(), *tables]).combine_chunks()
+        self._times, self._fine, self._coarse, self._low, self._high, self._whole = (table.column(i).to_numpy() for i in range(6))
+        lists = [pa.concat_arrays(table.column(i).chunks) for i in (6, 7)]
         self._ends = lists[0].offsets.to_numpy()
         self._keys, self._sizes = (one.values.to_numpy() for one in lists)
+        self._row, self._state = -2, dict[int, float]()
 
     def at(self, timestamp: int) -> Bands | None:
         """The bands of the row of that time; None where there are none."""
         row = int(np.searchsorted(self._times, timestamp))
-        if self._ladder is None or row == len(self._times) or self._times[row] != timestamp:
+        if row == len(self._times) or self._times[row] != timestamp:
             return None
         first = row
         if row != self._row + 1:
-            while not self._whole[first]:
+            while first and not self._whole[first]:
                 first -= 1
         for one in range(first, row + 1):
             if self._whole[one]:
@@ -246,5 +241,5 @@ class RecordedDepth:
         self._row = row
         there = sorted((key, size) for key, size in self._state.items() if size > 0)
         keys, sizes = np.array(there, dtype=np.float64).reshape(-1, 2).T
-        low, high = float(self._low[row]), float(self._high[row])
-        return Bands(self._ladder, keys.astype(np.int32), sizes.astype(np.float32), low, high)
+        ladder = Ladder(float(self._fine[row]), float(self._coarse[row]))
+        return Bands(ladder, keys.astype(np.int32), sizes.astype(np.float32), float(self._low[row]), float(self._high[row]))

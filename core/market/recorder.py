@@ -13,13 +13,18 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from core.market.book import STEP_MS, OrderBookSnapshot
+from core.market.depth import BandChange, DepthHistory, Ladder
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Feed, FeedEvent, FeedState, StatusChange, Trade
 from core.market.grid import Confirmed, Gap, Grid, GridItem, Row, next_step
 from core.market.shared_steps import SharedStep
 from core.market.store.writer import JOURNAL_S, SegmentWriter
+
+WHOLE_MS: Final = 60_000
+"""Time between two rows whose price bands are written whole."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +64,7 @@ async def record(
     wall = feed.clock == "wall"
     writer = SegmentWriter(folder, feed.market, key=feed.key, saves=not wall)
     with writer:
-        recorder = EventRecorder(writer, wall=wall, seconds=seconds, on_progress=on_progress)
+        recorder = EventRecorder(writer, wall=wall, tick=lambda: feed.tick, seconds=seconds, on_progress=on_progress)
         grid = Grid(feed.clock)
         tasks = [asyncio.create_task(_follow(feed, grid, recorder))]
         if wall:
@@ -106,6 +111,7 @@ class EventRecorder:
 
     Args:
         wall: whether rows are sampled by this machine's clock (`core.market.feeds.protocol.Feed.clock`).
+        tick: tells the market's smallest step of price, 0 while it is not known; price bands need it.
         seconds, on_progress: see `record`.
     """
 
@@ -114,12 +120,14 @@ class EventRecorder:
         writer: SegmentWriter,
         *,
         wall: bool,
+        tick: Callable[[], float] = lambda: 0.0,
         seconds: float | None = None,
         on_progress: Callable[[RecordingProgress], None] | None = None,
     ) -> None:
         self._writer, self._wall, self._seconds = writer, wall, math.inf if seconds is None else seconds
         self._on_progress = on_progress or (lambda progress: None)
         self._provisional: deque[Row] = deque()
+        self._depth, self._kept_ms, self._tick = DepthHistory(2), 0, tick
         self._state, self._message = FeedState.CONNECTING, ""
         self._start_s = time.monotonic()
         if wall:
@@ -163,9 +171,18 @@ class EventRecorder:
 
     def _keep(self, until_ms: int) -> None:
         while self._provisional and self._provisional[0].timestamp <= until_ms and (self._wall or not self.enough):
-            self._writer.add(self._provisional.popleft())
+            row = self._provisional.popleft()
+            self._writer.add(row, self._bands(row))
             if not self._wall:
                 self.report()
+
+    def _bands(self, row: Row) -> tuple[Ladder, BandChange] | None:
+        """What changed in a row's bands; all of them at each minute and after a hole, so that every file begins whole."""
+        if row.timestamp != self._kept_ms + STEP_MS or row.timestamp % WHOLE_MS == 0:
+            self._depth.clear()
+        self._kept_ms = row.timestamp
+        change = self._depth.append(row.levels, row.bands, self._tick())
+        return None if change is None or self._depth.ladder is None else (self._depth.ladder, change)
 
     def _passed_s(self) -> float:
         return time.monotonic() - self._start_s if self._wall else self._writer.rows * STEP_MS / 1e3

@@ -25,7 +25,7 @@ BINANCE = frozenset({"binance", "binanceus", "binanceusdm", "binancecoinm"})
 CLOSE_S = 1.0
 SOCKET_LEVELS = {"bitfinex": 100, "bybit": 200, "bybiteu": 200, "kraken": 100, "kucoin": 50, "kucoinfutures": 50, "whitebit": 100}
 """Valid depths: Bitfinex 25, 100; Kraken 10, 25, 100, 500, 1000; Bybit 1, 50, 200, 1000; KuCoin 5, 50 (the whole book each
-time), 20, 100 (changes to a snapshot); WhiteBIT up to 100. A hundred are kept (`core.market.book.MAX_LEVELS`); KuCoin's fifty
+time), 20, 100 (changes to a snapshot); WhiteBIT up to 100. A thousand are kept (`core.market.book.MAX_LEVELS`). KuCoin's fifty
 come whole, so that no change can be missed. Other venues get ccxt's default (OKX 400 levels, Coinbase the whole book)."""
 SNAPSHOT_DELAYS = {"gateeu": 0, "bitstamp": 4}
 """Messages that pass before ccxt asks for a snapshot, where its own choice (ten, six) is needlessly long for a slow market. Gate

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from core.market.book import LARGEST, LEVELS, MAX_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray, known_depth
+from core.market.book import LARGEST, LEVELS, RECORDED_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray, known_depth
 from core.market.feeds.trades import trades_path, trades_table
 from core.market.formats.events import BinanceWireFormat, HftbacktestFormat
 from core.market.formats.protocol import BookBatch, BookFormat, FormatError, RowProblem
@@ -107,7 +107,7 @@ def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> I
         form=form,
         market=form.market(files),
         books=len(times),
-        levels=min(levels, MAX_LEVELS),
+        levels=min(levels, RECORDED_LEVELS),
         start_ms=int(times[0]),
         end_ms=int(times[-1]),
         sampling_ms=float(np.median(np.diff(times))) if len(times) > 1 else 0.0,
@@ -219,7 +219,7 @@ def _checked(form: BookFormat, files: Mapping[str, Path]) -> Iterator[tuple[Book
         ]
         good &= ~late
         last = int(max(last, batch.timestamps[good].max(initial=-1)))
-        values = batch.values[good][:, : 4 * MAX_LEVELS]
+        values = batch.values[good][:, : 4 * RECORDED_LEVELS]
         values = np.concatenate([values[:, : 4 * LEVELS], known_depth(values[:, 4 * LEVELS :])], axis=1)
         kept = replace(batch, timestamps=batch.timestamps[good], values=values, rows=batch.rows[good], problems=())
         yield kept, sorted(wrong, key=lambda one: one.row)

@@ -105,7 +105,7 @@ class _FeedRecording:
         self.key, self._begin, self._session = key, begin, session
         self._wall = session.feed.clock == "wall"
         self._writer = SegmentWriter(folder, session.feed.market, key=key, saves=False)
-        self._recorder = EventRecorder(self._writer, wall=self._wall)
+        self._recorder = EventRecorder(self._writer, wall=self._wall, tick=lambda: session.feed.tick)
         self.stopping = threading.Event()
         self.future: Future[None] | None = None
         self._ended = False

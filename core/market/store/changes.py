@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.market.book import BookError, BookRows, FloatArray
+from core.market.depth import depth_path
 from core.market.feeds.trades import TradeColumns, trades_path, trades_table
 from core.market.store.index import Recording
 from core.market.store.places import RecordingPlace
@@ -43,11 +44,12 @@ def rename(folder: Path, entry: Recording, name: str) -> str:
     if target.exists():
         raise BookError(compose("there is a recording {name} already: choose another name", name=new))
     target.parent.mkdir(parents=True, exist_ok=True)
-    trades = None if day else trades_path(source)
+    beside = [] if day else [(path(source), path(target)) for path in (trades_path, depth_path)]
     source.rename(target)
-    if trades is not None and trades.exists():
-        trades_path(target).parent.mkdir(exist_ok=True)
-        trades.rename(trades_path(target))
+    for before, after in beside:
+        if before.exists():
+            after.parent.mkdir(exist_ok=True)
+            before.rename(after)
     _remove_empty(source.parent, folder)
     return new
 
@@ -65,6 +67,7 @@ def delete(folder: Path, entry: Recording) -> None:
                 segment_path(path, kind).unlink(missing_ok=True)
         else:
             trades_path(path).unlink(missing_ok=True)
+            depth_path(path).unlink(missing_ok=True)
             path.unlink(missing_ok=True)
         _remove_empty(path.parent, folder)
 

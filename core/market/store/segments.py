@@ -1,6 +1,6 @@
 """Hourly segments, `market/2024-08-08/13/rows_<first ms>.parquet`, and journals: what recordings and the ledger are written by.
 
-Beside the rows of an hour lie `trades_`, `updates_` and `events_` of the same time, where there are any (docs/recordings.md).
+Beside the rows of an hour lie `trades_`, `updates_`, `events_` and `depth_`, where there are any (docs/recordings.md).
 A file under its own name is whole: it is written under another one, made durable, and renamed. What is not a file yet lies in a
 journal, on which its process holds a lock that the system releases when the process ends, however it ends.
 """
@@ -19,8 +19,8 @@ from typing import IO, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-ROWS, TRADES, UPDATES, EVENTS = "rows", "trades", "updates", "events"
-KINDS: Final = (ROWS, TRADES, UPDATES, EVENTS)
+ROWS, TRADES, UPDATES, EVENTS, DEPTH = "rows", "trades", "updates", "events", "depth"
+KINDS: Final = (ROWS, TRADES, UPDATES, EVENTS, DEPTH)
 HOUR_MS: Final = 3_600_000
 FREE_SPACE: Final = 256 * 2**20
 """Bytes left free on the disk, at least: room to make files of a journal."""

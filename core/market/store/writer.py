@@ -27,17 +27,20 @@ from core.market.book import (
     DEEP_COLUMNS,
     FILE_COLUMNS,
     LEVELS,
-    MAX_LEVELS,
+    RECORDED_LEVELS,
     STEP_MS,
     FloatArray,
     OrderBookSnapshot,
     first_fault,
 )
+from core.market.depth import SCHEMA as DEPTH_SCHEMA
+from core.market.depth import BandChange, Ladder, depth_row
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import CODES
 from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
 from core.market.grid import Row, count_pauses
 from core.market.store.segments import (
+    DEPTH,
     EVENTS,
     FREE_SPACE,
     HOUR_MS,
@@ -77,6 +80,7 @@ SCHEMAS: Final = {
         ]
     ),
     EVENTS: pa.schema([("timestamp", pa.int64()), ("kind", pa.string()), ("until", pa.int64()), ("message", pa.string())]),
+    DEPTH: DEPTH_SCHEMA,
 }
 """Columns of a journal's tables; rows have a column a level in their file.
 
@@ -226,8 +230,8 @@ class SegmentWriter:
     def seconds(self) -> float:
         return 0.0 if self._first_ms is None or self._last_ms is None else (self._last_ms - self._first_ms + STEP_MS) / 1e3
 
-    def add(self, row: Row) -> None:
-        """Take a row in; a hole before it becomes an event of its own.
+    def add(self, row: Row, bands: tuple[Ladder, BandChange] | None = None) -> None:
+        """Take a row in, and what changed in its bands; a hole before it becomes an event of its own.
 
         Raises:
             OSError: where it saves by itself and the disk refuses.
@@ -243,7 +247,9 @@ class SegmentWriter:
             hour.first_ms = timestamp if hour.first_ms is None else hour.first_ms
             hour.last_ms = self._last_ms = timestamp
             self._first_ms = timestamp if self._first_ms is None else min(timestamp, self._first_ms)
-            hour.new[ROWS].append(row[:2])  # time and levels, as the journal has them
+            hour.new[ROWS].append((timestamp, row.levels[: 4 * RECORDED_LEVELS]))
+            if bands is not None:
+                hour.new[DEPTH].append(depth_row(timestamp, *bands))
             self.rows += 1
             due = len(self._hours) > 1 or time.monotonic() >= self._journal_due
         if self._saves and due:
@@ -255,7 +261,7 @@ class SegmentWriter:
 
     def add_update(self, book: OrderBookSnapshot) -> None:
         """Take a message's book in: the levels in which it differs from the one before, all of them after an interruption."""
-        ask, size, bid, amount = book.whole.reshape(-1, 4).T.tolist()
+        ask, size, bid, amount = book.whole[: 4 * RECORDED_LEVELS].reshape(-1, 4).T.tolist()
         sides = dict(zip(ask, size, strict=True)), dict(zip(bid, amount, strict=True))
         message = book.received_ns, book.exchange_ms, book.sequence, self._book is None
         both = zip((-1, 1), self._book or ({}, {}), sides, strict=True)
@@ -456,7 +462,7 @@ def _are_books(table: pa.Table) -> bool:
     widths = levels.value_lengths().to_numpy(zero_copy_only=False)
     stamps = table["timestamp"].to_numpy()
     sound = not table["timestamp"].null_count and not levels.null_count and not levels.flatten().null_count
-    sound = sound and bool(((widths >= 4 * LEVELS) & (widths <= 4 * MAX_LEVELS) & (widths % 4 == 0)).all())
+    sound = sound and bool(((widths >= 4 * LEVELS) & (widths <= 4 * RECORDED_LEVELS) & (widths % 4 == 0)).all())
     if not sound or not ((stamps > 0) & (stamps < MAX_MS)).all():
         return False
     return first_fault(_block(table)[1][:, : 4 * LEVELS]) is None

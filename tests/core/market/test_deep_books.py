@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from core.market.book import OrderBookSnapshot, read_market
+from core.market.depth import Bands, Ladder, RecordedDepth, bands_of
 from core.market.feeds.protocol import FeedEvent, Trade
+from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictor
 from core.market.recorder import record
 from core.market.session import KEPT_ROWS, MarketSession
@@ -58,6 +60,32 @@ def test_they_are_recorded(tmp_path: Path) -> None:
     assert rows.deep is not None
     for number, levels in enumerate(rows.deep):
         np.testing.assert_array_equal(levels[np.isfinite(levels)], deep_of(number))
+
+
+def test_their_bands_are_recorded_and_played(tmp_path: Path) -> None:
+    """Of a book that reaches past the hundred levels that are recorded one by one; a hole and a minute begin whole."""
+    events = [
+        replace(event, bands=bands_at(i)) for i, event in enumerate(replaying(ROWS)[1:]) if isinstance(event, OrderBookSnapshot)
+    ]
+    (path,) = asyncio.run(record(ScriptedFeed([replaying(ROWS)[0], *events], ends=True), tmp_path))
+    depth = RecordedDepth([path])
+    for i, timestamp in enumerate(ROWS.timestamps):
+        got = depth.at(int(timestamp))
+        assert got is not None and got.keys.tolist() == bands_at(i).keys.tolist() and got.ladder == bands_at(i).ladder
+    feed = RecordingFeed(path, market="ABC/USDT", speed=None, loop=False)
+    played = [event for event in asyncio.run(all_of(feed)) if isinstance(event, OrderBookSnapshot)]
+    assert [event.bands.sizes.tolist() for event in played if event.bands] == [
+        bands_at(i).sizes.tolist() for i in range(len(ROWS))
+    ]
+
+
+def bands_at(number: int) -> Bands:
+    levels = np.array([[100.0 + 0.1 * k, 1.0 + (k + number) % 3] for k in range(1, 200)])
+    return bands_of(levels, levels * [-1, 1] + [200.0, 0], Ladder(0.2, 1.0))
+
+
+async def all_of(feed: RecordingFeed) -> list[FeedEvent]:
+    return [event async for event in feed.events()]
 
 
 def test_no_trade_of_a_kept_row_is_dropped(predictor: Predictor) -> None:
