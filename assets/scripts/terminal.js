@@ -293,13 +293,14 @@ class Terminal {
   drawUnder(place) {
     if (!place) return put(this.under, "");
     const { labels } = this.config;
-    const { time, price, resting, bin } = place;
+    const { time, price, resting, bin, mark } = place;
     const words = [this.format.time(time), this.format.price(price)];
     if (resting !== undefined) words.push(resting === resting ? `${labels.size} ${this.format.significant(resting)}` : labels.unknown);
     if (bin) {
       const [bought, sold] = [bin.bought, bin.sold].map(this.format.significant);
       words.push(fillIn(labels.bin, { bought, sold, count: this.format.number(bin.count, 0) }));
     }
+    if (mark) words.push(`${labels.happened[mark.kind]} ${this.format.significant(mark.size)}`);
     put(this.under, words.join(" · "));
   }
 
@@ -310,19 +311,22 @@ class Terminal {
     const { top, bottom } = this.tape.getBoundingClientRect();
     if (top > window.innerHeight || bottom < 0) return; // out of sight
     const list = this.tape.lastChild;
-    const newest = trades.slice(-TAPE).reverse();
-    while (list.children.length > newest.length) list.lastChild.remove();
-    while (list.children.length < newest.length) list.append(document.createElement("li"));
-    newest.forEach((trade, i) => {
-      const item = list.children[i];
+    const known = trades.lastIndexOf(this.taped); // only what is new is written
+    if (known < 0 || list.dataset.locale !== this.config.locale + this.config.zone) list.replaceChildren();
+    list.dataset.locale = this.config.locale + this.config.zone;
+    const fresh = list.children.length ? trades.slice(known + 1) : trades;
+    this.taped = trades.at(-1);
+    for (const trade of fresh.slice(-TAPE)) {
+      const item = document.createElement("li");
       const side = trade.side > 0 ? "bought" : trade.side < 0 ? "sold" : "unknown";
       const arrow = { bought: "▲", sold: "▼", unknown: "·" }[side];
       const text = `${this.format.time(trade.time)}  ${arrow} ${this.format.price(trade.price)}  ${this.format.significant(trade.size)}`;
-      if (item.textContent === text) return;
       item.textContent = text;
       item.className = side;
       item.setAttribute("aria-label", `${this.config.labels[side] ?? ""} ${text}`.trim());
-    });
+      list.prepend(item);
+    }
+    while (list.children.length > TAPE) list.lastChild.remove();
   }
 
   // A canvas, cleared, in CSS pixels.

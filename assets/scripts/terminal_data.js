@@ -30,6 +30,7 @@ export function decode(buffer, schema) {
   const frame = { ...header, rows };
   frame.trades = many(header.trades, schema.trade);
   frame.outcomes = many(header.outcomes, schema.outcome);
+  frame.marks = many(header.marks, schema.mark);
   frame.scores = many(header.heads, schema.scores);
   const [keys, sizes] = [0, 4 * header.bands].map((from) => new Float32Array(buffer, 8 * at + from, header.bands));
   let first = 0;
@@ -49,6 +50,7 @@ export class MarketData {
   clear() {
     this.rows = [];
     this.trades = [];
+    this.marks = []; // what happened to size
     this.scores = [];
     this.slots = []; // a place on the time axis each: a row, or {time} of a step that is missing
     this.step = -1;
@@ -67,12 +69,14 @@ export class MarketData {
       this.slots.push(row);
     }
     this.trades.push(...frame.trades);
+    this.marks.push(...frame.marks);
     const cut = this.rows.length > 1.1 * KEPT_ROWS; // all at once, as the time axis is then built anew
     if (cut) {
       this.rows.splice(0, this.rows.length - KEPT_ROWS);
       const first = this.rows[0].time;
       this.slots = this.slots.filter((slot) => slot.time >= first);
       this.trades = this.trades.filter((trade) => trade.time >= first);
+      this.marks = this.marks.filter((mark) => mark.time >= first);
     }
     for (const { time, head, truth } of frame.outcomes) {
       const row = this.rows[this.indexOf(time)];
@@ -155,7 +159,7 @@ export function linePoint(row, before, value) {
 // Which row of the price axis a price stands on, rows being `step` apart: asks and buys on the row at or above it, bids and sells
 // on the row at or below it, so that a trade stands where what it took was resting. Side: above 0 asks and buys, below 0 bids and sells.
 export function priceRow(price, step, side) {
-  const place = Number((price / step).toFixed(6));
+  const place = Math.round((price / step) * 1e6) / 1e6;
   return side > 0 ? Math.ceil(place) : side < 0 ? Math.floor(place) : Math.round(place);
 }
 
@@ -211,7 +215,7 @@ export function binTrades(trades, from, to, column, tick) {
     if (trade.time < from || trade.time > to) continue;
     const x = Math.floor(trade.time / column) * column + column / 2;
     const price = priceRow(trade.price, tick, trade.side);
-    const key = `${x}|${price}`;
+    const key = (x - from) * 1e9 + price; // one number for both: columns are whole milliseconds, rows less than a billion
     const bin = bins.get(key) ?? { time: x, price: price * tick, bought: 0, sold: 0, unknown: 0, count: 0 };
     bin[trade.side > 0 ? "bought" : trade.side < 0 ? "sold" : "unknown"] += trade.size;
     bin.count += 1;

@@ -23,7 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.answers.scoreboard import HeadScores, Scoreboard
-from core.market.book import STEP_MS, FloatArray, OrderBookSnapshot
+from core.market.book import LEVELS, STEP_MS, FloatArray, OrderBookSnapshot
 from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, SharedEvent, StatusChange, Trade
@@ -32,6 +32,7 @@ from core.market.forecasters.live import LivePeers
 from core.market.forecasters.protocol import task_of
 from core.market.grid import GRID_ITEMS, Confirmed, Gap, Grid, GridItem, Row, next_step
 from core.market.ledger.keeper import LedgerKeeper, ledger_items
+from core.market.marks import Mark, SizeMarks
 from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.recent_rows import RecentRows, RunningWindow
 from core.market.session_view import LatencyLog, Status, View
@@ -128,6 +129,7 @@ class MarketSession:
         self._lock = threading.Lock()  # guards the attributes down to `_step`
         self._rows, self._depth = RecentRows(KEPT_ROWS), DepthHistory()
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
+        self._size_marks, self._marks, self._traded = SizeMarks(), deque[Mark](), list[tuple[float, float, float, float]]()
         self._board = Scoreboard(predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
         self.latencies, self.gaps, self.transitions = LatencyLog(), 0, Counter[FeedState]()
         self._state, self._message = FeedState.CONNECTING, ""
@@ -277,6 +279,7 @@ class MarketSession:
                 elif isinstance(item, Trade):
                     side = {"buy": 1.0, "sell": -1.0, None: 0.0}[item.side]
                     self._trades.append((float(item.exchange_ms), item.price, item.size, side))
+                    self._traded.append(self._trades[-1])  # since the last row
                     self.frames.add_trade(self._trades[-1])
                 else:
                     fresh = item if item.received_ns != self._row_received_ns else None
@@ -296,12 +299,19 @@ class MarketSession:
             self._rows.clear()
             self._depth.clear()
             self._trades.clear()
+            self._marks.clear()
             self._provisional.clear()
             self._board = Scoreboard(self.predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
             self._confirmed_ms = 0
             self.frames.start_anew()
             self.peers.restart()
         self._rows.append(row.timestamp, row.levels)
+        marks = self._size_marks.take(row.timestamp, row.levels[: 4 * LEVELS], self._traded)
+        self._traded = []
+        self._marks.extend(marks)
+        self.frames.add_marks(marks)
+        while self._marks and self._marks[0].time < (self._rows.oldest or 0):
+            self._marks.popleft()
         while self._trades and self._trades[0][0] <= (self._rows.oldest or 0) - STEP_MS:
             self._trades.popleft()
         mid = float(row.levels[0] + row.levels[2]) / 2
@@ -440,6 +450,7 @@ class MarketSession:
                     bands=self._depth.snapshot(rows),
                     predictions=view.predictions,
                     trades=view.trades,
+                    marks=np.array([mark for mark in self._marks if mark.time >= view.timestamps[0]]).reshape(-1, 5),
                     outcomes=np.zeros((0, 3)),
                     present=present,
                 )
@@ -480,6 +491,11 @@ class MarketSession:
         """Returns what `read` takes from the scoreboard between two steps."""
         with self._lock:
             return read(self._board)
+
+    def marks(self) -> list[Mark]:
+        """Marks of what happened to size, of the rows that are kept."""
+        with self._lock:
+            return list(self._marks)
 
     def export(self) -> pd.DataFrame:
         """All confirmed predictions that are kept; see `Scoreboard.export` for the columns."""

@@ -3,7 +3,7 @@
 A frame is little-endian float64 but for its end, so that a browser reads it as one `Float64Array`. `SCHEMA` names its numbers;
 the page hands it to the browser with everything else, so that names and places stand here alone:
 
-    header | rows: row, levels, per head its parts | trades | outcomes | heads x scores | keys, sizes of bands (float32)
+    header | rows: row, levels, per head its parts | trades | outcomes | marks | heads x scores | keys, sizes of bands (float32)
 
 Levels are the 40 columns of the book. `predicted` is 0 or 1; the outcome of a head is -1 while unknown. A trade's side is 1
 bought, -1 sold. `changes` counts a row's bands that changed (`core.market.depth`), -1 for a row without bands; `whole` is 1
@@ -28,13 +28,14 @@ from core import scores
 from core.market.answers.scoreboard import RULES, Scoreboard
 from core.market.book import FEATURES, FloatArray
 from core.market.depth import BandChange, Ladder
+from core.market.marks import Mark
 from core.market.session_view import Status
 
 STATUSES = tuple(Status)
 """A frame names a status by its place here."""
 HEADER: Final = (
     "kind", "step", "heads", "rows", "trades", "outcomes", "receivedMs", "status", "warm", "provisional", "beganMs", "tick",
-    "fine", "coarse", "bands",
+    "fine", "coarse", "bands", "marks",
 )  # fmt: skip
 ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
 PARTS: Final = {"probabilities": 3, "calls": 1, "momentum": 1, "truth": 1}
@@ -49,6 +50,7 @@ SCHEMA: Final = {
     "parts": PARTS,
     "trade": ("time", "price", "size", "side"),
     "outcome": ("time", "head", "truth"),
+    "mark": Mark._fields,
     "scores": SCORES,
 }
 ROW_FIXED: Final = len(ROW) + len(FEATURES)
@@ -98,6 +100,7 @@ class FrameContent:
         bands: what changed in the price bands of the last of these rows; None for one that has none.
         predictions: structured rows of `PredictionLog`, for any of these timestamps.
         trades: (m, 4) time in ms, price, size, side. outcomes: (k, 3) timestamp, head, class.
+        marks: (j, 5), see `core.market.marks.Mark`.
     """
 
     kind: FrameKind
@@ -107,6 +110,7 @@ class FrameContent:
     predictions: NDArray[np.void]
     trades: FloatArray
     outcomes: FloatArray
+    marks: FloatArray
     present: SessionPresent
 
 
@@ -150,8 +154,9 @@ def encode(content: FrameContent) -> bytes:
         now.tick,
         *(now.ladder or (0.0, 0.0)),
         len(keys),
+        len(content.marks),
     ]
-    parts = [np.array(header, dtype=np.float64), rows, content.trades, content.outcomes, now.scores]
+    parts = [np.array(header, dtype=np.float64), rows, content.trades, content.outcomes, content.marks, now.scores]
     return b"".join([*(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts), keys.tobytes(), sizes.tobytes()])
 
 
@@ -189,6 +194,7 @@ class StepCollector:
         self._rows: list[tuple[int, FloatArray, tuple[Any, ...] | None, BandChange | None]] = []
         self._trades: list[tuple[float, float, float, float]] = []
         self._outcomes: list[tuple[float, float, float]] = []
+        self._marks: list[Mark] = []
 
     def add_row(
         self, timestamp: int, levels: FloatArray, prediction: tuple[Any, ...] | None, bands: BandChange | None = None
@@ -203,6 +209,10 @@ class StepCollector:
     def add_outcomes(self, outcomes: Iterable[tuple[int, int, int]]) -> None:
         """Adds outcomes of earlier predictions: (timestamp, head, class)."""
         self._outcomes.extend((float(t), float(head), float(truth)) for t, head, truth in outcomes)
+
+    def add_marks(self, marks: Iterable[Mark]) -> None:
+        """Adds what happened to size at the newest row."""
+        self._marks.extend(marks)
 
     def start_anew(self) -> None:
         """Rows were taken back or begin again: the next frame is no continuation."""
@@ -222,12 +232,13 @@ class StepCollector:
                     predictions=np.array(predicted, dtype=dtype),
                     trades=np.array(self._trades).reshape(-1, 4),
                     outcomes=np.array(self._outcomes).reshape(-1, 3),
+                    marks=np.array(self._marks).reshape(-1, 5),
                     present=present(),
                 )
             )
         self.stream.publish(frame)
         self._anew = False
-        self._rows, self._trades, self._outcomes = [], [], []
+        self._rows, self._trades, self._outcomes, self._marks = [], [], [], []
 
 
 class Subscription:

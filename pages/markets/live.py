@@ -25,6 +25,7 @@ from pages.markets import (
     live_controls,
     live_model,
     live_scores,
+    marks_panel,
     recalibration,
     terminal,
     toolbar,
@@ -143,6 +144,7 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
         live_scores.show(session, choices, view.zone)
         recalibration.show(session, choices)
         forecasters_panel.show(session, choices)
+        marks_panel.show(session, choices)
 
     @st.fragment(run_every=60.0)
     def worth() -> None:

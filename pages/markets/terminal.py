@@ -14,10 +14,12 @@ import streamlit as st
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET
 from core.market import stream
 from core.market.book import STEP_MS
+from core.market.marks import KINDS
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import STATUSES
 from pages.markets import call_value, stream_route
+from pages.markets.marks_panel import mark_names
 from pages.shared import assets, controls, permissions
 from pages.shared.browser_component import browser_component, style
 from pages.shared.language import _, duration, regional
@@ -192,6 +194,7 @@ def _legend(palette: Palette) -> list[tuple[str, str, str]]:
         ("ask", _("Best ask"), palette.down),
         ("bid", _("Best bid"), palette.up),
         ("trades", _("Trades"), palette.up),
+        ("marks", _("Pulled ×, stacked +, absorbed ◆, refilled ↻"), GREY),
         ("right", _("Call came true"), palette.right),
         ("wrong", _("Call was wrong"), palette.wrong),
         ("pending", _("Call not yet known"), GREY),
@@ -212,7 +215,7 @@ def _minimap(minimap: Minimap | None) -> dict[str, Any] | None:
     return None if minimap is None else {"from": minimap.from_ms, "to": minimap.to_ms, "mids": list(minimap.mids)}
 
 
-def _labels(horizon: str) -> dict[str, str]:
+def _labels(horizon: str) -> dict[str, Any]:
     return {
         "status": _("Status"),
         "symbol": _("Symbol"),
@@ -233,6 +236,7 @@ def _labels(horizon: str) -> dict[str, str]:
         "signalPane": _("P(up) - P(down)"),
         "deltaPane": _("Volume delta: bought less sold"),
         "unknown": _("Depth not known"),
+        "happened": [mark_names()[kind] for kind in KINDS],
         "scale": _("Resting size by colour, on a logarithmic scale; grey: depth that the venue did not send."),
         "locked": _("The colours' scale is locked: press to fit it to what is seen"),
         "unlocked": _("The colours' scale follows what is seen: press to lock it"),

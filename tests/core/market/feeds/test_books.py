@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from core.market.book import BookError, OrderBookSnapshot, interleave
+from core.market.book import LEVELS, MAX_LEVELS, BookError, OrderBookSnapshot, interleave
 from core.market.feeds.books import KnownDepth, snapshot_of, trade_of
 from core.market.feeds.protocol import Trade
 
@@ -30,12 +30,12 @@ def test_ten_levels_a_side_are_copied_with_time_and_number() -> None:
     assert snapshot.levels[1] == 1.0
 
 
-def test_up_to_a_hundred_levels_a_side_are_kept_as_deep_as_both_sides_reach() -> None:
-    raw = book(150)
+def test_up_to_a_thousand_levels_a_side_are_kept_as_deep_as_both_sides_reach() -> None:
+    raw = book(1_050, bid=1_000.0, ask=1_001.0)
     snapshot = snapshot_of(raw)
-    asks, bids = np.array(raw["asks"])[:100], np.array(raw["bids"])[:100]
+    asks, bids = np.array(raw["asks"])[:MAX_LEVELS], np.array(raw["bids"])[:MAX_LEVELS]
     np.testing.assert_array_equal(snapshot.whole, np.concatenate([asks, bids], axis=1).reshape(-1))
-    assert snapshot.levels.shape == (40,) and snapshot.deep.shape == (360,)
+    assert snapshot.levels.shape == (40,) and snapshot.deep.shape == (4 * (MAX_LEVELS - LEVELS),)
     assert snapshot_of({**raw, "bids": raw["bids"][:13]}).deep.shape == (12,)  # type: ignore[index]
     assert not len(snapshot_of(book(10)).deep)
 
