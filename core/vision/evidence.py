@@ -18,6 +18,7 @@ from core.explain.progress import Told, untold
 from core.vision.analysis import PictureAnalysis, TokenShares, analyse
 from core.vision.bundled_images import bundled_images
 from core.vision.classifier import Classifier
+from core.vision.pictures import Bytes
 
 MAX_GRADIENTS: Final = 128
 """Of integrated gradients: with four times as many, patches keep their order (rank correlation .996 to 1 on three photographs),
@@ -95,6 +96,17 @@ def hidden_answers(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
     with torch.no_grad():
         logits = classifier.model(shown)
     return np.asarray((logits / classifier.temperature).softmax(dim=-1).double().cpu().numpy())
+
+
+def painted(analysis: PictureAnalysis, hidden: Hidden | None) -> Bytes:
+    """The image as the model reads it with some patches (patches,) hidden; as it is where None."""
+    if hidden is None:
+        return analysis.image
+    classifier = analysis.classifier
+    inputs = classifier.normalise(analysis.image[None])[0]
+    shown = without(inputs, background(classifier, inputs), patch_numbers(classifier).to(inputs.device), hidden[None])[0]
+    levels = (shown * classifier.std + classifier.mean).mul(255).round().clamp(0, 255).byte().permute(1, 2, 0).cpu().numpy()
+    return np.ascontiguousarray(levels if levels.shape[-1] == 3 else levels[..., 0])
 
 
 def ground_colour(analysis: PictureAnalysis) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ import streamlit as st
 from core.vision.analysis import PictureAnalysis
 from core.vision.arrays_file import to_npz
 from core.vision.evidence import mask_of
+from core.vision.preprocessing import PreparedPicture
 from pages.images import (
     attention_maps,
     cached_results,
@@ -17,6 +18,7 @@ from pages.images import (
     picture_source,
     preparation,
     ranking_panel,
+    share_card,
 )
 from pages.images.class_names import garment
 from pages.images.model_choice import pick_classifier, show_if_possible
@@ -42,11 +44,11 @@ def body() -> None:
         picture_source.link_to_view()
         return
     ranking_panel.headline(analysis, chosen)
-    views(analysis, chosen.name)
+    views(chosen.name, analysis, prepared)
 
 
 @st.fragment
-def views(analysis: PictureAnalysis, title: str) -> None:
+def views(title: str, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
     """The chosen view and its downloads: a fragment, so that a choice in it does not rerun the page."""
     options = {
         "picture": _("Over the picture"),
@@ -82,7 +84,14 @@ def views(analysis: PictureAnalysis, title: str) -> None:
             here=lambda told: cached_results.deletion_curves(analysis, analysis.likeliest, told=told),
             unit=_("patches"),
         )
-    _downloads_and_links(analysis, label=label, hidden=hidden, downloads=downloads)
+    mask = mask_of(hidden, analysis.grid**2) if hidden else None
+
+    def with_card() -> None:
+        downloads()
+        needed = cached_results.needed(analysis) if view == "hide" else None  # known by then
+        share_card.show(analysis, prepared, doubts=ranking_panel.doubts(analysis), hidden=mask, needed=needed)
+
+    _downloads_and_links(analysis, label=label, hidden=hidden, downloads=with_card)
 
 
 def _no_downloads() -> None:

@@ -33,7 +33,7 @@ def body() -> None:
                 batch_table.show(chosen, recipe)
         if not prepared.empty:
             with patches:
-                ranking_panel.attention(analysis)
+                ranking_panel.attention(analysis, prepared)
     picture_source.link_to_view()
 
 

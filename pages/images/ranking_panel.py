@@ -9,7 +9,7 @@ from core.figures import pictures as figures
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
 from core.vision.preprocessing import SIDE, PreparedPicture
-from pages.images import cached_results, patch_evidence, picture_box
+from pages.images import cached_results, patch_evidence, picture_box, share_card
 from pages.images.class_names import garment
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls
@@ -43,7 +43,7 @@ def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPictur
     return analysis
 
 
-def attention(analysis: PictureAnalysis) -> None:
+def attention(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
     """Shows the patches from which the answer came, the links and the downloads."""
     st.header(_("What it attends to"), anchor=False)
     shown = patch_evidence.show(analysis)
@@ -61,6 +61,7 @@ def attention(analysis: PictureAnalysis) -> None:
             _("Ranking"), lambda: _ranking(analysis), key="classify_ranked", filename="ranking", formats=("csv",)
         )
         patch_evidence.download_patches(shown)
+        share_card.show(analysis, prepared, doubts=doubts(analysis))
 
 
 def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
@@ -120,14 +121,21 @@ def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
     if analysis.garment:
         return
     classifier = analysis.classifier
-    sentence = (
-        _("I am unsure: this may be none of the ten garments I know.")
-        if classifier.rejects
-        else _("I am unsure: this does not look like a garment to me.")
-    )
-    controls.notice("stale", f"{sentence} " + _("The classes are the nearest I know, no more."))
+    controls.notice("stale", f"{unsure(classifier)} " + _("The classes are the nearest I know, no more."))
     with st.expander(_("Details"), icon=":material/info:"):
         st.caption(doubt(analysis))
+
+
+def unsure(classifier: Classifier) -> str:
+    """Says that a picture is not taken for a garment."""
+    if classifier.rejects:
+        return _("I am unsure: this may be none of the ten garments I know.")
+    return _("I am unsure: this does not look like a garment to me.")
+
+
+def doubts(analysis: PictureAnalysis) -> str:
+    """Both sentences on a picture that is not taken for a garment; nothing for one that is."""
+    return "" if analysis.garment else f"{unsure(analysis.classifier)} {doubt(analysis)}"
 
 
 def doubt(analysis: PictureAnalysis) -> str:

@@ -199,7 +199,17 @@ def address_of_view(**parameters: str) -> None:
 
 def view_address(**parameters: str) -> str:
     """The page's address with every choice in it, and with these parameters instead of its own of the same names."""
-    return f"{st.context.url or ''}?{urlencode(st.query_params.to_dict() | parameters)}"
+    return f"{_page_address(st.context.url or '')}?{urlencode(st.query_params.to_dict() | parameters)}"
+
+
+def _page_address(url: str) -> str:
+    """Streamlit's address of the page, without what it leaves of a path that ends in another page's.
+
+    It makes ".../garment-/garment-attention" of a page beside one called "attention".
+    """
+    before, _slash, page = url.rpartition("/")
+    above, _slash, rest = before.rpartition("/")
+    return f"{above}/{page}" if rest.endswith("-") and page.startswith(rest) else url
 
 
 def _csv(table: pd.DataFrame) -> bytes:
