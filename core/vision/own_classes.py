@@ -27,6 +27,8 @@ FOLDS: Final = 5
 FEWEST: Final = FOLDS
 """Pictures a class, so that each fold has one."""
 RECOMMENDED: Final = 20
+FAMILIAR: Final = 0.98
+"""Share of the pictures taught by that count as like what was taught."""
 MAX_CLASSES: Final = 12
 LONGEST_NAME: Final = 40
 PENALTY: Final = 0.01
@@ -46,6 +48,8 @@ class OwnClasses:
     Attributes:
         names: of the classes. counts: pictures that each was taught by.
         mean, deviation: of the features, (width,). weights: (classes, width). bias: (classes,).
+        centres: mean of each class's standardised features, (classes, width).
+        reach: distance from the nearest centre within which `FAMILIAR` of the pictures lay while they were held out.
         held_out: share of the pictures answered rightly by heads that were fitted without them.
         base: the model's weights by their SHA-256, without which the head means nothing.
     """
@@ -56,11 +60,13 @@ class OwnClasses:
     deviation: Floats
     weights: Floats
     bias: Floats
+    centres: Floats
+    reach: float
     held_out: float
     base: str
 
-    def probabilities(self, classifier: Classifier, image: Bytes) -> Floats:
-        """uint8 (28, 28) -> (classes,).
+    def answer(self, classifier: Classifier, image: Bytes) -> tuple[Floats, bool]:
+        """uint8 (side, side, 3) -> (classes,) probabilities, and whether it is like anything that was taught.
 
         Raises:
             OwnClassesError: for another model than the head was fitted on.
@@ -68,20 +74,21 @@ class OwnClasses:
         if base_of(classifier) != self.base:
             raise OwnClassesError(compose("these classes were taught to another model: choose that one, or teach them again"))
         features = (classifier.features(image[None]) - self.mean) / self.deviation
-        return softmax(features @ self.weights.T + self.bias)[0]
+        near = float(_distances(features, self.centres)[0])
+        return softmax(features @ self.weights.T + self.bias)[0], near <= self.reach
 
     def to_npz(self) -> bytes:
         """The head as a file."""
         return npz.to_bytes(
             {
                 "names": np.array(self.names), "counts": np.array(self.counts, np.int64), "mean": self.mean,
-                "deviation": self.deviation, "weights": self.weights, "bias": self.bias,
-                "held_out": np.array(self.held_out), "base": np.array(self.base),
+                "deviation": self.deviation, "weights": self.weights, "bias": self.bias, "centres": self.centres,
+                "reach": np.array(self.reach), "held_out": np.array(self.held_out), "base": np.array(self.base),
             }
         )  # fmt: skip
 
 
-ARRAYS: Final = ("names", "counts", "mean", "deviation", "weights", "bias", "held_out", "base")
+ARRAYS: Final = ("names", "counts", "mean", "deviation", "weights", "bias", "centres", "reach", "held_out", "base")
 
 
 def base_of(classifier: Classifier) -> str:
@@ -115,10 +122,13 @@ def teach(classifier: Classifier, pictures: Sequence[tuple[str, Sequence[Bytes]]
     labels = np.concatenate([np.full(len(images), row) for row, (_name, images) in enumerate(pictures)])
     folds = np.concatenate([np.arange(len(images)) * FOLDS // len(images) for _name, images in pictures])
     right = np.zeros(len(labels), dtype=bool)
+    near = np.zeros(len(labels))
     for fold in range(FOLDS):
         asked = folds == fold
         mean, deviation, weights, bias = _fit(features[~asked], labels[~asked], len(names))
-        right[asked] = (((features[asked] - mean) / deviation) @ weights.T + bias).argmax(axis=1) == labels[asked]
+        x = (features[asked] - mean) / deviation
+        right[asked] = (x @ weights.T + bias).argmax(axis=1) == labels[asked]
+        near[asked] = _distances(x, _centres((features[~asked] - mean) / deviation, labels[~asked], len(names)))
     mean, deviation, weights, bias = _fit(features, labels, len(names))
     return OwnClasses(
         names=tuple(names),
@@ -127,9 +137,21 @@ def teach(classifier: Classifier, pictures: Sequence[tuple[str, Sequence[Bytes]]
         deviation=deviation,
         weights=weights,
         bias=bias,
+        centres=_centres((features - mean) / deviation, labels, len(names)),
+        reach=float(np.quantile(near, FAMILIAR)),
         held_out=float(right.mean()),
         base=base_of(classifier),
     )
+
+
+def _centres(x: Floats, labels: NDArray[np.int64], classes: int) -> Floats:
+    """(classes, width): mean of each class's standardised features (n, width)."""
+    return np.stack([x[labels == row].mean(axis=0) for row in range(classes)])
+
+
+def _distances(x: Floats, centres: Floats) -> Floats:
+    """(n,): root mean square distance of standardised features (n, width) from the nearest centre."""
+    return np.asarray(np.sqrt(((x[:, None] - centres) ** 2).mean(axis=-1)).min(axis=1))
 
 
 def _fit(features: Floats, labels: NDArray[np.int64], classes: int) -> tuple[Floats, Floats, Floats, Floats]:
@@ -161,16 +183,17 @@ def read_own_classes(data: bytes) -> OwnClasses:
         arrays = npz.from_bytes(data, ARRAYS, max_bytes=LARGEST_FILE)
         names = tuple(str(name) for name in arrays["names"].reshape(-1))
         counts = tuple(int(count) for count in arrays["counts"].reshape(-1))
-        numbers = {name: arrays[name].astype(np.float64) for name in ("mean", "deviation", "weights", "bias")}
-        held_out, base = float(arrays["held_out"]), str(arrays["base"])
+        numbers = {name: arrays[name].astype(np.float64) for name in ("mean", "deviation", "weights", "bias", "centres")}
+        reach, held_out, base = float(arrays["reach"]), float(arrays["held_out"]), str(arrays["base"])
     except npz.NpzError as error:
         raise OwnClassesError(compose("the file holds no classes taught here: {reason}", reason=error)) from error
     except (TypeError, ValueError) as error:
         raise OwnClassesError(compose("the file holds no classes taught here: its arrays are of other kinds")) from error
     width = len(numbers["mean"])
-    shapes = {"mean": (width,), "deviation": (width,), "weights": (len(names), width), "bias": (len(names),)}
+    rows = (len(names), width)
+    shapes = {"mean": (width,), "deviation": (width,), "weights": rows, "bias": (len(names),), "centres": rows}
     fits = all(numbers[name].shape == shape and np.isfinite(numbers[name]).all() for name, shape in shapes.items())
     named = all(0 < len(name) <= LONGEST_NAME for name in names)
     if not (fits and named and 2 <= len(names) <= MAX_CLASSES and len(counts) == len(names) and (numbers["deviation"] > 0).all()):
         raise OwnClassesError(compose("the file holds no classes taught here: its arrays do not fit together"))
-    return OwnClasses(names=names, counts=counts, held_out=held_out, base=base, **numbers)
+    return OwnClasses(names=names, counts=counts, reach=reach, held_out=held_out, base=base, **numbers)

@@ -157,12 +157,14 @@ def ask(classifier: Classifier, head: OwnClasses) -> None:
 def answer(classifier: Classifier, head: OwnClasses, image: Bytes) -> None:
     """Shows which of the classes a picture is."""
     try:
-        probabilities = head.probabilities(classifier, image)
+        probabilities, familiar = head.answer(classifier, image)
     except OwnClassesError as error:
         controls.error_box(str(error))
         return
     best = int(probabilities.argmax())
-    st.header(head.names[best], anchor=False)
+    st.header(head.names[best] if familiar else _("Unlike anything you taught me"), anchor=False)
+    if not familiar:
+        st.caption(_("It lies further from every class than nearly all of your pictures did. The nearest are these, no more."))
     st.progress(float(probabilities[best]), text=_("Confidence {share}").format(share=percent(probabilities[best])))
     live_plot(
         figures.ranking_figure(list(head.names), probabilities, write=percent, height=HEIGHT),

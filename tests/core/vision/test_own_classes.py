@@ -52,7 +52,7 @@ def test_it_answers_as_scikit_learns_logistic_regression(
     features = np.concatenate([classifier.features(np.stack(images)) for _name, images in pictures])
     x, y = (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-3), np.repeat(np.arange(3), 12)
     expected = reference(x, y).predict_proba(x)
-    found = [head.probabilities(classifier, image) for _name, images in pictures for image in images]
+    found = [head.answer(classifier, image)[0] for _name, images in pictures for image in images]
     np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
@@ -72,6 +72,19 @@ def test_the_held_out_score_asks_about_neighbours_together(
     assert head.held_out == pytest.approx(np.mean(right), abs=1e-9)
 
 
+def test_what_is_far_from_every_class_is_unlike_them(
+    classifier: Classifier, pictures: list[tuple[str, list[Bytes]]], head: OwnClasses
+) -> None:
+    """By the distance from each class's mean, written out; nearly all pictures taught are familiar, and a flat one is not."""
+    features = np.stack([classifier.features(np.stack(images)) for _name, images in pictures])
+    x = (features - head.mean) / head.deviation
+    centres = x.mean(axis=1)
+    near = [min(np.sqrt(np.mean((row - centre) ** 2)) for centre in centres) for row in x.reshape(-1, x.shape[-1])]
+    found = [head.answer(classifier, image)[1] for _name, images in pictures for image in images]
+    assert found == [distance <= head.reach for distance in near] and sum(found) >= 34
+    assert not head.answer(classifier, np.full((28, 28), 255, np.uint8))[1]
+
+
 def test_twins_in_two_classes_score_at_chance(classifier: Classifier) -> None:
     """The same pictures under two names: nothing can tell them apart, so half at most are right."""
     random = np.random.default_rng(1)
@@ -82,7 +95,8 @@ def test_twins_in_two_classes_score_at_chance(classifier: Classifier) -> None:
 def test_a_file_gives_the_same_answers(classifier: Classifier, pictures: list[tuple[str, list[Bytes]]], head: OwnClasses) -> None:
     again = read_own_classes(head.to_npz())
     image = pictures[1][1][0]
-    np.testing.assert_array_equal(again.probabilities(classifier, image), head.probabilities(classifier, image))
+    for one, other in zip(again.answer(classifier, image), head.answer(classifier, image), strict=True):
+        np.testing.assert_array_equal(one, other)
     assert (again.names, again.counts, again.held_out) == (NAMES, (12, 12, 12), head.held_out)
 
 
@@ -91,7 +105,7 @@ def test_another_model_is_refused(head: OwnClasses, tmp_path: Path) -> None:
     other = load_classifier(folder=tmp_path)
     assert base_of(other) != head.base
     with pytest.raises(OwnClassesError, match="taught to another model"):
-        head.probabilities(other, np.zeros((28, 28), np.uint8))
+        head.answer(other, np.zeros((28, 28), np.uint8))
 
 
 def test_too_little_to_learn_from_gets_a_sentence(classifier: Classifier) -> None:
