@@ -24,6 +24,7 @@ from safetensors.torch import load_file
 from safetensors.torch import save as packed
 from torch import Tensor, nn
 
+from core.files import write_together
 from core.messages import compose
 from core.models import MODELS
 from core.models.config import ModelConfig
@@ -90,6 +91,7 @@ def save(name: str, module: nn.Module, card: dict[str, Any], *, folder: Path = F
 
     Raises:
         CheckpointError: where the card lacks an entry; nothing is written then.
+        OSError: where the disk refuses; an earlier checkpoint of this name stays what it was.
     """
     weights = packed({key: value.detach().cpu().contiguous() for key, value in module.state_dict().items()})
     whole = {
@@ -101,9 +103,9 @@ def save(name: str, module: nn.Module, card: dict[str, Any], *, folder: Path = F
     }
     check_card(whole, f"{name}.json")
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.safetensors").write_bytes(weights)
     path = folder / f"{name}.json"
-    path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    write_together({path.with_suffix(".safetensors"): weights, path: text.encode()})
     return path
 
 

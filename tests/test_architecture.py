@@ -18,10 +18,21 @@ from pages.shared.navigation import ENTRIES, SECTIONS
 ROOT = Path(__file__).resolve().parents[1]
 CODE = [*sorted((ROOT / "core").rglob("*.py")), *sorted((ROOT / "pages").rglob("*.py")), ROOT / "streamlit_app.py"]
 
-SHARED = {"core.messages", "core.npz", "core.store", "core.models", "core.nn", "core.explain", "core.checkpoints", "core.device"}
+SHARED = {
+    "core.files",
+    "core.messages",
+    "core.npz",
+    "core.store",
+    "core.models",
+    "core.nn",
+    "core.explain",
+    "core.checkpoints",
+    "core.device",
+}
 ALLOWED = {
     # layer: the layers it may import, itself always. pages -> figures -> (market | vision | signs | explain) -> models -> nn
     "core.device": set[str](),
+    "core.files": set[str](),
     "core.messages": set[str](),
     "core.npz": {"core.messages"},
     "core.store": set[str](),
@@ -30,7 +41,7 @@ ALLOWED = {
     "core.scores": set[str](),
     "core.schedules": set[str](),
     "core.usage": {"core.device"},
-    "core.checkpoints": {"core.messages", "core.models"},
+    "core.checkpoints": {"core.files", "core.messages", "core.models"},
     "core.nn": set[str](),
     "core.models": {"core.messages", "core.nn"},
     "core.explain": {"core.messages", "core.models", "core.nn"},

@@ -42,9 +42,9 @@ def _run(recipe: TrainingRecipe, o: argparse.Namespace) -> None:
     """Run, unless the checkpoint would replace a shipped one, or the state that the run could be resumed from."""
     recipe.settle(o)
     card: Path = o.folder / f"{o.name}.json"
-    state = None if o.state is None else o.state.with_suffix(".json")
-    if state is not None and state.resolve() == card.resolve():
-        raise ValueError(f"the run's state and its checkpoint would be the same files ({card.name}): name --state otherwise")
+    state = None if o.state is None else o.state.with_suffix(".safetensors")
+    if state is not None and state.resolve() == card.with_suffix(".safetensors").resolve():
+        raise ValueError(f"the run's state and its checkpoint would be the same file ({state.name}): name --state otherwise")
     options.keep_shipped(o, card, *(path for path in (state, getattr(o, "progress", None)) if path is not None))
     if o.model not in READERS:
         path = recipe.run(o)

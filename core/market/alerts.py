@@ -20,9 +20,9 @@ from typing import Any, Final, Literal, get_args
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from core.files import write_bytes
 from core.market.labels import LABEL_KINDS, describe_head
 from core.market.session_view import Status
-from core.market.store.segments import write_bytes
 from core.messages import Message, compose
 
 AlertKind = Literal["probability", "score", "feed", "price"]

@@ -11,16 +11,20 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors import safe_open
+from safetensors.torch import save as packed
 from torch import Tensor, nn
 
 from core.device import computes_bfloat16
+from core.files import write_bytes
 from core.schedules import warmup_cosine
 
 Batch = tuple[Tensor, ...]
+PROGRESS: Final = "progress"
+"""Entry of a state's metadata: the run's progress as JSON."""
 
 
 class Task(Protocol):
@@ -129,8 +133,8 @@ def fit(
 
     Args:
         rates: share of the rate for parameters by the beginning of their names, 0 for those that stay as they are.
-        resume_from: a path without suffix; the state is written to `<path>.safetensors` and `<path>.json` after every epoch,
-            and training resumes from these files where they exist.
+        resume_from: a path without suffix; the state is written to `<path>.safetensors` after every epoch, and training
+            resumes from there where it exists.
 
     Returns:
         The progress, with one history row per epoch.
@@ -142,7 +146,7 @@ def fit(
     averages = Averages(model, settings.ema) if settings.ema else None
     best = {name: value.detach().clone() for name, value in model.state_dict().items()}
     progress = TrainingProgress()
-    if resume_from is not None and resume_from.with_suffix(".json").exists():
+    if resume_from is not None and resume_from.with_suffix(".safetensors").exists():
         progress, best = _restore(resume_from, model, optimizer, averages, best)
     total = settings.epochs * settings.steps_per_epoch
     stopped = False
@@ -238,17 +242,14 @@ def _store(
         tensors |= {f"optimizer/{index}/{k}": v for k, v in state.items()}
     tensors["rng"] = torch.get_rng_state()
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    save_file({k: v.detach().contiguous().clone() for k, v in tensors.items()}, partial)
-    partial.replace(path.with_suffix(".safetensors"))
-    path.with_suffix(".json").write_text(json.dumps(asdict(progress)))
+    whole = {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}
+    write_bytes(path.with_suffix(".safetensors"), packed(whole, {PROGRESS: json.dumps(asdict(progress))}))
 
 
 def _restore(
     path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, averages: Averages | None, best: dict[str, Tensor]
 ) -> tuple[TrainingProgress, dict[str, Tensor]]:
-    tensors = load_file(path.with_suffix(".safetensors"))
-    values: dict[str, Any] = json.loads(path.with_suffix(".json").read_text())
+    tensors, progress = _read(path)
 
     def under(prefix: str) -> dict[str, Tensor]:
         return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
@@ -262,11 +263,18 @@ def _restore(
         state.setdefault(int(index), {})[key] = value
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
     torch.set_rng_state(tensors["rng"])
-    return TrainingProgress(**values), {k: v.to(best[k].device) for k, v in under("best/").items()}
+    return progress, {k: v.to(best[k].device) for k, v in under("best/").items()}
 
 
 def best_of(path: Path) -> tuple[dict[str, Tensor], TrainingProgress]:
     """The best weights of a run and its progress, from the state that it wrote (`fit`'s `resume_from`)."""
-    tensors = load_file(path.with_suffix(".safetensors"))
+    tensors, progress = _read(path)
     weights = {name.removeprefix("best/"): value for name, value in tensors.items() if name.startswith("best/")}
-    return weights, TrainingProgress(**json.loads(path.with_suffix(".json").read_text()))
+    return weights, progress
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], TrainingProgress]:
+    """The tensors of a state and its progress, which are one file, so that neither is ever newer than the other."""
+    with safe_open(path.with_suffix(".safetensors"), "pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+        return tensors, TrainingProgress(**json.loads(file.metadata()[PROGRESS]))

@@ -103,7 +103,7 @@ def test_a_shipped_file_is_replaced_only_where_that_is_asked_for(
     elsewhere: Path, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words) == 2
-    assert re.search(r"assets/\w+/\w+\.json comes with the app: .*--overwrite\n$", capsys.readouterr().err)
+    assert re.search(r"assets/\w+/\w+\.(json|safetensors) comes with the app: .*--overwrite\n$", capsys.readouterr().err)
     assert below(elsewhere) == set()
 
 

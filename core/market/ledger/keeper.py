@@ -71,7 +71,7 @@ class LedgerKeeper:
                 self._writer = self._writer or self._open()
                 self._writer.write(batch)
                 self.head, self.count, self.late = self._writer.head, self._writer.count, self._writer.late
-            except (LedgerError, OSError) as error:
+            except (LedgerError, OSError, MemoryError) as error:
                 self._give_up(error)
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class LedgerKeeper:
             if self._writer is not None and self.problem is None:
                 try:
                     self._writer.close()
-                except (LedgerError, OSError) as error:
+                except (LedgerError, OSError, MemoryError) as error:
                     self._give_up(error)
             self._writer = None
 
@@ -95,6 +95,9 @@ class LedgerKeeper:
 
     def _give_up(self, error: Exception) -> None:
         log.warning("the ledger of %s stops: %s", self._header.market, error)
+        if self._writer is not None:
+            self._writer.release()
+            self._writer = None
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         self.problem = compose("Predictions are not written down any more: {reason}.", reason=why)
 

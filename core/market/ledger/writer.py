@@ -12,6 +12,7 @@ from typing import IO, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.files import lock, write_bytes
 from core.market.book import STEP_MS, FloatArray
 from core.market.feeds.clock import CLOCK
 from core.market.ledger.chain import (
@@ -36,7 +37,7 @@ from core.market.ledger.chain import (
     segment_files,
     write_segment,
 )
-from core.market.store.segments import FREE_SPACE, HOUR_MS, Journal, is_full, lock, remove_leftovers, write_bytes
+from core.market.store.segments import FREE_SPACE, HOUR_MS, Journal, is_full, remove_leftovers
 from core.messages import compose
 
 SIZE_LIMIT: Final = 8 * 2**30
@@ -251,8 +252,12 @@ class LedgerWriter:
                 if self._entries:
                     self._seal(len(self._entries))
             finally:
-                self._journal.close()
-                self._held.close()
+                self.release()
+
+    def release(self) -> None:
+        """Leave the folder to others as it is: what was written stays in the journal, where the next writer finds it."""
+        self._journal.close()
+        self._held.close()
 
     def __enter__(self) -> LedgerWriter:
         return self

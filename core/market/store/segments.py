@@ -7,17 +7,17 @@ journal, on which its process holds a lock that the system releases when the pro
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from core.files import lock, write_whole
 
 ROWS, TRADES, UPDATES, EVENTS, DEPTH = "rows", "trades", "updates", "events", "depth"
 KINDS: Final = (ROWS, TRADES, UPDATES, EVENTS, DEPTH)
@@ -54,15 +54,6 @@ def is_full(folder: Path) -> bool:
     return shutil.disk_usage(folder).free < FREE_SPACE
 
 
-def lock(file: IO[bytes]) -> bool:
-    """Take the file's lock until it is closed; returns False where another process holds it."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 class Journal:
     """A file that bytes are appended to, each time whole or not at all.
 
@@ -90,7 +81,7 @@ class Journal:
                 left = left[self._file.write(left) :]
             if self._durable:
                 os.fsync(self._file.fileno())
-        except OSError:
+        except BaseException:
             self._file.truncate(self.size)
             raise
         self.size += len(data)
@@ -103,37 +94,6 @@ class Journal:
         """Delete the journal."""
         self.path.unlink(missing_ok=True)
         self.close()
-
-
-def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file by a function that fills it; on return it is on disk under its own name.
-
-    The part is locked meanwhile, so that another process does not take it for a leftover.
-
-    Raises:
-        OSError: where the disk refuses; nothing is left behind then.
-    """
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            lock(file)
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # makes the rename durable
-    finally:
-        os.close(folder)
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Bytes as a whole file; see `write_whole`."""
-    write_whole(path, lambda file: file.write(data))
 
 
 def write_table(path: Path, table: pa.Table) -> None:

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from core.files import write_whole
 from core.market.book import (
     DEEP_COLUMNS,
     FILE_COLUMNS,
@@ -55,7 +56,6 @@ from core.market.store.segments import (
     remove_leftovers,
     segment_path,
     write_table,
-    write_whole,
 )
 from core.messages import compose
 
@@ -216,6 +216,7 @@ class SegmentWriter:
         self._hours = [_Hour()]  # one a segment, the last of which is being gathered
         self._journal: Journal | None = None
         self._journal_due = 0.0
+        self._sealing = False  # whether the journal's files were begun, and may be there
         self._first_ms: int | None = None
         self._last_ms: int | None = None
         self._book: tuple[dict[float, float], dict[float, float]] | None = None
@@ -296,9 +297,7 @@ class SegmentWriter:
                 hour, over = self._hours[0], len(self._hours) > 1
                 new = {kind: items[:] for kind, items in hour.new.items() if items}
             if new:
-                if self._journal is None:
-                    self._journal = Journal(self.folder / f".{self._name}_{uuid.uuid4().hex}{ENDING}")
-                    self._journal.append(_framed(json.dumps({"market": self.market, "name": self._name}).encode()))
+                self._journal = self._journal or self._begun()
                 self._journal.append(_framed(b"".join(_part(kind, items) for kind, items in new.items())))
                 with self._lock:
                     for kind, items in new.items():
@@ -308,6 +307,16 @@ class SegmentWriter:
             self._seal()
             with self._lock:
                 del self._hours[0]
+
+    def _begun(self) -> Journal:
+        """A new journal, which says first what market it is of."""
+        journal = Journal(self.folder / f".{self._name}_{uuid.uuid4().hex}{ENDING}")
+        try:
+            journal.append(_framed(json.dumps({"market": self.market, "name": self._name}).encode()))
+        except BaseException:
+            journal.remove()
+            raise
+        return journal
 
     def close(self) -> None:
         """Write the rest."""
@@ -326,9 +335,10 @@ class SegmentWriter:
     def _seal(self) -> None:
         """Make files of the journal."""
         if self._journal is not None:
-            self._write_segment(self._journal)
+            again, self._sealing = self._sealing, True
+            self._write_segment(self._journal, restored=again)
             self._journal.remove()
-        self._journal = None
+        self._journal, self._sealing = None, False
 
     def _restore(self) -> None:
         """Make segments of the journals of killed processes, and remove the half-written files they left."""
@@ -354,7 +364,7 @@ class SegmentWriter:
         count = 0 if rows is None else rows.num_rows
         path = self._free_path(name, first // 1_000_000 if kind == UPDATES else first, count if restored else None)
         if path is None:
-            return  # the process was killed between writing the segment and removing its journal
+            return  # a process was killed, or a call failed, between writing the segment and removing its journal
         for kind, table in tables.items():
             write_table(beside := segment_path(path, kind), table)
             self._sealed += beside.stat().st_size

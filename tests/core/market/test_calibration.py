@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 from scipy.special import softmax as scipy_softmax
 from sklearn.metrics import f1_score, matthews_corrcoef
 
-from core.market.calibration import CallRule, apply_rules, fit_rule, softmax
+from core.market.calibration import CallRule, apply_rules, fit_class_biases, fit_rule, softmax
 
 MOVING = np.array([1.0, 0.0, 1.0])
 
@@ -50,6 +50,22 @@ def test_calibration_is_scipys_minimum_of_the_likelihood(seed: int) -> None:
     assert 1 / rule.temperature == pytest.approx(best.x[0], abs=1e-4)
     assert rule.bias == pytest.approx(best.x[1], abs=1e-4)
     assert loss(np.array([1 / rule.temperature, rule.bias])) <= best.fun + 1e-10
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_class_biases_are_scipys_maximum_of_the_weighted_likelihood_and_the_prior(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    logits, weights = rng.normal(0, 1.5, (300, 3)), rng.random(300) / 5
+    truth = drawn(logits + np.array([0.8, 0, -0.5]), 1.7, 0, seed)
+
+    def loss(x: NDArray[np.float64]) -> float:
+        given = log_softmax(logits * x[0] + np.array([x[1], 0, x[2]]), axis=1)[np.arange(300), truth]
+        return float(-(weights * given).sum() + (5 * (x[0] - 1) ** 2 + x[1] ** 2 + x[2] ** 2) / 2)
+
+    best = minimize(loss, [1.0, 0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 5_000})
+    for start in ((1.0, (0.0, 0.0, 0.0)), (0.5, (-1.0, 0.0, 2.0))):
+        scale, biases = fit_class_biases(logits, truth, weights, start=start)
+        assert [scale, biases[0], biases[2]] == pytest.approx(best.x, abs=1e-5) and biases[1] == 0
 
 
 def test_calibration_survives_a_model_that_knows_nothing() -> None:

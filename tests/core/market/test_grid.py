@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
@@ -22,6 +23,7 @@ from core.market.grid import (
     carry_ms,
     count_pauses,
     grid_rows,
+    next_step,
     sampling_interval,
     segments,
     stalled,
@@ -369,3 +371,29 @@ def test_rows_of_ones_own_begin_with_a_book_of_ones_own() -> None:
     event = SharedEvent()
     assert sampler.grid.take(event) == [event]
     assert sampler.advance(START + 500) == []
+
+
+def test_a_wall_clocks_grid_gives_no_rows_before_its_feed_is_live(clock: Clock) -> None:
+    grid = Grid("wall")
+    grid.take(book(1, START))
+    clock.ms += 1_000
+    assert grid.tick() == []
+    grid.take(StatusChange(state=FeedState.LIVE))
+    assert [one.timestamp for one in grid.tick() if isinstance(one, Row)] == [START + 250 * n for n in range(1, 5)]
+
+
+def test_the_next_step_is_the_next_quarter_of_a_second(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr("core.market.grid.asyncio.sleep", sleep)
+    for clock.ms in (START, START + 1, START + 249):
+        asyncio.run(next_step())
+    assert waited == [0.25, 0.249, 0.001]
+
+
+def test_a_row_of_a_file_tells_of_no_message() -> None:
+    row = Row(START, np.zeros(40))
+    assert (row.received_ns, row.formed_ns, row.provisional) == (0, 0, False)

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.files import lock
 from core.market.book import read_market, read_rows
 from core.market.feeds.protocol import Trade
 from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.feeds.trades import read_trades
 from core.market.grid import Row
-from core.market.store.segments import lock
 from core.market.store.writer import SegmentWriter
 
 START_MS = 1_700_000_000_000

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from core.nn import FeedForward
+from core.nn.feed_forward import TanhGELU
 
 FORMULAS: dict[str, Callable[[float], float]] = {
     "relu": lambda z: max(z, 0.0),
@@ -29,6 +30,17 @@ def test_it_equals_the_formula(activation: str, output: int | None) -> None:
     expected = hidden @ w2.T + b2
     assert expected.shape == (2, 7, output or 5)
     np.testing.assert_allclose(layer(x).detach(), expected, atol=1e-5)
+    given = x.clone()
+    with torch.no_grad():  # which predictions compute otherwise
+        np.testing.assert_allclose(layer(x), expected, atol=1e-5)
+        np.testing.assert_allclose(layer.double()(x.double()), expected, atol=1e-7)
+    assert torch.equal(x, given)
+
+
+def test_gradients_are_autograds_of_the_formula() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(9, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(TanhGELU(), x)
 
 
 def test_dropout_is_between_the_two_layers_and_off_in_use() -> None:

@@ -213,6 +213,41 @@ def test_every_action_has_a_row_and_the_documentation_holds_the_table() -> None:
     assert access.table() in (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
 
 
+WAYS: dict[str, tuple[RequestAddress, str]] = {
+    "from this machine; the server listens at the loopback": (came(), ""),
+    "the same, with `OBSERVATORY_HOSTS` set": (came(), "observatory.example"),
+    "from this machine; the server listens everywhere": (came(bind="0.0.0.0"), ""),
+    "passed on by nginx with `X-Forwarded-For`": (came(headers={**AT_HOME, "x-forwarded-for": "127.0.0.1"}), ""),
+    "from this machine, once nginx has passed one on": (came(), "proxy"),
+    "from a network": (came(bind="0.0.0.0", peer="192.0.2.7", headers={"host": "192.0.2.1:8501"}), ""),
+}
+"""How a request comes, and the names that are configured."""
+SIGN_INS: dict[str, tuple[bool, dict[str, object] | None, str]] = {
+    "no sign-in": (False, None, ""),
+    "no sign-in, `OBSERVATORY_OPEN=yes`": (False, None, "yes"),
+    "sign-in: not signed in": (True, None, ""),
+    "signed in": (True, {"email": "ann@x.example"}, ""),
+    "signed in, not in `OBSERVATORY_USERS`": (True, {"email": "eve@x.example"}, ""),
+}
+
+
+def test_the_documentation_says_who_is_who_in_every_circumstance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(USERS_VARIABLE, "ann@x.example")
+    lines = [f"| a request | {' | '.join(SIGN_INS)} |", "| --- |" + " --- |" * len(SIGN_INS)]
+    for way, (address, names) in WAYS.items():
+        cells = []
+        for sign_in, user, everyone in SIGN_INS.values():
+            access.PROXY_SEEN.clear()
+            if names == "proxy":
+                access.PROXY_SEEN.set()
+            monkeypatch.setenv(HOSTS_VARIABLE, names if names != "proxy" else "")
+            monkeypatch.setenv(OPEN_VARIABLE, everyone)
+            cells.append(str(visitor_of(address, user=user, sign_in=sign_in).role))
+        lines.append(f"| {way} | {' | '.join(cells)} |")
+    matrix = "\n".join(lines)
+    assert matrix in (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8"), f"docs/deploy.md lacks\n{matrix}"
+
+
 @pytest.mark.parametrize(
     ("peer", "seen", "address"),
     [

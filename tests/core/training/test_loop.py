@@ -133,7 +133,7 @@ def test_what_a_resumed_run_was_given_is_replaced_by_what_was_kept(tmp_path: Pat
 
 def test_state_is_kept_without_pickle(tmp_path: Path) -> None:
     fit(network(), Regression(), SETTINGS, device=CPU, resume_from=tmp_path / "folder" / "run")
-    assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["run.json", "run.safetensors"]
+    assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["run.safetensors"]
 
 
 def test_averages_equal_a_hand_rolled_mean() -> None:

@@ -110,7 +110,7 @@ def test_constants_and_thresholds_are_those_of_the_training_part(card: dict[str,
 def test_nothing_is_pickled(folder: Path) -> None:
     """Files of known format alone: JSON reads as JSON, weights open with a length and a JSON header."""
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    assert files == ["small.json", "small.safetensors", "state/run.json", "state/run.origin", "state/run.safetensors"]
+    assert files == ["small.json", "small.safetensors", "state/run.origin", "state/run.safetensors"]
     for path in folder.rglob("*.safetensors"):
         content = path.read_bytes()
         length = int.from_bytes(content[:8], "little")
@@ -184,7 +184,7 @@ def test_what_is_printed_is_what_is_documented(folder: Path, capsys: pytest.Capt
     always, alone, several = (documented(name) for name in ("Always there", "Of one recording", "Of several recordings"))
     assert main([*words, str(EXCERPTS[0])]) == 0
     one = json.loads(capsys.readouterr().out)
-    adaptive = {"adaptive", "scored_after", "thresholds", "before", "coverage", "forecasters"}
+    adaptive = {"adaptive", "scored_after", "thresholds", "before", "coverage", "weights", "forecasters"}
     assert set(one) == always | alone - adaptive
     assert main([*words, str(EXCERPTS[0]), str(EXCERPTS[1])]) == 0
     both = json.loads(capsys.readouterr().out)
@@ -264,7 +264,7 @@ SENTENCES = {
     "share of no start": "0.5 is no share of a start: give 0 to 1, and with it the run to start from",
     "too many pairs": "13 pairs of layers: TLOB takes 1 to 12",
     "too short": "binance_coinm_btcusd_perp has no window for validation in its 400 rows",
-    "state in the checkpoint": "the run's state and its checkpoint would be the same files (tlob.json): name --state otherwise",
+    "state in the checkpoint": "the run's state and its checkpoint would be the same file (tlob.safetensors)",
     "no whole batch": "24 epochs of 0 steps with a patience of 6 train nothing",
 }
 

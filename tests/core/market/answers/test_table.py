@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef
 
-from core.market.answers.table import NO_CALL, Answered, Scores, Table, score
-from core.market.labels import UNKNOWN
+from core import scores
+from core.market.answers.intervals import FEWEST, block_length, resampled_sums
+from core.market.answers.table import NO_CALL, Answered, Scores, Table, differences, intervals, score
+from core.market.labels import STATIONARY, UNKNOWN
 
 ROWS = 3_000
 RNG = np.random.default_rng(11)
@@ -73,3 +77,59 @@ def test_outcomes_counted_as_they_come_are_the_scores_of_the_whole() -> None:
     whole, added = TABLE.score()["mine"], TABLE[:1_000].score()["mine"] + TABLE[1_000:].score()["mine"]
     assert added.confusion.tolist() == whole.confusion.tolist()
     assert added.log_loss == pytest.approx(whole.log_loss, rel=1e-12) and added.ece == pytest.approx(whole.ece, rel=1e-12)
+
+
+def drawn(there: np.ndarray, *calls: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """(resamples, n): how often each of these rows stands in each resample; and the confusion matrices of calls in them."""
+    counts = resampled_sums(np.eye(there.sum()), block_length(int(there.sum()), TABLE.head[1]))
+    came = np.eye(3)[TRUTH[: len(there)][there]]
+    return counts, [np.einsum("rn,ni,nj->rij", counts, came, np.eye(3)[one[: len(there)][there]], optimize=True) for one in calls]
+
+
+def test_intervals_are_percentiles_of_the_scores_of_resampled_rows() -> None:
+    there = (TRUTH[:260] != UNKNOWN) & (CALLS[:260] != NO_CALL)
+    counts, (confusion,) = drawn(there, CALLS)
+    lost = -np.log(SURE[:260][there][np.arange(there.sum()), TRUTH[:260][there]])
+    expected = {name: getattr(scores, name)(confusion) for name in ("accuracy", "macro_f1", "matthews")}
+    expected["log_loss"] = counts @ lost / there.sum()
+    bounds = intervals(TABLE[:260], "mine")
+    assert bounds.keys() == expected.keys() and intervals(TABLE[:260], "plain").keys() == expected.keys() - {"log_loss"}
+    for name, values in expected.items():
+        assert bounds[name] == pytest.approx(tuple(np.percentile(values, [2.5, 97.5])))
+    assert intervals(TABLE[: FEWEST - 1], "plain") == {}
+
+
+def test_differences_are_of_the_rows_that_both_answered() -> None:
+    part = TABLE[:260]
+    there = (TRUTH[:260] != UNKNOWN) & (CALLS[:260] != NO_CALL)
+    _, (mine, plain) = drawn(there, CALLS, PLAIN)
+    each = scores.matthews(mine) - scores.matthews(plain)
+    truth = TRUTH[:260][there]
+    whole = matthews_corrcoef(truth, CALLS[:260][there]) - matthews_corrcoef(truth, PLAIN[:260][there])
+    less = differences(part, "mine", "plain")["matthews"]
+    assert [less.value, less.low, less.high] == pytest.approx([whole, *np.percentile(each, [2.5, 97.5])])
+    alike = differences(replace(part, answers={"mine": part.answers["mine"], "same": part.answers["mine"]}), "mine", "same")
+    assert [(one.value, one.low, one.high) for one in alike.values()] == [(0, 0, 0)] * 2
+    assert differences(TABLE[:100], "mine", "plain", fewest=101) == {}
+
+
+def test_calls_of_a_stalled_book_and_those_that_are_missing_are_worth_nothing() -> None:
+    rows = pd.DataFrame(
+        {"truth": [2, 0, 1, 2], "timestamp": range(4), "mid": 1.0, "spread": 0.1, "stalled": [False, True, False, False]}
+    )
+    answers = Answered(calls=np.array([2, 0, NO_CALL, 0]), probabilities=np.array([[0.1, 0.2, 0.7]] * 4))
+    table = Table(head=("forward", 5), rows=rows, answers={"mine": answers})
+    worth = table.call_rows("mine")["mine"]
+    assert worth.calls.tolist() == [2, STATIONARY, STATIONARY, 0] and worth.horizon == 5
+    assert worth.confidence == pytest.approx([0.7, 0.2, 0.2, 0.1])
+    moving = replace(table, rows=rows.drop(columns="stalled")).call_rows("mine")["mine"]
+    assert moving.calls.tolist() == [2, 0, STATIONARY, 0]
+    assert len(table.known) == 4 and len(replace(table, rows=rows.assign(truth=[2, UNKNOWN, 1, 2])).known) == 3
+
+
+def test_tables_are_joined_one_after_the_other() -> None:
+    said = replace(TABLE[5:9], answers={name: replace(one, reason=f"why {name}") for name, one in TABLE[5:9].answers.items()})
+    joined = Table.joined({"a": TABLE[:5], "b": said})
+    assert joined.rows["recording"].tolist() == ["a"] * 5 + ["b"] * 4 and joined.truth.tolist() == TRUTH[:9].tolist()
+    assert joined.answers["mine"].calls.tolist() == CALLS[:9].tolist() and joined.answers["plain"].reason == "why plain"
+    np.testing.assert_array_equal(joined.answers["mine"].probabilities, SURE[:9])
